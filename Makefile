@@ -1,0 +1,41 @@
+# The README's two commands are `make demo` and `make test`; both set up .venv by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH_VENV := .venv-bench
+PIP_FLAGS := --quiet --disable-pip-version-check --no-input -c constraints.txt
+
+.PHONY: setup demo test check bench clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "causal-bandits needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up $(VENV) (once; about a minute)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev]'
+	@touch $@
+
+demo: setup
+	@$(BIN)/causal-bandits reproduce fig2a --scale quick --out results
+
+check: setup
+	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+test: check
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
+
+$(BENCH_VENV)/.ready: pyproject.toml constraints.txt
+	@echo "Setting up $(BENCH_VENV) with the peers to measure against (once)"
+	@$(PYTHON) -m venv $(BENCH_VENV)
+	@$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input -e '.[bench]'
+	@touch $@
+
+bench: $(BENCH_VENV)/.ready
+	@$(BENCH_VENV)/bin/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) $(BENCH_VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,18 @@
+"""The one place that says how numba compiles."""
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def compiled(function: F) -> F:
+    """Compile a module-level function on first use; cached on disk, GIL released, numpy's division."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def interpreted(function: F) -> F:
+    """The Python function behind a compiled one; tests compare the two."""
+    return cast(F, getattr(function, "py_func", function))

@@ -1,0 +1,153 @@
+"""CountTables: for every candidate set S the counts N(Y = y, S = s, I = arm), kept while playing.
+
+Everything that the tests, estimators and posteriors of the discrete bandit need is one of these
+counts or a sum of them, so a round costs the same after a million rows as after ten.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import compiled
+from ..errors import OptionError, ProblemError, UnknownVariableError, listing
+from ..problem import Problem
+
+Ints = NDArray[np.int64]
+
+DEFAULT_BYTES = 64 * 2**20
+DEFAULT_SETS = 4096
+LIMIT_BYTES = 4 * 2**30
+
+
+class CountTables(NamedTuple):
+    """The tables of all candidate sets, flat in one array: set, then arm, then cell, then reward.
+
+    The first table is that of the empty set: the rewards of each arm.
+    """
+
+    strides: Ints
+    """(sets, variables): the cell of a row in table S is the dot product of its codes with row S."""
+    cells: Ints
+    """(sets,): how many joint values S has."""
+    starts: Ints
+    """(sets,): where the table begins in `counts`."""
+    counts: NDArray[np.int32]
+
+    def table(self, place: int) -> NDArray[np.int32]:
+        """One table as a view of shape (arms, cells, 2)."""
+        arms = self.starts[1] // 2 if len(self.starts) > 1 else len(self.counts) // 2
+        cells = self.cells[place]
+        start = self.starts[place]
+        return self.counts[start : start + arms * cells * 2].reshape(arms, cells, 2)
+
+
+@compiled
+def count_row(tables: CountTables, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row in every table."""
+    for place in range(len(tables.cells)):
+        cell = 0
+        for variable in range(tables.strides.shape[1]):
+            cell += codes[variable] * tables.strides[place, variable]
+        tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
+
+
+@compiled
+def count_rows(tables: CountTables, arms: Ints, codes: NDArray[np.int64], rewards: Ints) -> None:
+    """Count many rows."""
+    for row in range(len(arms)):
+        count_row(tables, arms[row], codes[row], rewards[row])
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Which sets S have a table: all subsets of the observed variables with at most `max_size` members.
+
+    >>> problem = Problem("Y", {"A": 2, "B": 3}, {"I": 2})
+    >>> layout = TableLayout.of(problem)
+    >>> layout.names
+    ((), ('A',), ('B',), ('A', 'B'))
+    >>> layout.empty().cells.tolist()
+    [1, 2, 3, 6]
+    """
+
+    problem: Problem
+    max_size: int
+
+    @classmethod
+    def of(cls, problem: Problem, max_size: int | None = None) -> "TableLayout":
+        """The layout for a problem; without `max_size` the largest that stays small (64 MB, 4096 sets)."""
+        observed = len(problem.observed)
+        if max_size is not None:
+            if not isinstance(max_size, int) or max_size < 0:
+                raise OptionError(f"max_size={max_size!r}; expected a whole number from 0")
+            layout = cls(problem, min(max_size, observed))
+            if layout.nbytes > LIMIT_BYTES:
+                gib = layout.nbytes / 2**30
+                raise ProblemError(f"tables of all sets up to {max_size} variables take {gib:.1f} GiB; lower max_size")
+            return layout
+        fitting = cls(problem, 0)
+        for size in range(1, observed + 1):
+            layout = cls(problem, size)
+            sets = sum(math.comb(observed, members) for members in range(size + 1))
+            if sets > DEFAULT_SETS or layout.nbytes > DEFAULT_BYTES:
+                break
+            fitting = layout
+        return fitting
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """The positions of each set's variables, by size and then by order."""
+        places = range(len(self.problem.observed))
+        sizes = range(self.max_size + 1)
+        return tuple(itertools.chain.from_iterable(itertools.combinations(places, size) for size in sizes))
+
+    @cached_property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The variables of each set."""
+        observed = self.problem.observed_names
+        return tuple(tuple(observed[place] for place in members) for members in self.members)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the counts."""
+        # The sum over all sets of at most k variables of the product of their sizes is a sum of
+        # elementary symmetric polynomials: no need to list a million sets to refuse them.
+        symmetric = [1] + [0] * self.max_size
+        for variable in self.problem.observed:
+            for size in range(self.max_size, 0, -1):
+                symmetric[size] += symmetric[size - 1] * variable.size
+        return sum(symmetric) * len(self.problem.arms) * 2 * np.dtype(np.int32).itemsize
+
+    def find(self, names: Iterable[str]) -> int:
+        """The position of a set."""
+        wanted = frozenset((names,) if isinstance(names, str) else names)
+        unknown = sorted(wanted - set(self.problem.observed_names))
+        if unknown:
+            known = listing(self.problem.observed_names)
+            raise UnknownVariableError(f"{unknown[0]!r} is not an observed variable; expected some of {known}")
+        if len(wanted) > self.max_size:
+            raise OptionError(f"{sorted(wanted)} has more than max_size={self.max_size} variables; raise max_size")
+        return self._places[wanted]
+
+    @cached_property
+    def _places(self) -> dict[frozenset[str], int]:
+        return {frozenset(names): place for place, names in enumerate(self.names)}
+
+    def empty(self) -> CountTables:
+        """Tables that have counted nothing yet."""
+        sizes = [variable.size for variable in self.problem.observed]
+        strides = np.zeros((len(self.members), len(sizes)), dtype=np.int64)
+        cells = np.ones(len(self.members), dtype=np.int64)
+        for place, members in enumerate(self.members):
+            for variable in members:
+                strides[place, variable] = cells[place]
+                cells[place] *= sizes[variable]
+        lengths = cells * len(self.problem.arms) * 2
+        starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
+        return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32))

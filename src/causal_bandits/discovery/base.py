@@ -1,0 +1,85 @@
+"""What every discovery answers with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import CountTables, TableLayout
+from ..independence import IndependenceResult
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why a set was accepted or rejected: the tests, and how many rows they saw.
+
+    A key of `tests` is the tuple of intervention variables that were tested together.
+    """
+
+    rows: int
+    source: str
+    tests: Mapping[tuple[str, ...], IndependenceResult]
+
+
+@dataclass(frozen=True)
+class SeparatingSet:
+    """A set S, the intervention variables I' it separates from the reward (none: rejected), and why."""
+
+    variables: tuple[str, ...]
+    separated: tuple[str, ...]
+    evidence: Evidence
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it separates anything."""
+        return bool(self.separated)
+
+    def __str__(self) -> str:
+        shown = "{" + ", ".join(self.variables) + "}"
+        if not self.separated:
+            return f"{shown} separates nothing"
+        return f"{shown} separates {', '.join(self.separated)}"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All sets that were looked at, as arrays; `sets` gives them as objects to read."""
+
+    layout: TableLayout
+    rows: int
+    source: str
+    separated: NDArray[np.bool_]
+    """(sets, intervention variables): what each set separates from the reward."""
+    tests: tuple[tuple[str, ...], ...] = ()
+    statistic: NDArray[np.float64] | None = None
+    dof: NDArray[np.int64] | None = None
+    p_value: NDArray[np.float64] | None = None
+
+    @property
+    def sets(self) -> list[SeparatingSet]:
+        """Accepted and rejected sets, smaller ones first."""
+        levers = self.layout.problem.intervention_names
+        found = []
+        for place, variables in enumerate(self.layout.names):
+            separated = tuple(name for name, yes in zip(levers, self.separated[place], strict=True) if yes)
+            found.append(SeparatingSet(variables, separated, self._evidence(place)))
+        return found
+
+    def _evidence(self, place: int) -> Evidence:
+        if self.statistic is None or self.dof is None or self.p_value is None:
+            return Evidence(self.rows, self.source, {})
+        columns = zip(self.tests, self.statistic[place], self.dof[place], self.p_value[place], strict=True)
+        results = {names: IndependenceResult(float(g), int(df), float(p)) for names, g, df, p in columns}
+        return Evidence(self.rows, self.source, results)
+
+
+class Discovery(Protocol):
+    """A way to find separating sets from counts."""
+
+    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
+        """Look at every set that has a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: the name in the registry, and the options."""

@@ -1,0 +1,84 @@
+"""Direct testing: ask the data, for every S, whether the reward is independent of the interventions (sec. 4.1)."""
+
+import itertools
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import CountTables, TableLayout
+from ..errors import OptionError
+from ..independence import ArmTests, g_squared_of_arms, p_values
+from ..problem import Problem
+from .base import Findings
+
+Reading = Literal["conditional", "marginal", "joint"]
+
+
+@dataclass(frozen=True)
+class DirectTesting:
+    """Accept I' for S when the G2 test does not reject independence of the reward at level alpha.
+
+    The paper does not say what a *partial* separating set is tested against; the readings are
+
+    - ``conditional`` (default): each intervention variable given S and the other intervention variables.
+      This is what eq. 6 needs.
+    - ``marginal``: each one given S, the others marginalised. A policy's choices make intervention
+      variables dependent, so in the population this accepts all or nothing.
+    - ``joint``: the largest I' that is independent of the reward given S and the other intervention variables.
+
+    A test without degrees of freedom does not reject, unless `require_evidence`.
+
+    >>> DirectTesting(alpha=0.01).reading
+    'conditional'
+    """
+
+    alpha: float = 0.05
+    reading: Reading = "conditional"
+    require_evidence: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < 1:
+            raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.05")
+        if self.reading not in get_args(Reading):
+            raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Reading))}")
+
+    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
+        """Test every set that has a table."""
+        names, tests = _tests(layout.problem, self.reading)
+        statistic, dof = g_squared_of_arms(tables, tests)
+        p_value = p_values(statistic, dof)
+        accepted = p_value > self.alpha
+        if self.require_evidence:
+            accepted &= dof > 0
+        if self.reading == "joint":
+            accepted = _largest(layout.problem, names, accepted, p_value)
+        return Findings(layout, rows, "tested", accepted, names, statistic, dof, p_value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"name": "direct", **vars(self)}
+
+
+@lru_cache(maxsize=32)
+def _tests(problem: Problem, reading: Reading) -> tuple[tuple[tuple[str, ...], ...], ArmTests]:
+    levers = problem.intervention_names
+    sizes = range(1, len(levers) + 1) if reading == "joint" else (1,)
+    tested = tuple(itertools.chain.from_iterable(itertools.combinations(levers, size) for size in sizes))
+    given: list[tuple[str, ...]] = [()] * len(tested)
+    if reading != "marginal":
+        given = [tuple(name for name in levers if name not in names) for names in tested]
+    return tested, ArmTests.of(problem, zip(tested, given, strict=True))
+
+
+def _largest(
+    problem: Problem, tested: tuple[tuple[str, ...], ...], accepted: NDArray[np.bool_], p_value: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Per set the largest accepted I'; among equals the one with the highest p-value."""
+    member = np.array([[name in names for name in problem.intervention_names] for names in tested])
+    rank = np.where(accepted, member.sum(axis=1) + p_value / 2, 0)
+    best = rank.argmax(axis=1)
+    found: NDArray[np.bool_] = member[best] & np.any(accepted, axis=1, keepdims=True)
+    return found

@@ -1,0 +1,66 @@
+"""Known sets: the perfect prior of Fig. 2(a), or what a domain expert is sure of."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data import CountTables, TableLayout
+from ..errors import OptionError
+from .base import Findings
+
+
+class KnownSets:
+    """Sets told beforehand. A set separates all intervention variables unless a mapping says which.
+
+    >>> KnownSets([{"clicked", "cart"}])
+    KnownSets({cart, clicked})
+    >>> KnownSets({("cart",): ["banner"]})
+    KnownSets({cart} separates banner)
+    """
+
+    def __init__(self, sets: Iterable[Iterable[str]] | Mapping[tuple[str, ...], Iterable[str]]) -> None:
+        self._sets: dict[frozenset[str], frozenset[str] | None] = {}
+        given: Mapping[Any, Any] = sets if isinstance(sets, Mapping) else {}
+        for variables in sets:
+            if isinstance(variables, str):
+                raise OptionError(f"KnownSets got {variables!r}; a set is a list of names: [[{variables!r}]]")
+            separated = frozenset(given[variables]) if given else None
+            self._sets[frozenset(variables)] = separated
+        if not self._sets:
+            raise OptionError("KnownSets got no set; give at least one, or use ThompsonSampling")
+
+    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
+        """The told sets, whatever the counts say."""
+        names = layout.problem.intervention_names
+        separated = np.zeros((len(layout.names), len(names)), dtype=np.bool_)
+        for variables, told in self._sets.items():
+            place = layout.find(variables)
+            chosen = names if told is None else [layout.problem.intervention(name).name for name in told]
+            separated[place] = [name in chosen for name in names]
+        return Findings(layout, rows, "told", separated)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        pairs = [[sorted(variables), told and sorted(told)] for variables, told in self._sets.items()]
+        return {"name": "known", "sets": pairs}
+
+    @classmethod
+    def from_pairs(cls, sets: list[tuple[list[str], list[str] | None]]) -> "KnownSets":
+        """Read back what `to_dict` wrote."""
+        made = cls([variables for variables, _ in sets])
+        made._sets = {frozenset(variables): told and frozenset(told) for variables, told in sets}  # type: ignore[misc]
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KnownSets) and self._sets == other._sets
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._sets.items()))
+
+    def __repr__(self) -> str:
+        shown = []
+        for variables, told in self._sets.items():
+            text = "{" + ", ".join(sorted(variables)) + "}"
+            shown.append(text if told is None else f"{text} separates {', '.join(sorted(told))}")
+        return f"KnownSets({'; '.join(shown)})"

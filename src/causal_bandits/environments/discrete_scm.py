@@ -1,0 +1,177 @@
+"""Discrete structural causal models with shared noise, perfect and soft interventions (sec. 2.1)."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import GraphError, UnknownVariableError, WorldError, listing
+from ..graphs import MixedGraph
+from ..problem import Arm, Level, Levels, Problem, Variable
+from ..problem.variables import declare
+from .factors import Factors
+from .mechanisms import Effect, Mechanism
+from .sampler import Sampler
+from .world import DiscreteWorld
+
+Floats = NDArray[np.float64]
+
+ENUMERABLE = 10
+"""Up to so many nodes going through all joint values is faster than planning."""
+
+
+class DiscreteSCM(DiscreteWorld):
+    """A discrete SCM whose variables are all observed, with the arms its intervention variables make.
+
+    `noise` names exogenous variables that several mechanisms may share: that is confounding. `interventions` maps
+    each intervention variable to its values and each value to its effect; the first value is the idle one.
+
+    >>> from causal_bandits import perfect
+    >>> scm = DiscreteSCM(
+    ...     variables={"A": 2, "Y": 2}, target="Y", noise={"U": [0.5, 0.5]},
+    ...     mechanisms={"A": Mechanism(["U"], lambda u: [0.8, 0.2] if u else [0.2, 0.8]),
+    ...                 "Y": Mechanism(["A", "U"], lambda a, u: [0.5, 0.5] if a == u else [0.9, 0.1])},
+    ...     interventions={"I_A": perfect("A")})
+    >>> scm.means.round(2).tolist(), scm.graph
+    ([0.18, 0.3, 0.3], MixedGraph(A -> Y, A <-> Y))
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[str, Levels],
+        mechanisms: Mapping[str, Mechanism],
+        interventions: Mapping[str, Mapping[Level, Effect]],
+        *,
+        target: str = "Y",
+        noise: Mapping[str, Sequence[float]] | None = None,
+        arms: Iterable[Mapping[str, Level]] | None = None,
+    ) -> None:
+        self.variables = {name: declare(name, levels) for name, levels in variables.items()}
+        self.noise = {name: np.asarray(chances, dtype=np.float64) for name, chances in (noise or {}).items()}
+        self.mechanisms = dict(mechanisms)
+        self.interventions = {name: dict(effects) for name, effects in interventions.items()}
+        self._check(target)
+        problem = Problem(
+            target,
+            {name: variable.levels for name, variable in self.variables.items() if name != target},
+            {name: list(effects) for name, effects in self.interventions.items()},
+            arms=arms,
+            targets={name: self._acted_on(effects) for name, effects in self.interventions.items()},
+        )
+        self._nodes = [declare(name, len(chances)) for name, chances in self.noise.items()]
+        self._nodes += self.variables.values()
+        self._places = {node.name: place for place, node in enumerate(self._nodes)}
+        self._factors = Factors(self._nodes, self._places)
+        for name, chances in self.noise.items():
+            self._factors.number(name, Mechanism((), chances))
+        self._arms = [self._factors_of(arm) for arm in problem.arms]
+        sampler = self._sampler(problem)
+        super().__init__(problem, sampler, np.array([self._marginal(chosen, [target])[1] for chosen in self._arms]))
+
+    # Checking
+
+    def _check(self, target: str) -> None:
+        if target not in self.variables:
+            raise WorldError(f"target {target!r} is not among the variables {listing(self.variables)}")
+        if self.variables[target].levels != (0, 1):
+            raise WorldError(
+                f"target {target!r} has levels {self.variables[target].levels}; expected 2, that is (0, 1)"
+            )
+        both = sorted(set(self.variables) & set(self.noise))
+        if both:
+            raise WorldError(f"{listing(both)} names both a variable and a noise; rename one")
+        for name, chances in self.noise.items():
+            if chances.ndim != 1 or len(chances) < 2 or np.any(chances < 0) or not np.isclose(chances.sum(), 1):
+                raise WorldError(f"noise {name!r} is {chances.tolist()}; expected probabilities that sum to 1")
+        missing = [name for name in self.variables if name not in self.mechanisms]
+        if missing:
+            raise WorldError(f"no mechanism for {listing(missing)}; every variable needs one")
+        for name, mechanism in self.mechanisms.items():
+            self._known(name)
+            for parent in mechanism.parents:
+                if parent not in self.variables and parent not in self.noise:
+                    raise UnknownVariableError(f"{name!r} has a parent {parent!r} that is neither variable nor noise")
+
+    def _known(self, name: str) -> Variable:
+        if name not in self.variables:
+            raise UnknownVariableError(f"{name!r} is not a variable; expected one of {listing(self.variables)}")
+        return self.variables[name]
+
+    def _acted_on(self, effects: Mapping[Level, Effect]) -> list[str]:
+        touched = {name for effect in effects.values() for name in effect}
+        for name in sorted(touched):
+            self._known(name)
+        return [name for name in self.variables if name in touched]
+
+    # Arms
+
+    def _factors_of(self, arm: Arm) -> list[int]:
+        """The number of the mechanism that sets each node under an arm."""
+        chosen: dict[str, Mechanism | Level] = dict(self.mechanisms)
+        set_by: dict[str, str] = {}
+        for lever, value in arm.items():
+            for name, effect in self.interventions[lever][value].items():
+                if name in set_by:
+                    raise WorldError(
+                        f"arm {arm}: {set_by[name]!r} and {lever!r} both act on {name!r}; list the arms that may occur"
+                    )
+                set_by[name] = lever
+                chosen[name] = effect
+        return [*range(len(self.noise)), *(self._factors.number(name, chosen[name]) for name in self.variables)]
+
+    def _order(self, factors: Iterable[int]) -> list[int]:
+        """The nodes, parents first; a GraphError when the mechanisms form a cycle."""
+        edges = [
+            (self._nodes[parent].name, self._factors.node_names[number])
+            for number in factors
+            for parent in self._factors.parents[number]
+        ]
+        order = MixedGraph([node.name for node in self._nodes], directed=edges).topological_order()
+        return [self._places[name] for name in order]
+
+    def _orders(self, problem: Problem) -> list[list[int]]:
+        """An order of the nodes per arm: one for all where there is one."""
+        try:
+            return [self._order(range(len(self._factors.tables)))] * len(problem.arms)
+        except GraphError:
+            pass
+        orders = []
+        for arm, chosen in zip(problem.arms, self._arms, strict=True):
+            try:
+                orders.append(self._order(chosen))
+            except GraphError:
+                raise WorldError(f"the mechanisms form a cycle under {arm}; a discrete SCM must be acyclic") from None
+        return orders
+
+    def _sampler(self, problem: Problem) -> Sampler:
+        observed = np.array([self._places[name] for name in problem.observed_names], dtype=np.int64)
+        orders, arms = np.array(self._orders(problem)), np.array(self._arms)
+        return self._factors.sampler(orders, arms, observed, self._places[problem.target])
+
+    # The truth
+
+    @property
+    def graph(self) -> MixedGraph:
+        """Directed edges from parents, bidirected ones between variables that share a noise; no interventions."""
+        directed = [(p, name) for name in self.variables for p in self.mechanisms[name].parents if p in self.variables]
+        bidirected = []
+        for noise in self.noise:
+            users = [name for name in self.variables if noise in self.mechanisms[name].parents]
+            bidirected += list(itertools.combinations(users, 2))
+        return MixedGraph(list(self.variables), directed=directed, bidirected=bidirected)
+
+    def distribution(self, arm: Arm | Mapping[str, Level], variables: Iterable[str] | None = None) -> Floats:
+        """Exact P(variables | arm), one axis per variable in the order named; all variables by default."""
+        names = list(self.variables) if variables is None else [self._known(name).name for name in variables]
+        return self._marginal(self._arms[self.problem.index(arm)], names)
+
+    def _marginal(self, chosen: list[int], names: list[str]) -> Floats:
+        """Multiply the mechanisms and sum out the rest; in a large world einsum finds an elimination order first."""
+        operands: list[Any] = []
+        for node, number in enumerate(chosen):
+            operands += [self._factors.tables[number], [*self._factors.parents[number], node]]
+        order = "greedy" if len(self._nodes) > ENUMERABLE else False
+        result: Floats = np.einsum(*operands, [self._places[name] for name in names], optimize=order)
+        return result

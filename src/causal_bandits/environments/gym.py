@@ -1,0 +1,72 @@
+"""A world as a gymnasium environment; needs the extra `gym`."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OptionError, UnknownArmError, missing_extra
+from .sampler import draw
+from .world import DiscreteWorld
+
+try:
+    import gymnasium
+except ImportError:
+    raise missing_extra("gymnasium", "gym") from None
+
+Observation = dict[str, Any]
+
+
+class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
+    """One pull per step, `horizon` steps per episode.
+
+    An action holds the level number of every intervention variable, in the problem's order. An observation maps
+    every observed variable to its level number; before the first pull all are 0. `info` holds the arm and its regret.
+
+    >>> from causal_bandits import example_world
+    >>> env = CausalBanditEnv(example_world(), horizon=10)
+    >>> observation, info = env.reset(seed=0)
+    >>> observation, reward, terminated, truncated, info = env.step(np.array([1]))
+    >>> sorted(observation), info["arm"]
+    (['A', 'B', 'S2', 'S3'], 'do(I=1)')
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (the name and the shape are gymnasium's)
+
+    def __init__(self, world: DiscreteWorld, horizon: int = 1000) -> None:
+        if not isinstance(horizon, int) or horizon < 1:
+            raise OptionError(f"horizon={horizon!r}; expected a whole number from 1")
+        self.world = world
+        self.horizon = horizon
+        self._step = 0
+        self._codes = np.zeros(len(world.problem.observed), dtype=np.int64)
+        self._values = np.zeros(world.sampler.order.shape[1], dtype=np.int64)
+        self._arms = {tuple(codes): number for number, codes in enumerate(world.problem.arm_codes.tolist())}
+        self.action_space = gymnasium.spaces.MultiDiscrete([lever.size for lever in world.problem.interventions])
+        self.observation_space = gymnasium.spaces.Dict(
+            {variable.name: gymnasium.spaces.Discrete(variable.size) for variable in world.problem.observed}
+        )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode."""
+        super().reset(seed=seed)
+        self._step = 0
+        self._codes[:] = 0
+        return self._observation(), {}
+
+    def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Pull the arm that the action describes."""
+        key = tuple(int(code) for code in action)
+        if key not in self._arms:
+            raise UnknownArmError(f"action {key} is not one of the {len(self._arms)} arms; see world.problem.arm_codes")
+        arm = self._arms[key]
+        reward = draw(self.world.sampler, arm, self.np_random, self._values, self._codes)
+        self._step += 1
+        regret = float(self.world.means.max() - self.world.means[arm])
+        info = {"arm": str(self.world.problem.arms[arm]), "regret": regret}
+        return self._observation(), float(reward), False, self._step >= self.horizon, info
+
+    def _observation(self) -> Observation:
+        return {name: int(code) for name, code in zip(self.world.problem.observed_names, self._codes, strict=True)}

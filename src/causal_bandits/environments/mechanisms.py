@@ -1,0 +1,71 @@
+"""How variables get their values, and what interventions change about it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import WorldError
+from ..problem import Level, Variable
+
+IDLE = "idle"
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """How a variable gets its value from its parents, which are variables or shared noises.
+
+    `table` has one axis per parent and a last one for the variable's own levels, holding probabilities; or it is a
+    function of the parents' levels that returns a level, or a sequence of probabilities.
+
+    >>> Mechanism(["A", "B"], lambda a, b: a ^ b).parents
+    ('A', 'B')
+    """
+
+    parents: tuple[str, ...]
+    table: Any
+
+    def __init__(self, parents: Iterable[str], table: ArrayLike | Callable[..., Any]) -> None:
+        object.__setattr__(self, "parents", tuple(parents))
+        object.__setattr__(self, "table", table)
+
+    def probabilities(self, variable: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
+        """The table, checked, for a variable and its parents."""
+        shape = (*(parent.size for parent in parents), variable.size)
+        if callable(self.table):
+            table = np.empty(shape)
+            for cell in np.ndindex(shape[:-1]):
+                levels = [parent.levels[code] for parent, code in zip(parents, cell, strict=True)]
+                table[cell] = self._row(variable, self.table(*levels))
+        else:
+            table = np.asarray(self.table, dtype=np.float64)
+        if table.shape != shape:
+            raise WorldError(f"the table of {variable.name!r} has shape {table.shape}; expected {shape}")
+        if not np.all(table >= 0) or not np.allclose(table.sum(axis=-1), 1):
+            raise WorldError(f"the table of {variable.name!r} holds rows that are not probabilities summing to 1")
+        return table
+
+    @staticmethod
+    def _row(variable: Variable, result: Any) -> NDArray[np.float64]:
+        if isinstance(result, Sequence | np.ndarray) and not isinstance(result, str):
+            chances = np.asarray(result, dtype=np.float64)
+            if chances.shape != (variable.size,):
+                raise WorldError(f"{variable.name!r} got {result!r}; expected {variable.size} probabilities or a level")
+            return chances
+        row: NDArray[np.float64] = np.eye(variable.size)[variable.code(result)]
+        return row
+
+
+Effect = Mapping[str, Level | Mechanism]
+"""What one value of an intervention variable does: which variables get a fixed level or another mechanism."""
+
+
+def perfect(variable: str, levels: Iterable[Level] = (0, 1)) -> dict[Level, Effect]:
+    """An intervention variable that leaves `variable` alone or sets it to a level.
+
+    >>> perfect("A")
+    {'idle': {}, 0: {'A': 0}, 1: {'A': 1}}
+    """
+    return {IDLE: {}, **{level: {variable: level} for level in levels}}

@@ -1,0 +1,47 @@
+"""The structureless world of Fig. 2(c): no set separates anything, and every test is there to be fooled."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import WorldError
+from .world import DiscreteWorld
+
+
+class StructurelessWorld(DiscreteWorld):
+    """Observed variables as in another world; the reward is thrown away for a Bernoulli with a mean per arm.
+
+    Without `means` they are uniform(0, 1) from the seed.
+
+    >>> from causal_bandits import MixedGraph, paper_world
+    >>> base = paper_world(MixedGraph(["A", "Y"], directed=[("A", "Y")]), seed=0)
+    >>> StructurelessWorld(base, means=[0.1, 0.5, 0.9]).means.tolist()
+    [0.1, 0.5, 0.9]
+    """
+
+    def __init__(
+        self,
+        base: DiscreteWorld,
+        means: ArrayLike | None = None,
+        *,
+        seed: int | np.random.SeedSequence | np.random.Generator | None = None,
+    ) -> None:
+        arms = len(base.problem.arms)
+        chances = np.random.default_rng(seed).random(arms) if means is None else np.asarray(means, dtype=np.float64)
+        if chances.shape != (arms,) or not np.all((chances >= 0) & (chances <= 1)):
+            raise WorldError(f"means has shape {chances.shape}; expected {arms} numbers between 0 and 1, one per arm")
+        old = base.sampler
+        # One new mechanism per arm, without parents: P(Y = 1) is the arm's mean.
+        tables = np.stack([1 - chances, np.ones(arms)], axis=1)
+        mechanism = old.mechanism.copy()
+        mechanism[:, old.target] = len(old.sizes) + np.arange(arms)
+        absent = np.full((arms, old.parents.shape[1]), -1)
+        sampler = old._replace(
+            mechanism=mechanism,
+            parents=np.concatenate([old.parents, absent]),
+            strides=np.concatenate([old.strides, np.zeros_like(absent)]),
+            sizes=np.concatenate([old.sizes, np.full(arms, 2)]),
+            starts=np.concatenate([old.starts, len(old.cumulative) + 2 * np.arange(arms)]),
+            cumulative=np.concatenate([old.cumulative, tables.ravel()]),
+        )
+        super().__init__(base.problem, sampler, chances)
+        self.base = base

@@ -1,0 +1,39 @@
+"""What every discrete world can do."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import Rows
+from ..errors import OptionError
+from ..problem import Arm, Level, Problem
+from .sampler import Sampler, draw_many
+
+
+class DiscreteWorld:
+    """A bandit that knows itself: its problem, the exact mean of every arm, and how to draw."""
+
+    def __init__(self, problem: Problem, sampler: Sampler, means: NDArray[np.float64]) -> None:
+        self.problem = problem
+        self.sampler = sampler
+        self.means = means
+
+    def pull(self, arm: Arm | Mapping[str, Level], rng: np.random.Generator) -> dict[str, Level]:
+        """Pull an arm once: every observed variable and the reward, by name."""
+        rows = self.sample(arm, 1, rng)
+        seen = {
+            variable.name: variable.levels[code]
+            for variable, code in zip(self.problem.observed, rows.codes[0], strict=True)
+        }
+        return {**seen, self.problem.target: int(rows.rewards[0])}
+
+    def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
+        """Pull an arm many times; coded rows."""
+        if not isinstance(count, int | np.integer) or count < 0:
+            raise OptionError(f"sample(count={count!r}): expected a whole number from 0")
+        number = self.problem.index(arm)
+        codes = np.empty((count, len(self.problem.observed)), dtype=np.int64)
+        rewards = np.empty(count, dtype=np.int64)
+        draw_many(self.sampler, number, rng, codes, rewards)
+        return Rows(np.full(count, number), codes, rewards, np.empty((count, 0)))

@@ -1,0 +1,90 @@
+"""Every error this package raises on purpose.
+
+    CausalBanditsError
+    ├── ProblemError (ValueError)         a problem that contradicts itself
+    ├── GraphError (ValueError)           a graph that cannot be, or cannot be used here
+    ├── WorldError (ValueError)           a world (SCM) that contradicts itself
+    ├── OptionError (ValueError)          an option outside its range
+    ├── UnknownArmError (LookupError)     an arm the problem does not have
+    ├── UnknownVariableError (LookupError)
+    ├── UnknownLevelError (LookupError)
+    ├── ObservationError (ValueError)     a row that cannot be counted: missing, NaN, not a level
+    ├── SaveFileError (ValueError)        a damaged or foreign save file
+    ├── OutputError (OSError)             a folder or file that cannot be written
+    └── MissingExtraError (ImportError)   an optional library that is not installed
+
+A message is one sentence or two: the value, what was expected, what to do.
+"""
+
+from collections.abc import Iterable
+
+
+class CausalBanditsError(Exception):
+    """The root: catch this to catch everything raised on purpose."""
+
+
+class ProblemError(CausalBanditsError, ValueError):
+    """A problem that contradicts itself."""
+
+
+class GraphError(CausalBanditsError, ValueError):
+    """A graph that cannot be, or cannot be used here."""
+
+
+class WorldError(CausalBanditsError, ValueError):
+    """A world that contradicts itself."""
+
+
+class OptionError(CausalBanditsError, ValueError):
+    """An option outside its range."""
+
+
+class UnknownArmError(CausalBanditsError, LookupError):
+    """An arm the problem does not have."""
+
+
+class UnknownVariableError(CausalBanditsError, LookupError):
+    """A variable name nobody declared."""
+
+
+class UnknownLevelError(CausalBanditsError, LookupError):
+    """A level the variable does not have."""
+
+
+class ObservationError(CausalBanditsError, ValueError):
+    """A row that cannot be counted."""
+
+
+class SaveFileError(CausalBanditsError, ValueError):
+    """A damaged or foreign save file."""
+
+
+class OutputError(CausalBanditsError, OSError):
+    """A folder or file that cannot be written."""
+
+
+class MissingExtraError(CausalBanditsError, ImportError):
+    """An optional library that is not installed."""
+
+
+def missing_extra(library: str, extra: str) -> MissingExtraError:
+    """The error for an optional library, with the command that installs it.
+
+    >>> print(missing_extra("gymnasium", "gym"))
+    gymnasium is not installed; get it with: pip install 'causal-bandits[gym]'
+    """
+    return MissingExtraError(f"{library} is not installed; get it with: pip install 'causal-bandits[{extra}]'")
+
+
+def listing(values: Iterable[object], limit: int = 8) -> str:
+    """The expected values of a message, cut when there are many.
+
+    >>> listing(["a", "b"])
+    "'a', 'b'"
+    >>> listing(range(20), limit=3)
+    '0, 1, 2, ... (20 in all)'
+    """
+    shown = [repr(value) for value in values]
+    if len(shown) > limit:
+        return ", ".join(shown[:limit]) + f", ... ({len(shown)} in all)"
+    return ", ".join(shown) or "none"

@@ -1,0 +1,24 @@
+"""From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
+
+from .posterior import Pools, draw_own, draw_shared, learn, learn_many, make_pools, no_pools, own_moments
+from .sharing import information_sharing, pool, sample_mean, sharing_estimate
+from .variance import VarianceDecomposition, alpha_star_of_counts, borrowed_share, sharing_variance
+
+__all__ = [
+    "Pools",
+    "VarianceDecomposition",
+    "alpha_star_of_counts",
+    "borrowed_share",
+    "draw_own",
+    "draw_shared",
+    "information_sharing",
+    "learn",
+    "learn_many",
+    "make_pools",
+    "no_pools",
+    "own_moments",
+    "pool",
+    "sample_mean",
+    "sharing_estimate",
+    "sharing_variance",
+]

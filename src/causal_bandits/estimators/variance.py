@@ -1,0 +1,92 @@
+"""How good sharing is: the variance of eq. 2 for fixed numbers of rows per arm (appendix A).
+
+    n V[shared] = V_s[ E[Y | s] ] + (1 - alpha*) E_s[ E[Y | s] (1 - E[Y | s]) ],  s ~ P(S | arm)
+
+The first term is the price of not knowing P(S | arm); no other arm can lower it. The second is the
+price of not knowing E[Y | s]; alpha* in [0, 1) says how much of it the other arms take away.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, xlog1py, xlogy
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class VarianceDecomposition:
+    """The terms of the decomposition, both already divided by the arm's number of rows."""
+
+    base: float
+    noise: float
+    alpha_star: float
+
+    @property
+    def shared(self) -> float:
+        """Variance of the information sharing estimator."""
+        return self.base + (1 - self.alpha_star) * self.noise
+
+    @property
+    def own(self) -> float:
+        """Variance of the arm's sample mean."""
+        return self.base + self.noise
+
+
+def sharing_variance(share: ArrayLike, reward: ArrayLike, rows: ArrayLike, arm: int) -> VarianceDecomposition:
+    """The exact decomposition for one arm.
+
+    `share[a, s]` is P(S = s | arm a), `reward[s]` is E[Y | S = s], `rows[a]` the rows of each arm.
+
+    >>> two = sharing_variance([[0.5, 0.5], [0.5, 0.5]], [0.2, 0.8], [10, 90], arm=0)
+    >>> round(two.own, 4), round(two.shared, 4), round(two.alpha_star, 2)
+    (0.025, 0.0107, 0.89)
+    """
+    p = np.asarray(share, dtype=np.float64)
+    mu = np.asarray(reward, dtype=np.float64)
+    n = np.asarray(rows, dtype=np.int64)
+    kept = np.array([_expected_kept(p[:, cell], n, arm) for cell in range(len(mu))])
+    spread = mu * (1 - mu)
+    noise = float(p[arm] @ spread)
+    base = float(p[arm] @ mu**2 - (p[arm] @ mu) ** 2)
+    # alpha* is 0 where it would be 0/0: Y is a function of S.
+    alpha_star = 1 - float(kept @ spread) / noise if noise > 0 else 0.0
+    return VarianceDecomposition(max(base, 0.0) / int(n[arm]), noise / int(n[arm]), alpha_star)
+
+
+def _expected_kept(p: Floats, rows: NDArray[np.int64], arm: int) -> float:
+    """E[ p(s | arm) (1 - alpha(s)) ]: own count squared over all counts, averaged over both."""
+    own = _binomial(int(rows[arm]), p[arm])
+    other = np.ones(1)
+    for place, count in enumerate(rows):
+        if place != arm and count:
+            other = np.convolve(other, _binomial(int(count), p[place]))
+    mine = np.arange(len(own))[:, None]
+    theirs = np.arange(len(other))[None, :]
+    kept = mine**2 / np.maximum(mine + theirs, 1)
+    return float(own @ kept @ other) / int(rows[arm])
+
+
+def _binomial(n: int, p: float) -> Floats:
+    k = np.arange(n + 1)
+    log = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
+    chances: Floats = np.exp(log)
+    return chances
+
+
+def borrowed_share(table: NDArray[np.integer], arm: int) -> Floats:
+    """alpha(s) of the data: which part of the rows with S = s came from other arms; 0 where there are none."""
+    rows = table.sum(axis=2)
+    total = rows.sum(axis=0)
+    share: Floats = np.where(total > 0, 1 - rows[arm] / np.maximum(total, 1), 0.0)
+    return share
+
+
+def alpha_star_of_counts(table: NDArray[np.integer], arm: int, reward: ArrayLike) -> float:
+    """alpha* given the counts themselves: at least c / (c + 1) when others have c times the arm's rows of every s."""
+    mu = np.asarray(reward, dtype=np.float64)
+    own = table[arm].sum(axis=1)
+    weight = own / own.sum() * mu * (1 - mu)
+    total = float(weight.sum())
+    return float(weight @ borrowed_share(table, arm)) / total if total > 0 else 0.0

@@ -1,0 +1,38 @@
+"""Writing files so that a reader never sees half of one."""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import OutputError
+
+
+def output_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder, made if need be and known to be writable."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise OutputError(f"cannot write to folder {str(folder)!r} ({error.strerror}); name another one") from None
+    return folder
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Write to the path this gives; it takes the real name in one step, or not at all."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(6)}{target.suffix}")
+    try:
+        yield temporary
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        temporary.replace(target)
+    except OSError as error:
+        raise OutputError(f"cannot write {str(target)!r} ({error.strerror}); name another place") from None
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""The G2 test of conditional independence (Neapolitan 2004), from counts.
+
+G2 = 2 sum O ln(O / E) over strata, rows and columns, with E = row total x column total / stratum
+total. A stratum has (non-empty rows - 1)(non-empty columns - 1) degrees of freedom; empty strata add nothing.
+No degrees of freedom means no evidence: the p-value is then 1, and `dof` says so.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaincc
+
+from ..compiled import compiled
+from ..data import CountTables
+from ..errors import ObservationError
+from ..problem import Problem
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class IndependenceResult(NamedTuple):
+    """What a test of independence found."""
+
+    statistic: float
+    dof: int
+    p_value: float
+
+
+def p_values(statistic: Floats, dof: Ints) -> Floats:
+    """Upper tail of the chi-squared distribution; 1 where there are no degrees of freedom."""
+    tail = gammaincc(np.maximum(dof, 1) / 2, np.maximum(statistic, 0) / 2)
+    return np.where(dof > 0, tail, 1.0)
+
+
+@compiled
+def _entropy_term(count: float) -> float:
+    return count * math.log(count) if count > 1 else 0.0
+
+
+@compiled
+def g_squared_statistic(table: NDArray[np.int64]) -> tuple[float, int]:
+    """Statistic and degrees of freedom of a table (strata, rows, columns)."""
+    strata, rows, columns = table.shape
+    total_terms = 0.0
+    dof = 0
+    column_totals = np.zeros(columns)
+    for stratum in range(strata):
+        column_totals[:] = 0
+        total = 0
+        rows_seen = 0
+        for row in range(rows):
+            row_total = 0
+            for column in range(columns):
+                count = table[stratum, row, column]
+                if count:
+                    row_total += count
+                    column_totals[column] += count
+                    total_terms += _entropy_term(count)
+            if row_total:
+                rows_seen += 1
+                total += row_total
+                total_terms -= _entropy_term(row_total)
+        columns_seen = 0
+        for column in range(columns):
+            if column_totals[column]:
+                columns_seen += 1
+                total_terms -= _entropy_term(column_totals[column])
+        if total:
+            total_terms += _entropy_term(total)
+            dof += (rows_seen - 1) * (columns_seen - 1)
+    return max(2 * total_terms, 0.0), dof
+
+
+def g_squared(table: ArrayLike) -> IndependenceResult:
+    """Test rows against columns within strata, from a table (strata, rows, columns) or (rows, columns) of counts.
+
+    >>> result = g_squared([[20, 30], [30, 20]])
+    >>> round(result.statistic, 3), result.dof, round(result.p_value, 4)
+    (4.027, 1, 0.0448)
+    """
+    counts = np.asarray(table)
+    if counts.ndim == 2:
+        counts = counts[None]
+    if counts.ndim != 3 or not np.all(counts >= 0) or not np.all(counts == np.floor(counts)):
+        raise ObservationError(
+            f"a table of shape {counts.shape} is not one of counts; expected whole numbers from 0 in the shape "
+            "(rows, columns) or (strata, rows, columns)"
+        )
+    statistic, dof = g_squared_statistic(counts.astype(np.int64))
+    return IndependenceResult(statistic, dof, float(p_values(np.array(statistic), np.array(dof))))
+
+
+class ArmTests(NamedTuple):
+    """Tests of arms against the reward: in test t, arm a lies in stratum `strata[t, a]` and row `rows[t, a]`."""
+
+    strata: Ints
+    rows: Ints
+    strata_count: Ints
+    rows_count: Ints
+
+    @classmethod
+    def of(cls, problem: Problem, tests: Iterable[tuple[Sequence[str], Sequence[str]]]) -> "ArmTests":
+        """Each test is (intervention variables tested jointly, intervention variables conditioned on)."""
+        pairs = [(problem.arm_groups(given), problem.arm_groups(tested)) for tested, given in tests]
+        strata = np.array([pair[0] for pair in pairs])
+        rows = np.array([pair[1] for pair in pairs])
+        return cls(strata, rows, strata.max(axis=1) + 1, rows.max(axis=1) + 1)
+
+
+@compiled
+def g_squared_of_arms(tables: CountTables, tests: ArmTests) -> tuple[Floats, Ints]:
+    """Statistic and degrees of freedom of every test (columns) given every set S (rows)."""
+    sets = len(tables.cells)
+    count = len(tests.strata_count)
+    arms = tests.strata.shape[1]
+    statistic = np.empty((sets, count))
+    dof = np.empty((sets, count), dtype=np.int64)
+    for test in range(count):
+        strata = tests.strata_count[test]
+        rows = tests.rows_count[test]
+        for place in range(sets):
+            cells = tables.cells[place]
+            table = np.zeros((strata * cells, rows, 2), dtype=np.int64)
+            for arm in range(arms):
+                start = tables.starts[place] + arm * cells * 2
+                first = tests.strata[test, arm] * cells
+                row = tests.rows[test, arm]
+                for cell in range(cells):
+                    table[first + cell, row, 0] += tables.counts[start + 2 * cell]
+                    table[first + cell, row, 1] += tables.counts[start + 2 * cell + 1]
+            statistic[place, test], dof[place, test] = g_squared_statistic(table)
+    return statistic, dof

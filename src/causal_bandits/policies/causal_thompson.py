@@ -1,0 +1,71 @@
+"""Causal Thompson Sampling (de Kroon, Belgrave and Mooij, Algorithm 1).
+
+The name also stands for a method of Bareinboim, Forney and Pearl (2015), which is another one.
+"""
+
+from typing import Any, Literal, Self
+
+from ..discovery import DirectTesting, Discovery, Findings, SeparatingSet, discovery_from_dict
+from ..errors import OptionError
+from ..problem import Problem
+from .base import DiscretePolicy, Seed
+
+
+class CausalThompsonSampling(DiscretePolicy):
+    """Thompson Sampling that discovers separating sets while it plays, and lets arms share rewards through them.
+
+    Per arm, the accepted set with the lowest posterior variance is used, or the arm's own rows if they do better.
+    `variance` is how those variances are found: in closed form, or from `samples` draws as the paper does.
+    `max_size` limits the sets that are looked at; by default all, or as many as stay fast.
+
+    >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
+    >>> policy = CausalThompsonSampling(problem, discovery=DirectTesting(alpha=0.05), seed=0)
+    >>> arm = policy.ask()
+    >>> policy.tell(arm, {"clicked": 1, "purchase": 0})
+    >>> [str(found) for found in policy.separating_sets()]
+    ['{} separates banner', '{clicked} separates banner']
+    """
+
+    name = "causal-ts"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        discovery: Discovery | None = None,
+        seed: Seed = None,
+        max_size: int | None = None,
+        variance: Literal["closed-form", "monte-carlo"] = "closed-form",
+        samples: int = 200,
+    ) -> None:
+        if variance not in ("closed-form", "monte-carlo"):
+            raise OptionError(f"variance={variance!r}; expected 'closed-form' or 'monte-carlo'")
+        if not isinstance(samples, int) or samples < 2:
+            raise OptionError(f"samples={samples!r}; expected a whole number from 2")
+        super().__init__(problem, seed=seed, max_size=max_size, samples=samples if variance == "monte-carlo" else 0)
+        self.discovery = DirectTesting() if discovery is None else discovery
+        self.variance = variance
+        self.samples = samples
+        self.discovery.discover(self.layout, self._state.tables, 0)  # sets that cannot be are refused here, not later
+
+    def _discover(self) -> Findings:
+        return self.discovery.discover(self.layout, self._state.tables, self.rows)
+
+    def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
+        """The sets in use with their evidence; with `rejected` all sets that were looked at."""
+        findings = self.findings if self.rows < self._due and self.findings is not None else self._discover()
+        return [found for found in findings.sets if found.accepted or rejected]
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {
+            "discovery": self.discovery.to_dict(),
+            "max_size": self.layout.max_size,
+            "variance": self.variance,
+            "samples": self.samples,
+        }
+
+    @classmethod
+    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
+        """A fresh policy from what `options` gave."""
+        return cls(problem, **{**options, "discovery": discovery_from_dict(options["discovery"])})

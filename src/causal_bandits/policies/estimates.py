@@ -1,0 +1,92 @@
+"""What a policy believes about each arm, to read or to put into a table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+import polars as pl
+from scipy.special import betaincinv
+
+from ..data import TableLayout
+from ..estimators import own_moments
+from ..problem import Arm
+from .rules import ThompsonState, best_sets
+
+
+@dataclass(frozen=True)
+class ArmEstimate:
+    """One arm: posterior mean, 95 % interval, the set it was learnt through (None: own rows only).
+
+    `effective_rows` is how many own rows would give the same posterior variance.
+    """
+
+    arm: Arm
+    mean: float
+    low: float
+    high: float
+    through: tuple[str, ...] | None
+    own_rows: int
+    effective_rows: float
+
+
+class Estimates(Sequence[ArmEstimate]):
+    """The estimates of all arms, in the order of the problem's arms."""
+
+    def __init__(self, rows: Sequence[ArmEstimate]) -> None:
+        self._rows = tuple(rows)
+
+    @overload
+    def __getitem__(self, place: int) -> ArmEstimate: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[ArmEstimate]: ...
+    def __getitem__(self, place: int | slice) -> ArmEstimate | Sequence[ArmEstimate]:
+        return self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[ArmEstimate]:
+        return iter(self._rows)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per arm."""
+        return pl.DataFrame(
+            {
+                "arm": [str(row.arm) for row in self],
+                "mean": [row.mean for row in self],
+                "low": [row.low for row in self],
+                "high": [row.high for row in self],
+                "through": [None if row.through is None else "{" + ", ".join(row.through) + "}" for row in self],
+                "own_rows": [row.own_rows for row in self],
+                "effective_rows": [row.effective_rows for row in self],
+            },
+            schema_overrides={"through": pl.String},
+        )
+
+    def __repr__(self) -> str:
+        return repr(self.to_frame().sort("mean", descending=True))
+
+
+def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Estimates:
+    """Estimates from a state; intervals are those of the Beta with the posterior's mean and variance.
+
+    For an arm's own rows that Beta is the posterior itself; through a set it is an approximation.
+    """
+    chosen = best_sets(state)
+    rows = []
+    for number, arm in enumerate(layout.problem.arms):
+        own = int(state.tables.counts[2 * number : 2 * number + 2].sum())
+        mean, variance = own_moments(state.tables, number)
+        through = None
+        if chosen[number] >= 0:
+            place = state.pools.places[chosen[number]]
+            mean = state.pools.linear[chosen[number], number] / (own + state.tables.cells[place])
+            variance = state.pools.variance[chosen[number], number]
+            through = layout.names[place]
+        size = mean * (1 - mean) / variance - 1
+        tail = (1 - level) / 2
+        low, high = betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail]))
+        # Beta(1 + ones, 1 + zeros) has size rows + 2.
+        rows.append(ArmEstimate(arm, float(mean), float(low), float(high), through, own, float(size - 2)))
+    return Estimates(rows)

@@ -1,0 +1,100 @@
+"""Algorithm 1 as compiled rules over counts; naive Thompson Sampling is the case of no accepted set.
+
+The ask/tell classes and the compiled rollouts call the same functions, so they choose the same arms.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import compiled
+from ..data import CountTables
+from ..estimators import Pools, draw_own, draw_shared, own_moments
+
+Ints = NDArray[np.int64]
+
+
+class ThompsonState(NamedTuple):
+    """All that decides the next arm, but for the random numbers."""
+
+    tables: CountTables
+    pools: Pools
+    samples: int
+    """0: variances in closed form; otherwise the number of Monte Carlo samples, as in the paper."""
+
+
+@compiled
+def best_sets(state: ThompsonState) -> Ints:
+    """For each arm the accepted set with the lowest posterior variance, or -1 when its own rows do better."""
+    arms = state.pools.groups.shape[1]
+    chosen = np.full(arms, -1)
+    lowest = np.empty(arms)
+    for arm in range(arms):
+        lowest[arm] = own_moments(state.tables, arm)[1]
+    for index in range(len(state.pools.places)):
+        for arm in range(arms):
+            if state.pools.variance[index, arm] < lowest[arm]:
+                lowest[arm] = state.pools.variance[index, arm]
+                chosen[arm] = index
+    return chosen
+
+
+@compiled
+def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> int:
+    """Draw each arm's mean through its chosen set, and take the highest."""
+    best, highest = 0, -1.0
+    for arm in range(len(chosen)):
+        if chosen[arm] < 0:
+            index = draw_own(state.tables, arm, rng)
+        else:
+            index = draw_shared(state.tables, state.pools, chosen[arm], arm, rng)
+        if index > highest:
+            best, highest = arm, index
+    return best
+
+
+@compiled
+def _choose_by_samples(state: ThompsonState, rng: np.random.Generator) -> int:
+    """Algorithm 1 to the letter: variances from samples, the index is the first sample of the best set."""
+    best, highest = 0, -1.0
+    samples = np.empty(state.samples)
+    for arm in range(state.pools.groups.shape[1]):
+        index = draw_own(state.tables, arm, rng)
+        lowest = own_moments(state.tables, arm)[1]
+        for candidate in range(len(state.pools.places)):
+            for draw in range(state.samples):
+                samples[draw] = draw_shared(state.tables, state.pools, candidate, arm, rng)
+            variance = samples.var()
+            if variance < lowest:
+                index, lowest = samples[0], variance
+        if index > highest:
+            best, highest = arm, index
+    return best
+
+
+@compiled
+def choose(state: ThompsonState, rng: np.random.Generator) -> int:
+    """The next arm (Algorithm 1)."""
+    if state.samples:
+        return _choose_by_samples(state, rng)
+    return draw_best_arm(state, best_sets(state), rng)
+
+
+@compiled
+def choose_many(state: ThompsonState, rng: np.random.Generator, count: int) -> Ints:
+    """Several arms from the same state, as for a batch of users that arrive together."""
+    arms = np.empty(count, dtype=np.int64)
+    for place in range(count):
+        arms[place] = choose(state, rng)
+    return arms
+
+
+@compiled
+def count_wins(state: ThompsonState, rng: np.random.Generator, draws: int) -> Ints:
+    """How often each arm is the best in draws from the posterior."""
+    chosen = best_sets(state)
+    wins = np.zeros(len(chosen), dtype=np.int64)
+    for _ in range(draws):
+        wins[draw_best_arm(state, chosen, rng)] += 1
+    return wins

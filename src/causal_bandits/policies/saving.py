@@ -1,0 +1,105 @@
+"""Save files: one zip of plain arrays and a JSON header. Nothing is pickled."""
+
+import contextlib
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import TableLayout
+from ..discovery import Findings
+from ..errors import CausalBanditsError, SaveFileError
+from ..files import replacing
+
+FORMAT = "causal-bandits policy"
+VERSION = 1
+
+
+class Saved(NamedTuple):
+    """What a save file holds."""
+
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+    @contextlib.contextmanager
+    def checked(self) -> Iterator[None]:
+        """A header or array that does not fit the rest is a damaged file, not a crash."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, IndexError, CausalBanditsError) as error:
+            raise SaveFileError(f"the save file contradicts itself ({error}); take another copy of it") from None
+
+
+def write(path: Path, saved: Saved) -> None:
+    """Write a save file in one step: the old one stays until the new one is whole."""
+    header = {"format": FORMAT, "version": VERSION, **saved.header}
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, header=text, **saved.arrays)
+
+
+def read(path: Path) -> Saved:
+    """Read a save file and check that it is one."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        known = header["format"] == FORMAT
+    except FileNotFoundError:
+        raise SaveFileError(f"there is no save file {str(path)!r}") from None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise SaveFileError(
+            f"{str(path)!r} is not a save file of causal-bandits, or is damaged ({error}); take another copy"
+        ) from None
+    if not known or header.get("version") != VERSION:
+        raise SaveFileError(
+            f"{str(path)!r} has format {header['format']!r} version {header.get('version')!r}; "
+            f"this release reads {FORMAT!r} version {VERSION}"
+        )
+    return Saved(header, arrays)
+
+
+def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
+    """The arrays of the last discovery."""
+    if findings is None:
+        return {}
+    about = json.dumps({"rows": findings.rows, "source": findings.source, "tests": findings.tests}).encode()
+    packed: dict[str, NDArray[Any]] = {
+        "found": np.frombuffer(about, dtype=np.uint8),
+        "separated": findings.separated,
+    }
+    for name in ("statistic", "dof", "p_value"):
+        if getattr(findings, name) is not None:
+            packed[name] = getattr(findings, name)
+    return packed
+
+
+def unpack_findings(layout: TableLayout, arrays: dict[str, NDArray[Any]]) -> Findings | None:
+    """The last discovery, read back."""
+    if "found" not in arrays:
+        return None
+    about = json.loads(arrays["found"].tobytes())
+    return Findings(
+        layout,
+        about["rows"],
+        about["source"],
+        arrays["separated"],
+        tuple(tuple(names) for names in about["tests"]),
+        arrays.get("statistic"),
+        arrays.get("dof"),
+        arrays.get("p_value"),
+    )

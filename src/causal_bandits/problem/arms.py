@@ -1,0 +1,56 @@
+"""Arms: settings of all intervention variables."""
+
+from collections.abc import Iterator, Mapping
+from typing import NoReturn
+
+from .variables import Level
+
+CONTEXT_PREFIX = "I_"
+"""The paper's name for the variable that intervenes on A is I_A; arms print and accept it as A."""
+
+
+class Arm(Mapping[str, Level]):
+    """One setting of every intervention variable: immutable, hashable, equal to the mapping it stands for.
+
+    >>> Arm({"banner": "red", "discount": "none"}, idle={"banner": "none", "discount": "none"})
+    do(banner=red)
+    >>> Arm({"I_A": 1, "I_B": "idle"}, idle={"I_A": "idle", "I_B": "idle"})
+    do(A=1)
+    """
+
+    __slots__ = ("_hash", "_idle", "_settings")
+    _settings: dict[str, Level]
+    _idle: dict[str, Level]
+    _hash: int
+
+    def __init__(self, settings: Mapping[str, Level], idle: Mapping[str, Level]) -> None:
+        object.__setattr__(self, "_settings", dict(settings))
+        object.__setattr__(self, "_idle", dict(idle))
+        object.__setattr__(self, "_hash", hash(frozenset(settings.items())))
+
+    def __getitem__(self, name: str) -> Level:
+        return self._settings[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._settings)
+
+    def __len__(self) -> int:
+        return len(self._settings)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("an arm does not change; make another one with problem.arm(...)")
+
+    def __reduce__(self) -> tuple[type["Arm"], tuple[dict[str, Level], dict[str, Level]]]:
+        return Arm, (self._settings, self._idle)
+
+    @property
+    def active(self) -> dict[str, Level]:
+        """The intervention variables that are not idle, with their values."""
+        return {name: level for name, level in self._settings.items() if level != self._idle[name]}
+
+    def __repr__(self) -> str:
+        settings = (f"{name.removeprefix(CONTEXT_PREFIX)}={level}" for name, level in self.active.items())
+        return f"do({', '.join(settings)})"

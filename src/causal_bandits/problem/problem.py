@@ -1,0 +1,216 @@
+"""The bandit problem of sec. 2.2, with everything a learner may know about it."""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ProblemError, UnknownArmError, UnknownVariableError, listing
+from .arms import CONTEXT_PREFIX, Arm
+from .variables import Bins, Level, Levels, Variable, bins, declare
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Problem:
+    """Observed variables, a binary target, intervention variables, and arms.
+
+    The first level of an intervention variable is its idle value unless `idle` names another one.
+    Arms are all combinations unless `arms` lists them. `targets` tells, where it is known, which
+    variables an intervention variable acts on; nothing else about the causal structure is ever asked.
+
+    >>> problem = Problem(target="purchase", observed={"clicked": 2, "cart": ["empty", "some", "full"]},
+    ...                   interventions={"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
+    >>> problem.arms[:4]
+    (do(), do(discount=10%), do(banner=red), do(banner=red, discount=10%))
+    >>> problem.arm(banner="red")["discount"]
+    'none'
+    """
+
+    target: str
+    observed: tuple[Variable, ...]
+    interventions: tuple[Variable, ...]
+    idle: tuple[Level, ...]
+    arms: tuple[Arm, ...]
+    targets: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def __init__(
+        self,
+        target: str,
+        observed: Mapping[str, Levels],
+        interventions: Mapping[str, Levels],
+        *,
+        arms: Iterable[Mapping[str, Level]] | None = None,
+        idle: Mapping[str, Level] | None = None,
+        targets: Mapping[str, str | Iterable[str]] | None = None,
+    ) -> None:
+        def put(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        put("target", target)
+        put("observed", tuple(declare(name, levels) for name, levels in observed.items()))
+        put("interventions", tuple(declare(name, levels) for name, levels in interventions.items()))
+        self._check_names()
+        put("idle", self._idle_levels(idle or {}))
+        put("arms", self._make_arms(arms))
+        put("targets", self._known_targets(targets or {}))
+
+    def _check_names(self) -> None:
+        if not isinstance(self.target, str) or not self.target:
+            raise ProblemError(f"target {self.target!r} is not a non-empty string; name the reward variable")
+        observed = {variable.name for variable in self.observed}
+        levers = {variable.name for variable in self.interventions}
+        if not levers:
+            raise ProblemError("a problem needs at least one intervention variable")
+        if self.target in levers:
+            raise ProblemError(f"target {self.target!r} is also an intervention variable; the reward cannot be set")
+        if self.target in observed:
+            raise ProblemError(f"target {self.target!r} is also listed as observed; leave it out there")
+        if observed & levers:
+            both = sorted(observed & levers)
+            raise ProblemError(f"{listing(both)} names both an observed and an intervention variable; rename one")
+        if any(isinstance(variable.bins, Bins) for variable in self.interventions):
+            raise ProblemError("bins(...) is for observed variables; intervention variables need named levels")
+
+    def _idle_levels(self, idle: Mapping[str, Level]) -> tuple[Level, ...]:
+        for name, level in idle.items():
+            self.intervention(name).code(level)
+        return tuple(idle.get(variable.name, variable.levels[0]) for variable in self.interventions)
+
+    def _make_arms(self, arms: Iterable[Mapping[str, Level]] | None) -> tuple[Arm, ...]:
+        if arms is None:
+            levels = (variable.levels for variable in self.interventions)
+            return tuple(self._arm_of(choice) for choice in itertools.product(*levels))
+        made = tuple(self._resolve(arm) for arm in arms)
+        if len(made) < 2:
+            raise ProblemError(f"{len(made)} arm(s) listed; a bandit needs at least 2")
+        if len(set(made)) < len(made):
+            twice = next(arm for place, arm in enumerate(made) if arm in made[:place])
+            raise ProblemError(f"arm {twice} is listed twice")
+        return made
+
+    def _known_targets(self, targets: Mapping[str, str | Iterable[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        variables = {variable.name for variable in self.observed} | {self.target}
+        known = []
+        for name, given in targets.items():
+            acted_on = (given,) if isinstance(given, str) else tuple(given)
+            for variable in acted_on:
+                if variable not in variables:
+                    raise UnknownVariableError(
+                        f"{name!r} cannot act on {variable!r}; expected some of {listing(sorted(variables))}"
+                    )
+            known.append((self.intervention(name).name, acted_on))
+        return tuple(known)
+
+    def _arm_of(self, levels: Iterable[Level]) -> Arm:
+        names = [variable.name for variable in self.interventions]
+        return Arm(dict(zip(names, levels, strict=True)), self.idle_settings)
+
+    def _resolve(self, settings: Mapping[str, Level]) -> Arm:
+        """An arm from a mapping; what is not named is idle."""
+        chosen = dict(self.idle_settings)
+        for name, level in settings.items():
+            variable = self.intervention(name)
+            chosen[variable.name] = variable.levels[variable.code(level)]
+        return self._arm_of(chosen.values())
+
+    @cached_property
+    def idle_settings(self) -> dict[str, Level]:
+        """The idle value of each intervention variable."""
+        return {variable.name: level for variable, level in zip(self.interventions, self.idle, strict=True)}
+
+    def intervention(self, name: str) -> Variable:
+        """An intervention variable by name; `A` finds `I_A`."""
+        for candidate in (name, f"{CONTEXT_PREFIX}{name}"):
+            for variable in self.interventions:
+                if variable.name == candidate:
+                    return variable
+        known = listing(variable.name for variable in self.interventions)
+        raise UnknownVariableError(f"{name!r} is not an intervention variable; expected one of {known}")
+
+    def arm(self, settings: Mapping[str, Level] | None = None, /, **levers: Level) -> Arm:
+        """One of the problem's arms; intervention variables that are not named are idle."""
+        arm = self._resolve({**(settings or {}), **levers})
+        if arm not in self._index:
+            raise UnknownArmError(f"{arm} is not one of the {len(self.arms)} arms; see problem.arms")
+        return arm
+
+    @cached_property
+    def _index(self) -> dict[Arm, int]:
+        return {arm: place for place, arm in enumerate(self.arms)}
+
+    def index(self, arm: Arm | Mapping[str, Level]) -> int:
+        """The position of an arm in `arms`."""
+        if not isinstance(arm, Mapping):
+            raise UnknownArmError(f"{arm!r} is not an arm; pass what ask() gave or a mapping lever -> value")
+        place = self._index.get(arm) if isinstance(arm, Arm) else None
+        return self._index[self.arm(arm)] if place is None else place
+
+    @cached_property
+    def arm_codes(self) -> NDArray[np.int64]:
+        """The level number of each intervention variable (columns) in each arm (rows)."""
+        rows = [[variable.code(arm[variable.name]) for variable in self.interventions] for arm in self.arms]
+        return np.array(rows, dtype=np.int64)
+
+    def arm_groups(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """For each arm the number of its joint setting of the named intervention variables."""
+        wanted = set(names)
+        columns = [place for place, variable in enumerate(self.interventions) if variable.name in wanted]
+        if not columns:
+            return np.zeros(len(self.arms), dtype=np.int64)
+        return np.unique(self.arm_codes[:, columns], axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+    @property
+    def observed_names(self) -> tuple[str, ...]:
+        """Names of the observed variables, in order."""
+        return tuple(variable.name for variable in self.observed)
+
+    @property
+    def intervention_names(self) -> tuple[str, ...]:
+        """Names of the intervention variables, in order."""
+        return tuple(variable.name for variable in self.interventions)
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem(target={self.target!r}, observed={list(self.observed_names)}, "
+            f"interventions={list(self.intervention_names)}, {len(self.arms)} arms)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; `from_dict` reads them back."""
+
+        def levels(variable: Variable) -> list[Level] | dict[str, Any]:
+            return vars(variable.bins) if variable.bins else list(variable.levels)
+
+        return {
+            "target": self.target,
+            "observed": {variable.name: levels(variable) for variable in self.observed},
+            "interventions": {variable.name: list(variable.levels) for variable in self.interventions},
+            "idle": self.idle_settings,
+            "arms": [dict(arm) for arm in self.arms],
+            "targets": {name: list(acted_on) for name, acted_on in self.targets},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Problem":
+        """A problem from what `to_dict` gave, or from hand-written JSON with the same keys."""
+
+        def levels(given: Any) -> Levels:
+            if isinstance(given, Mapping):
+                return bins(given.get("cuts"), quantiles=given.get("quantiles"), after=given.get("after", 100))
+            return given  # type: ignore[no-any-return]
+
+        for key in ("target", "observed", "interventions"):
+            if key not in data:
+                raise ProblemError(f"the description has no {key!r}; expected target, observed, interventions")
+        return cls(
+            data["target"],
+            {name: levels(given) for name, given in data["observed"].items()},
+            data["interventions"],
+            arms=data.get("arms"),
+            idle=data.get("idle"),
+            targets=data.get("targets"),
+        )

@@ -1,0 +1,104 @@
+"""Discrete variables and their levels, and how a real number becomes one."""
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import OptionError, ProblemError, UnknownLevelError, listing
+
+Level = str | int | float | bool
+"""One value of a discrete variable."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """How a real-valued variable becomes a discrete one; made by `bins`."""
+
+    cuts: tuple[float, ...] | None = None
+    quantiles: int | None = None
+    after: int = 100
+
+    @property
+    def count(self) -> int:
+        """The number of levels."""
+        return len(self.cuts) + 1 if self.cuts is not None else self.quantiles or 0
+
+
+def bins(cuts: Iterable[float] | None = None, *, quantiles: int | None = None, after: int = 100) -> Bins:
+    """Cut a real-valued mediator into levels, at declared cut points or at quantiles learnt from data.
+
+    Learnt cut points come from the first `after` rows; until those are there the variable is a
+    constant, which shares nothing and spoils nothing. Then they stay, and every row is coded with them.
+
+    >>> bins([0.5, 1.5]).count
+    3
+    >>> bins(quantiles=4).count
+    4
+    """
+    if (cuts is None) == (quantiles is None):
+        raise OptionError("bins takes either cut points or quantiles=..., for example bins([0.5]) or bins(quantiles=4)")
+    if quantiles is not None:
+        if quantiles < 2:
+            raise OptionError(f"bins(quantiles={quantiles!r}): at least 2 are needed")
+        if after < quantiles:
+            raise OptionError(f"bins(quantiles={quantiles}, after={after}): at least {quantiles} rows are needed")
+        return Bins(quantiles=int(quantiles), after=int(after))
+    points = tuple(float(cut) for cut in cuts or ())
+    if not points or not all(map(math.isfinite, points)) or any(a >= b for a, b in itertools.pairwise(points)):
+        raise OptionError(f"bins({list(points)}): cut points must be finite and increasing, and at least one")
+    return Bins(cuts=points)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A discrete variable: its name and levels, and how it is cut if it is a real number."""
+
+    name: str
+    levels: tuple[Level, ...]
+    bins: Bins | None = None
+    codes: dict[Level, int] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.codes.update((level, code) for code, level in enumerate(self.levels))
+
+    @property
+    def size(self) -> int:
+        """The number of levels."""
+        return len(self.levels)
+
+    def code(self, level: object) -> int:
+        """The number of a level."""
+        try:
+            return self.codes[level]  # type: ignore[index]
+        except (KeyError, TypeError):
+            raise UnknownLevelError(
+                f"{level!r} is not a level of {self.name!r}; expected one of {listing(self.levels)}"
+            ) from None
+
+
+Levels = int | Sequence[Level] | Bins
+"""How a caller declares levels: their number, their names, or cut points of a real variable."""
+
+
+def declare(name: object, levels: Levels) -> Variable:
+    """A variable from what a caller declared, checked."""
+    if not isinstance(name, str) or not name:
+        raise ProblemError(f"variable name {name!r} is not a non-empty string; name variables with strings")
+    if isinstance(levels, Bins):
+        return Variable(name, tuple(range(levels.count)), levels)
+    if isinstance(levels, int | np.integer) and not isinstance(levels, bool):
+        levels = range(int(levels))
+    if isinstance(levels, str) or not isinstance(levels, Iterable):
+        raise ProblemError(f"levels of {name!r} are {levels!r}; give their number or a list of their names")
+    found = tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
+    for level in found:
+        if not isinstance(level, str | int | float | bool) or (isinstance(level, float) and math.isnan(level)):
+            raise ProblemError(f"level {level!r} of {name!r} is not a string, a number or a boolean")
+    if len(found) < 2:
+        raise ProblemError(f"{name!r} has {len(found)} level(s); a variable needs at least 2")
+    if len(set(found)) < len(found):
+        raise ProblemError(f"{name!r} names a level twice in {list(found)!r}; levels must differ")
+    return Variable(name, found)
