@@ -26,6 +26,7 @@ from .graphs import (
 from .independence import IndependenceResult, g_squared
 from .policies import CausalThompsonSampling, ThompsonSampling, load_policy
 from .problem import Arm, Problem, bins
+from .simulate import Simulation, play, simulate
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ __all__ = [
     "MixedGraph",
     "Problem",
     "SeparatingSet",
+    "Simulation",
     "StructurelessWorld",
     "ThompsonSampling",
     "all_dags",
@@ -54,9 +56,11 @@ __all__ = [
     "load_policy",
     "paper_world",
     "perfect",
+    "play",
     "random_dag",
     "separated",
     "separating_sets",
     "sharing_variance",
+    "simulate",
     "to_networkx",
 ]

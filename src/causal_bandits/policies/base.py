@@ -100,6 +100,10 @@ class DiscretePolicy:
         else:
             learn_many(self._state.tables, self._state.pools, rows.arms, rows.codes, rows.rewards)
 
+    def remember(self, rows: Rows) -> None:
+        """Store rows that a rollout has already counted in the state."""
+        self.history.extend(rows)
+
     def _recount(self) -> None:
         self._state = self._state._replace(tables=self.layout.empty())
         self.history.count_into(self._state.tables)

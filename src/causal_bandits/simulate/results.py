@@ -1,0 +1,59 @@
+"""What a simulation leaves behind: a table, and how sure we are of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ..problem import Problem
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Regret of all runs at the checkpoints; arms and rewards of every round where they were kept."""
+
+    problem: Problem
+    checkpoints: NDArray[np.int64]
+    regret: NDArray[np.float64]
+    """(runs, checkpoints): cumulative pseudo-regret."""
+    realised_regret: NDArray[np.float64]
+    arms: NDArray[np.int64] | None = None
+    """(runs, rounds), with `keep_arms=True`."""
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(self.regret)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per run and checkpoint: run, t, regret, realised_regret."""
+        runs, points = self.regret.shape
+        return pl.DataFrame(
+            {
+                "run": np.repeat(np.arange(runs), points),
+                "t": np.tile(self.checkpoints, runs),
+                "regret": self.regret.ravel(),
+                "realised_regret": self.realised_regret.ravel(),
+            }
+        )
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_frame().to_dict(as_series=False))
+
+    def summary(self) -> pl.DataFrame:
+        """Per checkpoint: mean regret over runs and its standard error."""
+        spread = self.regret.std(axis=0, ddof=1) if self.runs > 1 else np.full(len(self.checkpoints), np.nan)
+        return pl.DataFrame(
+            {"t": self.checkpoints, "mean": self.regret.mean(axis=0), "se": spread / np.sqrt(self.runs)}
+        )
+
+    def __repr__(self) -> str:
+        last = self.summary().tail(1).to_dicts()
+        if not last:
+            return f"Simulation({self.runs} runs of 0 rounds)"
+        return f"Simulation({self.runs} runs, regret {last[0]['mean']:.2f} ± {last[0]['se']:.2f} at t = {last[0]['t']})"

@@ -1,0 +1,96 @@
+"""Many runs with independent seeds, over processes if wanted."""
+
+import multiprocessing
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..environments import DiscreteWorld
+from ..errors import OptionError
+from .results import Simulation
+from .run import Policy, Run, World, play
+
+PolicyFactory = Callable[..., Policy]
+"""Called as factory(problem, seed=seed): a policy class, or a functools.partial of one."""
+
+
+class _Task(NamedTuple):
+    factory: PolicyFactory
+    world: World
+    horizon: int
+    seed: np.random.SeedSequence
+
+
+def simulate(
+    policy: PolicyFactory,
+    world: World,
+    horizon: int,
+    *,
+    runs: int = 1,
+    seed: int = 0,
+    jobs: int = 1,
+    checkpoints: Sequence[int] | None = None,
+    keep_arms: bool = False,
+) -> Simulation:
+    """Play a policy in a world, several times, and measure regret.
+
+    World and policy get random streams of their own, spawned from the seed; the answer does not depend on `jobs`.
+    Checkpoints are 100 even steps unless given.
+
+    >>> from functools import partial
+    >>> import causal_bandits as cb
+    >>> world = cb.example_world("S3")
+    >>> told = partial(cb.CausalThompsonSampling, discovery=cb.KnownSets([["S3"]]))
+    >>> cb.simulate(told, world, horizon=200, runs=3, seed=1).regret.shape
+    (3, 100)
+    """
+    for name, value, least in (("horizon", horizon, 0), ("runs", runs, 1), ("jobs", jobs, 1)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise OptionError(f"{name}={value!r}; expected a whole number from {least}")
+    points = _checkpoints(horizon, checkpoints)
+    tasks = [_Task(policy, world, horizon, child) for child in np.random.SeedSequence(seed).spawn(runs)]
+    played = [_play(task) for task in tasks] if jobs == 1 else _over_processes(tasks, jobs)
+    at = points - 1
+    return Simulation(
+        world.problem,
+        points,
+        np.array([run.regret(world.means)[at] for run in played]),
+        np.array([run.realised_regret(world.means)[at] for run in played]),
+        np.array([run.arms for run in played]) if keep_arms else None,
+    )
+
+
+def _checkpoints(horizon: int, given: Sequence[int] | None) -> NDArray[np.int64]:
+    if given is None:
+        return np.unique(np.linspace(0, horizon, min(horizon, 100) + 1).round().astype(np.int64)[1:])
+    points = np.asarray(given, dtype=np.int64)
+    if points.ndim != 1 or np.any(points < 1) or np.any(points > horizon) or np.any(np.diff(points) <= 0):
+        raise OptionError(f"checkpoints={list(given)!r}; expected increasing rounds between 1 and {horizon}")
+    return points
+
+
+def _play(task: _Task) -> Run:
+    of_world, of_policy = task.seed.spawn(2)
+    policy = task.factory(task.world.problem, seed=of_policy)
+    return play(policy, task.world, task.horizon, np.random.default_rng(of_world))
+
+
+def _over_processes(tasks: list[_Task], jobs: int) -> list[Run]:
+    if isinstance(tasks[0].world, DiscreteWorld):  # mechanisms may be lambdas; the arrays are all that is needed
+        world = tasks[0].world
+        plain = DiscreteWorld(world.problem, world.sampler, world.means)
+        tasks = [task._replace(world=plain) for task in tasks]
+    try:
+        pickle.dumps(tasks[0])
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise OptionError(
+            f"the policy or the world cannot be sent to another process ({error}); "
+            "use functools.partial(PolicyClass, option=...) instead of a lambda, or jobs=1"
+        ) from None
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
+        return list(pool.map(_play, tasks, chunksize=max(1, len(tasks) // (4 * jobs))))
