@@ -18,7 +18,9 @@ def output_folder(path: str | os.PathLike[str]) -> Path:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise OutputError(f"cannot write to folder {str(folder)!r} ({error.strerror}); name another one") from None
+        raise OutputError(
+            f"cannot write to folder {str(folder)!r} ({error.strerror or error}); name another one"
+        ) from None
     return folder
 
 
@@ -33,6 +35,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(written.fileno())
         temporary.replace(target)
     except OSError as error:
-        raise OutputError(f"cannot write {str(target)!r} ({error.strerror}); name another place") from None
+        raise OutputError(f"cannot write {str(target)!r} ({error.strerror or error}); name another place") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it may be gone, or its folder may be none
+            temporary.unlink()

@@ -1,7 +1,7 @@
 """History: every row, checked at the door and kept as small numbers."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -24,15 +24,19 @@ class Rows(NamedTuple):
 
 
 def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124 (NaN and NaT of any library)
+    except (TypeError, ValueError):  # pandas.NA has no truth value, nor has an array
+        return True
 
 
 def _reward(name: str, value: object) -> int:
     if _is_missing(value):
         raise ObservationError(f"reward {name!r} is {value!r}; every row needs 0 or 1")
-    if value in (0, 1):
-        return int(value)
-    raise ObservationError(f"reward {name!r} is {value!r}; expected 0 or 1 (or False, True)")
+    try:
+        return {0: 0, 1: 1}[value]  # type: ignore[index]
+    except (KeyError, TypeError):
+        raise ObservationError(f"reward {name!r} is {value!r}; expected 0 or 1 (or False, True)") from None
 
 
 def _real(name: str, value: object) -> float:
@@ -216,19 +220,28 @@ class History:
         rows = self.rows
         columns: dict[str, Any] = {}
         for place, variable in enumerate(self.problem.interventions):
-            codes = self.problem.arm_codes[rows.arms, place] if self._length else []
-            columns[variable.name] = [variable.levels[code] for code in codes]
+            columns[variable.name] = _levels(variable, self.problem.arm_codes[rows.arms, place])
         for place, variable in enumerate(self.problem.observed):
             if variable.bins:
                 columns[variable.name] = rows.raw[:, self._binned.index(place)]
             else:
-                columns[variable.name] = [variable.levels[code] for code in rows.codes[:, place]]
+                columns[variable.name] = _levels(variable, rows.codes[:, place])
         return pl.DataFrame({**columns, self.problem.target: rows.rewards}, strict=False)
+
+
+def _levels(variable: Variable, codes: NDArray[np.int64]) -> list[Level]:
+    """The column of a variable: one type throughout, so numbers beside names become their text."""
+    named = any(isinstance(level, str) for level in variable.levels)
+    levels = [str(level) if named else level for level in variable.levels]
+    return [levels[code] for code in codes]
 
 
 def _columns(frame: Any) -> dict[str, Sequence[Any]]:
     """The columns of whatever holds a table."""
     if isinstance(frame, Mapping):
+        for name, column in frame.items():
+            if isinstance(column, str) or not isinstance(column, Sized):
+                raise ObservationError(f"column {name!r} is {column!r}; expected a list of values, one per row")
         lengths = {name: len(column) for name, column in frame.items()}
         if len(set(lengths.values())) > 1:
             raise ObservationError(f"the columns have different lengths: {lengths}")
@@ -245,7 +258,9 @@ def _columns(frame: Any) -> dict[str, Sequence[Any]]:
         raise ObservationError(
             f"a {kind} is not a table; pass a pandas, polars or Arrow frame in memory, or a list of dicts"
         ) from None
-    return {name: table[name].to_list() for name in table.columns}
+    except nw.exceptions.DuplicateError as error:
+        raise ObservationError(f"the table names a column twice: {' '.join(str(error).split())}") from None
+    return {name: table.get_column(name).to_list() for name in table.columns}
 
 
 def _each(values: Any, convert: Any) -> list[int]:

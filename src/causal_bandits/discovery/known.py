@@ -25,8 +25,7 @@ class KnownSets:
         for variables in sets:
             if isinstance(variables, str):
                 raise OptionError(f"KnownSets got {variables!r}; a set is a list of names: [[{variables!r}]]")
-            separated = frozenset(given[variables]) if given else None
-            self._sets[frozenset(variables)] = separated
+            self._sets[frozenset(variables)] = _names(given[variables]) if given else None
         if not self._sets:
             raise OptionError("KnownSets got no set; give at least one, or use ThompsonSampling")
 
@@ -42,14 +41,14 @@ class KnownSets:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        pairs = [[sorted(variables), told and sorted(told)] for variables, told in self._sets.items()]
+        pairs = [[sorted(variables), None if told is None else sorted(told)] for variables, told in self._sets.items()]
         return {"name": "known", "sets": pairs}
 
     @classmethod
     def from_pairs(cls, sets: list[tuple[list[str], list[str] | None]]) -> "KnownSets":
         """Read back what `to_dict` wrote."""
         made = cls([variables for variables, _ in sets])
-        made._sets = {frozenset(variables): told and frozenset(told) for variables, told in sets}  # type: ignore[misc]
+        made._sets = {frozenset(variables): None if told is None else _names(told) for variables, told in sets}
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -64,3 +63,7 @@ class KnownSets:
             text = "{" + ", ".join(sorted(variables)) + "}"
             shown.append(text if told is None else f"{text} separates {', '.join(sorted(told))}")
         return f"KnownSets({'; '.join(shown)})"
+
+
+def _names(names: str | Iterable[str]) -> frozenset[str]:
+    return frozenset((names,) if isinstance(names, str) else names)

@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 ENUMERABLE = 10
 """Up to so many nodes going through all joint values is faster than planning."""
 
+MOST_NODES = 52
+"""The letters that einsum has for axes."""
+
 
 class DiscreteSCM(DiscreteWorld):
     """A discrete SCM whose variables are all observed, with the arms its intervention variables make.
@@ -88,11 +91,12 @@ class DiscreteSCM(DiscreteWorld):
         missing = [name for name in self.variables if name not in self.mechanisms]
         if missing:
             raise WorldError(f"no mechanism for {listing(missing)}; every variable needs one")
-        for name, mechanism in self.mechanisms.items():
+        for name in self.mechanisms:
             self._known(name)
-            for parent in mechanism.parents:
-                if parent not in self.variables and parent not in self.noise:
-                    raise UnknownVariableError(f"{name!r} has a parent {parent!r} that is neither variable nor noise")
+        if len(self.variables) + len(self.noise) > MOST_NODES:
+            raise WorldError(
+                f"{len(self.variables)} variables and {len(self.noise)} noises; at most {MOST_NODES} together"
+            )
 
     def _known(self, name: str) -> Variable:
         if name not in self.variables:
@@ -154,13 +158,23 @@ class DiscreteSCM(DiscreteWorld):
 
     @property
     def graph(self) -> MixedGraph:
-        """Directed edges from parents, bidirected ones between variables that share a noise; no interventions."""
-        directed = [(p, name) for name in self.variables for p in self.mechanisms[name].parents if p in self.variables]
+        """Directed edges from parents, bidirected ones between variables that share a noise, idle or intervened on.
+
+        The intervention variables are left out: `world.graph.with_context(dict(world.problem.targets))` adds them.
+        """
+        parents = {name: self._parents(name) for name in self.variables}
+        directed = [(parent, name) for name in self.variables for parent in self.variables if parent in parents[name]]
         bidirected = []
         for noise in self.noise:
-            users = [name for name in self.variables if noise in self.mechanisms[name].parents]
+            users = [name for name in self.variables if noise in parents[name]]
             bidirected += list(itertools.combinations(users, 2))
         return MixedGraph(list(self.variables), directed=directed, bidirected=bidirected)
+
+    def _parents(self, name: str) -> set[str]:
+        """The parents of a variable in its mechanism and in those that interventions put in its place."""
+        effects = itertools.chain.from_iterable(values.values() for values in self.interventions.values())
+        hows = [self.mechanisms[name], *(effect[name] for effect in effects if name in effect)]
+        return {parent for how in hows if isinstance(how, Mechanism) for parent in how.parents}
 
     def distribution(self, arm: Arm | Mapping[str, Level], variables: Iterable[str] | None = None) -> Floats:
         """Exact P(variables | arm), one axis per variable in the order named; all variables by default."""

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UnknownVariableError
 from ..problem import Level, Variable
 from .mechanisms import Mechanism
 from .sampler import Sampler
@@ -32,6 +33,9 @@ class Factors:
             self._kept.append(how)  # an id is only good while its object lives
             node = self.nodes[self.places[name]]
             mechanism = how if isinstance(how, Mechanism) else Mechanism((), np.eye(node.size)[node.code(how)])
+            for parent in mechanism.parents:
+                if parent not in self.places:
+                    raise UnknownVariableError(f"{name!r} has a parent {parent!r} that is neither variable nor noise")
             parents = [self.places[parent] for parent in mechanism.parents]
             self._numbers[key] = len(self.tables)
             self.node_names.append(name)

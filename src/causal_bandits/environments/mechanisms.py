@@ -28,7 +28,7 @@ class Mechanism:
     table: Any
 
     def __init__(self, parents: Iterable[str], table: ArrayLike | Callable[..., Any]) -> None:
-        object.__setattr__(self, "parents", tuple(parents))
+        object.__setattr__(self, "parents", (parents,) if isinstance(parents, str) else tuple(parents))
         object.__setattr__(self, "table", table)
 
     def probabilities(self, variable: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:

@@ -30,18 +30,21 @@ class StructurelessWorld(DiscreteWorld):
         if chances.shape != (arms,) or not np.all((chances >= 0) & (chances <= 1)):
             raise WorldError(f"means has shape {chances.shape}; expected {arms} numbers between 0 and 1, one per arm")
         old = base.sampler
-        # One new mechanism per arm, without parents: P(Y = 1) is the arm's mean.
+        # A new node with one mechanism per arm, without parents: P(Y = 1) is the arm's mean.
+        # The old reward stays, unseen: what it causes must keep its distribution.
+        node = old.order.shape[1]
         tables = np.stack([1 - chances, np.ones(arms)], axis=1)
-        mechanism = old.mechanism.copy()
-        mechanism[:, old.target] = len(old.sizes) + np.arange(arms)
+        numbers = len(old.sizes) + np.arange(arms)
         absent = np.full((arms, old.parents.shape[1]), -1)
         sampler = old._replace(
-            mechanism=mechanism,
+            order=np.column_stack([old.order, np.full(arms, node)]),
+            mechanism=np.column_stack([old.mechanism, numbers]),
             parents=np.concatenate([old.parents, absent]),
             strides=np.concatenate([old.strides, np.zeros_like(absent)]),
             sizes=np.concatenate([old.sizes, np.full(arms, 2)]),
             starts=np.concatenate([old.starts, len(old.cumulative) + 2 * np.arange(arms)]),
             cumulative=np.concatenate([old.cumulative, tables.ravel()]),
+            target=node,
         )
         super().__init__(base.problem, sampler, chances)
         self.base = base

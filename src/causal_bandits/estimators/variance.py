@@ -43,20 +43,20 @@ def sharing_variance(share: ArrayLike, reward: ArrayLike, rows: ArrayLike, arm: 
     >>> round(two.own, 4), round(two.shared, 4), round(two.alpha_star, 2)
     (0.025, 0.0107, 0.89)
     """
-    p = np.asarray(share, dtype=np.float64)
+    p = np.clip(np.asarray(share, dtype=np.float64), 0, 1)  # a sum of probabilities may round to more than 1
     mu = np.asarray(reward, dtype=np.float64)
     n = np.asarray(rows, dtype=np.int64)
-    kept = np.array([_expected_kept(p[:, cell], n, arm) for cell in range(len(mu))])
+    borrowed = np.array([_expected_borrowed(p[:, cell], n, arm) for cell in range(len(mu))])
     spread = mu * (1 - mu)
     noise = float(p[arm] @ spread)
     base = float(p[arm] @ mu**2 - (p[arm] @ mu) ** 2)
     # alpha* is 0 where it would be 0/0: Y is a function of S.
-    alpha_star = 1 - float(kept @ spread) / noise if noise > 0 else 0.0
+    alpha_star = float(borrowed @ spread) / noise if noise > 0 else 0.0
     return VarianceDecomposition(max(base, 0.0) / int(n[arm]), noise / int(n[arm]), alpha_star)
 
 
-def _expected_kept(p: Floats, rows: NDArray[np.int64], arm: int) -> float:
-    """E[ p(s | arm) (1 - alpha(s)) ]: own count squared over all counts, averaged over both."""
+def _expected_borrowed(p: Floats, rows: NDArray[np.int64], arm: int) -> float:
+    """E[ p(s | arm) alpha(s) ]: own count times the others' over all counts, averaged over both."""
     own = _binomial(int(rows[arm]), p[arm])
     other = np.ones(1)
     for place, count in enumerate(rows):
@@ -64,8 +64,8 @@ def _expected_kept(p: Floats, rows: NDArray[np.int64], arm: int) -> float:
             other = np.convolve(other, _binomial(int(count), p[place]))
     mine = np.arange(len(own))[:, None]
     theirs = np.arange(len(other))[None, :]
-    kept = mine**2 / np.maximum(mine + theirs, 1)
-    return float(own @ kept @ other) / int(rows[arm])
+    borrowed = mine * theirs / np.maximum(mine + theirs, 1)
+    return float(own @ borrowed @ other) / int(rows[arm])
 
 
 def _binomial(n: int, p: float) -> Floats:
@@ -86,7 +86,6 @@ def borrowed_share(table: NDArray[np.integer], arm: int) -> Floats:
 def alpha_star_of_counts(table: NDArray[np.integer], arm: int, reward: ArrayLike) -> float:
     """alpha* given the counts themselves: at least c / (c + 1) when others have c times the arm's rows of every s."""
     mu = np.asarray(reward, dtype=np.float64)
-    own = table[arm].sum(axis=1)
-    weight = own / own.sum() * mu * (1 - mu)
+    weight = table[arm].sum(axis=1) * mu * (1 - mu)
     total = float(weight.sum())
     return float(weight @ borrowed_share(table, arm)) / total if total > 0 else 0.0

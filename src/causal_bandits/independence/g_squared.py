@@ -82,12 +82,15 @@ def g_squared(table: ArrayLike) -> IndependenceResult:
     >>> round(result.statistic, 3), result.dof, round(result.p_value, 4)
     (4.027, 1, 0.0448)
     """
-    counts = np.asarray(table)
+    try:
+        counts = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        counts = np.empty(0)
     if counts.ndim == 2:
         counts = counts[None]
-    if counts.ndim != 3 or not np.all(counts >= 0) or not np.all(counts == np.floor(counts)):
+    if counts.ndim != 3 or not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
         raise ObservationError(
-            f"a table of shape {counts.shape} is not one of counts; expected whole numbers from 0 in the shape "
+            f"{table!r} is not a table of counts; expected whole numbers from 0 in the shape "
             "(rows, columns) or (strata, rows, columns)"
         )
     statistic, dof = g_squared_statistic(counts.astype(np.int64))

@@ -50,6 +50,9 @@ class Problem:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
+        for role, given in (("observed", observed), ("interventions", interventions)):
+            if not isinstance(given, Mapping):
+                raise ProblemError(f"{role} is {given!r}; expected a mapping name -> levels")
         put("target", target)
         put("observed", tuple(declare(name, levels) for name, levels in observed.items()))
         put("interventions", tuple(declare(name, levels) for name, levels in interventions.items()))
@@ -76,9 +79,8 @@ class Problem:
             raise ProblemError("bins(...) is for observed variables; intervention variables need named levels")
 
     def _idle_levels(self, idle: Mapping[str, Level]) -> tuple[Level, ...]:
-        for name, level in idle.items():
-            self.intervention(name).code(level)
-        return tuple(idle.get(variable.name, variable.levels[0]) for variable in self.interventions)
+        first = {variable.name: variable.levels[0] for variable in self.interventions}
+        return tuple(self._settings(first, idle).values())
 
     def _make_arms(self, arms: Iterable[Mapping[str, Level]] | None) -> tuple[Arm, ...]:
         if arms is None:
@@ -111,11 +113,17 @@ class Problem:
 
     def _resolve(self, settings: Mapping[str, Level]) -> Arm:
         """An arm from a mapping; what is not named is idle."""
-        chosen = dict(self.idle_settings)
-        for name, level in settings.items():
+        if not isinstance(settings, Mapping):
+            raise UnknownArmError(f"{settings!r} is not an arm; pass a mapping lever -> value")
+        return self._arm_of(self._settings(self.idle_settings, settings).values())
+
+    def _settings(self, default: Mapping[str, Level], given: Mapping[str, Level]) -> dict[str, Level]:
+        """A level for every intervention variable: as given, else the default."""
+        chosen = dict(default)
+        for name, level in given.items():
             variable = self.intervention(name)
             chosen[variable.name] = variable.levels[variable.code(level)]
-        return self._arm_of(chosen.values())
+        return chosen
 
     @cached_property
     def idle_settings(self) -> dict[str, Level]:
@@ -157,7 +165,7 @@ class Problem:
 
     def arm_groups(self, names: Iterable[str]) -> NDArray[np.int64]:
         """For each arm the number of its joint setting of the named intervention variables."""
-        wanted = set(names)
+        wanted = {self.intervention(name).name for name in names}
         columns = [place for place, variable in enumerate(self.interventions) if variable.name in wanted]
         if not columns:
             return np.zeros(len(self.arms), dtype=np.int64)
@@ -183,13 +191,13 @@ class Problem:
         """Plain values for JSON; `from_dict` reads them back."""
 
         def levels(variable: Variable) -> list[Level] | dict[str, Any]:
-            return vars(variable.bins) if variable.bins else list(variable.levels)
+            return dict(vars(variable.bins)) if variable.bins else list(variable.levels)
 
         return {
             "target": self.target,
             "observed": {variable.name: levels(variable) for variable in self.observed},
             "interventions": {variable.name: list(variable.levels) for variable in self.interventions},
-            "idle": self.idle_settings,
+            "idle": dict(self.idle_settings),
             "arms": [dict(arm) for arm in self.arms],
             "targets": {name: list(acted_on) for name, acted_on in self.targets},
         }

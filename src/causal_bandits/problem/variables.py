@@ -62,6 +62,8 @@ class Variable:
     codes: dict[Level, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        # A column has one type: a table that holds 'idle' beside 1 says '1', so levels are known by their text too.
+        self.codes.update((str(level), code) for code, level in enumerate(self.levels))
         self.codes.update((level, code) for code, level in enumerate(self.levels))
 
     @property
@@ -91,7 +93,7 @@ def declare(name: object, levels: Levels) -> Variable:
         return Variable(name, tuple(range(levels.count)), levels)
     if isinstance(levels, int | np.integer) and not isinstance(levels, bool):
         levels = range(int(levels))
-    if isinstance(levels, str) or not isinstance(levels, Iterable):
+    if isinstance(levels, str | set | frozenset) or not isinstance(levels, Iterable):
         raise ProblemError(f"levels of {name!r} are {levels!r}; give their number or a list of their names")
     found = tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
     for level in found:
@@ -99,6 +101,6 @@ def declare(name: object, levels: Levels) -> Variable:
             raise ProblemError(f"level {level!r} of {name!r} is not a string, a number or a boolean")
     if len(found) < 2:
         raise ProblemError(f"{name!r} has {len(found)} level(s); a variable needs at least 2")
-    if len(set(found)) < len(found):
-        raise ProblemError(f"{name!r} names a level twice in {list(found)!r}; levels must differ")
+    if min(len(set(found)), len(set(map(str, found)))) < len(found):
+        raise ProblemError(f"{name!r} names a level twice in {list(found)!r}; levels must differ, also as text")
     return Variable(name, found)

@@ -64,9 +64,14 @@ def simulate(
     )
 
 
+def even_checkpoints(horizon: int) -> NDArray[np.int64]:
+    """At most 100 even steps, the last at the horizon."""
+    return np.linspace(0, horizon, min(horizon, 100) + 1).round().astype(np.int64)[1:]
+
+
 def _checkpoints(horizon: int, given: Sequence[int] | None) -> NDArray[np.int64]:
     if given is None:
-        return np.unique(np.linspace(0, horizon, min(horizon, 100) + 1).round().astype(np.int64)[1:])
+        return even_checkpoints(horizon)
     points = np.asarray(given, dtype=np.int64)
     if points.ndim != 1 or np.any(points < 1) or np.any(points > horizon) or np.any(np.diff(points) <= 0):
         raise OptionError(f"checkpoints={list(given)!r}; expected increasing rounds between 1 and {horizon}")

@@ -1,0 +1,89 @@
+"""Small problems, random tables of rows, and sets to share through: what the tests of policies start from."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from causal_bandits import Problem
+from causal_bandits.discovery import KnownSets
+from causal_bandits.policies import DiscretePolicy
+
+Table = dict[str, list[Any]]
+
+FOUR_ARMS = Problem("Y", {"A": 2, "B": ["low", "middle", "high"]}, {"I_A": 2, "I_B": ["idle", "on"]})
+NINE_ARMS = Problem("Y", {"A": 2, "B": 2, "C": 2}, {"I_A": ["idle", 0, 1], "I_B": ["idle", 0, 1]})
+SIX_LISTED = Problem(
+    "Y",
+    {"A": 3, "B": 2},
+    {"I_A": 3, "I_B": 2, "I_C": 2},
+    arms=[{}, {"I_A": 1}, {"I_A": 2}, {"I_B": 1}, {"I_A": 1, "I_C": 1}, {"I_B": 1, "I_C": 1}],
+)
+
+BOTH = ["I_A", "I_B"]
+Told = dict[tuple[str, ...], list[str]]
+FULL: Told = {(): BOTH, ("A",): BOTH, ("B",): BOTH, ("A", "B"): BOTH}
+PARTIAL: Told = {("A",): ["I_A"], ("B",): ["I_B"]}
+MIXED: Told = {("A",): ["I_A"], ("A", "B"): BOTH}
+
+
+class Case(NamedTuple):
+    """A fixed history and the sets that are told."""
+
+    problem: Problem
+    told: Told
+    rows: int
+    seed: int
+
+    @property
+    def table(self) -> Table:
+        return random_table(self.problem, self.rows, self.seed)
+
+    @property
+    def discovery(self) -> KnownSets:
+        return KnownSets(self.told)
+
+
+CASES = [
+    Case(FOUR_ARMS, FULL, 0, 0),
+    Case(FOUR_ARMS, PARTIAL, 15, 1),
+    Case(FOUR_ARMS, MIXED, 80, 2),
+    Case(SIX_LISTED, PARTIAL, 40, 3),
+    Case(NINE_ARMS, {("C",): ["I_B"], ("A", "B"): BOTH}, 60, 4),
+]
+
+
+def random_table(problem: Problem, rows: int, seed: int) -> Table:
+    """Arms unevenly often; the first observed variable follows the arm, the reward follows both."""
+    rng = np.random.default_rng(seed)
+    arms = rng.choice(len(problem.arms), size=rows, p=rng.dirichlet(np.full(len(problem.arms), 2.0)))
+    table: Table = {v.name: [problem.arms[arm][v.name] for arm in arms] for v in problem.interventions}
+    shift = 0
+    for place, variable in enumerate(problem.observed):
+        codes = rng.integers(variable.size, size=rows)
+        if place == 0:
+            codes = np.where(rng.random(rows) < 0.5, arms % variable.size, codes)
+            shift = codes / variable.size
+        table[variable.name] = [variable.levels[code] for code in codes]
+    chance = 0.15 + 0.4 * shift + 0.3 * arms / len(problem.arms)
+    table[problem.target] = (rng.random(rows) < chance).astype(int).tolist()
+    return table
+
+
+def rows_of(problem: Problem, table: Table) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The rows one by one: arm and observation."""
+    seen = [*problem.observed_names, problem.target]
+    return [
+        ({name: table[name][row] for name in problem.intervention_names}, {name: table[name][row] for name in seen})
+        for row in range(len(table[problem.target]))
+    ]
+
+
+def full_state(policy: DiscretePolicy) -> dict[str, Any]:
+    """All that a policy knows, to the bit."""
+    state = policy._state
+    arrays = {**policy.history.rows._asdict(), **state.tables._asdict()}
+    arrays |= {f"pools.{name}": array for name, array in state.pools._asdict().items()}
+    plain: dict[str, Any] = {name: (array.shape, array.tobytes()) for name, array in arrays.items()}
+    found = policy.findings
+    plain["findings"] = None if found is None else (found.rows, found.separated.tobytes())
+    return {**plain, "rng": policy.rng.bit_generator.state, "due": policy._due, "samples": state.samples}
