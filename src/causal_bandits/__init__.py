@@ -9,7 +9,7 @@ policy.tell(arm, {"clicked": 1, "purchase": 0})
 """
 
 from .data import History
-from .discovery import DirectTesting, KnownSets, SeparatingSet
+from .discovery import ASD, DirectTesting, KnownSets, SeparatingSet
 from .environments import DiscreteSCM, Mechanism, StructurelessWorld, example_world, paper_world, perfect
 from .errors import CausalBanditsError
 from .estimators import information_sharing, sharing_variance
@@ -31,6 +31,7 @@ from .simulate import Simulation, play, simulate
 __version__ = "0.1.0"
 
 __all__ = [
+    "ASD",
     "Arm",
     "CausalBanditsError",
     "CausalThompsonSampling",

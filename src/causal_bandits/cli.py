@@ -48,8 +48,8 @@ def reproduce_command(
     scale: Annotated[
         str, typer.Option(help="smoke: seconds; quick: a minute or two on two cores; paper: the full design.")
     ] = "quick",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes to use; all cores by default.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the results; finished work in it is kept and used.")] = Path(
         "results"
     ),

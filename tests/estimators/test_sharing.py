@@ -3,7 +3,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -17,7 +17,9 @@ from tests.reference.sharing import Row, sharing
 PROBLEM = Problem("Y", observed={"A": 2, "B": 3, "C": ["low", "high"]}, interventions={"I_A": 3, "J": ["off", "on"]})
 LEVELS = {variable.name: variable.levels for variable in (*PROBLEM.interventions, *PROBLEM.observed)}
 ROWS = st.lists(
-    st.fixed_dictionaries({**{name: st.sampled_from(levels) for name, levels in LEVELS.items()}, "Y": st.integers(0, 1)}),
+    st.fixed_dictionaries(
+        {**{name: st.sampled_from(levels) for name, levels in LEVELS.items()}, "Y": st.integers(0, 1)}
+    ),
     max_size=40,
 )
 
@@ -48,7 +50,6 @@ def mean_reward(rows: list[Row]) -> float:
 
 
 @given(CASES)
-@settings(deadline=None)
 def test_agrees_with_recounting_the_rows(case: Case) -> None:
     """Eq. 6 for any I', eq. 2 where nothing is said of I'; NaN for an arm without rows."""
     history = history_of(case.rows)
@@ -59,7 +60,6 @@ def test_agrees_with_recounting_the_rows(case: Case) -> None:
 
 
 @given(CASES, st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_order_of_rows_and_names_does_not_matter(case: Case, random: Random) -> None:
     expected = information_sharing(history_of(case.rows), case.S, case.separated)
     rows = random.sample(case.rows, len(case.rows))
@@ -67,7 +67,6 @@ def test_order_of_rows_and_names_does_not_matter(case: Case, random: Random) -> 
 
 
 @given(ROWS.filter(len))
-@settings(deadline=None)
 def test_empty_set_pools_everything(rows: list[Row]) -> None:
     history = history_of(rows)
     played = [any(dict(arm).items() <= row.items() for row in rows) for arm in PROBLEM.arms]
@@ -87,7 +86,6 @@ def test_sets_that_cannot_be(S: list[str], separated: list[str] | None) -> None:
 
 
 @given(count_tables().flatmap(lambda table: st.tuples(st.just(table), groups_of(len(table)), st.integers(0, 10**6))))
-@settings(deadline=None)
 def test_numbering_does_not_matter(case: tuple[Counts, Counts, int]) -> None:
     """Renumber arms, values of S and groups: the estimates move with their arms and do not change."""
     table, groups, seed = case
@@ -98,13 +96,11 @@ def test_numbering_does_not_matter(case: tuple[Counts, Counts, int]) -> None:
 
 
 @given(count_tables())
-@settings(deadline=None)
 def test_sample_mean_when_every_arm_is_its_own_group(table: Counts) -> None:
     assert_allclose(sharing_estimate(table, np.arange(len(table))), sample_mean(table), rtol=1e-14)
 
 
 @given(count_tables(), st.data())
-@settings(deadline=None)
 def test_sample_mean_when_only_one_arm_has_rows(table: Counts, data: st.DataObject) -> None:
     arm = data.draw(st.integers(0, len(table) - 1))
     alone = np.zeros_like(table)
@@ -115,7 +111,6 @@ def test_sample_mean_when_only_one_arm_has_rows(table: Counts, data: st.DataObje
 
 
 @given(count_tables(), st.data())
-@settings(deadline=None)
 def test_sample_mean_when_supports_are_disjoint(table: Counts, data: st.DataObject) -> None:
     owner = np.array([data.draw(st.integers(0, len(table) - 1)) for _ in range(table.shape[1])])
     disjoint = np.where(owner[None, :, None] == np.arange(len(table))[:, None, None], table, 0)
@@ -130,7 +125,6 @@ def test_sharing_changes_the_estimate() -> None:
 
 
 @given(count_tables().flatmap(lambda table: st.tuples(st.just(table), groups_of(len(table)))))
-@settings(deadline=None)
 def test_pool_sums_the_arms_of_each_group(case: tuple[Counts, Counts]) -> None:
     table, groups = case
     expected = [table[groups == group].sum(axis=0) for group in range(int(groups.max()) + 1)]

@@ -1,11 +1,12 @@
 """Theorem 3.1 and appendix A without chance: every possible data set is walked through."""
 
 import numpy as np
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from pytest import approx
 
+from causal_bandits.errors import OptionError
 from causal_bandits.estimators import (
     VarianceDecomposition,
     alpha_star_of_counts,
@@ -47,7 +48,7 @@ def assert_theorem(share: Floats, reward: Floats, rows: list[int], mean: Floats,
 
 
 @given(worlds(arms=2, cells=2, most_rows=3))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_theorem_over_all_data_sets_of_two_arms(world: World) -> None:
     share, reward, rows = world
     moments = exact_moments(joint_of(share, reward), rows, np.zeros(2, dtype=np.int64))
@@ -55,7 +56,7 @@ def test_theorem_over_all_data_sets_of_two_arms(world: World) -> None:
 
 
 @given(worlds(arms=3, cells=2, most_rows=2), rewards(2))
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_theorem_over_all_data_sets_of_a_partial_set(world: World, other_reward: Floats) -> None:
     """Eq. 6: the first and last arm share, the one between has rewards of its own. The same holds within the group."""
     share, reward, rows = world
@@ -67,15 +68,13 @@ def test_theorem_over_all_data_sets_of_a_partial_set(world: World, other_reward:
 
 
 @given(worlds())
-@settings(deadline=None)
 def test_own_variance_is_that_of_the_sample_mean(world: World) -> None:
     share, reward, rows = world
     for arm, mean in enumerate(share @ reward):
-        assert sharing_variance(share, reward, rows, arm).own == approx(mean * (1 - mean) / rows[arm], abs=1e-15)
+        assert sharing_variance(share, reward, rows, arm).own == pytest.approx(mean * (1 - mean) / rows[arm], abs=1e-15)
 
 
 @given(worlds())
-@settings(deadline=None)
 def test_alpha_star_is_a_share(world: World) -> None:
     for arm in range(3):
         found = sharing_variance(*world, arm)
@@ -84,7 +83,6 @@ def test_alpha_star_is_a_share(world: World) -> None:
 
 
 @given(worlds(), st.integers(1, 2), st.integers(1, 20))
-@settings(deadline=None)
 def test_more_rows_of_another_arm_never_hurt(world: World, other: int, more: int) -> None:
     share, reward, rows = world
     richer = [count + more * (arm == other) for arm, count in enumerate(rows)]
@@ -100,7 +98,6 @@ def no_gain(found: VarianceDecomposition) -> bool:
 
 
 @given(worlds(), st.data())
-@settings(deadline=None)
 def test_no_gain_when_the_reward_is_a_function_of_s(world: World, data: st.DataObject) -> None:
     """alpha* is 0/0 and counts as 0 (paper-notes 2.14)."""
     share, _, rows = world
@@ -109,7 +106,6 @@ def test_no_gain_when_the_reward_is_a_function_of_s(world: World, data: st.DataO
 
 
 @given(worlds(cells=4))
-@settings(deadline=None)
 def test_no_gain_when_supports_are_disjoint(world: World) -> None:
     share, reward, rows = world
     apart = np.concatenate([share[:1], np.zeros((1, 4))]), np.concatenate([np.zeros((1, 4)), share[1:2]])
@@ -118,7 +114,6 @@ def test_no_gain_when_supports_are_disjoint(world: World) -> None:
 
 
 @given(worlds())
-@settings(deadline=None)
 def test_no_gain_when_nobody_else_has_rows(world: World) -> None:
     share, reward, rows = world
     assert no_gain(sharing_variance(share, reward, [rows[0], 0, 0], arm=0))
@@ -128,21 +123,20 @@ def test_one_value_of_s_pools_all_rows() -> None:
     """S = {}: the variance is that of the mean of all rows."""
     found = sharing_variance([[1], [1], [1]], [0.3], [2, 5, 13], arm=0)
     assert found.base == 0
-    assert found.shared == approx(0.3 * 0.7 / 20, rel=1e-12)
+    assert found.shared == pytest.approx(0.3 * 0.7 / 20, rel=1e-12)
 
 
 def test_probabilities_that_round_to_more_than_one() -> None:
     """The marginals of a world may be 1 + 2e-16."""
     share = np.array([[np.nextafter(1, 2), 0], [0.5, 0.5]])
     exact = sharing_variance(share.round(9), [0.3, 0.4], [5, 5], arm=0)
-    assert sharing_variance(share, [0.3, 0.4], [5, 5], arm=0).shared == approx(exact.shared, rel=1e-12)
+    assert sharing_variance(share, [0.3, 0.4], [5, 5], arm=0).shared == pytest.approx(exact.shared, rel=1e-12)
 
 
 # Given the counts
 
 
 @given(count_tables(), st.data())
-@settings(deadline=None)
 def test_borrowed_share_by_counting(table: Counts, data: st.DataObject) -> None:
     arm = data.draw(st.integers(0, len(table) - 1))
     others = np.delete(table, arm, axis=0).sum(axis=(0, 2))
@@ -152,7 +146,6 @@ def test_borrowed_share_by_counting(table: Counts, data: st.DataObject) -> None:
 
 
 @given(count_tables(), st.data())
-@settings(deadline=None)
 def test_bounds_of_alpha_star(table: Counts, data: st.DataObject) -> None:
     """Appendix A: alpha* >= min alpha(s), and alpha* >= c / (c + 1) where others have c times the own rows of every s.
 
@@ -168,13 +161,12 @@ def test_bounds_of_alpha_star(table: Counts, data: st.DataObject) -> None:
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=4), st.integers(0, 5))
-@settings(deadline=None)
 @example([3, 1], 2)
 def test_bound_is_reached_when_others_have_the_same_multiple_of_every_s(own: list[int], c: int) -> None:
     counts = np.array([own, [c * count for count in own]])
     table = np.stack([counts, np.zeros_like(counts)], axis=-1)
     reward = np.linspace(0.1, 0.9, len(own))
-    assert alpha_star_of_counts(table, 0, reward) == approx(c / (c + 1), abs=1e-12)
+    assert alpha_star_of_counts(table, 0, reward) == pytest.approx(c / (c + 1), abs=1e-12)
 
 
 def test_alpha_star_of_counts_where_it_would_be_zero_over_zero() -> None:
@@ -185,7 +177,7 @@ def test_alpha_star_of_counts_where_it_would_be_zero_over_zero() -> None:
 
 
 @given(worlds(arms=2, cells=2, most_rows=3))
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_alpha_star_averages_that_of_the_counts(world: World) -> None:
     """The numerator and denominator of alpha*, averaged over all data sets, are those of the decomposition."""
     share, reward, rows = world
@@ -195,4 +187,9 @@ def test_alpha_star_averages_that_of_the_counts(world: World) -> None:
         top += chance * noise * alpha_star_of_counts(table, 0, reward)
         bottom += chance * noise
     expected = top / bottom if bottom else 0.0
-    assert sharing_variance(share, reward, rows, 0).alpha_star == approx(expected, abs=1e-12)
+    assert sharing_variance(share, reward, rows, 0).alpha_star == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_arm_without_rows_is_refused() -> None:
+    with pytest.raises(OptionError, match="arm 0 has 0 rows; the theorem needs at least one"):
+        sharing_variance([[0.5, 0.5], [0.5, 0.5]], [0.2, 0.8], [0, 9], arm=0)

@@ -2,7 +2,7 @@ import sys
 
 import networkx as nx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from causal_bandits.errors import GraphError, MissingExtraError
 from causal_bandits.graphs import MixedGraph, from_networkx, to_networkx
@@ -10,7 +10,6 @@ from tests.graphs.strategies import mixed_graphs
 
 
 @given(mixed_graphs())
-@settings(deadline=None)
 def test_round_trip(graph: MixedGraph) -> None:
     back = from_networkx(to_networkx(graph))
     assert back == graph

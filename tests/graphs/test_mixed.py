@@ -4,7 +4,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from causal_bandits.errors import GraphError, UnknownVariableError
@@ -80,7 +80,6 @@ def test_a_string_is_one_name() -> None:
 
 
 @given(mixed_graphs())
-@settings(deadline=None)
 def test_families_agree_with_following_edges(graph: MixedGraph) -> None:
     below = {node: reachable(graph, node) for node in graph.nodes}
     for node in graph.nodes:
@@ -94,7 +93,6 @@ def test_families_agree_with_following_edges(graph: MixedGraph) -> None:
 
 
 @given(mixed_graphs(acyclic=True))
-@settings(deadline=None)
 def test_topological_order_puts_parents_first(graph: MixedGraph) -> None:
     assert graph.is_acyclic
     order = graph.topological_order()
@@ -134,7 +132,6 @@ def test_subgraph_keeps_the_order_of_the_graph() -> None:
 
 
 @given(mixed_graphs(), st.permutations(["v", "w", "x", "y", "z"]))
-@settings(deadline=None)
 def test_relabelling_relabels_every_answer(graph: MixedGraph, fresh: list[str]) -> None:
     new = dict(zip(graph.nodes, fresh, strict=False))
     renamed = graph.relabel(new)

@@ -105,7 +105,6 @@ def test_agrees_with_networkx_on_hidden_causes() -> None:
 
 
 @given(mixed_graphs(), st.data())
-@settings(deadline=None)
 def test_symmetric_and_invariant_under_relabelling(graph: MixedGraph, data: st.DataObject) -> None:
     some = st.sets(st.sampled_from(graph.nodes))
     a, b, condition = data.draw(some), data.draw(some), data.draw(some)
@@ -119,7 +118,6 @@ def test_symmetric_and_invariant_under_relabelling(graph: MixedGraph, data: st.D
 
 
 @given(mixed_graphs(acyclic=True), st.data())
-@settings(deadline=None)
 def test_the_two_criteria_agree_without_cycles(graph: MixedGraph, data: st.DataObject) -> None:
     some = st.sets(st.sampled_from(graph.nodes))
     a, b, condition = data.draw(some), data.draw(some), data.draw(some)
@@ -159,7 +157,7 @@ def test_separating_sets_of_the_papers_example() -> None:
 
 
 @given(mixed_graphs(), st.booleans())
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_separating_sets_are_those_that_separate_each_context(graph: MixedGraph, confounded: bool) -> None:
     target, *others = graph.nodes
     contexts = {f"I_{name}": name for name in others}

@@ -57,7 +57,7 @@ def random_table(problem: Problem, rows: int, seed: int) -> Table:
     rng = np.random.default_rng(seed)
     arms = rng.choice(len(problem.arms), size=rows, p=rng.dirichlet(np.full(len(problem.arms), 2.0)))
     table: Table = {v.name: [problem.arms[arm][v.name] for arm in arms] for v in problem.interventions}
-    shift = 0
+    shift = np.zeros(rows)
     for place, variable in enumerate(problem.observed):
         codes = rng.integers(variable.size, size=rows)
         if place == 0:

@@ -40,9 +40,7 @@ def test_monte_carlo_option(case: Case) -> None:
     So few samples make the choice of the set itself random, and the index correlated with it: a rule that draws the
     index afresh is seen. False-alarm rate 1e-4 per case; seeds 11 (ours), 12 (reference).
     """
-    policy = CausalThompsonSampling(
-        case.problem, discovery=case.discovery, seed=11, variance="monte-carlo", samples=10
-    )
+    policy = CausalThompsonSampling(case.problem, discovery=case.discovery, seed=11, variance="monte-carlo", samples=10)
     data = algorithm1.Data.of(case.problem, case.table)
     theirs = algorithm1.causal_thompson_sampling(
         data, case.problem, _pairs(case), np.random.default_rng(12), choices=12_000, n_mc=10

@@ -13,7 +13,7 @@ def test_untouched_arms_know_the_prior() -> None:
     for estimate in ThompsonSampling(FOUR_ARMS).estimates():
         assert (estimate.mean, estimate.own_rows, estimate.through) == (0.5, 0, None)
         assert estimate.effective_rows == pytest.approx(0)
-        assert (estimate.low, estimate.high) == (pytest.approx(0.025), pytest.approx(0.975))
+        assert (estimate.low, estimate.high) == pytest.approx((0.025, 0.975))
 
 
 def test_an_untouched_arm_learns_from_others_through_a_set() -> None:
@@ -22,7 +22,7 @@ def test_an_untouched_arm_learns_from_others_through_a_set() -> None:
     idle, untouched = policy.estimates()[0], policy.estimates()[3]
     assert untouched.own_rows == 0
     assert untouched.through == ("A",)
-    assert 1 < untouched.effective_rows < idle.effective_rows
+    assert 0 < untouched.effective_rows < idle.effective_rows
 
 
 def test_nothing_shared_is_own_rows_only() -> None:
@@ -111,10 +111,10 @@ def test_table() -> None:
     policy.tell_many(CASES[2].table)
     frame = policy.estimates().to_frame()
     assert frame.columns == ["arm", "mean", "low", "high", "through", "own_rows", "effective_rows"]
-    assert frame["arm"].to_list() == ["do()", "do(I_B=on)", "do(I_A=1)", "do(I_A=1, I_B=on)"]
+    assert frame["arm"].to_list() == ["do()", "do(B=on)", "do(A=1)", "do(A=1, B=on)"]
     assert frame["own_rows"].sum() == CASES[2].rows
     assert set(frame["through"].to_list()) <= {None, "{A}", "{A, B}"}
-    assert "do(I_A=1)" in repr(policy.estimates())
+    assert "do(A=1)" in repr(policy.estimates())
 
 
 def test_separating_sets_show_their_evidence() -> None:

@@ -32,7 +32,7 @@ def policy_after(case: Case) -> CausalThompsonSampling:
     return policy
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(HISTORIES)
 def test_closed_form_equals_the_reference_formula(case: Case) -> None:
     policy = policy_after(case)
@@ -49,7 +49,7 @@ def test_closed_form_equals_the_reference_formula(case: Case) -> None:
             assert pools.variance[index, number] == pytest.approx(algorithm1.exact_variance(*counts), rel=1e-9)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(HISTORIES)
 def test_closed_form_equals_monte_carlo(case: Case) -> None:
     """Null: 20000 draws of p . mu by numpy have the closed form's mean and variance.

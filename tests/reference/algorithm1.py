@@ -65,7 +65,8 @@ def shared_samples(own: Ints, ones: Ints, zeros: Ints, size: tuple[int, ...], rn
     """Lines 13 to 15: draws of p . mu."""
     p = rng.dirichlet(own + 1, size=size)
     mu = rng.beta(ones + 1, zeros + 1, size=(*size, len(own)))
-    return np.einsum("...s,...s->...", p, mu)
+    samples: Floats = (p * mu).sum(axis=-1)
+    return samples
 
 
 def shared_counts(
@@ -106,7 +107,8 @@ def causal_thompson_sampling(
             better = var < best_var  # line 17
             index[zeta, better] = samples[better, 0]  # line 18
             best_var[better] = var[better]  # line 19
-    return index.argmax(axis=0)
+    best: Ints = index.argmax(axis=0)
+    return best
 
 
 def thompson_sampling(data: Data, problem: Problem, rng: np.random.Generator, *, choices: int = 1) -> Ints:

@@ -22,7 +22,7 @@ from tests.reference.sharing import expected_estimate
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-DATA_SETS = 10_000
+DATA_SETS = 20_000
 COMPARISONS = 1000
 FALSE_ALARM = 1e-4
 BOUND = float(norm.isf(FALSE_ALARM / COMPARISONS / 2))
@@ -135,7 +135,7 @@ def decomposition(case: Case, rows: Sequence[int]) -> Floats:
     for group in range(int(case.groups.max()) + 1):
         members = np.flatnonzero(case.groups == group)
         joint = case.joint[members]
-        for place, arm in enumerate(members):
+        for place, arm in enumerate(members.tolist()):
             found = sharing_variance(joint.sum(axis=2), reward_given(joint), np.array(rows)[members], place)
             assert found.own == pytest.approx(case.means[arm] * (1 - case.means[arm]) / rows[arm], abs=1e-12)
             variance[arm] = found.shared
@@ -151,7 +151,7 @@ def test_theorem(case: Case) -> None:
     """Null, for every arm: E[eq. 2] is the arm's mean; its variance is that of the decomposition, and at most the
     sample mean's.
 
-    Standard errors come from 10,000 data sets with 2 to 8 rows per arm: of the mean, and of the mean squared distances
+    Standard errors come from 20,000 data sets with 2 to 8 rows per arm: of the mean, and of the mean squared distances
     from the true mean (paired between the two estimators). Two-sided (the inequality one-sided) at 5.3 standard errors:
     false-alarm rate 1e-4 over all arms of all cases. Seed 2 for the rows, 3 for the data sets.
     """
@@ -165,7 +165,9 @@ def test_theorem(case: Case) -> None:
     assert in_standard_errors(squared - (own - case.means) ** 2, 0).max() < BOUND
 
 
-def squared_errors(world: DiscreteSCM, sets: dict[str, tuple[str, ...]], rows: Sequence[int], seed: int) -> dict[str, Floats]:
+def squared_errors(
+    world: DiscreteSCM, sets: dict[str, tuple[str, ...]], rows: Sequence[int], seed: int
+) -> dict[str, Floats]:
     """Squared distance of eq. 2 from the true mean through several sets, on the same data sets."""
     observed = world.problem.observed_names
     joint = np.array([world.distribution(arm, [*observed, "Y"]) for arm in world.problem.arms])
@@ -184,7 +186,7 @@ def test_the_best_set_depends_on_the_mechanisms(best: Best) -> None:
     """Sec. 3.2: of the three separating sets of one graph, each is strictly the best in some world.
 
     Null: another set has at most the variance of the named one. Standard error of the paired difference of squared
-    distances, 10,000 data sets of 6 and 10 rows. Rejected at 5 standard errors for both arms and both other sets: the
+    distances, 20,000 data sets of 6 and 10 rows. Rejected at 5 standard errors for both arms and both other sets: the
     null survives by chance 3e-7 at its edge, and the true differences are many standard errors beyond. Seed 4.
     """
     world, rows = example_world(best), [6, 10]
@@ -200,7 +202,7 @@ def test_where_arms_do_not_differ_the_empty_set_is_best() -> None:
     """paper-notes 2.13: in the paper's example A xor B = 1 always, so nothing is lost by pooling all rows.
 
     Null: one of the three sets has at most the variance of the empty set. Rejected at 5 standard errors of the paired
-    difference, 10,000 data sets of 6 and 10 rows; false-alarm rate at the null's edge 3e-7. Seed 4.
+    difference, 20,000 data sets of 6 and 10 rows; false-alarm rate at the null's edge 3e-7. Seed 4.
     """
     world, rows = example_world("S2"), [6, 10]
     assert world.means[0] == pytest.approx(world.means[1], abs=1e-12)
@@ -227,7 +229,7 @@ def fork(*, hidden: bool) -> DiscreteSCM:
 def test_a_set_that_does_not_separate_is_biased(S: tuple[str, ...]) -> None:
     """Null: E[eq. 2] is `expected_estimate`, computed from P(S, Y | arm) without any separation.
 
-    Two-sided over three arms at 4.5 standard errors of the mean of 10,000 data sets: false-alarm rate 2e-5. That the
+    Two-sided over three arms at 4.5 standard errors of the mean of 20,000 data sets: false-alarm rate 2e-5. That the
     estimator were unbiased is rejected at 20 standard errors, so Theorem 3.1 does rest on separation. Seed 5.
     """
     world, rows = fork(hidden=True), [6, 4, 5]

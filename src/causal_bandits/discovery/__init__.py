@@ -1,5 +1,6 @@
-"""Finding separating sets: by direct testing, or told beforehand. All answer with `Findings`."""
+"""Finding separating sets: by direct testing, by causal discovery, or told. All answer with `Findings`."""
 
+from .asd import ASD, DiscoveredGraphs
 from .base import Discovery, Evidence, Findings, SeparatingSet
 from .direct import DirectTesting
 from .known import KnownSets
@@ -7,8 +8,10 @@ from .refresh import next_refresh
 from .registry import DISCOVERIES, discovery_from_dict
 
 __all__ = [
+    "ASD",
     "DISCOVERIES",
     "DirectTesting",
+    "DiscoveredGraphs",
     "Discovery",
     "Evidence",
     "Findings",

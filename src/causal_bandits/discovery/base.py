@@ -1,7 +1,7 @@
 """What every discovery answers with."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,12 +15,14 @@ from ..independence import IndependenceResult
 class Evidence:
     """Why a set was accepted or rejected: the tests, and how many rows they saw.
 
-    A key of `tests` is the tuple of intervention variables that were tested together.
+    A key of `tests` is the tuple of intervention variables that were tested together; `confidence` is, per
+    intervention variable, how sure causal discovery is of the separation, in nats.
     """
 
     rows: int
     source: str
-    tests: Mapping[tuple[str, ...], IndependenceResult]
+    tests: Mapping[tuple[str, ...], IndependenceResult] = field(default_factory=dict)
+    confidence: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Findings:
     statistic: NDArray[np.float64] | None = None
     dof: NDArray[np.int64] | None = None
     p_value: NDArray[np.float64] | None = None
+    confidence: NDArray[np.float64] | None = None
+    """(sets, intervention variables): confidences of causal discovery."""
 
     @property
     def sets(self) -> list[SeparatingSet]:
@@ -68,8 +72,12 @@ class Findings:
         return found
 
     def _evidence(self, place: int) -> Evidence:
+        if self.confidence is not None:
+            levers = self.layout.problem.intervention_names
+            scores = dict(zip(levers, map(float, self.confidence[place]), strict=True))
+            return Evidence(self.rows, self.source, confidence=scores)
         if self.statistic is None or self.dof is None or self.p_value is None:
-            return Evidence(self.rows, self.source, {})
+            return Evidence(self.rows, self.source)
         columns = zip(self.tests, self.statistic[place], self.dof[place], self.p_value[place], strict=True)
         results = {names: IndependenceResult(float(g), int(df), float(p)) for names, g, df, p in columns}
         return Evidence(self.rows, self.source, results)

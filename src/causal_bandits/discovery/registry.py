@@ -4,11 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import OptionError, listing
+from .asd import ASD
 from .base import Discovery
 from .direct import DirectTesting
 from .known import KnownSets
 
-DISCOVERIES: dict[str, Callable[..., Discovery]] = {"direct": DirectTesting, "known": KnownSets.from_pairs}
+DISCOVERIES: dict[str, Callable[..., Discovery]] = {
+    "direct": DirectTesting,
+    "known": KnownSets.from_pairs,
+    "asd": ASD,
+}
 
 
 def discovery_from_dict(data: Mapping[str, Any]) -> Discovery:

@@ -27,7 +27,7 @@ def example_world(best: Best = "S2") -> DiscreteSCM:
     """
     if best not in get_args(Best):
         raise OptionError(f"best={best!r}; expected one of {', '.join(get_args(Best))}")
-    fork = 0.3 if best == "AB" else 0.0
+    flips = {0: (0.3, 0.3), 1: (0.1, 0.3)} if best == "AB" else {0: (0.0, 0.0), 1: (0.0, 0.0)}
     if best == "S3":
         second = Mechanism(["A", "B"], lambda a, b: 2 * a + b)
         third, reward = _noisy("S2", lambda s: int(s >= 2), 0.3), _noisy("S3", int, 0.2)
@@ -36,7 +36,7 @@ def example_world(best: Best = "S2") -> DiscreteSCM:
         third, reward = _noisy("S2", int, 0.2 if best == "S2" else 0.0), _noisy("S3", int, 0.0)
     coin = Mechanism([], [0.5, 0.5])
     effects: dict[Level, Effect] = {
-        i: {"A": Mechanism([], _flip(i, fork)), "B": Mechanism([], _flip(1 - i, fork))} for i in (0, 1)
+        i: {"A": Mechanism([], _flip(i, a)), "B": Mechanism([], _flip(1 - i, b))} for i, (a, b) in flips.items()
     }
     return DiscreteSCM(
         variables={"A": 2, "B": 2, "S2": 4 if best == "S3" else 2, "S3": 2, "Y": 2},

@@ -54,7 +54,7 @@ def information_sharing(history: History, variables: Iterable[str], separated: I
     [0.333, 0.667]
     """
     problem = history.problem
-    chosen = frozenset(variables)
+    chosen = frozenset((variables,) if isinstance(variables, str) else variables)
     layout = TableLayout.of(problem, len(chosen))
     tables = layout.empty()
     history.count_into(tables)

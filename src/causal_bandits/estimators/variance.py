@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
+from ..errors import OptionError
+
 Floats = NDArray[np.float64]
 
 
@@ -46,6 +48,8 @@ def sharing_variance(share: ArrayLike, reward: ArrayLike, rows: ArrayLike, arm: 
     p = np.clip(np.asarray(share, dtype=np.float64), 0, 1)  # a sum of probabilities may round to more than 1
     mu = np.asarray(reward, dtype=np.float64)
     n = np.asarray(rows, dtype=np.int64)
+    if n[arm] < 1:
+        raise OptionError(f"arm {arm} has {n[arm]} rows; the theorem needs at least one")
     borrowed = np.array([_expected_borrowed(p[:, cell], n, arm) for cell in range(len(mu))])
     spread = mu * (1 - mu)
     noise = float(p[arm] @ spread)

@@ -28,7 +28,7 @@ def all_dags(nodes: Names) -> Iterator[MixedGraph]:
     [MixedGraph(A, B), MixedGraph(A -> B), MixedGraph(B -> A)]
     """
     names = _few_names(nodes)
-    return (_graph(names, edges) for edges in _edge_sets(len(names)))
+    return (_graph(names, edges) for edges in edge_sets(len(names)))
 
 
 def dag_classes(nodes: Names, target: str, *, with_parent: bool = True) -> list[DagClass]:
@@ -52,7 +52,7 @@ def dag_classes(nodes: Names, target: str, *, with_parent: bool = True) -> list[
     moves = list(_permutations_fixing(goal, len(names)))
     seen: set[Edges] = set()
     classes = []
-    for edges in _edge_sets(len(names)):
+    for edges in edge_sets(len(names)):
         if edges in seen or (with_parent and all(head != goal for _, head in edges)):
             continue
         orbit = {tuple(sorted((move[tail], move[head]) for tail, head in edges)) for move in moves}
@@ -72,7 +72,7 @@ def _graph(names: Sequence[str], edges: Iterable[tuple[int, int]]) -> MixedGraph
     return MixedGraph(names, [(names[tail], names[head]) for tail, head in edges])
 
 
-def _edge_sets(n: int) -> Iterator[Edges]:
+def edge_sets(n: int) -> Iterator[Edges]:
     """The sorted edges of every DAG over n nodes: each pair is unjoined, joined forwards, or joined backwards."""
     choices = [((), ((i, j),), ((j, i),)) for i, j in combinations(range(n), 2)]
     for chosen in product(*choices):

@@ -164,8 +164,8 @@ class DiscretePolicy:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """A policy from the file that `save` wrote."""
         saved = read(Path(path))
-        if saved.header["policy"] != cls.name:
-            raise SaveFileError(f"{str(path)!r} holds a {saved.header['policy']!r} policy, not {cls.name!r}")
+        if saved.header.get("policy") != cls.name:
+            raise SaveFileError(f"{str(path)!r} holds a {saved.header.get('policy')!r} policy, not {cls.name!r}")
         return cls.restore(saved)
 
     @classmethod

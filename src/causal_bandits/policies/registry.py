@@ -18,6 +18,6 @@ def load_policy(path: str | os.PathLike[str]) -> DiscretePolicy:
     """Whatever policy a save file holds, ready to go on."""
     saved = read(Path(path))
     name = saved.header.get("policy")
-    if name not in POLICIES:
+    if not isinstance(name, str) or name not in POLICIES:
         raise SaveFileError(f"{str(path)!r} holds a {name!r} policy; this release has {listing(POLICIES)}")
     return POLICIES[name].restore(saved)

@@ -31,7 +31,7 @@ class Saved(NamedTuple):
         """A header or array that does not fit the rest is a damaged file, not a crash."""
         try:
             yield
-        except (KeyError, TypeError, ValueError, IndexError, CausalBanditsError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, CausalBanditsError) as error:
             raise SaveFileError(f"the save file contradicts itself ({error}); take another copy of it") from None
 
 
@@ -46,7 +46,7 @@ def write(path: Path, saved: Saved) -> None:
 def read(path: Path) -> Saved:
     """Read a save file and check that it is one."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(arrays.pop("header").tobytes())
         known = header["format"] == FORMAT
@@ -59,6 +59,7 @@ def read(path: Path) -> Saved:
         TypeError,
         AttributeError,
         EOFError,
+        RuntimeError,
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
@@ -82,7 +83,7 @@ def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
         "found": np.frombuffer(about, dtype=np.uint8),
         "separated": findings.separated,
     }
-    for name in ("statistic", "dof", "p_value"):
+    for name in ("statistic", "dof", "p_value", "confidence"):
         if getattr(findings, name) is not None:
             packed[name] = getattr(findings, name)
     return packed
@@ -102,4 +103,5 @@ def unpack_findings(layout: TableLayout, arrays: dict[str, NDArray[Any]]) -> Fin
         arrays.get("statistic"),
         arrays.get("dof"),
         arrays.get("p_value"),
+        arrays.get("confidence"),
     )

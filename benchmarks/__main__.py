@@ -1,0 +1,80 @@
+"""`python -m benchmarks`: measure, print, write results.json."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from .peers import against_mabwiser, against_river
+from .rounds import against_literal, growth, larger_problems, subsets
+from .start import starting
+from .tests_speed import testing
+
+RESULTS = Path(__file__).with_name("results.json")
+
+TARGETS = {
+    "causal_round_vs_river_ts_ratio": ("at least", 2.0),
+    "causal_round_vs_literal_ratio": ("at least", 1500.0),
+    "ask_tell_vs_mabwiser_ratio": ("at least", 1.0),
+    "round_growth_1e3_1e5_ratio": ("at least", 0.8),
+    "g2_tests_per_ms": ("at least", 100.0),
+    "first_use_compile_s": ("at most", 20.0),
+    "warm_start_s": ("at most", 3.0),
+}
+THEMES: dict[str, Callable[[], dict[str, float]]] = {
+    "against river (27 arms, 8 subsets accepted)": against_river,
+    "against the literal Algorithm 1": against_literal,
+    "against MABWiser": against_mabwiser,
+    "early and late rounds": growth,
+    "independence tests": testing,
+    "larger problems": larger_problems,
+    "a fresh process": starting,
+}
+
+
+def verdict(name: str, value: float) -> str:
+    """What was wanted, and whether it is so."""
+    if name not in TARGETS:
+        return ""
+    which, target = TARGETS[name]
+    met = value >= target if which == "at least" else value <= target
+    return f"{which} {target:g}: " + ("[green]met[/]" if met else "[red]missed[/]")
+
+
+def show_results(console: Console, results: dict[str, float]) -> None:
+    """All numbers but those of the larger problems."""
+    table = Table("name", "value", "wanted", title="A ratio above 1 means ours is better")
+    table.columns[1].justify = "right"
+    for name, value in results.items():
+        if "_n" not in name[-4:]:
+            table.add_row(name, f"{value:,.3g}" if value < 1000 else f"{value:,.0f}", verdict(name, value))
+    console.print(table)
+
+
+def show_problems(console: Console, results: dict[str, float]) -> None:
+    """One row per size of problem."""
+    table = Table("nodes", "arms", "subsets", "round, µs", "discovery, ms", "tables, MB", "all state, MB")
+    for nodes in (4, 5, 6, 8):
+        columns = [f"{results[f'{name}_n{nodes}']:,.2f}" for name in ("round_us", "discovery_ms")]
+        columns += [f"{results[f'{name}_n{nodes}']:,.2f}" for name in ("tables_mb", "state_mb")]
+        table.add_row(str(nodes), str(3 ** (nodes - 1)), str(subsets(nodes)), *columns)
+    console.print(table)
+
+
+def main() -> None:
+    """Measure everything; a few minutes."""
+    console = Console()
+    results: dict[str, float] = {}
+    for theme, measure in THEMES.items():
+        console.print(f"measuring {theme}")
+        results |= measure()
+    show_results(console, results)
+    show_problems(console, results)
+    rounded = {name: float(f"{value:.4g}") for name, value in results.items()}
+    RESULTS.write_text(json.dumps(rounded, indent=2) + "\n")
+    console.print(f"written to {RESULTS}")
+
+
+main()

@@ -1,0 +1,160 @@
+"""ASD-JCI123kt as a discovery (sec. 4.2; Mooij, Magliacane and Claassen 2020; Hyttinen et al. 2014).
+
+Every independence statement votes with its strength for or against a separation; the loss of a causal graph is the
+weight of the votes it contradicts. How sure a feature is: the lowest loss without it minus the lowest loss with it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ...data import CountTables, History, TableLayout
+from ...errors import MissingExtraError, OptionError
+from ...independence.pairs import JointCounts
+from ...problem import Problem
+from ..base import Findings
+from .asp import Asp
+from .background import Background
+from .cache import separation_table
+from .enumeration import Enumeration
+from .graph_space import Space
+from .queries import Answer, Query
+from .result import DiscoveredGraphs
+from .statements import Floats, all_statements, weigh
+
+Engine = Literal["auto", "enumeration", "asp"]
+
+
+@dataclass(frozen=True)
+class ASD:
+    """Accept S for an intervention variable when their separation from the reward has positive confidence.
+
+    Intervention variables are tested given S and the other ones. For sets that separate all of them this accepts
+    exactly what the paper accepts, and it finds partial sets besides.
+
+    `sufficient` leaves out hidden confounders; `acyclic=False` allows cycles, with sigma-separation. `forbidden` and
+    `required` are edges such as "A -> B" or "A <-> Y". The engine is enumeration where all graphs can be listed (4
+    variables with the reward; 5 with `sufficient`) and every intervention variable's targets are known, else answer
+    set programming, which `time_limit` (seconds) makes anytime.
+
+    >>> ASD().alpha
+    0.025
+    """
+
+    alpha: float = 0.025
+    engine: Engine = "auto"
+    sufficient: bool = False
+    acyclic: bool = True
+    forbidden: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < 1:
+            raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.025")
+        if self.engine not in get_args(Engine):
+            raise OptionError(f"engine={self.engine!r}; expected one of {', '.join(get_args(Engine))}")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise OptionError(f"time_limit={self.time_limit!r}; expected seconds above 0, or None")
+        for name in ("forbidden", "required"):
+            if isinstance(getattr(self, name), str):
+                raise OptionError(f"{name}={getattr(self, name)!r}; expected a list of edges such as ['A -> B']")
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
+        """The confidence of every separation that the bandit can use."""
+        problem = layout.problem
+        levers = problem.intervention_names
+        answer = self._answer(layout, tables, _bandit_queries(layout), best=0)
+        confidence = answer.confidence.reshape(len(layout.names), len(levers))
+        source = "asd" if answer.proven else "asd, time limit hit"
+        return Findings(layout, rows, source, confidence > 0, confidence=confidence)
+
+    def explain(self, history: History, *, best: int = 5) -> DiscoveredGraphs:
+        """Causal discovery on a table by itself: separating sets, edges, ancestral relations and the best graphs."""
+        layout = TableLayout.of(history.problem, len(history.problem.observed))
+        tables = layout.empty()
+        history.count_into(tables)
+        system = len(history.problem.observed) + 1
+        pairs = [(a, b) for a in range(system) for b in range(system) if a != b]
+        groups = [
+            _bandit_queries(layout),
+            [Query("edge", a, b) for a, b in pairs],
+            [Query("confounded", a, b) for a, b in pairs if a < b and not self.sufficient],
+            [Query("ancestor", a, b) for a, b in pairs],
+        ]
+        answer = self._answer(layout, tables, [query for group in groups for query in group], best=best)
+        parts = np.split(answer.confidence, np.cumsum([len(group) for group in groups])[:-1])
+        findings = Findings(
+            layout,
+            len(history),
+            "asd",
+            parts[0].reshape(len(layout.names), -1) > 0,
+            confidence=parts[0].reshape(len(layout.names), -1),
+        )
+        return DiscoveredGraphs.of(findings, groups[1:], parts[1:], answer)
+
+    def _answer(self, layout: TableLayout, tables: CountTables, queries: Sequence[Query], best: int) -> Answer:
+        engine = _engine(self, layout.problem)
+        weights = self.weights(layout, tables)
+        if isinstance(engine, Enumeration):
+            return engine.answer(weights, queries, best=best)
+        return engine.answer(weights, queries)
+
+    def weights(self, layout: TableLayout, tables: CountTables) -> Floats:
+        """The vote of every statement, in the order of `all_statements`."""
+        statements = _statements(len(layout.problem.observed) + 1, len(layout.problem.interventions))
+        return weigh(statements, JointCounts.of(layout, tables), self.alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        lists = {"forbidden": list(self.forbidden), "required": list(self.required)}
+        return {"name": "asd", **vars(self), **lists}
+
+
+_statements = lru_cache(maxsize=8)(all_statements)
+
+
+def system_names(problem: Problem) -> tuple[str, ...]:
+    """The system nodes in their order: observed variables, then the reward."""
+    return (*problem.observed_names, problem.target)
+
+
+@lru_cache(maxsize=8)
+def _bandit_queries(layout: TableLayout) -> list[Query]:
+    """For every set S and intervention variable: separated from the reward given S and the others?"""
+    reward = len(layout.problem.observed)
+    contexts = range(reward + 1, reward + 1 + len(layout.problem.interventions))
+    everyone = sum(1 << context for context in contexts)
+    sets = [sum(1 << place for place in members) for members in layout.members]
+    return [Query("separated", reward, c, mask | everyone & ~(1 << c)) for mask in sets for c in contexts]
+
+
+@lru_cache(maxsize=16)
+def _engine(asd: ASD, problem: Problem) -> Enumeration | Asp:
+    names = system_names(problem)
+    background = Background.read(names, asd.forbidden, asd.required)
+    known = dict(problem.targets)
+    free = [place for place, lever in enumerate(problem.intervention_names) if lever not in known]
+    masks = tuple(sum(1 << names.index(name) for name in known.get(lever, ())) for lever in problem.intervention_names)
+    space = Space(len(names), masks, asd.sufficient, asd.acyclic)
+    listable = space.count is not None and not free
+    if asd.engine == "asp" or (asd.engine == "auto" and not listable):
+        return _asp(asd, space, background, free)
+    if free:
+        lever = problem.intervention_names[free[0]]
+        raise OptionError(f"what {lever!r} acts on is not known; pass targets={{...}} to Problem, or use engine='asp'")
+    if not listable:
+        raise OptionError(f"the graphs over {len(names)} variables are too many to list; use engine='asp'")
+    return Enumeration(separation_table(space), background, masks)
+
+
+def _asp(asd: ASD, space: Space, background: Background, free: list[int]) -> Asp:
+    try:
+        return Asp(space, background, free=free, time_limit=asd.time_limit)
+    except MissingExtraError as error:
+        hint = "; or use engine='enumeration'" if space.count is not None and not free else ""
+        raise MissingExtraError(f"{error}{hint}") from None

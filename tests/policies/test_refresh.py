@@ -1,0 +1,68 @@
+"""Discovery runs when the 25 % rule says so, however the policy is played."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, paper_world, play
+from causal_bandits.data import CountTables, TableLayout
+from causal_bandits.discovery import Findings, next_refresh
+
+WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)
+
+
+class Spy:
+    """Direct testing that writes down when it was called."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+
+    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
+        self.calls.append(rows)
+        return DirectTesting().discover(layout, tables, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": "spy"}
+
+
+def due_before(horizon: int) -> list[int]:
+    rows, due = 0, []
+    while rows < horizon:
+        due.append(rows)
+        rows = next_refresh(rows)
+    return due
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_discovery_runs_at_the_rounds_of_the_rule(compiled: bool) -> None:
+    spy = Spy()
+    policy = CausalThompsonSampling(WORLD.problem, discovery=spy, seed=0)
+    spy.calls.clear()  # one look at empty tables refuses impossible sets early
+    play(policy, WORLD, 300, np.random.default_rng(0), compiled=compiled)
+    assert spy.calls == due_before(300)
+    assert spy.calls[:9] == [0, 1, 2, 3, 4, 5, 7, 9, 12]
+
+
+def test_a_batch_of_rows_is_followed_by_one_discovery() -> None:
+    spy = Spy()
+    policy = CausalThompsonSampling(WORLD.problem, discovery=spy, seed=0)
+    policy.ask()
+    spy.calls.clear()
+    rows = WORLD.sample({}, 100, np.random.default_rng(0))
+    policy.tell_many({"A": rows.codes[:, 0], "B": rows.codes[:, 1], "Y": rows.rewards}, arm={})
+    policy.ask(5)
+    policy.ask()
+    assert spy.calls == [100]
+    assert policy.rounds_to_refresh == 25
+
+
+def test_parts_of_a_run_refresh_like_the_whole() -> None:
+    whole, parts = Spy(), Spy()
+    one, other = (CausalThompsonSampling(WORLD.problem, discovery=spy, seed=0) for spy in (whole, parts))
+    play(one, WORLD, 200, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    for horizon in (1, 9, 90, 0, 100):
+        play(other, WORLD, horizon, rng)
+    assert whole.calls == parts.calls
+    assert one.ask(20) == other.ask(20)

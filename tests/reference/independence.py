@@ -1,0 +1,34 @@
+"""G2 the plain way: scipy, stratum by stratum, from tables or from raw rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from causal_bandits import IndependenceResult
+
+
+def g_squared(table: NDArray[np.int64]) -> IndependenceResult:
+    """Test rows against columns in a table (strata, rows, columns)."""
+    statistic, dof = 0.0, 0
+    for stratum in table:
+        seen = stratum[stratum.any(axis=1)][:, stratum.any(axis=0)]
+        if seen.size:
+            found = stats.chi2_contingency(seen, correction=False, lambda_="log-likelihood")
+            statistic, dof = statistic + found.statistic, dof + found.dof
+    return IndependenceResult(statistic, dof, float(stats.chi2.sf(statistic, dof)) if dof else 1.0)
+
+
+def g_squared_of_rows(
+    rows: Sequence[Mapping[str, Any]], tested: Sequence[str], given: Sequence[str], target: str = "Y"
+) -> IndependenceResult:
+    """Test the joint value of the tested columns against the target within each joint value of the given ones."""
+    strata = sorted({tuple(row[name] for name in given) for row in rows}, key=repr)
+    values = sorted({tuple(row[name] for name in tested) for row in rows}, key=repr)
+    table = np.zeros((len(strata), len(values), 2), dtype=np.int64)
+    for row in rows:
+        stratum = strata.index(tuple(row[name] for name in given))
+        table[stratum, values.index(tuple(row[name] for name in tested)), row[target]] += 1
+    return g_squared(table)

@@ -1,0 +1,25 @@
+import inspect
+import re
+
+import pytest
+
+from causal_bandits import errors
+from causal_bandits.errors import CausalBanditsError
+
+ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind is not CausalBanditsError]
+ERRORS = [kind for kind in ERRORS if issubclass(kind, CausalBanditsError)]
+
+
+def test_the_drawing_shows_every_error_with_its_builtin() -> None:
+    drawn = dict(re.findall(r"[├└]── (\w+) \((\w+)\)", errors.__doc__ or ""))
+    assert drawn == {kind.__name__: kind.__bases__[1].__name__ for kind in ERRORS}
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_every_error_is_ours_and_a_builtin(kind: type[Exception]) -> None:
+    ours, builtin = kind.__bases__
+    assert ours is CausalBanditsError
+    assert builtin.__module__ == "builtins"
+    with pytest.raises(builtin, match="what and why"):
+        raise kind("what and why")
+    assert str(kind("what and why")) == "what and why"

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from causal_bandits.errors import OutputError
+from causal_bandits.files import output_folder, replacing
+
+
+def test_replacing_writes_the_whole_file(tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    target.write_text("old")
+    with replacing(target) as temporary:
+        temporary.write_text("new")
+        assert temporary.suffix == ".json"
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt()])
+def test_a_writer_that_fails_leaves_the_old_file_alone(tmp_path: Path, error: BaseException) -> None:
+    target = tmp_path / "report.json"
+    target.write_text("old")
+
+    def half_written() -> None:
+        with replacing(target) as temporary:
+            temporary.write_text("ne")
+            raise error
+
+    with pytest.raises(type(error)):
+        half_written()
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_writer_that_finds_no_room(tmp_path: Path) -> None:
+    def full() -> None:
+        with replacing(tmp_path / "x") as temporary:
+            temporary.write_text("ne")
+            raise OSError("disk full")
+
+    with pytest.raises(OutputError, match=r"cannot write '.*/x' \(disk full\); name another place"):
+        full()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["file/report.json", "nowhere/report.json", "folder"])
+def test_places_that_cannot_be_written(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "folder").mkdir()
+
+    def write() -> None:
+        with replacing(tmp_path / place) as temporary:
+            temporary.write_text("new")
+
+    with pytest.raises(OutputError, match=f"cannot write '.*{place}'"):
+        write()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_output_folder_is_made(tmp_path: Path) -> None:
+    folder = output_folder(tmp_path / "a" / "b")
+    assert folder.is_dir()
+    assert output_folder(str(folder)) == folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_output_folder_that_cannot_be(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError, match=f"cannot write to folder '.*{place}' .*; name another one"):
+        output_folder(tmp_path / place)
