@@ -70,3 +70,9 @@ def test_output_folder_that_cannot_be(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputError, match=f"cannot write to folder '.*{place}' .*; name another one"):
         output_folder(tmp_path / place)
+
+
+@pytest.mark.parametrize("place", ["", "."])
+def test_a_path_without_a_file_name_is_refused(place: str) -> None:
+    with pytest.raises(OutputError, match="is not the name of a file"), replacing(place):
+        pass

@@ -88,3 +88,14 @@ def listing(values: Iterable[object], limit: int = 8) -> str:
     if len(shown) > limit:
         return ", ".join(shown[:limit]) + f", ... ({len(shown)} in all)"
     return ", ".join(shown) or "none"
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """An option that must be a whole number from `least`.
+
+    >>> whole_number("runs", 3, 1)
+    3
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
+        raise OptionError(f"{name}={value!r}; expected a whole number from {least}")
+    return int(value.__index__())

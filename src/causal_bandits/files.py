@@ -28,6 +28,8 @@ def output_folder(path: str | os.PathLike[str]) -> Path:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Write to the path this gives; it takes the real name in one step, or not at all."""
     target = Path(path)
+    if not target.name:
+        raise OutputError(f"{str(path)!r} is not the name of a file; name one")
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(6)}{target.suffix}")
     try:
         yield temporary

@@ -3,14 +3,17 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from causal_bandits.environments import DiscreteSCM
 from causal_bandits.errors import OptionError, OutputError
-from causal_bandits.experiments import EXPERIMENTS, Experiment, Plan, Scale, chunks, find_experiment, reproduce
+from causal_bandits.experiments import EXPERIMENTS, Experiment, Scale, chunks, find_experiment, reproduce
 from causal_bandits.experiments.chunks import Chunk, chunks_of, run_chunk
 from causal_bandits.experiments.de_kroon import four_node_classes
+
+KEYS = ["ts", "causal-ts-direct", "causal-ts-direct-marginal", "causal-ts-asd", "causal-ts-perfect"]
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +31,7 @@ def test_files_and_their_content(tmp_path: Path) -> None:
     assert folder == tmp_path / "fig2a"
     assert {"summary.json", "runs.parquet", "figure.png", "figure.svg"} <= {path.name for path in folder.iterdir()}
     assert json.loads((folder / "summary.json").read_text()) == summary
-    assert list(summary["series"]) == ["ts", "causal-ts-direct", "causal-ts-direct-marginal", "causal-ts-perfect"]
+    assert list(summary["series"]) == KEYS
     assert (summary["horizon"], summary["runs"], summary["worlds"], summary["seed"]) == (500, 1, 4, 0)
     runs = pl.read_parquet(folder / "runs.parquet")
     for key, series in summary["series"].items():
@@ -85,7 +88,7 @@ def test_weights_change_the_mean_only(tmp_path: Path) -> None:
 
 
 def test_a_run_depends_on_its_own_number_alone() -> None:
-    plan = Plan("fig2a", seed=3, horizon=50, runs=12)
+    plan = find_experiment("fig2a").plan(3, Scale(50, 12))
     assert [(c.world, c.first, c.last) for c in chunks_of(plan)][:3] == [(0, 0, 10), (0, 10, 12), (1, 0, 10)]
     both = run_chunk(Chunk(plan, 2, 10, 12))
     second = run_chunk(Chunk(plan, 2, 11, 12))
@@ -95,10 +98,7 @@ def test_a_run_depends_on_its_own_number_alone() -> None:
 def test_worlds_are_the_64_classes() -> None:
     assert len(four_node_classes()) == 64
     assert sum(found.size for found in four_node_classes()) == 343
-    plan = Plan("fig2a", seed=0, horizon=10, runs=1)
-    import numpy as np
-
-    world = find_experiment("fig2a").world(5, np.random.SeedSequence(plan.seed))
+    world = find_experiment("fig2a").world(5, np.random.SeedSequence(0))
     assert isinstance(world, DiscreteSCM)
     assert world.graph == four_node_classes()[5].graph
 

@@ -190,6 +190,46 @@ def test_array_that_is_not_there(name: str, tmp_path: Path) -> None:
     refused(path)
 
 
+ARRAYS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "arms": lambda a: a["arms"] + 99,
+    "codes": lambda a: a["codes"] - 9,
+    "rewards": lambda a: a["rewards"] + 2,
+    "linear": lambda a: a["linear"] * np.nan,
+    "square": lambda a: np.array(1.0),
+    "separated": lambda a: np.ones((4, 5), dtype=np.bool_),
+    "dof": lambda a: a["dof"][:1],
+    "raw": lambda a: np.zeros((40, 1)),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_array_that_does_not_fit(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    saved(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    rewrite(path, **{name: ARRAYS[name](arrays)})
+    refused(path)
+
+
+@pytest.mark.parametrize("name", ["arms", "codes", "rewards"])
+def test_numbers_that_are_not_whole(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "policy"
+    saved(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    rewrite(path, **{name: arrays[name] + 0.5})
+    refused(path)
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_any_generator_of_numpy(kind: str, tmp_path: Path) -> None:
+    policy = CausalThompsonSampling(FOUR_ARMS, seed=np.random.Generator(getattr(np.random, kind)(1)))
+    policy.ask(3)
+    policy.save(tmp_path / "policy")
+    assert load_policy(tmp_path / "policy").ask(30) == policy.ask(30)
+
+
 def test_wrong_class(tmp_path: Path) -> None:
     saved(tmp_path / "policy")
     with pytest.raises(SaveFileError, match="holds a 'causal-ts' policy, not 'ts'"):

@@ -23,6 +23,7 @@ from causal_bandits import (
 from causal_bandits.environments import DiscreteWorld
 from causal_bandits.errors import OptionError
 from causal_bandits.policies import DiscretePolicy
+from causal_bandits.problem import Level
 from causal_bandits.simulate import Run
 from tests.policies.cases import full_state
 
@@ -140,3 +141,17 @@ def test_bad_horizon(horizon: Any) -> None:
 def test_policy_of_another_problem() -> None:
     with pytest.raises(OptionError, match=r"world\.problem"):
         play(ThompsonSampling(CONFOUNDED.problem), CHAIN, 5, np.random.default_rng(0))
+
+
+def test_a_subclass_that_tells_in_its_own_way_is_played_that_way() -> None:
+    class Counting(ThompsonSampling):
+        told = 0
+
+        def tell(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any]) -> None:
+            self.told += 1
+            super().tell(arm, observation)
+
+    world = example_world()
+    policy = Counting(world.problem, seed=0)
+    play(policy, world, 50, np.random.default_rng(0))
+    assert policy.told == 50

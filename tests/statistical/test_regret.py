@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from causal_bandits.experiments import Plan, find_experiment
+from causal_bandits.experiments import Scale, find_experiment
 from causal_bandits.experiments.chunks import run_plan
 from causal_bandits.experiments.summary import summarise
 
 
 def ratios(figure: str, runs: int, folder: Path) -> dict[str, tuple[float, float]]:
     """Regret at T = 2000 relative to Thompson Sampling, with its standard error, over the 64 classes."""
-    plan = Plan(figure, seed=2024, horizon=2000, runs=runs)
+    experiment = find_experiment(figure)
+    plan = experiment.plan(2024, Scale(2000, runs))
     rows = run_plan(plan, folder, 1, lambda done, of: None)
-    series = summarise(find_experiment(figure), plan, rows)["series"]
+    series = summarise(experiment, plan, rows)["series"]
     return {key: (found["ratio"][-1], found["ratio_se"][-1]) for key, found in series.items()}
 
 

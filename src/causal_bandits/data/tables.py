@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import compiled
-from ..errors import OptionError, ProblemError, UnknownVariableError, listing
+from ..errors import OptionError, ProblemError, UnknownVariableError, listing, whole_number
 from ..problem import Problem
 
 Ints = NDArray[np.int64]
@@ -84,9 +84,7 @@ class TableLayout:
         """The layout for a problem; without `max_size` the largest that stays small (64 MB, 4096 sets)."""
         observed = len(problem.observed)
         if max_size is not None:
-            if not isinstance(max_size, int) or max_size < 0:
-                raise OptionError(f"max_size={max_size!r}; expected a whole number from 0")
-            layout = cls(problem, min(max_size, observed))
+            layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
             if layout.nbytes > LIMIT_BYTES:
                 gib = layout.nbytes / 2**30
                 raise ProblemError(f"tables of all sets up to {max_size} variables take {gib:.1f} GiB; lower max_size")

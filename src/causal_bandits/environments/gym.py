@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OptionError, UnknownArmError, missing_extra
+from ..errors import UnknownArmError, missing_extra, whole_number
 from .sampler import draw
 from .world import DiscreteWorld
 
@@ -34,10 +34,8 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (the name and the shape are gymnasium's)
 
     def __init__(self, world: DiscreteWorld, horizon: int = 1000) -> None:
-        if not isinstance(horizon, int) or horizon < 1:
-            raise OptionError(f"horizon={horizon!r}; expected a whole number from 1")
         self.world = world
-        self.horizon = horizon
+        self.horizon = whole_number("horizon", horizon, 1)
         self._step = 0
         self._codes = np.zeros(len(world.problem.observed), dtype=np.int64)
         self._values = np.zeros(world.sampler.order.shape[1], dtype=np.int64)

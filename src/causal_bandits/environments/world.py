@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Rows
-from ..errors import OptionError
+from ..errors import whole_number
 from ..problem import Arm, Level, Problem
 from .sampler import Sampler, draw_many
 
@@ -30,8 +30,7 @@ class DiscreteWorld:
 
     def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
         """Pull an arm many times; coded rows."""
-        if not isinstance(count, int | np.integer) or count < 0:
-            raise OptionError(f"sample(count={count!r}): expected a whole number from 0")
+        count = whole_number("count", count, 0)
         number = self.problem.index(arm)
         codes = np.empty((count, len(self.problem.observed)), dtype=np.int64)
         rewards = np.empty(count, dtype=np.int64)

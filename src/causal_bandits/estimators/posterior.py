@@ -137,9 +137,17 @@ def learn_many(tables: CountTables, pools: Pools, arms: Ints, codes: NDArray[np.
 
 
 @compiled
+def _draw_beta(zeros: int, ones: int, rng: np.random.Generator) -> float:
+    """One draw of Beta(ones + 1, zeros + 1); where nothing was seen that is uniform, and cheap."""
+    if zeros + ones == 0:
+        return rng.random()
+    return float(rng.beta(ones + 1.0, zeros + 1.0))
+
+
+@compiled
 def draw_own(tables: CountTables, arm: int, rng: np.random.Generator) -> float:
     """One draw of an arm's mean from its own rows."""
-    return float(rng.beta(tables.counts[2 * arm + 1] + 1.0, tables.counts[2 * arm] + 1.0))
+    return _draw_beta(tables.counts[2 * arm], tables.counts[2 * arm + 1], rng)
 
 
 @compiled
@@ -150,11 +158,11 @@ def draw_shared(tables: CountTables, pools: Pools, index: int, arm: int, rng: np
     source = tables.starts[place] + arm * cells * 2
     sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
     if cells == 1:
-        return float(rng.beta(pools.counts[sink + 1] + 1.0, pools.counts[sink] + 1.0))
+        return _draw_beta(pools.counts[sink], pools.counts[sink + 1], rng)
     total, weighted = 0.0, 0.0
     for cell in range(cells):
         weight = rng.standard_gamma(tables.counts[source + 2 * cell] + tables.counts[source + 2 * cell + 1] + 1.0)
-        reward = rng.beta(pools.counts[sink + 2 * cell + 1] + 1.0, pools.counts[sink + 2 * cell] + 1.0)
+        reward = _draw_beta(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1], rng)
         total += weight
         weighted += weight * reward
     return weighted / total
@@ -180,7 +188,8 @@ def make_pools(findings: Findings, tables: CountTables) -> Pools:
     places = np.flatnonzero(findings.separated.any(axis=1))
     if not len(places):
         return no_pools(len(problem.arms))
-    groups = np.array([_groups(problem, tuple(findings.separated[place].tolist())) for place in places])
+    patterns, which = np.unique(findings.separated[places], axis=0, return_inverse=True)  # few, where sets are many
+    groups = np.array([_groups(problem, tuple(pattern)) for pattern in patterns.tolist()])[which.reshape(-1)]
     lengths = (groups.max(axis=1) + 1) * tables.cells[places] * 2
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
     shape = groups.shape

@@ -50,6 +50,10 @@ class Experiment:
     weights: Callable[[], list[float]]
     baseline: str = "ts"
 
+    def plan(self, seed: int, size: Scale) -> "Plan":
+        """This experiment at a size."""
+        return Plan(self.name, seed, size.horizon, size.runs, tuple(series.key for series in self.series))
+
     def scale(self, name: str) -> Scale:
         """A scale by name."""
         if name not in self.scales:
@@ -65,6 +69,7 @@ class Plan:
     seed: int
     horizon: int
     runs: int
+    series: tuple[str, ...]
 
     @property
     def fingerprint(self) -> str:

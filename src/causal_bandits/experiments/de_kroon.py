@@ -4,7 +4,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ..discovery import DirectTesting, KnownSets
+from ..discovery import ASD, DirectTesting, KnownSets
 from ..environments import DiscreteSCM, DiscreteWorld, StructurelessWorld, paper_world
 from ..errors import WorldError
 from ..graphs.enumeration import DagClass, dag_classes
@@ -13,6 +13,7 @@ from ..simulate.runs import PolicyFactory
 from .base import Experiment, Scale, Series
 
 NOTHING = "nothing"
+TARGETS = "intervention targets"
 SCALES = {"smoke": Scale(500, 1), "quick": Scale(5000, 8), "paper": Scale(5000, 50)}
 
 
@@ -50,6 +51,10 @@ def _direct_marginal(_world: DiscreteWorld) -> PolicyFactory:
     return partial(CausalThompsonSampling, discovery=DirectTesting(alpha=0.05, reading="marginal"))
 
 
+def _asd(_world: DiscreteWorld) -> PolicyFactory:
+    return partial(CausalThompsonSampling, discovery=ASD(alpha=0.025))
+
+
 def _parents_told(world: DiscreteWorld) -> PolicyFactory:
     if not isinstance(world, DiscreteSCM):
         raise WorldError("the parents of the reward can only be told in a world that has a graph")
@@ -59,6 +64,7 @@ def _parents_told(world: DiscreteWorld) -> PolicyFactory:
 TS = Series("ts", "Thompson Sampling", NOTHING, _naive)
 DIRECT = Series("causal-ts-direct", "Causal TS, direct", NOTHING, _direct)
 DIRECT_MARGINAL = Series("causal-ts-direct-marginal", "Causal TS, direct, marginal", NOTHING, _direct_marginal)
+ASD_JCI = Series("causal-ts-asd", "Causal TS, ASD-JCI123kt", TARGETS, _asd)
 PERFECT = Series("causal-ts-perfect", "Causal TS, told", "parents of Y", _parents_told)
 
 FIG2A = Experiment(
@@ -67,7 +73,7 @@ FIG2A = Experiment(
     question="How much does sharing through discovered separating sets save where such sets exist?",
     worlds=64,
     world=_dag_world,
-    series=(TS, DIRECT, DIRECT_MARGINAL, PERFECT),
+    series=(TS, DIRECT, DIRECT_MARGINAL, ASD_JCI, PERFECT),
     scales=SCALES,
     weights=_orbit_sizes,
 )
@@ -78,7 +84,7 @@ FIG2C = Experiment(
     question="What does it cost to look for separating sets where there are none?",
     worlds=64,
     world=_structureless_world,
-    series=(TS, DIRECT, DIRECT_MARGINAL),
+    series=(TS, DIRECT, DIRECT_MARGINAL, ASD_JCI),
     scales=SCALES,
     weights=_orbit_sizes,
 )

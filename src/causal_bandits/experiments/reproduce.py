@@ -14,10 +14,9 @@ from typing import Any
 import polars as pl
 
 from .. import __version__
-from ..errors import OptionError
+from ..errors import whole_number
 from ..files import output_folder, replacing
 from ..reporting import draw_regret
-from .base import Plan
 from .chunks import run_plan
 from .registry import find_experiment
 from .summary import summarise
@@ -46,15 +45,13 @@ def reproduce(
     """
     experiment = find_experiment(figure)
     size = experiment.scale(scale)
-    if jobs is not None and jobs < 1:
-        raise OptionError(f"jobs={jobs}; expected a whole number from 1")
-    if seed < 0:
-        raise OptionError(f"seed={seed}; expected a whole number from 0")
+    jobs = whole_number("jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
+    seed = whole_number("seed", seed, 0)
     start = time.monotonic()
     root = output_folder(out)
     folder = output_folder(root / figure)
-    plan = Plan(figure, seed, size.horizon, size.runs)
-    rows = run_plan(plan, folder / "chunks", jobs or os.cpu_count() or 1, on_done)
+    plan = experiment.plan(seed, size)
+    rows = run_plan(plan, folder / "chunks", jobs, on_done)
     summary = summarise(experiment, plan, rows, weighted=weighted)
     _write_files(folder, rows, summary)
     _write_manifest(root, figure, {"scale": scale, "seed": seed, "jobs": jobs}, time.monotonic() - start)

@@ -9,12 +9,12 @@ import numpy as np
 
 from ..data import History, Rows, TableLayout
 from ..discovery import Findings, next_refresh
-from ..errors import OptionError, SaveFileError
+from ..errors import OptionError, SaveFileError, whole_number
 from ..estimators import learn_many, make_pools, no_pools
 from ..problem import Arm, Level, Problem
 from .estimates import Estimates, estimate_arms
 from .rules import ThompsonState, choose_many, count_wins
-from .saving import Saved, pack_findings, read, unpack_findings, write
+from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -56,10 +56,8 @@ class DiscretePolicy:
     def ask(self, n: int) -> list[Arm]: ...
     def ask(self, n: int | None = None) -> Arm | list[Arm]:
         """The next arm to pull, or `n` of them for a batch."""
-        if n is not None and (not isinstance(n, int) or n < 1):
-            raise OptionError(f"ask(n={n!r}): expected a whole number from 1")
-        state = self.ready()
-        arms = [self.problem.arms[arm] for arm in choose_many(state, self.rng, n or 1)]
+        count = 1 if n is None else whole_number("n", n, 1)
+        arms = [self.problem.arms[arm] for arm in choose_many(self.ready(), self.rng, count)]
         return arms[0] if n is None else arms
 
     def ready(self) -> ThompsonState:
@@ -123,8 +121,7 @@ class DiscretePolicy:
 
     def recommend(self, *, draws: int = 4000) -> Recommendation:
         """The arm with the highest posterior mean, and how probable it is to be the best."""
-        if not isinstance(draws, int) or draws < 1:
-            raise OptionError(f"recommend(draws={draws!r}): expected a whole number from 1")
+        draws = whole_number("draws", draws, 1)
         state = self._view()
         best = max(estimate_arms(state, self.layout, 0.95), key=lambda estimate: estimate.mean)
         wins = count_wins(state, np.random.default_rng(self.rows), draws)
@@ -173,12 +170,12 @@ class DiscretePolicy:
         """A policy from a save file's content."""
         with saved.checked():
             policy = cls.from_options(Problem.from_dict(saved.header["problem"]), saved.header["options"])
-            policy.rng.bit_generator.state = saved.header["rng"]
+            policy.rng = unpack_generator(saved.header["rng"])
             policy._due = int(saved.header["due"])
-            policy.history.extend(Rows(*(saved.arrays[name] for name in Rows._fields)))
+            policy.history.extend(unpack_rows(policy.problem, saved.arrays))
             policy.findings = unpack_findings(policy.layout, saved.arrays)
             policy._recount()
             # Running sums differ in the last bits from sums made afresh, and a tie may hang on them.
             for name in ("linear", "square", "variance"):
-                getattr(policy._state.pools, name)[...] = saved.arrays[name]
+                unpack_into(getattr(policy._state.pools, name), saved.arrays[name])
         return policy

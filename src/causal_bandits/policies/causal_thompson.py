@@ -6,7 +6,7 @@ The name also stands for a method of Bareinboim, Forney and Pearl (2015), which 
 from typing import Any, Literal, Self
 
 from ..discovery import DirectTesting, Discovery, Findings, SeparatingSet, discovery_from_dict
-from ..errors import OptionError
+from ..errors import OptionError, whole_number
 from ..problem import Problem
 from .base import DiscretePolicy, Seed
 
@@ -40,8 +40,7 @@ class CausalThompsonSampling(DiscretePolicy):
     ) -> None:
         if variance not in ("closed-form", "monte-carlo"):
             raise OptionError(f"variance={variance!r}; expected 'closed-form' or 'monte-carlo'")
-        if not isinstance(samples, int) or samples < 2:
-            raise OptionError(f"samples={samples!r}; expected a whole number from 2")
+        samples = whole_number("samples", samples, 2)
         super().__init__(problem, seed=seed, max_size=max_size, samples=samples if variance == "monte-carlo" else 0)
         self.discovery = DirectTesting() if discovery is None else discovery
         self.variance = variance

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import TableLayout
+from ..data import Rows, TableLayout
 from ..discovery import Findings
 from ..errors import CausalBanditsError, SaveFileError
 from ..files import replacing
+from ..problem import Problem
 
 FORMAT = "causal-bandits policy"
 VERSION = 1
+GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
 class Saved(NamedTuple):
@@ -38,7 +40,7 @@ class Saved(NamedTuple):
 def write(path: Path, saved: Saved) -> None:
     """Write a save file in one step: the old one stays until the new one is whole."""
     header = {"format": FORMAT, "version": VERSION, **saved.header}
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    text = np.frombuffer(json.dumps(header, default=lambda array: array.tolist()).encode(), dtype=np.uint8)
     with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, header=text, **saved.arrays)
 
@@ -74,6 +76,35 @@ def read(path: Path) -> Saved:
     return Saved(header, arrays)
 
 
+def unpack_rows(problem: Problem, arrays: dict[str, NDArray[Any]]) -> Rows:
+    """The rows, each number checked against the problem: compiled code trusts them."""
+    rows = Rows(*(arrays[name] for name in Rows._fields))
+    limits = np.array([variable.size for variable in problem.observed])
+    length, binned = len(rows.arms), sum(variable.bins is not None for variable in problem.observed)
+    if [array.shape for array in rows] != [(length,), (length, len(limits)), (length,), (length, binned)]:
+        raise ValueError("its columns have different lengths")
+    for codes, limit in ((rows.arms, len(problem.arms)), (rows.codes, limits), (rows.rewards, 2)):
+        if codes.dtype.kind not in "iu" or np.any((codes < 0) | (codes >= limit)):
+            raise ValueError("its rows are not rows of its problem")
+    return rows
+
+
+def unpack_into(array: NDArray[Any], saved: NDArray[Any]) -> None:
+    """Fill an array with what was saved of it."""
+    if saved.shape != array.shape or not np.all(np.isfinite(saved)):
+        raise ValueError("its sums do not fit its sets")
+    array[...] = saved
+
+
+def unpack_generator(state: dict[str, Any]) -> np.random.Generator:
+    """The random numbers, from where they were."""
+    if state["bit_generator"] not in GENERATORS:
+        raise ValueError(f"random numbers by {state['bit_generator']!r}")
+    generator = getattr(np.random, state["bit_generator"])()
+    generator.state = state
+    return np.random.Generator(generator)
+
+
 def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
     """The arrays of the last discovery."""
     if findings is None:
@@ -94,11 +125,15 @@ def unpack_findings(layout: TableLayout, arrays: dict[str, NDArray[Any]]) -> Fin
     if "found" not in arrays:
         return None
     about = json.loads(arrays["found"].tobytes())
+    sets, levers = len(layout.names), len(layout.problem.intervention_names)
+    results = [arrays[name].shape for name in ("statistic", "dof", "p_value") if name in arrays]
+    if arrays["separated"].shape != (sets, levers) or any(shape != (sets, len(about["tests"])) for shape in results):
+        raise ValueError("its tests do not fit its sets")
     return Findings(
         layout,
         about["rows"],
         about["source"],
-        arrays["separated"],
+        arrays["separated"].astype(np.bool_),
         tuple(tuple(names) for names in about["tests"]),
         arrays.get("statistic"),
         arrays.get("dof"),

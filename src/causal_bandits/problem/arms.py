@@ -37,6 +37,11 @@ class Arm(Mapping[str, Level]):
     def __len__(self) -> int:
         return len(self._settings)
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Arm):
+            return self._settings == other._settings
+        return super().__eq__(other)
+
     def __hash__(self) -> int:
         return self._hash
 

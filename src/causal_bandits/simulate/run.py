@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..data import Rows
 from ..environments import DiscreteWorld
-from ..errors import OptionError
+from ..errors import OptionError, whole_number
 from ..policies import DiscretePolicy
 from ..problem import Arm, Level, Problem
 from .rollout import rollout
@@ -60,13 +60,18 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     >>> bool(run.arms[-100:].mean() > 0.9)  # arm 1 is the better one
     True
     """
-    if not isinstance(horizon, int | np.integer) or isinstance(horizon, bool) or horizon < 0:
-        raise OptionError(f"horizon={horizon!r}; expected a whole number of rounds from 0")
+    horizon = whole_number("horizon", horizon, 0)
     if policy.problem != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
-    if compiled and isinstance(policy, DiscretePolicy) and isinstance(world, DiscreteWorld):
-        return _play_compiled(policy, world, int(horizon), rng)
-    return _play_by_ask_and_tell(policy, world, int(horizon), rng)
+    if compiled and isinstance(policy, DiscretePolicy) and isinstance(world, DiscreteWorld) and _plain(policy, world):
+        return _play_compiled(policy, world, horizon, rng)
+    return _play_by_ask_and_tell(policy, world, horizon, rng)
+
+
+def _plain(policy: DiscretePolicy, world: DiscreteWorld) -> bool:
+    """Whether the compiled rules are all there is to it: a subclass may ask, tell or pull in its own way."""
+    own = (type(policy).ask, type(policy).tell, type(world).pull)
+    return own == (DiscretePolicy.ask, DiscretePolicy.tell, DiscreteWorld.pull)
 
 
 def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> Run:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..environments import DiscreteWorld
-from ..errors import OptionError
+from ..errors import OptionError, whole_number
 from .results import Simulation
 from .run import Policy, Run, World, play
 
@@ -48,9 +48,10 @@ def simulate(
     >>> cb.simulate(told, world, horizon=200, runs=3, seed=1).regret.shape
     (3, 100)
     """
-    for name, value, least in (("horizon", horizon, 0), ("runs", runs, 1), ("jobs", jobs, 1)):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise OptionError(f"{name}={value!r}; expected a whole number from {least}")
+    horizon, runs, jobs = (
+        whole_number(name, value, least)
+        for name, value, least in (("horizon", horizon, 0), ("runs", runs, 1), ("jobs", jobs, 1))
+    )
     points = _checkpoints(horizon, checkpoints)
     tasks = [_Task(policy, world, horizon, child) for child in np.random.SeedSequence(seed).spawn(runs)]
     played = [_play(task) for task in tasks] if jobs == 1 else _over_processes(tasks, jobs)
