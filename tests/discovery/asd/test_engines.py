@@ -22,7 +22,7 @@ INSTANCES = int(os.environ.get("ASD_INSTANCES", "50"))
 """How many instances both engines solve; 200 were run for the release."""
 
 ROUNDING = 1e-3
-"""clingo minimises whole millionths of a nat: 576 roundings of half a millionth stay below this."""
+"""clingo minimises whole millionths of a nat: 576 roundings stay below this while weights add up to 2147 nats."""
 
 
 def enumeration(space: Space, background: Background | None = None) -> Enumeration:

@@ -1,7 +1,8 @@
 """The ASP engine: the same losses by search (clingo), for problems whose graphs are too many to list.
 
-Rules live in `encoding.lp`; here are facts going in and models coming out. clingo minimises whole numbers, so weights
-are rounded to a millionth of a nat; reported losses are those of the graphs found, without rounding.
+Rules live in `encoding.lp`; here are facts going in and models coming out. clingo minimises 32-bit whole numbers, so
+the search sees weights rounded to a millionth of a nat, or coarser where they add up to more than 2147 nats. Reported
+losses and confidences are those of the graphs found, without rounding.
 """
 
 import time
@@ -18,7 +19,13 @@ from .queries import Answer, Query
 from .separation import separations
 from .statements import Floats, Statements, all_statements
 
-SCALE = 1_000_000
+FINEST = 1_000_000
+"""Steps per nat, as long as the weights add up to a number that clingo can hold."""
+LARGEST = 2**31 - 1
+
+
+Atoms = frozenset[str]
+"""What a model says: the edges, and which of the queried atoms are true."""
 
 
 class Asp:
@@ -47,17 +54,17 @@ class Asp:
             raise OptionError("no graph satisfies the forbidden and required edges; relax one of them")
         if best is None:
             raise OptionError(f"no graph was found within time_limit={self.time_limit} s; give it more time")
-        found = [self._confidence(search, query, best) for query in queries]
-        graph, targets = self._graph(best[1])
+        found = [self._confidence(search, query, best, weights) for query in queries]
+        graph, targets = self._graph(best)
         loss = self.loss(graph, targets, weights)
         return Answer(loss, np.array(found), graph, np.array([loss]), targets, search.proven)
 
-    def _confidence(self, search: "_Search", query: Query, best: tuple[int, frozenset[str]]) -> float:
+    def _confidence(self, search: "_Search", query: Query, best: Atoms, weights: Floats) -> float:
         """One side of a feature is the optimum itself, so only the other side is searched."""
-        holds = (_atom(query) in best[1]) != (query.kind == "separated")
+        holds = (_atom(query) in best) != (query.kind == "separated")
         other = search.minimise((query, not holds))
-        gap = np.inf if other is None else (other[0] - best[0]) / SCALE
-        return float(gap if holds else -gap)
+        losses = [np.inf if atoms is None else self.loss(*self._graph(atoms), weights) for atoms in (best, other)]
+        return float(losses[1] - losses[0] if holds else losses[0] - losses[1])
 
     def loss(self, graph: Graphs, targets: tuple[int, ...], weights: Floats) -> float:
         """The exact loss of one graph."""
@@ -66,7 +73,7 @@ class Asp:
         holds = np.unpackbits(packed[0], bitorder="little", count=len(weights))
         return float(np.maximum(weights, 0).sum() - holds @ weights)
 
-    def _graph(self, atoms: frozenset[str]) -> tuple[Graphs, tuple[int, ...]]:
+    def _graph(self, atoms: Atoms) -> tuple[Graphs, tuple[int, ...]]:
         system = self.space.system
         parents = np.zeros((1, system), dtype=np.uint8)
         spouses = np.zeros((1, system), dtype=np.uint8)
@@ -94,8 +101,9 @@ class Asp:
                 lines += [f"target({system + context},{node})." for node in range(system) if mask >> node & 1]
         sets = {int(mask) for mask in statements.given} | {query.given for query in queries}
         lines += [f"member({node},{mask})." for mask in sorted(sets) for node in range(nodes) if mask >> node & 1]
+        steps = min(FINEST, LARGEST / max(float(np.abs(weights).sum()) + 1, 1))
         for x, y, given, weight in zip(*statements, weights, strict=True):
-            size = round(abs(weight) * SCALE)
+            size = int(abs(weight) * steps)
             if size:
                 lines.append(f"statement({x},{y},{given},{'independent' if weight > 0 else 'dependent'},{size}).")
         lines += [f"query({q.a},{q.b},{q.given})." for q in queries if q.kind == "separated"]
@@ -126,17 +134,17 @@ class _Search:
         self.control.add("base", [], engine.facts(engine.statements, weights, queries))
         self.control.ground([("base", [])])
 
-    def minimise(self, assumption: tuple[Query, bool] | None) -> tuple[int, frozenset[str]] | None:
-        """Lowest cost and the atoms of a model that has it; None when there is no model."""
+    def minimise(self, assumption: tuple[Query, bool] | None) -> Atoms | None:
+        """The atoms of a model of lowest cost; None when there is no model."""
         assumptions = []
         if assumption is not None:
             query, holds = assumption
             assumptions = [(self.wanted[_atom(query)], holds != (query.kind == "separated"))]
-        best: list[tuple[int, frozenset[str]]] = []
+        best: list[Atoms] = []
 
         def keep(model: Any) -> None:
             asked = (text for text, symbol in self.wanted.items() if model.contains(symbol))
-            best[:] = [(sum(model.cost), frozenset((*map(str, model.symbols(shown=True)), *asked)))]
+            best[:] = [frozenset((*map(str, model.symbols(shown=True)), *asked))]
 
         with self.control.solve(assumptions=assumptions, on_model=keep, async_=True) as handle:
             left = None if self.end is None else max(self.end - time.monotonic(), 0)
