@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from .asd import discovering
 from .peers import against_mabwiser, against_river
 from .rounds import against_literal, growth, larger_problems, subsets
 from .start import starting
@@ -20,6 +21,11 @@ TARGETS = {
     "ask_tell_vs_mabwiser_ratio": ("at least", 1.0),
     "round_growth_1e3_1e5_ratio": ("at least", 0.8),
     "g2_tests_per_ms": ("at least", 100.0),
+    "asd_features_ms": ("at most", 5.0),
+    "asd_vs_asp_ratio": ("at least", 100.0),
+    "asd_discovery_ms": ("at most", 15.0),
+    "asd_table_s": ("at most", 3.0),
+    "asd_table_mb": ("at most", 200.0),
     "first_use_compile_s": ("at most", 20.0),
     "warm_start_s": ("at most", 3.0),
 }
@@ -29,6 +35,7 @@ THEMES: dict[str, Callable[[], dict[str, float]]] = {
     "against MABWiser": against_mabwiser,
     "early and late rounds": growth,
     "independence tests": testing,
+    "causal discovery (ASD-JCI123kt)": discovering,
     "larger problems": larger_problems,
     "a fresh process": starting,
 }
@@ -48,7 +55,7 @@ def show_results(console: Console, results: dict[str, float]) -> None:
     table = Table("name", "value", "wanted", title="A ratio above 1 means ours is better")
     table.columns[1].justify = "right"
     for name, value in results.items():
-        if "_n" not in name[-4:]:
+        if not name.endswith(("_n4", "_n5", "_n6", "_n8")):
             table.add_row(name, f"{value:,.3g}" if value < 1000 else f"{value:,.0f}", verdict(name, value))
     console.print(table)
 

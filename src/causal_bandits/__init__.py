@@ -9,7 +9,7 @@ policy.tell(arm, {"clicked": 1, "purchase": 0})
 """
 
 from .data import History
-from .discovery import ASD, DirectTesting, KnownSets, SeparatingSet
+from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, SeparatingSet, discover
 from .environments import DiscreteSCM, Mechanism, StructurelessWorld, example_world, paper_world, perfect
 from .errors import CausalBanditsError
 from .estimators import information_sharing, sharing_variance
@@ -36,6 +36,7 @@ __all__ = [
     "CausalBanditsError",
     "CausalThompsonSampling",
     "DirectTesting",
+    "DiscoveredGraphs",
     "DiscreteSCM",
     "History",
     "IndependenceResult",
@@ -50,6 +51,7 @@ __all__ = [
     "all_dags",
     "bins",
     "dag_classes",
+    "discover",
     "example_world",
     "from_networkx",
     "g_squared",

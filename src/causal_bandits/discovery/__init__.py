@@ -1,6 +1,6 @@
 """Finding separating sets: by direct testing, by causal discovery, or told. All answer with `Findings`."""
 
-from .asd import ASD, DiscoveredGraphs
+from .asd import ASD, DiscoveredGraphs, discover
 from .base import Discovery, Evidence, Findings, SeparatingSet
 from .direct import DirectTesting
 from .known import KnownSets
@@ -17,6 +17,7 @@ __all__ = [
     "Findings",
     "KnownSets",
     "SeparatingSet",
+    "discover",
     "discovery_from_dict",
     "next_refresh",
 ]

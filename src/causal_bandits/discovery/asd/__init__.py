@@ -4,7 +4,7 @@
 find the graphs of least loss, `asd` is the discovery, `result` what it tells about a table.
 """
 
-from .asd import ASD
+from .asd import ASD, discover
 from .result import DiscoveredGraphs
 
-__all__ = ["ASD", "DiscoveredGraphs"]
+__all__ = ["ASD", "DiscoveredGraphs", "discover"]

@@ -157,3 +157,15 @@ def _asp(asd: ASD, space: Space, background: Background, free: list[int]) -> Asp
     except MissingExtraError as error:
         hint = "; or use engine='enumeration'" if space.count is not None and not free else ""
         raise MissingExtraError(f"{error}{hint}") from None
+
+
+def discover(history: History, asd: ASD | None = None, *, best: int = 5) -> DiscoveredGraphs:
+    """Causal discovery on a table by itself, with `ASD()` unless told otherwise.
+
+    >>> history = History(Problem("Y", {"A": 2}, {"I": 2}, targets={"I": "A"}))
+    >>> rows = [(0, 0, 0)] * 30 + [(0, 1, 1)] * 10 + [(1, 1, 1)] * 35 + [(1, 0, 0)] * 5
+    >>> _ = history.extend(history.encode_many([dict(I=i, A=a, Y=y) for i, a, y in rows]))
+    >>> discover(history).graph
+    MixedGraph(A -> Y, I -> A)
+    """
+    return (ASD() if asd is None else asd).explain(history, best=best)

@@ -25,6 +25,7 @@ class DiscoveredGraphs:
     edges: dict[str, float]
     ancestors: dict[str, float]
     graphs: list[tuple[MixedGraph, float]]
+    interventions: tuple[str, ...]
     proven: bool
 
     @classmethod
@@ -40,7 +41,8 @@ class DiscoveredGraphs:
             found.append(dict(zip(texts, map(float, values), strict=True)))
         contexts = dict(zip(problem.intervention_names, answer.targets, strict=True))
         graphs = [(_graph(names, contexts, answer, place), float(loss)) for place, loss in enumerate(answer.losses)]
-        return cls(findings.sets, found[0] | found[1], found[2], graphs, answer.proven)
+        edges = found[0] | found[1]
+        return cls(findings.sets, edges, found[2], graphs, problem.intervention_names, answer.proven)
 
     @property
     def graph(self) -> MixedGraph:
