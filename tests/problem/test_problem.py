@@ -168,7 +168,7 @@ def make(**changes: Any) -> Problem:
         ({"interventions": "I"}, ProblemError, "interventions is 'I'; expected a mapping"),
         ({"interventions": {}}, ProblemError, "at least one intervention variable"),
         ({"interventions": {"I": ["on", "on"]}}, ProblemError, "'I' names a level twice"),
-        ({"interventions": {"I": bins([0.5])}}, ProblemError, "bins.* is for observed variables"),
+        ({"interventions": {"I": bins([0.5])}}, ProblemError, "bins.* and float are for observed variables"),
         ({"interventions": {7: 2}}, ProblemError, "variable name 7 is not"),
         ({"arms": []}, ProblemError, r"0 arm\(s\) listed"),
         ({"arms": [{"I": 1}]}, ProblemError, r"1 arm\(s\) listed"),

@@ -83,6 +83,13 @@ class TableLayout:
     def of(cls, problem: Problem, max_size: int | None = None) -> "TableLayout":
         """The layout for a problem; without `max_size` the largest that stays small (64 MB, 4096 sets)."""
         observed = len(problem.observed)
+        for variable in problem.observed:
+            if variable.is_real:
+                raise ProblemError(
+                    f"{variable.name!r} is a real number; cut it with bins(...) or use a Gaussian policy"
+                )
+        if problem.reward_is_real:
+            raise ProblemError(f"the reward {problem.target!r} is a real number; use a Gaussian policy")
         if max_size is not None:
             layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
             if layout.nbytes > LIMIT_BYTES:

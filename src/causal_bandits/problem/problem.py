@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from ..errors import ProblemError, UnknownArmError, UnknownVariableError, listing
 from .arms import CONTEXT_PREFIX, Arm
-from .variables import Bins, Level, Levels, Variable, bins, declare
+from .variables import Level, Levels, Variable, bins, declare
+
+REAL = "real"
+"""How a description in JSON says `float`."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -21,6 +24,7 @@ class Problem:
     The first level of an intervention variable is its idle value unless `idle` names another one.
     Arms are all combinations unless `arms` lists them. `targets` tells, where it is known, which
     variables an intervention variable acts on; nothing else about the causal structure is ever asked.
+    The reward is 0 or 1; with `reward=float` it is a real number, and observed variables may be `float` too.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2, "cart": ["empty", "some", "full"]},
     ...                   interventions={"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
@@ -36,6 +40,7 @@ class Problem:
     idle: tuple[Level, ...]
     arms: tuple[Arm, ...]
     targets: tuple[tuple[str, tuple[str, ...]], ...]
+    reward_is_real: bool
 
     def __init__(
         self,
@@ -46,6 +51,7 @@ class Problem:
         arms: Iterable[Mapping[str, Level]] | None = None,
         idle: Mapping[str, Level] | None = None,
         targets: Mapping[str, str | Iterable[str]] | None = None,
+        reward: type[bool] | type[float] = bool,
     ) -> None:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -53,7 +59,10 @@ class Problem:
         for role, given in (("observed", observed), ("interventions", interventions)):
             if not isinstance(given, Mapping):
                 raise ProblemError(f"{role} is {given!r}; expected a mapping name -> levels")
+        if reward not in (bool, float):
+            raise ProblemError(f"reward={reward!r}; expected bool (0 or 1) or float (a real number)")
         put("target", target)
+        put("reward_is_real", reward is float)
         put("observed", tuple(declare(name, levels) for name, levels in observed.items()))
         put("interventions", tuple(declare(name, levels) for name, levels in interventions.items()))
         self._check_names()
@@ -75,8 +84,8 @@ class Problem:
         if observed & levers:
             both = sorted(observed & levers)
             raise ProblemError(f"{listing(both)} names both an observed and an intervention variable; rename one")
-        if any(isinstance(variable.bins, Bins) for variable in self.interventions):
-            raise ProblemError("bins(...) is for observed variables; intervention variables need named levels")
+        if any(variable.is_number for variable in self.interventions):
+            raise ProblemError("bins(...) and float are for observed variables; intervention variables need levels")
 
     def _idle_levels(self, idle: Mapping[str, Level]) -> tuple[Level, ...]:
         first = {variable.name: variable.levels[0] for variable in self.interventions}
@@ -190,7 +199,9 @@ class Problem:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; `from_dict` reads them back."""
 
-        def levels(variable: Variable) -> list[Level] | dict[str, Any]:
+        def levels(variable: Variable) -> list[Level] | dict[str, Any] | str:
+            if variable.is_real:
+                return REAL
             return dict(vars(variable.bins)) if variable.bins else list(variable.levels)
 
         return {
@@ -200,6 +211,7 @@ class Problem:
             "idle": dict(self.idle_settings),
             "arms": [dict(arm) for arm in self.arms],
             "targets": {name: list(acted_on) for name, acted_on in self.targets},
+            "reward": REAL if self.reward_is_real else "binary",
         }
 
     @classmethod
@@ -207,6 +219,8 @@ class Problem:
         """A problem from what `to_dict` gave, or from hand-written JSON with the same keys."""
 
         def levels(given: Any) -> Levels:
+            if given == REAL:
+                return float
             if isinstance(given, Mapping):
                 return bins(given.get("cuts"), quantiles=given.get("quantiles"), after=given.get("after", 100))
             return given  # type: ignore[no-any-return]
@@ -221,4 +235,5 @@ class Problem:
             arms=data.get("arms"),
             idle=data.get("idle"),
             targets=data.get("targets"),
+            reward=float if data.get("reward") == REAL else bool,
         )

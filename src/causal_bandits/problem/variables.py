@@ -54,11 +54,12 @@ def bins(cuts: Iterable[float] | None = None, *, quantiles: int | None = None, a
 
 @dataclass(frozen=True)
 class Variable:
-    """A discrete variable: its name and levels, and how it is cut if it is a real number."""
+    """A variable: discrete with levels (cut from a real number, maybe), or real-valued without."""
 
     name: str
     levels: tuple[Level, ...]
     bins: Bins | None = None
+    is_real: bool = False
     codes: dict[Level, int] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,6 +72,11 @@ class Variable:
         """The number of levels."""
         return len(self.levels)
 
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are real numbers, cut or not."""
+        return self.is_real or self.bins is not None
+
     def code(self, level: object) -> int:
         """The number of a level."""
         try:
@@ -81,14 +87,16 @@ class Variable:
             ) from None
 
 
-Levels = int | Sequence[Level] | Bins
-"""How a caller declares levels: their number, their names, or cut points of a real variable."""
+Levels = int | Sequence[Level] | Bins | type[float]
+"""How a caller declares a variable: the number of its levels, their names, `bins(...)`, or `float` for a real one."""
 
 
 def declare(name: object, levels: Levels) -> Variable:
     """A variable from what a caller declared, checked."""
     if not isinstance(name, str) or not name:
         raise ProblemError(f"variable name {name!r} is not a non-empty string; name variables with strings")
+    if levels is float:
+        return Variable(name, (), is_real=True)
     if isinstance(levels, Bins):
         return Variable(name, tuple(range(levels.count)), levels)
     if isinstance(levels, int | np.integer) and not isinstance(levels, bool):

@@ -1,0 +1,145 @@
+"""Rows as numbers: every value is checked at the door, and a bad one is named with its row."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CausalBanditsError, ObservationError, UnknownVariableError, listing
+from ..problem import Arm, Level, Problem, Variable
+from .frames import columns_of
+
+
+class Rows(NamedTuple):
+    """Coded rows: arm numbers, level numbers, rewards, and the values of the variables that are numbers.
+
+    A real-valued variable has the level number 0 throughout; one that is cut into bins has both.
+    """
+
+    arms: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    rewards: NDArray[Any]
+    raw: NDArray[np.float64]
+
+
+def _is_missing(value: object) -> bool:
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124 (NaN and NaT of any library)
+    except (TypeError, ValueError):  # pandas.NA has no truth value, nor has an array
+        return True
+
+
+def binary_value(name: str, value: object) -> int:
+    """A reward that must be 0 or 1."""
+    if _is_missing(value):
+        raise ObservationError(f"reward {name!r} is {value!r}; every row needs 0 or 1")
+    try:
+        return {0: 0, 1: 1}[value]  # type: ignore[index]
+    except (KeyError, TypeError):
+        raise ObservationError(f"reward {name!r} is {value!r}; expected 0 or 1 (or False, True)") from None
+
+
+def real_value(name: str, value: object) -> float:
+    """A value that must be a finite number."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ObservationError(f"{name!r} is {value!r}; expected a finite number")
+    return number
+
+
+class Coder:
+    """Turns observations and tables into rows of a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.numbers = [place for place, variable in enumerate(problem.observed) if variable.is_number]
+        """The variables that have a column in `raw`."""
+        self.reward_type: type = np.float64 if problem.reward_is_real else np.int64
+        self._expected = {*problem.observed_names, problem.target}
+
+    def one(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any]) -> Rows:
+        """A single row."""
+        if not isinstance(observation, Mapping):
+            raise ObservationError(f"observation {observation!r} is not a mapping variable -> value")
+        number = self.problem.index(arm)
+        self._check_names(observation)
+        codes = np.zeros((1, len(self.problem.observed)), dtype=np.int64)
+        raw = np.empty((1, len(self.numbers)))
+        column = 0
+        for place, variable in enumerate(self.problem.observed):
+            value = observation[variable.name]
+            if variable.is_number:
+                raw[0, column] = real_value(variable.name, value)
+                column += 1
+            else:
+                codes[0, place] = _level(variable, value)
+        reward = self._reward(observation[self.problem.target])
+        return Rows(np.array([number]), codes, np.array([reward], dtype=self.reward_type), raw)
+
+    def many(self, frame: Any, arm: Arm | Mapping[str, Level] | None) -> Rows:
+        """The rows of a table; all of them belong to `arm`, or the table names every intervention variable."""
+        columns = columns_of(frame)
+        levers = [] if arm is not None else list(self.problem.intervention_names)
+        for name in (*levers, *self.problem.observed_names, self.problem.target):
+            if name not in columns:
+                hint = "; or pass arm=... when all rows belong to one arm" if name in levers else ""
+                raise ObservationError(f"the table has no column {name!r}; it has {listing(columns)}{hint}")
+        length = len(columns[self.problem.target])
+        codes = np.zeros((length, len(self.problem.observed)), dtype=np.int64)
+        raw = np.empty((length, len(self.numbers)))
+        for place, variable in enumerate(self.problem.observed):
+            values = columns[variable.name]
+            if variable.is_number:
+                column = self.numbers.index(place)
+                raw[:, column] = _each(values, partial(real_value, variable.name))
+            else:
+                codes[:, place] = _each(values, partial(_level, variable))
+        rewards = _each(columns[self.problem.target], self._reward)
+        if arm is not None:
+            arms = np.full(length, self.problem.index(arm))
+        else:
+            settings = zip(*(columns[name] for name in levers), strict=True)
+            index = self.problem.index
+            arms = np.array(_each(settings, lambda s: index(dict(zip(levers, s, strict=True)))), dtype=np.int64)
+        return Rows(arms, codes, np.array(rewards, dtype=self.reward_type), raw)
+
+    def _reward(self, value: object) -> float:
+        if self.problem.reward_is_real:
+            return real_value(self.problem.target, value)
+        return binary_value(self.problem.target, value)
+
+    def _check_names(self, observation: Mapping[str, Any]) -> None:
+        if observation.keys() == self._expected:
+            return
+        if self.problem.target not in observation:
+            what = "a number" if self.problem.reward_is_real else "0 or 1"
+            raise ObservationError(f"the row has no reward {self.problem.target!r}; add it as {what}")
+        for name in self.problem.observed_names:
+            if name not in observation:
+                raise ObservationError(f"the row has no value for {name!r}; every observed variable is needed")
+        unknown = next(name for name in observation if name not in self._expected)
+        known = listing(self.problem.observed_names)
+        raise UnknownVariableError(f"{unknown!r} is not an observed variable; expected {known} and the reward")
+
+
+def _level(variable: Variable, value: object) -> int:
+    if _is_missing(value):
+        raise ObservationError(f"{variable.name!r} is {value!r}; every observed variable needs a level")
+    return variable.code(value)
+
+
+def _each(values: Iterable[Any], convert: Callable[[Any], Any]) -> list[Any]:
+    """Convert one by one; an error names the row."""
+    done: list[Any] = []
+    try:
+        for value in values:
+            done.append(convert(value))  # noqa: PERF401
+    except CausalBanditsError as error:
+        raise type(error)(f"row {len(done)}: {error}") from None
+    return done
