@@ -4,19 +4,17 @@ Everything that the tests, estimators and posteriors of the discrete bandit need
 counts or a sum of them, so a round costs the same after a million rows as after ten.
 """
 
-import itertools
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import compiled
-from ..errors import OptionError, ProblemError, UnknownVariableError, listing, whole_number
+from ..errors import ProblemError, whole_number
 from ..problem import Problem
+from .subsets import SubsetLayout
 
 Ints = NDArray[np.int64]
 
@@ -65,7 +63,7 @@ def count_rows(tables: CountTables, arms: Ints, codes: NDArray[np.int64], reward
 
 
 @dataclass(frozen=True)
-class TableLayout:
+class TableLayout(SubsetLayout):
     """Which sets S have a table: all subsets of the observed variables with at most `max_size` members.
 
     >>> problem = Problem("Y", {"A": 2, "B": 3}, {"I": 2})
@@ -75,9 +73,6 @@ class TableLayout:
     >>> layout.empty().cells.tolist()
     [1, 2, 3, 6]
     """
-
-    problem: Problem
-    max_size: int
 
     @classmethod
     def of(cls, problem: Problem, max_size: int | None = None) -> "TableLayout":
@@ -105,19 +100,6 @@ class TableLayout:
             fitting = layout
         return fitting
 
-    @cached_property
-    def members(self) -> tuple[tuple[int, ...], ...]:
-        """The positions of each set's variables, by size and then by order."""
-        places = range(len(self.problem.observed))
-        sizes = range(self.max_size + 1)
-        return tuple(itertools.chain.from_iterable(itertools.combinations(places, size) for size in sizes))
-
-    @cached_property
-    def names(self) -> tuple[tuple[str, ...], ...]:
-        """The variables of each set."""
-        observed = self.problem.observed_names
-        return tuple(tuple(observed[place] for place in members) for members in self.members)
-
     @property
     def nbytes(self) -> int:
         """Memory of the counts."""
@@ -128,21 +110,6 @@ class TableLayout:
             for size in range(self.max_size, 0, -1):
                 symmetric[size] += symmetric[size - 1] * variable.size
         return sum(symmetric) * len(self.problem.arms) * 2 * np.dtype(np.int32).itemsize
-
-    def find(self, names: Iterable[str]) -> int:
-        """The position of a set."""
-        wanted = frozenset((names,) if isinstance(names, str) else names)
-        unknown = sorted(wanted - set(self.problem.observed_names))
-        if unknown:
-            known = listing(self.problem.observed_names)
-            raise UnknownVariableError(f"{unknown[0]!r} is not an observed variable; expected some of {known}")
-        if len(wanted) > self.max_size:
-            raise OptionError(f"{sorted(wanted)} has more than max_size={self.max_size} variables; raise max_size")
-        return self._places[wanted]
-
-    @cached_property
-    def _places(self) -> dict[frozenset[str], int]:
-        return {frozenset(names): place for place, names in enumerate(self.names)}
 
     def empty(self) -> CountTables:
         """Tables that have counted nothing yet."""

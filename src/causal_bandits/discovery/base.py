@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import CountTables, TableLayout
+from ..data import CountTables, SubsetLayout, TableLayout
 from ..independence import IndependenceResult
 
 
@@ -49,7 +49,7 @@ class SeparatingSet:
 class Findings:
     """All sets that were looked at, as arrays; `sets` gives them as objects to read."""
 
-    layout: TableLayout
+    layout: SubsetLayout
     rows: int
     source: str
     separated: NDArray[np.bool_]

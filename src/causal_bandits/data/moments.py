@@ -1,0 +1,148 @@
+"""ArmMoments: per arm the number of rows, the mean and the centred cross-products of observed variables and reward.
+
+The real-valued twin of the count tables: every regression on every set, in every pool of arms, is a solve with
+sub-matrices of these, and a row changes only its own arm's. Means and cross-products are kept centred (Welford), so
+values around a million with a spread of one lose nothing.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import compiled
+from ..errors import ProblemError, whole_number
+from ..problem import Problem
+from .coding import Rows
+from .subsets import SubsetLayout
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_SETS = 4096
+
+
+class ArmMoments(NamedTuple):
+    """Columns are those of the design (see `DesignLayout`), the reward last."""
+
+    counts: Ints
+    """(arms,)."""
+    means: Floats
+    """(arms, columns)."""
+    scatter: Floats
+    """(arms, columns, columns): sums of products of deviations from the arm's mean."""
+
+
+@compiled
+def add_row(moments: ArmMoments, arm: int, values: Floats) -> None:
+    """Count one row of design columns and reward (Welford)."""
+    moments.counts[arm] += 1
+    count = moments.counts[arm]
+    columns = len(values)
+    for one in range(columns):
+        before = values[one] - moments.means[arm, one]
+        moments.means[arm, one] += before / count
+        for other in range(one + 1):  # the old deviation of one column times the new deviation of the other
+            moments.scatter[arm, one, other] += before * (values[other] - moments.means[arm, other])
+            moments.scatter[arm, other, one] = moments.scatter[arm, one, other]
+
+
+@compiled
+def add_rows(moments: ArmMoments, arms: Ints, values: Floats) -> None:
+    """Count many rows."""
+    for row in range(len(arms)):
+        add_row(moments, arms[row], values[row])
+
+
+@compiled
+def merge_arms(moments: ArmMoments, member: NDArray[np.bool_], mean: Floats, scatter: Floats) -> int:
+    """Mean and centred cross-products of some arms together, into `mean` and `scatter`; gives their rows (Chan)."""
+    columns = len(mean)
+    mean[:] = 0.0
+    scatter[:, :] = 0.0
+    total = 0
+    for arm in range(len(member)):
+        count = moments.counts[arm]
+        if not member[arm] or count == 0:
+            continue
+        share = count / (total + count)
+        for one in range(columns):
+            for other in range(columns):
+                gap = (moments.means[arm, one] - mean[one]) * (moments.means[arm, other] - mean[other])
+                scatter[one, other] += moments.scatter[arm, one, other] + gap * total * share
+        for one in range(columns):
+            mean[one] += (moments.means[arm, one] - mean[one]) * share
+        total += count
+    return total
+
+
+@dataclass(frozen=True)
+class DesignLayout(SubsetLayout):
+    """The columns of the regressions: a real variable is one, a discrete one has a column per level but the first.
+
+    Sets are all subsets of the observed variables with at most `max_size` members.
+
+    >>> layout = DesignLayout.of(Problem("Y", {"A": float, "B": 3}, {"I": 2}, reward=float))
+    >>> layout.names, layout.width, [columns.tolist() for columns in layout.columns]
+    (((), ('A',), ('B',), ('A', 'B')), 4, [[], [0], [1, 2], [0, 1, 2]])
+    """
+
+    @classmethod
+    def of(cls, problem: Problem, max_size: int | None = None) -> "DesignLayout":
+        """The layout for a problem with a real-valued reward; without `max_size` as many sets as stay fast."""
+        if not problem.reward_is_real:
+            raise ProblemError(f"the reward {problem.target!r} is 0 or 1; pass reward=float, or use a discrete policy")
+        for variable in problem.observed:
+            if variable.bins is not None:
+                raise ProblemError(f"{variable.name!r} is cut into bins; beside a real reward declare it as float")
+        observed = len(problem.observed)
+        if max_size is not None:
+            return cls(problem, min(whole_number("max_size", max_size, 0), observed))
+        size, sets = 0, 1
+        while size < observed and (sets := sets + math.comb(observed, size + 1)) <= MOST_SETS:
+            size += 1
+        return cls(problem, size)
+
+    @cached_property
+    def _spans(self) -> tuple[range, ...]:
+        """The design columns of each observed variable."""
+        widths = [1 if variable.is_real else variable.size - 1 for variable in self.problem.observed]
+        starts = list(itertools.accumulate(widths, initial=0))
+        return tuple(range(start, start + width) for start, width in zip(starts, widths, strict=False))
+
+    @property
+    def width(self) -> int:
+        """The number of columns, with the reward."""
+        return sum(map(len, self._spans)) + 1
+
+    @cached_property
+    def columns(self) -> tuple[Ints, ...]:
+        """The design columns of each set."""
+        return tuple(
+            np.array([column for place in members for column in self._spans[place]], dtype=np.int64)
+            for members in self.members
+        )
+
+    def design(self, rows: Rows) -> Floats:
+        """(rows, columns): design columns and reward."""
+        values = np.zeros((len(rows.arms), self.width))
+        number = 0
+        for place, variable in enumerate(self.problem.observed):
+            span = self._spans[place]
+            if variable.is_real:
+                values[:, span.start] = rows.raw[:, number]
+                number += 1
+            else:
+                for level, column in enumerate(span, start=1):
+                    values[:, column] = rows.codes[:, place] == level
+        values[:, -1] = rows.rewards
+        return values
+
+    def empty(self) -> ArmMoments:
+        """Moments that have seen nothing yet."""
+        arms, width = len(self.problem.arms), self.width
+        return ArmMoments(np.zeros(arms, dtype=np.int64), np.zeros((arms, width)), np.zeros((arms, width, width)))

@@ -1,0 +1,45 @@
+"""Candidate sets: the subsets of the observed variables, in a fixed order."""
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..errors import OptionError, UnknownVariableError, listing
+from ..problem import Problem
+
+
+@dataclass(frozen=True)
+class SubsetLayout:
+    """All subsets of the observed variables with at most `max_size` members, smaller ones first."""
+
+    problem: Problem
+    max_size: int
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """The positions of each set's variables, by size and then by order."""
+        places = range(len(self.problem.observed))
+        sizes = range(self.max_size + 1)
+        return tuple(itertools.chain.from_iterable(itertools.combinations(places, size) for size in sizes))
+
+    @cached_property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The variables of each set."""
+        observed = self.problem.observed_names
+        return tuple(tuple(observed[place] for place in members) for members in self.members)
+
+    def find(self, names: Iterable[str]) -> int:
+        """The position of a set."""
+        wanted = frozenset((names,) if isinstance(names, str) else names)
+        unknown = sorted(wanted - set(self.problem.observed_names))
+        if unknown:
+            known = listing(self.problem.observed_names)
+            raise UnknownVariableError(f"{unknown[0]!r} is not an observed variable; expected some of {known}")
+        if len(wanted) > self.max_size:
+            raise OptionError(f"{sorted(wanted)} has more than max_size={self.max_size} variables; raise max_size")
+        return self._places[wanted]
+
+    @cached_property
+    def _places(self) -> dict[frozenset[str], int]:
+        return {frozenset(names): place for place, names in enumerate(self.names)}
