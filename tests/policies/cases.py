@@ -6,7 +6,7 @@ import numpy as np
 
 from causal_bandits import Problem
 from causal_bandits.discovery import KnownSets
-from causal_bandits.policies import DiscretePolicy
+from causal_bandits.policies import Policy
 
 Table = dict[str, list[Any]]
 
@@ -78,7 +78,7 @@ def rows_of(problem: Problem, table: Table) -> list[tuple[dict[str, Any], dict[s
     ]
 
 
-def full_state(policy: DiscretePolicy) -> dict[str, Any]:
+def full_state(policy: Policy[Any]) -> dict[str, Any]:
     """All that a policy knows, to the bit."""
     state = policy._state
     arrays = {**policy.history.rows._asdict(), **state.tables._asdict()}

@@ -2,7 +2,7 @@
 
 from .coding import Rows
 from .history import History
-from .moments import ArmMoments, DesignLayout, add_row, add_rows, merge_arms
+from .moments import ArmMoments, DesignLayout, add_row, add_rows, design_row, merge_arms
 from .subsets import SubsetLayout
 from .tables import CountTables, TableLayout, count_row, count_rows
 
@@ -18,5 +18,6 @@ __all__ = [
     "add_rows",
     "count_row",
     "count_rows",
+    "design_row",
     "merge_arms",
 ]

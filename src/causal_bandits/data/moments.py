@@ -80,6 +80,19 @@ def merge_arms(moments: ArmMoments, member: NDArray[np.bool_], mean: Floats, sca
     return total
 
 
+@compiled
+def design_row(spans: Ints, values: Floats, design: Floats) -> None:
+    """Design columns and reward from one value per observed variable (a level number if discrete) and the reward."""
+    design[:] = 0.0
+    for variable in range(len(spans)):
+        start, levels = spans[variable]
+        if levels == 0:
+            design[start] = values[variable]
+        elif values[variable] > 0:
+            design[start + int(values[variable]) - 1] = 1.0
+    design[-1] = values[-1]
+
+
 @dataclass(frozen=True)
 class DesignLayout(SubsetLayout):
     """The columns of the regressions: a real variable is one, a discrete one has a column per level but the first.
@@ -113,6 +126,12 @@ class DesignLayout(SubsetLayout):
         widths = [1 if variable.is_real else variable.size - 1 for variable in self.problem.observed]
         starts = list(itertools.accumulate(widths, initial=0))
         return tuple(range(start, start + width) for start, width in zip(starts, widths, strict=False))
+
+    @cached_property
+    def spans(self) -> Ints:
+        """(observed variables, 2): first design column, and number of levels (0 for a real variable)."""
+        pairs = [(span.start, variable.size) for span, variable in zip(self._spans, self.problem.observed, strict=True)]
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
     @property
     def width(self) -> int:

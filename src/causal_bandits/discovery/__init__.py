@@ -1,11 +1,12 @@
 """Finding separating sets: by direct testing, by causal discovery, or told. All answer with `Findings`."""
 
 from .asd import ASD, DiscoveredGraphs, discover
-from .base import Discovery, Evidence, Findings, SeparatingSet
+from .base import Discovery, Evidence, Findings, RealDiscovery, SeparatingSet
 from .direct import DirectTesting
 from .known import KnownSets
 from .refresh import next_refresh
 from .registry import DISCOVERIES, discovery_from_dict
+from .residual import ResidualTesting
 
 __all__ = [
     "ASD",
@@ -16,6 +17,8 @@ __all__ = [
     "Evidence",
     "Findings",
     "KnownSets",
+    "RealDiscovery",
+    "ResidualTesting",
     "SeparatingSet",
     "discover",
     "discovery_from_dict",

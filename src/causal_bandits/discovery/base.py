@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import CountTables, SubsetLayout, TableLayout
+from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout
 from ..independence import IndependenceResult
 
 
@@ -86,8 +86,18 @@ class Findings:
 class Discovery(Protocol):
     """A way to find separating sets from counts."""
 
-    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
+    def discover(self, layout: TableLayout, tables: CountTables, rows: int, /) -> Findings:
         """Look at every set that has a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: the name in the registry, and the options."""
+
+
+class RealDiscovery(Protocol):
+    """A way to find separating sets from moments, where the reward is a real number."""
+
+    def discover(self, layout: DesignLayout, moments: ArmMoments, rows: int, /) -> Findings:
+        """Look at every set of the layout."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the name in the registry, and the options."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import CountTables, TableLayout
+from ..data import ArmMoments, CountTables, SubsetLayout
 from ..errors import OptionError
 from .base import Findings
 
@@ -29,8 +29,8 @@ class KnownSets:
         if not self._sets:
             raise OptionError("KnownSets got no set; give at least one, or use ThompsonSampling")
 
-    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
-        """The told sets, whatever the counts say."""
+    def discover(self, layout: SubsetLayout, tables: CountTables | ArmMoments, rows: int) -> Findings:
+        """The told sets, whatever the data say."""
         names = layout.problem.intervention_names
         separated = np.zeros((len(layout.names), len(names)), dtype=np.bool_)
         for variables, told in self._sets.items():

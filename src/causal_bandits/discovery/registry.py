@@ -5,18 +5,20 @@ from typing import Any
 
 from ..errors import OptionError, listing
 from .asd import ASD
-from .base import Discovery
+from .base import Discovery, RealDiscovery
 from .direct import DirectTesting
 from .known import KnownSets
+from .residual import ResidualTesting
 
-DISCOVERIES: dict[str, Callable[..., Discovery]] = {
+DISCOVERIES: dict[str, Callable[..., Discovery | RealDiscovery]] = {
     "direct": DirectTesting,
     "known": KnownSets.from_pairs,
     "asd": ASD,
+    "residual": ResidualTesting,
 }
 
 
-def discovery_from_dict(data: Mapping[str, Any]) -> Discovery:
+def discovery_from_dict(data: Mapping[str, Any]) -> Discovery | RealDiscovery:
     """A discovery from what its `to_dict` gave.
 
     >>> discovery_from_dict(DirectTesting(alpha=0.01).to_dict())

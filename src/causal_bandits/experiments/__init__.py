@@ -1,7 +1,7 @@
 """Figures as frozen configurations: run -> files -> summary -> drawing. One module per paper."""
 
 from .base import Experiment, Plan, Scale, Series
-from .de_kroon import FIG2A, FIG2C
+from .de_kroon import FIG2A, FIG2C, FIG5
 from .registry import EXPERIMENTS, find_experiment
 from .reproduce import reproduce
 
@@ -9,6 +9,7 @@ __all__ = [
     "EXPERIMENTS",
     "FIG2A",
     "FIG2C",
+    "FIG5",
     "Experiment",
     "Plan",
     "Scale",

@@ -9,9 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import __version__
-from ..environments import DiscreteWorld
 from ..errors import OptionError, listing
+from ..simulate.run import World
 from ..simulate.runs import PolicyFactory
+
+WorldMaker = Callable[[int, np.random.SeedSequence], World]
+"""Makes a world from its number and a seed for its random parameters."""
 
 
 class Scale(NamedTuple):
@@ -24,12 +27,18 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a figure: a policy, and what it was told about the world."""
+    """One line of a figure: a policy, and what it was told about the world.
+
+    A series may have a panel, a baseline and a world of its own, where a figure shows the same on several scales.
+    """
 
     key: str
     label: str
     knows: str
-    policy: Callable[[DiscreteWorld], PolicyFactory]
+    policy: Callable[[World], PolicyFactory]
+    panel: str = ""
+    baseline: str = ""
+    world: WorldMaker | None = None
 
 
 @dataclass(frozen=True)
@@ -44,11 +53,11 @@ class Experiment:
     title: str
     question: str
     worlds: int
-    world: Callable[[int, np.random.SeedSequence], DiscreteWorld]
+    world: WorldMaker
     series: tuple[Series, ...]
     scales: Mapping[str, Scale]
     weights: Callable[[], list[float]]
-    baseline: str = "ts"
+    baseline: str
 
     def plan(self, seed: int, size: Scale) -> "Plan":
         """This experiment at a size."""

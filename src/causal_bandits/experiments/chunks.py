@@ -13,8 +13,9 @@ import polars as pl
 
 from ..files import output_folder, replacing
 from ..simulate import play
+from ..simulate.run import World
 from ..simulate.runs import even_checkpoints
-from .base import Plan
+from .base import Plan, WorldMaker
 from .registry import find_experiment
 
 RUNS_PER_CHUNK = 10
@@ -53,8 +54,12 @@ def run_chunk(chunk: Chunk) -> pl.DataFrame:
     for run in range(chunk.first, chunk.last):
         root = np.random.SeedSequence(plan.seed, spawn_key=(chunk.world, run))
         of_world, of_draws, of_policy = root.spawn(3)
-        world = experiment.world(chunk.world, of_world)
+        worlds: dict[WorldMaker, World] = {}
         for series in experiment.series:
+            maker = series.world or experiment.world
+            if maker not in worlds:
+                worlds[maker] = maker(chunk.world, of_world)
+            world = worlds[maker]
             policy = series.policy(world)(world.problem, seed=np.random.default_rng(of_policy))
             regret = play(policy, world, plan.horizon, np.random.default_rng(of_draws)).regret(world.means)
             frames.append(

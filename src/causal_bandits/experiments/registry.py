@@ -2,9 +2,9 @@
 
 from ..errors import OptionError, listing
 from .base import Experiment
-from .de_kroon import FIG2A, FIG2C
+from .de_kroon import FIG2A, FIG2C, FIG5
 
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (FIG2A, FIG2C)}
+EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (FIG2A, FIG2C, FIG5)}
 
 
 def find_experiment(name: str) -> Experiment:

@@ -19,14 +19,16 @@ def summarise(experiment: Experiment, plan: Plan, rows: pl.DataFrame, *, weighte
     weights = weights / weights.sum()
     points = rows["t"].unique().sort().to_list()
     regret = {series.key: _cube(rows, series.key, plan, len(points)) for series in experiment.series}
-    base = regret[experiment.baseline]
     summary = {}
     for series in experiment.series:
         mean, se = stratified(regret[series.key], weights)
-        ratio, ratio_se = paired_ratio(regret[series.key], base, weights)
+        baseline = series.baseline or experiment.baseline
+        ratio, ratio_se = paired_ratio(regret[series.key], regret[baseline], weights)
         summary[series.key] = {
             "label": series.label,
             "knows": series.knows,
+            "panel": series.panel,
+            "baseline": baseline,
             "t": points,
             "mean": mean.tolist(),
             "se": se.tolist(),
@@ -43,7 +45,6 @@ def summarise(experiment: Experiment, plan: Plan, rows: pl.DataFrame, *, weighte
         "runs": plan.runs,
         "worlds": experiment.worlds,
         "weights": "orbit sizes" if weighted else "equal",
-        "baseline": experiment.baseline,
         "series": summary,
     }
 

@@ -1,22 +1,23 @@
-"""The facade every discrete policy shares: ask, tell, recommend, estimates, save and load."""
+"""The facade every policy shares: ask, tell, recommend, estimates, separating sets, save and load."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..data import History, Rows, TableLayout
-from ..discovery import Findings, next_refresh
+from ..data import History, Rows, SubsetLayout
+from ..discovery import Findings, SeparatingSet, next_refresh
 from ..errors import OptionError, SaveFileError, whole_number
-from ..estimators import learn_many, make_pools, no_pools
 from ..problem import Arm, Level, Problem
-from .estimates import Estimates, estimate_arms
-from .rules import ThompsonState, choose_many, count_wins
+from .estimates import Estimates
 from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
+State = TypeVar("State")
 
 
 class Recommendation(NamedTuple):
@@ -27,21 +28,59 @@ class Recommendation(NamedTuple):
     probability_best: float
 
 
-class DiscretePolicy:
-    """A Thompson sampler over counts; subclasses say how separating sets are found, if at all."""
+class Policy(ABC, Generic[State]):
+    """A learner over sufficient statistics; `discovery` finds the sets it shares through, if it shares at all.
+
+    A subclass holds a state and says how it is made, fed, and asked. Rules are compiled functions of the state.
+    """
 
     name: str
+    layout: SubsetLayout
+    discovery: Any = None
 
-    def __init__(self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int) -> None:
+    def __init__(self, problem: Problem, seed: Seed) -> None:
         if not isinstance(problem, Problem):
             raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
         self.problem = problem
         self.history = History(problem)
-        self.layout = TableLayout.of(problem, max_size)
         self.rng = np.random.default_rng(seed)
         self.findings: Findings | None = None
-        self._state = ThompsonState(self.layout.empty(), no_pools(len(problem.arms)), samples)
         self._due = 0
+        self._state = self._empty()
+
+    # What a subclass says
+
+    @abstractmethod
+    def _empty(self) -> State:
+        """A state that has seen nothing and shares nothing."""
+
+    @abstractmethod
+    def _count(self, rows: Rows) -> None:
+        """Count rows in the state."""
+
+    @abstractmethod
+    def _share(self, findings: Findings) -> State:
+        """The state with the sets that were found."""
+
+    @abstractmethod
+    def _statistics(self) -> Any:
+        """What the discovery reads."""
+
+    @abstractmethod
+    def _choose(self, state: State, count: int) -> NDArray[np.int64]:
+        """Arms, by number."""
+
+    @abstractmethod
+    def _estimate(self, state: State, level: float) -> Estimates:
+        """What the state says of every arm."""
+
+    @abstractmethod
+    def _wins(self, state: State, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
+        """How often each arm is the best in draws from the posterior."""
+
+    def _sums(self) -> dict[str, NDArray[Any]]:
+        """Running sums that cannot be made afresh to the last bit; they go into the save file."""
+        return {}
 
     @property
     def rows(self) -> int:
@@ -57,15 +96,15 @@ class DiscretePolicy:
     def ask(self, n: int | None = None) -> Arm | list[Arm]:
         """The next arm to pull, or `n` of them for a batch."""
         count = 1 if n is None else whole_number("n", n, 1)
-        arms = [self.problem.arms[arm] for arm in choose_many(self.ready(), self.rng, count)]
+        arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), count)]
         return arms[0] if n is None else arms
 
-    def ready(self) -> ThompsonState:
+    def ready(self) -> State:
         """The state that chooses the next arm, after discovery if it is due."""
         if self.rows >= self._due:
             self.findings = self._discover()
             if self.findings is not None:
-                self._state = self._state._replace(pools=make_pools(self.findings, self._state.tables))
+                self._state = self._share(self.findings)
             self._due = next_refresh(self.rows)
         return self._state
 
@@ -75,8 +114,11 @@ class DiscretePolicy:
         return max(self._due - self.rows, 0)
 
     def _discover(self) -> Findings | None:
-        """Separating sets from the counts; None for a policy that shares nothing."""
-        return None
+        """Separating sets from the statistics; None for a policy that shares nothing."""
+        if self.discovery is None:
+            return None
+        found: Findings = self.discovery.discover(self.layout, self._statistics(), self.rows)
+        return found
 
     # Learning
 
@@ -96,42 +138,44 @@ class DiscretePolicy:
         if self.history.extend(rows):  # cut points were learnt: every row is coded anew
             self._recount()
         else:
-            learn_many(self._state.tables, self._state.pools, rows.arms, rows.codes, rows.rewards)
+            self._count(rows)
 
     def remember(self, rows: Rows) -> None:
         """Store rows that a rollout has already counted in the state."""
         self.history.extend(rows)
 
     def _recount(self) -> None:
-        self._state = self._state._replace(tables=self.layout.empty())
-        self.history.count_into(self._state.tables)
+        self._state = self._empty()
+        self._count(self.history.rows)
         if self.findings is not None:
-            self._state = self._state._replace(pools=make_pools(self.findings, self._state.tables))
+            self._state = self._share(self.findings)
 
     # Reading: never changes which arms come next
 
-    def _view(self) -> ThompsonState:
+    def _view(self) -> State:
         """The state with the sets that the next `ask` would use."""
-        if self.rows < self._due:
-            return self._state
-        findings = self._discover()
-        if findings is None:
-            return self._state
-        return self._state._replace(pools=make_pools(findings, self._state.tables))
+        findings = self._discover() if self.rows >= self._due else None
+        return self._state if findings is None else self._share(findings)
 
     def recommend(self, *, draws: int = 4000) -> Recommendation:
         """The arm with the highest posterior mean, and how probable it is to be the best."""
         draws = whole_number("draws", draws, 1)
         state = self._view()
-        best = max(estimate_arms(state, self.layout, 0.95), key=lambda estimate: estimate.mean)
-        wins = count_wins(state, np.random.default_rng(self.rows), draws)
+        best = max(self._estimate(state, 0.95), key=lambda estimate: estimate.mean)
+        wins = self._wins(state, np.random.default_rng(self.rows), draws)
         return Recommendation(best.arm, best.mean, float(wins[self.problem.index(best.arm)] / draws))
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows."""
         if not 0 < level < 1:
             raise OptionError(f"estimates(level={level!r}): expected a number between 0 and 1")
-        return estimate_arms(self._view(), self.layout, level)
+        return self._estimate(self._view(), level)
+
+    def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
+        """The sets in use with their evidence; with `rejected` all sets that were looked at."""
+        findings = self.findings if self.rows < self._due and self.findings is not None else self._discover()
+        found = [] if findings is None else findings.sets
+        return [each for each in found if each.accepted or rejected]
 
     # Keeping
 
@@ -141,7 +185,6 @@ class DiscretePolicy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one plain file; `load` goes on with exactly the same future arms."""
-        pools = self._state.pools
         header = {
             "policy": self.name,
             "problem": self.problem.to_dict(),
@@ -149,8 +192,8 @@ class DiscretePolicy:
             "rng": self.rng.bit_generator.state,
             "due": self._due,
         }
-        arrays = {**self.history.rows._asdict(), "linear": pools.linear, "square": pools.square}
-        write(Path(path), Saved(header, {**arrays, "variance": pools.variance, **pack_findings(self.findings)}))
+        arrays = {**self.history.rows._asdict(), **self._sums(), **pack_findings(self.findings)}
+        write(Path(path), Saved(header, arrays))
 
     @classmethod
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
@@ -175,7 +218,6 @@ class DiscretePolicy:
             policy.history.extend(unpack_rows(policy.problem, saved.arrays))
             policy.findings = unpack_findings(policy.layout, saved.arrays)
             policy._recount()
-            # Running sums differ in the last bits from sums made afresh, and a tie may hang on them.
-            for name in ("linear", "square", "variance"):
-                unpack_into(getattr(policy._state.pools, name), saved.arrays[name])
+            for name, array in policy._sums().items():
+                unpack_into(array, saved.arrays[name])
         return policy

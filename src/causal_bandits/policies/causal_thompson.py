@@ -5,10 +5,11 @@ The name also stands for a method of Bareinboim, Forney and Pearl (2015), which 
 
 from typing import Any, Literal, Self
 
-from ..discovery import DirectTesting, Discovery, Findings, SeparatingSet, discovery_from_dict
+from ..discovery import DirectTesting, Discovery, discovery_from_dict
 from ..errors import OptionError, whole_number
 from ..problem import Problem
-from .base import DiscretePolicy, Seed
+from .base import Seed
+from .discrete import DiscretePolicy
 
 
 class CausalThompsonSampling(DiscretePolicy):
@@ -45,15 +46,7 @@ class CausalThompsonSampling(DiscretePolicy):
         self.discovery = DirectTesting() if discovery is None else discovery
         self.variance = variance
         self.samples = samples
-        self.discovery.discover(self.layout, self._state.tables, 0)  # sets that cannot be are refused here, not later
-
-    def _discover(self) -> Findings:
-        return self.discovery.discover(self.layout, self._state.tables, self.rows)
-
-    def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
-        """The sets in use with their evidence; with `rejected` all sets that were looked at."""
-        findings = self.findings if self.rows < self._due and self.findings is not None else self._discover()
-        return [found for found in findings.sets if found.accepted or rejected]
+        self._discover()  # sets that cannot be are refused here, not later
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""

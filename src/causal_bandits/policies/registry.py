@@ -2,19 +2,30 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from ..errors import SaveFileError, listing
-from .base import DiscretePolicy
+from .base import Policy
 from .causal_thompson import CausalThompsonSampling
+from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .saving import read
 from .thompson import ThompsonSampling
+from .ucb_normal import CausalUCBNormal, UCBNormal
 
-POLICIES: dict[str, type[DiscretePolicy]] = {
-    policy.name: policy for policy in (ThompsonSampling, CausalThompsonSampling)
+POLICIES: dict[str, type[Policy[Any]]] = {
+    policy.name: policy
+    for policy in (
+        ThompsonSampling,
+        CausalThompsonSampling,
+        UCBNormal,
+        CausalUCBNormal,
+        GaussianThompsonSampling,
+        CausalGaussianThompsonSampling,
+    )
 }
 
 
-def load_policy(path: str | os.PathLike[str]) -> DiscretePolicy:
+def load_policy(path: str | os.PathLike[str]) -> Policy[Any]:
     """Whatever policy a save file holds, ready to go on."""
     saved = read(Path(path))
     name = saved.header.get("policy")

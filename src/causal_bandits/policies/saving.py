@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Rows, TableLayout
+from ..data import Rows, SubsetLayout
 from ..discovery import Findings
 from ..errors import CausalBanditsError, SaveFileError
 from ..files import replacing
@@ -79,13 +79,19 @@ def read(path: Path) -> Saved:
 def unpack_rows(problem: Problem, arrays: dict[str, NDArray[Any]]) -> Rows:
     """The rows, each number checked against the problem: compiled code trusts them."""
     rows = Rows(*(arrays[name] for name in Rows._fields))
-    limits = np.array([variable.size for variable in problem.observed])
-    length, binned = len(rows.arms), sum(variable.bins is not None for variable in problem.observed)
-    if [array.shape for array in rows] != [(length,), (length, len(limits)), (length,), (length, binned)]:
+    limits = np.array([max(variable.size, 1) for variable in problem.observed])
+    length, numbers = len(rows.arms), sum(variable.is_number for variable in problem.observed)
+    if [array.shape for array in rows] != [(length,), (length, len(limits)), (length,), (length, numbers)]:
         raise ValueError("its columns have different lengths")
-    for codes, limit in ((rows.arms, len(problem.arms)), (rows.codes, limits), (rows.rewards, 2)):
-        if codes.dtype.kind not in "iu" or np.any((codes < 0) | (codes >= limit)):
-            raise ValueError("its rows are not rows of its problem")
+    whole: list[tuple[NDArray[Any], Any]] = [(rows.arms, len(problem.arms)), (rows.codes, limits)]
+    real = [rows.raw]
+    if problem.reward_is_real:
+        real.append(rows.rewards)
+    else:
+        whole.append((rows.rewards, 2))
+    fits = all(codes.dtype.kind in "iu" and np.all((codes >= 0) & (codes < limit)) for codes, limit in whole)
+    if not fits or not all(values.dtype.kind == "f" and np.all(np.isfinite(values)) for values in real):
+        raise ValueError("its rows are not rows of its problem")
     return rows
 
 
@@ -120,7 +126,7 @@ def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
     return packed
 
 
-def unpack_findings(layout: TableLayout, arrays: dict[str, NDArray[Any]]) -> Findings | None:
+def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Findings | None:
     """The last discovery, read back."""
     if "found" not in arrays:
         return None

@@ -1,7 +1,8 @@
 """Naive Thompson Sampling (Thompson 1933): the baseline of the paper."""
 
 from ..problem import Problem
-from .base import DiscretePolicy, Seed
+from .base import Seed
+from .discrete import DiscretePolicy
 
 
 class ThompsonSampling(DiscretePolicy):

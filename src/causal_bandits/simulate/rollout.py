@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import compiled
-from ..environments import Sampler, draw
+from ..data import design_row
+from ..environments import RealSampler, Sampler, draw, draw_real
 from ..estimators import learn
-from ..policies import ThompsonState, choose
+from ..policies import RealState, ThompsonState, choose, choose_real, learn_real_row
 
 Ints = NDArray[np.int64]
 
@@ -29,3 +30,23 @@ def rollout(
         learn(state.tables, state.pools, arm, codes[step], reward)
         arms[step] = arm
         rewards[step] = reward
+
+
+@compiled
+def real_rollout(
+    state: RealState,
+    spans: Ints,
+    sampler: RealSampler,
+    policy_rng: np.random.Generator,
+    world_rng: np.random.Generator,
+    arms: Ints,
+    values: NDArray[np.float64],
+) -> None:
+    """The same for real-valued problems; `values` receives observed variables and reward."""
+    design = np.empty(state.moments.means.shape[1])
+    for step in range(len(arms)):
+        arm = choose_real(state, policy_rng)
+        draw_real(sampler, arm, world_rng, values[step])
+        design_row(spans, values[step], design)
+        learn_real_row(state, arm, design)
+        arms[step] = arm

@@ -1,17 +1,18 @@
 """One run: a policy plays a world for a number of rounds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Rows
-from ..environments import DiscreteWorld
+from ..environments import DiscreteWorld, RealWorld
 from ..errors import OptionError, whole_number
-from ..policies import DiscretePolicy
+from ..policies import DiscretePolicy, RealPolicy
+from ..policies import Policy as AskTell
 from ..problem import Arm, Level, Problem
-from .rollout import rollout
+from .rollout import real_rollout, rollout
 
 
 class Policy(Protocol):
@@ -40,7 +41,7 @@ class Run(NamedTuple):
     """The arms pulled (by number) and the rewards seen."""
 
     arms: NDArray[np.int64]
-    rewards: NDArray[np.int64]
+    rewards: NDArray[Any]
 
     def regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cumulative pseudo-regret after each round: the sum of best mean - mean of the arm pulled."""
@@ -63,20 +64,24 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     horizon = whole_number("horizon", horizon, 0)
     if policy.problem != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
-    if compiled and isinstance(policy, DiscretePolicy) and isinstance(world, DiscreteWorld) and _plain(policy, world):
-        return _play_compiled(policy, world, horizon, rng)
+    if compiled and _plain(policy, world):
+        if isinstance(policy, DiscretePolicy) and isinstance(world, DiscreteWorld):
+            return _play_discrete(policy, world, horizon, rng)
+        if isinstance(policy, RealPolicy) and isinstance(world, RealWorld):
+            return _play_real(policy, world, horizon, rng)
     return _play_by_ask_and_tell(policy, world, horizon, rng)
 
 
-def _plain(policy: DiscretePolicy, world: DiscreteWorld) -> bool:
+def _plain(policy: object, world: object) -> bool:
     """Whether the compiled rules are all there is to it: a subclass may ask, tell or pull in its own way."""
-    own = (type(policy).ask, type(policy).tell, type(world).pull)
-    return own == (DiscretePolicy.ask, DiscretePolicy.tell, DiscreteWorld.pull)
+    asks, tells = getattr(type(policy), "ask", None), getattr(type(policy), "tell", None)
+    pulls = getattr(type(world), "pull", None)
+    return (asks, tells) == (AskTell.ask, AskTell.tell) and pulls in (DiscreteWorld.pull, RealWorld.pull)
 
 
 def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> Run:
     arms = np.empty(horizon, dtype=np.int64)
-    rewards = np.empty(horizon, dtype=np.int64)
+    rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
     for step in range(horizon):
         arm = policy.ask()
         seen = world.pull(arm, rng)
@@ -86,16 +91,32 @@ def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.ra
     return Run(arms, rewards)
 
 
-def _play_compiled(policy: DiscretePolicy, world: DiscreteWorld, horizon: int, rng: np.random.Generator) -> Run:
-    """Compiled from one discovery to the next."""
+def _parts(policy: AskTell[Any], horizon: int) -> Iterator[slice]:
+    """The rounds from one discovery to the next; each part is played before the next one is asked for."""
+    done = 0
+    while done < horizon:
+        policy.ready()
+        part = slice(done, min(horizon, done + policy.rounds_to_refresh))
+        yield part
+        done = part.stop
+
+
+def _play_discrete(policy: DiscretePolicy, world: DiscreteWorld, horizon: int, rng: np.random.Generator) -> Run:
     arms = np.empty(horizon, dtype=np.int64)
     codes = np.empty((horizon, len(world.problem.observed)), dtype=np.int64)
     rewards = np.empty(horizon, dtype=np.int64)
-    done = 0
-    while done < horizon:
-        state = policy.ready()
-        part = slice(done, min(horizon, done + policy.rounds_to_refresh))
-        rollout(state, world.sampler, policy.rng, rng, arms[part], codes[part], rewards[part])
+    for part in _parts(policy, horizon):
+        rollout(policy.ready(), world.sampler, policy.rng, rng, arms[part], codes[part], rewards[part])
         policy.remember(Rows(arms[part], codes[part], rewards[part], np.empty((part.stop - part.start, 0))))
-        done = part.stop
     return Run(arms, rewards)
+
+
+def _play_real(policy: RealPolicy, world: RealWorld, horizon: int, rng: np.random.Generator) -> Run:
+    arms = np.empty(horizon, dtype=np.int64)
+    values = np.empty((horizon, len(world.problem.observed) + 1))
+    for part in _parts(policy, horizon):
+        policy.reserve(part.stop - part.start)
+        spans = policy.layout.spans
+        real_rollout(policy.ready(), spans, world.sampler, policy.rng, rng, arms[part], values[part])
+        policy.remember(world.rows(arms[part], values[part]))
+    return Run(arms, values[:, -1].copy())

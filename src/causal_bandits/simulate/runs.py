@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..environments import DiscreteWorld
+from ..environments import DiscreteWorld, RealWorld
 from ..errors import OptionError, whole_number
 from .results import Simulation
 from .run import Policy, Run, World, play
@@ -85,11 +85,16 @@ def _play(task: _Task) -> Run:
     return play(policy, task.world, task.horizon, np.random.default_rng(of_world))
 
 
+def _bare(world: World) -> World:
+    """A world without what only its maker needs: mechanisms may be lambdas, the arrays are all that is played."""
+    for kind in (DiscreteWorld, RealWorld):
+        if isinstance(world, kind) and type(world).pull is kind.pull:
+            return kind(world.problem, world.sampler, world.means)  # type: ignore[arg-type]
+    return world
+
+
 def _over_processes(tasks: list[_Task], jobs: int) -> list[Run]:
-    if isinstance(tasks[0].world, DiscreteWorld):  # mechanisms may be lambdas; the arrays are all that is needed
-        world = tasks[0].world
-        plain = DiscreteWorld(world.problem, world.sampler, world.means)
-        tasks = [task._replace(world=plain) for task in tasks]
+    tasks = [task._replace(world=_bare(task.world)) for task in tasks]
     try:
         pickle.dumps(tasks[0])
     except (pickle.PicklingError, AttributeError, TypeError) as error:

@@ -1,0 +1,14 @@
+"""What every dataset is."""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from ..problem import Problem
+
+
+class Dataset(NamedTuple):
+    """A bandit problem and its logged rows: `LoggedWorld(*dataset)` is a bandit to play."""
+
+    problem: Problem
+    frame: pl.DataFrame

@@ -1,0 +1,79 @@
+"""Direct testing where the reward is a real number: the residual test instead of G2 (sec. 4.1)."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import ArmMoments, DesignLayout
+from ..errors import OptionError
+from ..independence import Factor, residual_tests
+from ..independence.residual import check_factor
+from ..problem import Problem
+from .base import Findings
+
+ResidualReading = Literal["conditional", "joint"]
+
+
+@dataclass(frozen=True)
+class ResidualTesting:
+    """Accept I' for S when the residual test does not reject that the reward's equation is the same, at level alpha.
+
+    The readings of what a set is tested against are
+
+    - ``conditional`` (default): each intervention variable given the others. Arms that differ in that variable alone
+      are the environments; there is a regression for every setting of the others, and their tests are combined by
+      Bonferroni. This is what eq. 6 needs.
+    - ``joint``: all intervention variables at once, every arm an environment. A set separates all or nothing.
+
+    `factor` is explained in `independence.residual`: ``environments`` holds its level with more than two environments.
+    A test without evidence does not reject, unless `require_evidence`. The `dof` of its evidence is then 0.
+
+    >>> ResidualTesting(alpha=0.01).reading
+    'conditional'
+    """
+
+    alpha: float = 0.05
+    reading: ResidualReading = "conditional"
+    factor: Factor = "environments-1"
+    require_evidence: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < 1:
+            raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.05")
+        if self.reading not in get_args(ResidualReading):
+            raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(ResidualReading))}")
+        check_factor(self.factor)
+
+    def discover(self, layout: DesignLayout, moments: ArmMoments, rows: int) -> Findings:
+        """Test every set of the layout."""
+        tested, groups = _tests(layout.problem, self.reading)
+        results = residual_tests(moments, _chosen(layout), groups, factor=self.factor)
+        accepted = results.p_value > self.alpha
+        if self.require_evidence:
+            accepted &= results.dof > 0
+        separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted
+        return Findings(layout, rows, "tested", separated, tested, *results)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"name": "residual", **vars(self)}
+
+
+@lru_cache(maxsize=32)
+def _tests(problem: Problem, reading: ResidualReading) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
+    """What is tested together, and for each test the group of every arm: its setting of the other variables."""
+    levers = problem.intervention_names
+    tested = (levers,) if reading == "joint" else tuple((name,) for name in levers)
+    others = [[name for name in levers if name not in names] for names in tested]
+    return tested, np.array([problem.arm_groups(names) for names in others])
+
+
+def _chosen(layout: DesignLayout) -> NDArray[np.bool_]:
+    """(sets, design columns): the columns of each set."""
+    chosen = np.zeros((len(layout.columns), layout.width - 1), dtype=np.bool_)
+    for place, columns in enumerate(layout.columns):
+        chosen[place, columns] = True
+    return chosen

@@ -1,0 +1,302 @@
+"""Linear Gaussian structural causal models with correlated noises and shift, scale and perfect interventions."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UnknownVariableError, WorldError, listing
+from ..graphs import MixedGraph
+from ..problem import Arm, Level, Problem
+from .mechanisms import IDLE
+from .real_sampler import gaussian_sampler
+from .real_world import RealWorld
+
+Floats = NDArray[np.float64]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an intervention value does to one equation; made by `shift`, `scale` and `fix`."""
+
+    added: float = 0.0
+    noise: float = 1.0
+    cuts: bool = False
+
+
+def shift(by: float) -> Change:
+    """Add a number to the equation of a variable.
+
+    >>> shift(1.5)
+    Change(added=1.5, noise=1.0, cuts=False)
+    """
+    return Change(added=_number("shift", by))
+
+
+def scale(factor: float) -> Change:
+    """Multiply the standard deviation of the noise of a variable.
+
+    >>> scale(2)
+    Change(added=0.0, noise=2.0, cuts=False)
+    """
+    return Change(noise=_number("scale", factor, least=0.0))
+
+
+def fix(value: float) -> Change:
+    """Set a variable to a value, whatever its parents and its noise say (a perfect intervention).
+
+    >>> fix(0)
+    Change(added=0.0, noise=0.0, cuts=True)
+    """
+    return Change(added=_number("fix", value), noise=0.0, cuts=True)
+
+
+def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
+    if not isinstance(given, Mapping):
+        raise WorldError(f"{what} is {given!r}; expected a mapping")
+    return given
+
+
+def _number(what: str, value: object, least: float = -math.inf) -> float:
+    """A finite number, not below `least`."""
+    if isinstance(value, int | float | np.integer | np.floating) and math.isfinite(value) and value >= least:
+        return float(value)
+    raise WorldError(f"{what} is {value!r}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
+
+
+class LinearGaussianSCM(RealWorld):
+    """Every variable is a linear function of its parents plus Gaussian noise; all of them are observed.
+
+    `coefficients` maps (cause, effect) to a number, `intercepts` and `noise` (standard deviations, 1 by default) map
+    variables to numbers, `correlated` maps a pair to the correlation of its noises: that is confounding. A coefficient
+    or a correlation of 0 is no edge. `interventions` maps each intervention variable to its values and each value to
+    its effect, made of `shift`, `scale` and `fix`; the first value is the idle one. `variables` fixes their order,
+    which otherwise is that in which coefficients and correlations name them; the target always comes last.
+
+    >>> scm = LinearGaussianSCM(
+    ...     {("A", "B"): 0.5, ("B", "Y"): 2.0}, correlated={("A", "Y"): 0.5},
+    ...     interventions={"I_A": {"idle": {}, "up": {"A": shift(1.0)}}, "I_B": {"idle": {}, "set": {"B": fix(3.0)}}})
+    >>> scm.means.tolist(), scm.graph
+    ([0.0, 6.0, 1.0, 6.0], MixedGraph(A -> B, B -> Y, A <-> Y))
+    >>> scm.covariance({"B": "set"}).round(6).tolist()
+    [[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 0.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        coefficients: Mapping[Pair, float],
+        interventions: Mapping[str, Mapping[Level, Mapping[str, Change]]],
+        *,
+        target: str = "Y",
+        variables: Sequence[str] | None = None,
+        intercepts: Mapping[str, float] | None = None,
+        noise: Mapping[str, float] | None = None,
+        correlated: Mapping[Pair, float] | None = None,
+        arms: Iterable[Mapping[str, Level]] | None = None,
+    ) -> None:
+        named = _named_in({"coefficients": coefficients, "correlated": {} if correlated is None else correlated})
+        self.coefficients, self.correlated = dict(coefficients), dict(correlated or {})
+        if variables is not None:
+            named = (variables,) if isinstance(variables, str) else tuple(variables)
+        self.variables = _target_last(named, target)
+        """The observed variables in the problem's order, then the target."""
+        self._places = {name: place for place, name in enumerate(self.variables)}
+        self._weights = self._effects(self.coefficients)
+        self._correlations = self._symmetric(self.correlated)
+        self.graph = self._graph()
+        self._order = [self._places[name] for name in self.graph.topological_order()]
+        self._intercepts = self._vector("intercepts", intercepts, 0.0)
+        self._noise = self._vector("noise", noise, 1.0, least=0.0)
+        self._noise_root = _positive_definite_root(self._correlations)
+        self.interventions = self._checked(interventions)
+        problem = Problem(
+            target,
+            dict.fromkeys(self.variables[:-1], float),
+            {lever: list(effects) for lever, effects in self.interventions.items()},
+            arms=arms,
+            targets={lever: self._acted_on(effects) for lever, effects in self.interventions.items()},
+            reward=float,
+        )
+        equations = [self._solved(arm) for arm in problem.arms]
+        means = np.array([mean for mean, _ in equations])
+        super().__init__(
+            problem, gaussian_sampler(means, np.array([root for _, root in equations])), means[:, -1].copy()
+        )
+
+    # Checking
+
+    def _place(self, name: str) -> int:
+        if name not in self._places:
+            raise UnknownVariableError(f"{name!r} is not a variable; expected one of {listing(self.variables)}")
+        return self._places[name]
+
+    def _effects(self, given: Mapping[Pair, float]) -> Floats:
+        """(effect, cause)."""
+        matrix = np.zeros((len(self.variables), len(self.variables)))
+        for (cause, effect), value in given.items():
+            at = self._place(effect), self._place(cause)
+            matrix[at] = _number(f"the coefficient {cause!r} -> {effect!r}", value)
+            if cause == effect:
+                raise WorldError(f"{cause!r} has a coefficient on itself; the world must be acyclic")
+        return matrix
+
+    def _symmetric(self, given: Mapping[Pair, float]) -> Floats:
+        matrix = np.eye(len(self.variables))
+        for (one, other), value in given.items():
+            at = self._place(one), self._place(other)
+            rho = _number(f"the correlation of {one!r} and {other!r}", value)
+            if one == other:
+                raise WorldError(f"correlated names {one!r} with itself; name two variables")
+            if (other, one) in given:
+                raise WorldError(f"correlated names {one!r} and {other!r} twice, in both orders; name them once")
+            matrix[at] = matrix[at[::-1]] = rho
+        return matrix
+
+    def _vector(self, what: str, given: Mapping[str, float] | None, default: float, least: float = -math.inf) -> Floats:
+        vector = np.full(len(self.variables), default)
+        for name, value in _mapping(what, {} if given is None else given).items():
+            vector[self._place(name)] = _number(f"{what}[{name!r}]", value, least)
+        return vector
+
+    def _graph(self) -> MixedGraph:
+        """Directed edges for coefficients, bidirected ones for correlations; a WorldError where there is a cycle."""
+        names = self.variables
+        directed = [(names[cause], names[effect]) for effect, cause in np.argwhere(self._weights)]
+        bidirected = [(names[one], names[other]) for one, other in np.argwhere(np.triu(self._correlations, 1))]
+        graph = MixedGraph(names, directed, bidirected)
+        for part in graph.strongly_connected_components():
+            if len(part) > 1:
+                raise WorldError(f"the coefficients form a cycle through {listing(part)}; the world must be acyclic")
+        return graph
+
+    def _checked(
+        self, interventions: Mapping[str, Mapping[Level, Mapping[str, Change]]]
+    ) -> dict[str, dict[Level, dict[str, Change]]]:
+        for lever, effects in _mapping("interventions", interventions).items():
+            for value, effect in _mapping(f"interventions[{lever!r}]", effects).items():
+                for name, change in _mapping(f"interventions[{lever!r}][{value!r}]", effect).items():
+                    self._place(name)
+                    if not isinstance(change, Change):
+                        raise WorldError(f"{lever!r} does {change!r} to {name!r}; expected shift(), scale() or fix()")
+        return {lever: {value: dict(effect) for value, effect in each.items()} for lever, each in interventions.items()}
+
+    def _acted_on(self, effects: Mapping[Level, Mapping[str, Change]]) -> list[str]:
+        touched = {name for effect in effects.values() for name in effect}
+        return [name for name in self.variables if name in touched]
+
+    # Arms
+
+    def _changes(self, arm: Arm) -> dict[str, Change]:
+        """What an arm does to which variable."""
+        changes: dict[str, Change] = {}
+        acting: dict[str, str] = {}
+        for lever, value in arm.items():
+            for name, change in self.interventions[lever][value].items():
+                if name in changes:
+                    raise WorldError(
+                        f"arm {arm}: {acting[name]!r} and {lever!r} both act on {name!r}; list the arms that may occur"
+                    )
+                changes[name], acting[name] = change, lever
+        return changes
+
+    def _solved(self, arm: Arm) -> tuple[Floats, Floats]:
+        """Mean and a root of the covariance under an arm: the equations solved for the variables, parents first.
+
+        So a fixed variable has a variance of exactly 0, which no decomposition of the covariance would promise.
+        """
+        weights, intercepts, noise = self._weights.copy(), self._intercepts.copy(), self._noise.copy()
+        for name, change in self._changes(arm).items():
+            place = self._places[name]
+            if change.cuts:
+                weights[place], intercepts[place] = 0.0, 0.0
+            intercepts[place] += change.added
+            noise[place] *= change.noise
+        mean, root = intercepts, noise[:, None] * self._noise_root
+        with np.errstate(over="ignore", invalid="ignore"):
+            for place in self._order:
+                mean[place] += weights[place] @ mean
+                root[place] += weights[place] @ root
+            finite = np.all(np.isfinite(mean)) and np.all(np.isfinite(root @ root.T))
+        if not finite:
+            raise WorldError(f"the values under {arm} are too large for floating point; lower the coefficients")
+        return mean, root
+
+    # The truth
+
+    def mean(self, arm: Arm | Mapping[str, Level]) -> Floats:
+        """Exact mean of every variable (the observed ones in the problem's order, then the target) under an arm."""
+        mean: Floats = self.sampler.means[self.problem.index(arm)].copy()
+        return mean
+
+    def covariance(self, arm: Arm | Mapping[str, Level]) -> Floats:
+        """Exact covariance of the variables, in the same order, under an arm."""
+        root = self.sampler.roots[self.problem.index(arm)]
+        covariance: Floats = root @ root.T
+        return covariance
+
+
+def _named_in(given: Mapping[str, Mapping[Pair, float]]) -> tuple[str, ...]:
+    """The variables that pairs name, in order of appearance."""
+    named: dict[str, None] = {}
+    for what, pairs in given.items():
+        for pair in _mapping(what, pairs):
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise WorldError(f"{what} names {pair!r}; expected a pair of variables such as ('A', 'Y')")
+            named.update(dict.fromkeys(pair))
+    return tuple(named)
+
+
+def _target_last(names: tuple[str, ...], target: str) -> tuple[str, ...]:
+    if target not in names:
+        raise WorldError(f"target {target!r} is not among the variables {listing(names)}")
+    return (*(name for name in names if name != target), target)
+
+
+def _positive_definite_root(correlations: Floats) -> Floats:
+    try:
+        return np.linalg.cholesky(correlations).astype(np.float64)
+    except np.linalg.LinAlgError:
+        raise WorldError(
+            "the correlations of the noises do not fit together (no positive definite matrix); make them smaller"
+        ) from None
+
+
+def random_linear_world(
+    graph: MixedGraph, *, target: str = "Y", seed: int | np.random.SeedSequence | np.random.Generator | None = None
+) -> LinearGaussianSCM:
+    """A linear Gaussian world on a graph, with a shift up or down by 1 on every variable but the target.
+
+    Coefficients are uniform in [0.5, 1.5] with a random sign, noises have standard deviation 1. Bidirected edges
+    are correlations of 0.5 with random signs, all of them smaller where no matrix has these.
+
+    >>> graph = MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")], bidirected=[("A", "Y")])
+    >>> world = random_linear_world(graph, seed=0)
+    >>> len(world.problem.arms), world.graph == graph
+    (9, True)
+    """
+    if target not in graph.nodes:
+        raise WorldError(f"target {target!r} is not a node of the graph; its nodes are {listing(graph.nodes)}")
+    rng = np.random.default_rng(seed)
+    sizes = rng.uniform(0.5, 1.5, size=len(graph.directed)) * rng.choice([-1.0, 1.0], size=len(graph.directed))
+    signs = rng.choice([-1.0, 1.0], size=len(graph.bidirected))
+    adjacency = np.zeros((len(graph.nodes), len(graph.nodes)))
+    for (one, other), sign in zip(graph.bidirected, signs, strict=True):
+        at = graph.nodes.index(one), graph.nodes.index(other)
+        adjacency[at] = adjacency[at[::-1]] = sign
+    least = np.linalg.eigvalsh(adjacency)[0]
+    rho = 0.5 if least > -1.8 else -0.9 / least  # no eigenvalue of 1 + rho * adjacency is below 0.1
+    return LinearGaussianSCM(
+        dict(zip(graph.directed, sizes.tolist(), strict=True)),
+        {f"I_{name}": _up_and_down(name) for name in graph.nodes if name != target},
+        target=target,
+        variables=graph.nodes,
+        correlated=dict(zip(graph.bidirected, (rho * signs).tolist(), strict=True)),
+    )
+
+
+def _up_and_down(name: str) -> dict[Level, dict[str, Change]]:
+    return {IDLE: {}, "up": {name: shift(1.0)}, "down": {name: shift(-1.0)}}

@@ -1,0 +1,66 @@
+"""Drawing from a real-valued world: a Gaussian per arm, or the logged rows of the arm."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import compiled
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class RealSampler(NamedTuple):
+    """A world as arrays. Columns are the observed variables, a discrete one as its level number, and the reward last.
+
+    A table without rows means a Gaussian world; otherwise `means` and `roots` are empty.
+    """
+
+    means: Floats
+    """(arms, columns)."""
+    roots: Floats
+    """(arms, columns, columns): root @ root.T is the covariance; it need not be triangular, and may be singular."""
+    starts: Ints
+    """(arms,): where the rows of the arm begin in the table."""
+    lengths: Ints
+    """(arms,): how many rows the arm has."""
+    table: Floats
+    """(rows, columns)."""
+
+
+def gaussian_sampler(means: Floats, roots: Floats) -> RealSampler:
+    """A sampler with a Gaussian per arm."""
+    nothing = np.zeros(len(means), dtype=np.int64)
+    return RealSampler(
+        np.ascontiguousarray(means), np.ascontiguousarray(roots), nothing, nothing, np.empty((0, means.shape[1]))
+    )
+
+
+def logged_sampler(arms: Ints, table: Floats, count: int) -> RealSampler:
+    """A sampler of the rows of a table, given the arm of each row and the number of arms."""
+    lengths = np.bincount(arms, minlength=count)
+    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
+    by_arm = np.ascontiguousarray(table[np.argsort(arms, kind="stable")])
+    return RealSampler(np.empty((0, 0)), np.empty((0, 0, 0)), starts, lengths.astype(np.int64), by_arm)
+
+
+@compiled
+def draw_real(sampler: RealSampler, arm: int, rng: np.random.Generator, values: Floats) -> None:
+    """Pull an arm: fills `values` with the observed variables and the reward."""
+    if len(sampler.table) > 0:
+        row = sampler.starts[arm] + int(rng.random() * sampler.lengths[arm])
+        values[:] = sampler.table[row]
+        return
+    values[:] = sampler.means[arm]
+    for noise in range(sampler.roots.shape[2]):
+        normal = rng.standard_normal()
+        for place in range(len(values)):
+            values[place] += sampler.roots[arm, place, noise] * normal
+
+
+@compiled
+def draw_real_many(sampler: RealSampler, arm: int, rng: np.random.Generator, values: Floats) -> None:
+    """Pull one arm as often as `values` has rows."""
+    for row in range(len(values)):
+        draw_real(sampler, arm, rng, values[row])

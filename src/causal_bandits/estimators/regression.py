@@ -1,0 +1,296 @@
+"""Sharing with linear regression: eq. 2 and 6 for real-valued rewards, with the variance in closed form.
+
+Through a set S, the mean of an arm is  m_a = y_p + (x_a - x_p)' b,  with x_a the arm's own mean of S, and x_p, y_p, b
+the means and least squares coefficients of the pool of arms that may share. A row i of arm k in the pool moves it by
+
+    e_i (1 / N + g' (x_i - x_p)) + [k = a] b' x_i / n_a,      g = Sxx^-1 (x_a - x_p),
+
+with e_i its residual. The variance is the sum over rows of what that varies within its arm, which a bootstrap that
+resamples within arms converges to. Products of e and x are taken as if both were normal within an arm, so that means
+and cross-products are all that is needed.
+
+Deviation: the paper takes the variance of 50 bootstraps; that is `bootstrap_variance`.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import compiled
+from ..data import ArmMoments, DesignLayout, History, add_row, add_rows, merge_arms
+from ..discovery import Findings
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+COLLINEAR = 1e-9
+"""A column whose spread is explained by the columns before it up to this share gets the coefficient 0."""
+
+
+class RealPools(NamedTuple):
+    """The accepted sets: their design columns, and which arms share through them."""
+
+    columns: Ints
+    """(accepted sets, most columns): -1 where there are fewer."""
+    widths: Ints
+    """(accepted sets,)."""
+    groups: Ints
+    """(accepted sets, arms): arms with equal numbers share."""
+
+
+class Fit(NamedTuple):
+    """A pooled regression: rows, mean of columns and reward, inverse of the columns' cross-products, coefficients."""
+
+    rows: int
+    means: Floats
+    inverse: Floats
+    slopes: Floats
+    residual_sum: float
+    """The sum of squared residuals."""
+
+
+@compiled
+def _inverse(matrix: Floats) -> Floats:
+    """Inverse of a matrix of cross-products by sweeping; collinear rows and columns come out as 0."""
+    size = len(matrix)
+    swept = matrix.copy()
+    kept = np.zeros(size, dtype=np.bool_)
+    for pivot in range(size):
+        value = swept[pivot, pivot]
+        if not value > COLLINEAR * matrix[pivot, pivot]:
+            continue
+        kept[pivot] = True
+        for row in range(size):
+            if row != pivot:
+                share = swept[row, pivot] / value
+                for column in range(size):
+                    if column != pivot:
+                        swept[row, column] -= share * swept[pivot, column]
+        for other in range(size):
+            if other != pivot:
+                swept[other, pivot] /= value
+                swept[pivot, other] /= value
+        swept[pivot, pivot] = -1.0 / value
+    for row in range(size):
+        for column in range(size):
+            swept[row, column] = -swept[row, column] if kept[row] and kept[column] else 0.0
+    return swept
+
+
+@compiled
+def fit_pool(moments: ArmMoments, member: NDArray[np.bool_], columns: Ints) -> Fit:
+    """Least squares of the reward on some columns over the rows of some arms."""
+    width = moments.means.shape[1]
+    mean = np.empty(width)
+    scatter = np.empty((width, width))
+    rows = merge_arms(moments, member, mean, scatter)
+    size = len(columns)
+    cross = np.empty((size, size))
+    with_reward = np.empty(size)
+    for one in range(size):
+        with_reward[one] = scatter[columns[one], width - 1]
+        for other in range(size):
+            cross[one, other] = scatter[columns[one], columns[other]]
+    inverse = _inverse(cross)
+    slopes = np.zeros(size)
+    residual_sum = scatter[width - 1, width - 1]
+    for one in range(size):
+        for other in range(size):
+            slopes[one] += inverse[one, other] * with_reward[other]
+        residual_sum -= slopes[one] * with_reward[one]
+    return Fit(rows, mean, inverse, slopes, max(residual_sum, 0.0))
+
+
+@compiled
+def mean_through(moments: ArmMoments, fit: Fit, columns: Ints, arm: int) -> float:
+    """The mean of an arm through a pooled regression (eq. 2, eq. 6)."""
+    result = fit.means[-1]
+    for place in range(len(columns)):
+        result += fit.slopes[place] * (moments.means[arm, columns[place]] - fit.means[columns[place]])
+    return float(result)
+
+
+class Spread(NamedTuple):
+    """What the rows of a pool contribute to the variance of any arm's mean, as a quadratic form in g."""
+
+    constant: float
+    linear: Floats
+    square: Floats
+
+
+@compiled
+def _with_residual(scatter: Floats, fit: Fit, columns: Ints, place: int) -> float:
+    """Sum of products of a column and the residual, within an arm."""
+    total = scatter[columns[place], -1]
+    for other in range(len(columns)):
+        total -= scatter[columns[place], columns[other]] * fit.slopes[other]
+    return float(total)
+
+
+@compiled
+def pool_spread(moments: ArmMoments, member: NDArray[np.bool_], fit: Fit, columns: Ints) -> Spread:
+    """Sum over the arms of the pool; e and x as if normal within an arm, with mean m, variance v and covariance c."""
+    size = len(columns)
+    constant, linear, square = 0.0, np.zeros(size), np.zeros((size, size))
+    away, joint = np.empty(size), np.empty(size)
+    for arm in range(len(member)):
+        rows = moments.counts[arm]
+        if not member[arm] or rows == 0:
+            continue
+        scatter = moments.scatter[arm]
+        mean = moments.means[arm, -1] - fit.means[-1]
+        variance = scatter[-1, -1]
+        for place in range(size):
+            away[place] = moments.means[arm, columns[place]] - fit.means[columns[place]]
+            joint[place] = _with_residual(scatter, fit, columns, place) / rows
+            mean -= fit.slopes[place] * away[place]
+            variance -= fit.slopes[place] * (scatter[columns[place], -1] + rows * joint[place])
+        variance = max(variance, 0.0) / rows
+        constant += rows * variance / fit.rows**2
+        for one in range(size):
+            linear[one] += 2.0 * rows / fit.rows * (variance * away[one] + mean * joint[one])
+            for other in range(size):
+                square[one, other] += (mean**2 + variance) * scatter[columns[one], columns[other]] + rows * (
+                    variance * away[one] * away[other]
+                    + mean * (away[one] * joint[other] + joint[one] * away[other])
+                    + joint[one] * joint[other]
+                )
+    return Spread(constant, linear, square)
+
+
+@compiled
+def variance_through(moments: ArmMoments, fit: Fit, spread: Spread, columns: Ints, arm: int) -> float:
+    """The variance of `mean_through`, by the formula at the top."""
+    size = len(columns)
+    rows = moments.counts[arm]
+    scatter = moments.scatter[arm]
+    weights = np.zeros(size)
+    mean_e, mean_v = moments.means[arm, -1] - fit.means[-1], 1.0 / fit.rows
+    for one in range(size):
+        for other in range(size):
+            away = moments.means[arm, columns[other]] - fit.means[columns[other]]
+            weights[one] += fit.inverse[one, other] * away
+    total, with_e, with_v, fitted = spread.constant, 0.0, 0.0, 0.0
+    for one in range(size):
+        away = moments.means[arm, columns[one]] - fit.means[columns[one]]
+        mean_e -= fit.slopes[one] * away
+        mean_v += weights[one] * away
+        total += spread.linear[one] * weights[one]
+        with_e += fit.slopes[one] * _with_residual(scatter, fit, columns, one)
+        for other in range(size):
+            total += weights[one] * spread.square[one, other] * weights[other]
+            with_v += weights[one] * scatter[columns[one], columns[other]] * fit.slopes[other]
+            fitted += fit.slopes[one] * scatter[columns[one], columns[other]] * fit.slopes[other]
+    # The arm's own rows also move its mean of S: b' x / n_a, which goes together with their residuals.
+    return float(total + (2.0 * (mean_e * with_v + mean_v * with_e) + fitted / rows) / rows)
+
+
+@compiled
+def own_mean_and_variance(moments: ArmMoments, arm: int) -> tuple[float, float]:
+    """An arm's sample mean and the variance of that mean; infinite below two rows."""
+    rows = moments.counts[arm]
+    mean = moments.means[arm, -1]
+    if rows < 2:
+        return mean, np.inf
+    return mean, moments.scatter[arm, -1, -1] / (rows - 1) / rows
+
+
+@compiled
+def enough_rows(moments: ArmMoments, fit: Fit, arm: int) -> bool:
+    """Whether a pooled regression says anything about an arm: two rows of its own, and rows left to judge by."""
+    return bool(moments.counts[arm] >= 2 and fit.rows >= len(fit.slopes) + 3)
+
+
+@compiled
+def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) -> tuple[Floats, Floats]:
+    """(accepted sets, arms): means through every set, and their variances; infinite where it says nothing."""
+    sets, arms = pools.groups.shape
+    means = np.zeros((sets, arms))
+    variances = np.full((sets, arms), np.inf)
+    member = np.empty(arms, dtype=np.bool_)
+    for index in range(sets):
+        columns = pools.columns[index, : pools.widths[index]]
+        for group in range(pools.groups[index].max() + 1):
+            for arm in range(arms):
+                member[arm] = pools.groups[index, arm] == group
+            fit = fit_pool(moments, member, columns)
+            if with_variance:
+                spread = pool_spread(moments, member, fit, columns)
+            for arm in range(arms):
+                if member[arm] and enough_rows(moments, fit, arm):
+                    means[index, arm] = mean_through(moments, fit, columns, arm)
+                    if with_variance:
+                        variances[index, arm] = variance_through(moments, fit, spread, columns, arm)
+    return means, variances
+
+
+@compiled
+def bootstrap_variance(
+    moments: ArmMoments, pools: RealPools, arms: Ints, values: Floats, samples: int, rng: np.random.Generator
+) -> Floats:
+    """(accepted sets, arms): variance of the means over bootstraps that resample within arms, as the paper has it."""
+    count = len(moments.counts)
+    order = np.argsort(arms, kind="mergesort")
+    starts = np.zeros(count + 1, dtype=np.int64)
+    starts[1:] = np.cumsum(moments.counts)
+    total = np.zeros(pools.groups.shape)
+    squares = np.zeros(pools.groups.shape)
+    centre = means_through(moments, pools, False)[0]
+    for _ in range(samples):
+        drawn = ArmMoments(np.zeros_like(moments.counts), np.zeros_like(moments.means), np.zeros_like(moments.scatter))
+        for arm in range(count):
+            rows = moments.counts[arm]
+            for _ in range(rows):
+                chosen = order[starts[arm] + int(rng.random() * rows)]
+                add_row(drawn, arm, values[chosen])
+        away = means_through(drawn, pools, False)[0] - centre
+        total += away
+        squares += away**2
+    return (squares - total**2 / samples) / (samples - 1)
+
+
+def real_pools(findings: Findings) -> RealPools:
+    """Pools along the sets that separate at least one intervention variable."""
+    layout = findings.layout
+    if not isinstance(layout, DesignLayout):
+        raise TypeError("real pools need the findings of a real-valued problem")
+    names = layout.problem.intervention_names
+    places = np.flatnonzero(findings.separated.any(axis=1))
+    widest = max((len(layout.columns[place]) for place in places), default=0)
+    columns = np.full((len(places), widest), -1, dtype=np.int64)
+    groups = np.zeros((len(places), len(layout.problem.arms)), dtype=np.int64)
+    for row, place in enumerate(places):
+        columns[row, : len(layout.columns[place])] = layout.columns[place]
+        rest = [name for name, yes in zip(names, findings.separated[place], strict=True) if not yes]
+        groups[row] = layout.problem.arm_groups(rest)
+    widths = np.array([len(layout.columns[place]) for place in places], dtype=np.int64)
+    return RealPools(columns, widths, groups)
+
+
+def linear_sharing(history: History, variables: Iterable[str], separated: Iterable[str] | None = None) -> Floats:
+    """The mean of each arm through S by linear regression; NaN for an arm that S says nothing about.
+
+    >>> from causal_bandits import Problem
+    >>> history = History(Problem("Y", {"A": float}, {"I": 2}, reward=float))
+    >>> rows = [(0, 0.0, 0.1), (0, 1.0, 1.0), (1, 2.0, 2.1), (1, 3.0, 2.8)]
+    >>> _ = history.extend(history.encode_many([dict(I=i, A=a, Y=y) for i, a, y in rows]))
+    >>> linear_sharing(history, ["A"]).round(2).tolist()
+    [0.58, 2.42]
+    """
+    problem = history.problem
+    chosen = frozenset((variables,) if isinstance(variables, str) else variables)
+    layout = DesignLayout.of(problem, len(chosen))
+    moments = layout.empty()
+    rows = history.rows
+    add_rows(moments, rows.arms, layout.design(rows))
+    names = problem.intervention_names
+    shared = set(names) if separated is None else {problem.intervention(name).name for name in separated}
+    mask = np.zeros((len(layout.names), len(names)), dtype=np.bool_)
+    mask[layout.find(chosen)] = [name in shared for name in names]
+    pools = real_pools(Findings(layout, len(history), "told", mask))
+    if not len(pools.widths):
+        return np.where(moments.counts > 0, moments.means[:, -1], np.nan)
+    means, variances = means_through(moments, pools, True)
+    return np.where(np.isfinite(variances[0]), means[0], np.nan)

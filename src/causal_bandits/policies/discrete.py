@@ -1,0 +1,52 @@
+"""Policies over counts: discrete variables and a reward of 0 or 1."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import CountTables, Rows, TableLayout
+from ..discovery import Findings
+from ..estimators import learn_many, make_pools, no_pools
+from ..problem import Problem
+from .base import Policy, Seed
+from .estimates import Estimates, estimate_arms
+from .rules import ThompsonState, choose_many, count_wins
+
+
+class DiscretePolicy(Policy[ThompsonState]):
+    """A Thompson sampler over counts."""
+
+    layout: TableLayout
+
+    def __init__(self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int) -> None:
+        if isinstance(problem, Problem):
+            self.layout = TableLayout.of(problem, max_size)
+        self._samples = samples
+        super().__init__(problem, seed)
+
+    def _empty(self) -> ThompsonState:
+        return ThompsonState(self.layout.empty(), no_pools(len(self.problem.arms)), self._samples)
+
+    def _count(self, rows: Rows) -> None:
+        learn_many(self._state.tables, self._state.pools, rows.arms, rows.codes, rows.rewards)
+
+    def _share(self, findings: Findings) -> ThompsonState:
+        return self._state._replace(pools=make_pools(findings, self._state.tables))
+
+    def _statistics(self) -> CountTables:
+        return self._state.tables
+
+    def _choose(self, state: ThompsonState, count: int) -> NDArray[np.int64]:
+        return choose_many(state, self.rng, count)
+
+    def _estimate(self, state: ThompsonState, level: float) -> Estimates:
+        return estimate_arms(state, self.layout, level)
+
+    def _wins(self, state: ThompsonState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
+        return count_wins(state, rng, draws)
+
+    def _sums(self) -> dict[str, NDArray[Any]]:
+        """Running sums differ in the last bits from sums made afresh, and a tie may hang on them."""
+        pools = self._state.pools
+        return {"linear": pools.linear, "square": pools.square, "variance": pools.variance}

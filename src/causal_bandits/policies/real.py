@@ -1,0 +1,132 @@
+"""Policies over moments: real-valued observed variables and reward."""
+
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from ..data import ArmMoments, DesignLayout, Rows
+from ..discovery import Findings, RealDiscovery, discovery_from_dict
+from ..errors import ObservationError, OptionError, whole_number
+from ..estimators.regression import RealPools, real_pools
+from ..problem import Problem
+from .base import Policy, Recommendation, Seed
+from .estimates import ArmEstimate, Estimates
+from .real_rules import RealOptions, RealState, beliefs, choose_many_real, count_real_wins, learn_real
+
+Index = Literal["auer", "printed"]
+Variance = Literal["closed-form", "bootstrap"]
+
+
+class RealPolicy(Policy[RealState]):
+    """A learner over per-arm means and cross-products."""
+
+    layout: DesignLayout
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        seed: Seed,
+        initial: int,
+        thompson: bool,
+        index: Index = "auer",
+        forced_plays: bool = False,
+        discovery: RealDiscovery | None = None,
+        max_size: int | None = 0,
+        variance: Variance = "closed-form",
+        bootstraps: int = 50,
+    ) -> None:
+        if index not in get_args(Index):
+            raise OptionError(f"index={index!r}; expected one of {', '.join(get_args(Index))}")
+        if variance not in get_args(Variance):
+            raise OptionError(f"variance={variance!r}; expected one of {', '.join(get_args(Variance))}")
+        samples = whole_number("bootstraps", bootstraps, 2) if variance == "bootstrap" else 0
+        first = whole_number("initial", initial, 0)
+        self._options = RealOptions(thompson, index == "printed", bool(forced_plays), first, samples)
+        self._told: dict[str, Any] = {"initial": first}
+        if not thompson:
+            self._told |= {"index": index, "forced_plays": bool(forced_plays)}
+        if discovery is not None:
+            self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps}
+        self.discovery = discovery
+        if isinstance(problem, Problem):
+            self.layout = DesignLayout.of(problem, max_size)
+        super().__init__(problem, seed)
+        self._discover()  # sets that cannot be are refused here, not later
+
+    def _empty(self) -> RealState:
+        arms, width = len(self.problem.arms), self.layout.width
+        pools = RealPools(
+            np.empty((0, 0), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, arms), dtype=np.int64)
+        )
+        kept = np.empty(0, dtype=np.int64), np.empty((0, width))
+        return RealState(self.layout.empty(), pools, *kept, self._options)
+
+    def reserve(self, count: int) -> None:
+        """Make room for rows to come; only the bootstrap keeps them."""
+        if not self._options.bootstraps:
+            return
+        rows = int(self._state.moments.counts.sum())
+        if rows + count > len(self._state.kept_arms):
+            capacity = max(rows + count, 2 * rows, 64)
+            arms = np.empty(capacity, dtype=np.int64)
+            values = np.empty((capacity, self.layout.width))
+            arms[:rows], values[:rows] = self._state.kept_arms[:rows], self._state.kept_values[:rows]
+            self._state = self._state._replace(kept_arms=arms, kept_values=values)
+
+    def _count(self, rows: Rows) -> None:
+        self.reserve(len(rows.arms))
+        learn_real(self._state, rows.arms, self.layout.design(rows))
+
+    def _share(self, findings: Findings) -> RealState:
+        return self._state._replace(pools=real_pools(findings))
+
+    def _statistics(self) -> ArmMoments:
+        return self._state.moments
+
+    def _choose(self, state: RealState, count: int) -> NDArray[np.int64]:
+        return choose_many_real(state, self.rng, count)
+
+    def _wins(self, state: RealState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
+        return count_real_wins(state, rng, draws)
+
+    def recommend(self, *, draws: int = 4000) -> Recommendation:
+        """The arm with the highest mean, and how probable it is to be the best of the arms with two rows or more."""
+        if not np.any(self._state.moments.counts >= 2):
+            raise ObservationError("no arm has two rows yet; recommend() needs some")
+        return super().recommend(draws=draws)
+
+    def _estimate(self, state: RealState, level: float) -> Estimates:
+        """Intervals: Student's t from an arm's own rows, normal through a set."""
+        now = beliefs(state, np.random.default_rng(self.rows))
+        rows = []
+        for number, arm in enumerate(self.problem.arms):
+            own = int(state.moments.counts[number])
+            if own < 2:  # one row has a mean but no spread
+                mean = float(state.moments.means[number, -1]) if own else -np.inf
+                rows.append(ArmEstimate(arm, mean, -np.inf, np.inf, None, own, float(own)))
+                continue
+            mean, variance, chosen = float(now.means[number]), float(now.variances[number]), int(now.chosen[number])
+            tail = (1 + level) / 2
+            reach = float(stdtrit(own - 1, tail) if chosen < 0 else ndtri(tail)) * float(np.sqrt(variance))
+            through = None if chosen < 0 else self._names(state, chosen)
+            single = float(state.moments.scatter[number, -1, -1]) / (own - 1)
+            effective = single / variance if variance > 0 else float(own)
+            rows.append(ArmEstimate(arm, mean, mean - reach, mean + reach, through, own, effective))
+        return Estimates(rows)
+
+    def _names(self, state: RealState, chosen: int) -> tuple[str, ...]:
+        columns = state.pools.columns[chosen, : state.pools.widths[chosen]].tolist()
+        return self.layout.names[[each.tolist() for each in self.layout.columns].index(columns)]
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return self._told if self.discovery is None else {**self._told, "discovery": self.discovery.to_dict()}
+
+    @classmethod
+    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
+        """A fresh policy from what `options` gave."""
+        found = {"discovery": discovery_from_dict(options["discovery"])} if "discovery" in options else {}
+        return cls(problem, **{**options, **found})

@@ -1,0 +1,213 @@
+"""Algorithm 2 as compiled rules over moments, and the Gaussian twin of Thompson Sampling.
+
+Plain UCB-Normal and plain Gaussian Thompson Sampling are the cases of no accepted set. As in `rules`, the ask/tell
+classes and the compiled rollouts call the same functions.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import compiled
+from ..data import ArmMoments, add_row
+from ..estimators.regression import (
+    RealPools,
+    bootstrap_variance,
+    fit_pool,
+    means_through,
+    own_mean_and_variance,
+)
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class RealOptions(NamedTuple):
+    """How the next arm is chosen."""
+
+    thompson: bool
+    """Draw from the posterior; otherwise take the upper confidence bound."""
+    printed_index: bool
+    """Divide the variance in the index by the arm's rows once more, as Algorithm 2 is printed."""
+    forced_plays: bool
+    """Play an arm with fewer than 8 ln N rows first, as Auer et al. (2002) do."""
+    initial: int
+    """Choose uniformly while there are fewer rows than this."""
+    bootstraps: int
+    """0: variances in closed form; otherwise the number of bootstraps, as in the paper."""
+
+
+class RealState(NamedTuple):
+    """All that decides the next arm, but for the random numbers."""
+
+    moments: ArmMoments
+    pools: RealPools
+    kept_arms: Ints
+    """The rows themselves, for the bootstrap alone (otherwise empty): capacity may exceed the number of rows."""
+    kept_values: Floats
+    options: RealOptions
+
+
+class Beliefs(NamedTuple):
+    """Per arm: the accepted set it is judged through (-1: its own rows), its mean, and the variance of that mean."""
+
+    chosen: Ints
+    means: Floats
+    variances: Floats
+
+
+@compiled
+def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
+    """For each arm the set with the lowest variance, or its own rows when they do better."""
+    moments, pools = state.moments, state.pools
+    arms = len(moments.counts)
+    chosen = np.full(arms, -1)
+    means, variances = np.empty(arms), np.empty(arms)
+    for arm in range(arms):
+        means[arm], variances[arm] = own_mean_and_variance(moments, arm)
+    if len(pools.widths) == 0:
+        return Beliefs(chosen, means, variances)
+    shared, spread = means_through(moments, pools, state.options.bootstraps == 0)
+    if state.options.bootstraps:
+        rows = moments.counts.sum()
+        kept = state.kept_arms[:rows], state.kept_values[:rows]
+        spread = bootstrap_variance(moments, pools, kept[0], kept[1], state.options.bootstraps, rng)
+    for index in range(len(pools.widths)):
+        for arm in range(arms):
+            if moments.counts[arm] >= 2 and spread[index, arm] < variances[arm]:
+                chosen[arm], means[arm], variances[arm] = index, shared[index, arm], spread[index, arm]
+    return Beliefs(chosen, means, variances)
+
+
+@compiled
+def _draw_t(rng: np.random.Generator, freedom: float) -> float:
+    return float(rng.standard_normal() / math.sqrt(rng.chisquare(freedom) / freedom))
+
+
+@compiled
+def draw_own_mean(moments: ArmMoments, arm: int, rng: np.random.Generator) -> float:
+    """One draw of an arm's mean from its own rows: normal-inverse-gamma with the reference prior, a scaled t."""
+    mean, variance = own_mean_and_variance(moments, arm)
+    return float(mean + math.sqrt(variance) * _draw_t(rng, moments.counts[arm] - 1.0))
+
+
+@compiled
+def _root(matrix: Floats) -> Floats:
+    """Lower Cholesky factor of a positive semidefinite matrix; rows of 0 stay 0."""
+    size = len(matrix)
+    root = np.zeros((size, size))
+    for row in range(size):
+        for column in range(row + 1):
+            rest = matrix[row, column]
+            for place in range(column):
+                rest -= root[row, place] * root[column, place]
+            if row == column:
+                root[row, row] = math.sqrt(max(rest, 0.0))
+            elif root[column, column] > 0:
+                root[row, column] = rest / root[column, column]
+    return root
+
+
+@compiled
+def draw_shared_mean(moments: ArmMoments, pools: RealPools, index: int, arm: int, rng: np.random.Generator) -> float:
+    """One draw of an arm's mean through a set: Bayesian regression in the pool, own rows for the mean of S.
+
+    Reference priors throughout: residual variance scaled inverse chi-squared, coefficients normal given it, and
+    the arm's mean of the fitted part a scaled t given the coefficients.
+    """
+    columns = pools.columns[index, : pools.widths[index]]
+    fit = fit_pool(moments, pools.groups[index] == pools.groups[index, arm], columns)
+    size = len(columns)
+    freedom = fit.rows - size - 1.0
+    sigma = math.sqrt(fit.residual_sum / rng.chisquare(freedom))
+    root = _root(fit.inverse)
+    noise = np.empty(size)
+    slopes = fit.slopes.copy()
+    for row in range(size):
+        noise[row] = rng.standard_normal()
+        for column in range(row + 1):
+            slopes[row] += sigma * root[row, column] * noise[column]
+    result = fit.means[-1] + sigma / math.sqrt(fit.rows) * rng.standard_normal()
+    spread = 0.0
+    for one in range(size):
+        result += slopes[one] * (moments.means[arm, columns[one]] - fit.means[columns[one]])
+        for other in range(size):
+            spread += slopes[one] * moments.scatter[arm, columns[one], columns[other]] * slopes[other]
+    rows = moments.counts[arm]
+    return float(result + math.sqrt(max(spread, 0.0) / (rows * (rows - 1.0))) * _draw_t(rng, rows - 1.0))
+
+
+@compiled
+def _draw(state: RealState, index: int, arm: int, rng: np.random.Generator) -> float:
+    if index < 0:
+        return draw_own_mean(state.moments, arm, rng)
+    return draw_shared_mean(state.moments, state.pools, index, arm, rng)
+
+
+@compiled
+def choose_real(state: RealState, rng: np.random.Generator) -> int:
+    """The next arm (Algorithm 2, or its Thompson twin)."""
+    counts, options = state.moments.counts, state.options
+    arms, rows = len(counts), counts.sum()
+    if rows < options.initial:
+        return int(rng.random() * arms)
+    least = counts.argmin()
+    wanted = math.ceil(8 * math.log(max(rows, 1))) if options.forced_plays else 2
+    if counts[least] < max(wanted, 2):
+        return int(least)
+    now = beliefs(state, rng)
+    best, highest = 0, -np.inf
+    for arm in range(arms):
+        if options.thompson:
+            index = _draw(state, now.chosen[arm], arm, rng)
+        else:
+            scale = math.log(rows) / counts[arm] if options.printed_index else math.log(rows)
+            index = now.means[arm] + 4 * math.sqrt(now.variances[arm] * scale)
+        # Arms that share everything tie: the one with the fewest rows tells most about whether they should.
+        if index > highest or (index == highest and counts[arm] < counts[best]):
+            best, highest = arm, index
+    return best
+
+
+@compiled
+def choose_many_real(state: RealState, rng: np.random.Generator, count: int) -> Ints:
+    """Several arms from the same state."""
+    arms = np.empty(count, dtype=np.int64)
+    for place in range(count):
+        arms[place] = choose_real(state, rng)
+    return arms
+
+
+@compiled
+def count_real_wins(state: RealState, rng: np.random.Generator, draws: int) -> Ints:
+    """How often each arm is the best in draws from the posterior; arms with fewer than two rows cannot be judged."""
+    now = beliefs(state, rng)
+    wins = np.zeros(len(now.chosen), dtype=np.int64)
+    for _ in range(draws):
+        best, highest = 0, -np.inf
+        for arm in range(len(wins)):
+            if state.moments.counts[arm] >= 2:
+                value = _draw(state, now.chosen[arm], arm, rng)
+                if value > highest:
+                    best, highest = arm, value
+        wins[best] += 1
+    return wins
+
+
+@compiled
+def learn_real_row(state: RealState, arm: int, values: Floats) -> None:
+    """Count one row of design columns and reward."""
+    rows = state.moments.counts.sum()
+    if rows < len(state.kept_arms):
+        state.kept_arms[rows] = arm
+        state.kept_values[rows] = values
+    add_row(state.moments, arm, values)
+
+
+@compiled
+def learn_real(state: RealState, arms: Ints, values: Floats) -> None:
+    """Count many rows."""
+    for row in range(len(arms)):
+        learn_real_row(state, arms[row], values[row])
