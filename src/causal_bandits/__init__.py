@@ -8,11 +8,25 @@ arm = policy.ask()
 policy.tell(arm, {"clicked": 1, "purchase": 0})
 """
 
+from . import datasets
 from .data import History
-from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, SeparatingSet, discover
-from .environments import DiscreteSCM, Mechanism, StructurelessWorld, example_world, paper_world, perfect
+from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, ResidualTesting, SeparatingSet, discover
+from .environments import (
+    DiscreteSCM,
+    LinearGaussianSCM,
+    LoggedWorld,
+    Mechanism,
+    StructurelessWorld,
+    example_world,
+    fix,
+    paper_world,
+    perfect,
+    random_linear_world,
+    scale,
+    shift,
+)
 from .errors import CausalBanditsError
-from .estimators import information_sharing, sharing_variance
+from .estimators import information_sharing, linear_sharing, sharing_variance
 from .graphs import (
     MixedGraph,
     all_dags,
@@ -24,7 +38,15 @@ from .graphs import (
     to_networkx,
 )
 from .independence import IndependenceResult, g_squared
-from .policies import CausalThompsonSampling, ThompsonSampling, load_policy
+from .policies import (
+    CausalGaussianThompsonSampling,
+    CausalThompsonSampling,
+    CausalUCBNormal,
+    GaussianThompsonSampling,
+    ThompsonSampling,
+    UCBNormal,
+    load_policy,
+)
 from .problem import Arm, Problem, bins
 from .simulate import Simulation, play, simulate
 
@@ -34,36 +56,49 @@ __all__ = [
     "ASD",
     "Arm",
     "CausalBanditsError",
+    "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
+    "CausalUCBNormal",
     "DirectTesting",
     "DiscoveredGraphs",
     "DiscreteSCM",
+    "GaussianThompsonSampling",
     "History",
     "IndependenceResult",
     "KnownSets",
+    "LinearGaussianSCM",
+    "LoggedWorld",
     "Mechanism",
     "MixedGraph",
     "Problem",
+    "ResidualTesting",
     "SeparatingSet",
     "Simulation",
     "StructurelessWorld",
     "ThompsonSampling",
+    "UCBNormal",
     "all_dags",
     "bins",
     "dag_classes",
+    "datasets",
     "discover",
     "example_world",
+    "fix",
     "from_networkx",
     "g_squared",
     "information_sharing",
+    "linear_sharing",
     "load_policy",
     "paper_world",
     "perfect",
     "play",
     "random_dag",
+    "random_linear_world",
+    "scale",
     "separated",
     "separating_sets",
     "sharing_variance",
+    "shift",
     "simulate",
     "to_networkx",
 ]

@@ -1,6 +1,7 @@
 """From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
 
 from .posterior import Pools, draw_own, draw_shared, learn, learn_many, make_pools, no_pools, own_moments
+from .regression import linear_sharing
 from .sharing import information_sharing, pool, sample_mean, sharing_estimate
 from .variance import VarianceDecomposition, alpha_star_of_counts, borrowed_share, sharing_variance
 
@@ -14,6 +15,7 @@ __all__ = [
     "information_sharing",
     "learn",
     "learn_many",
+    "linear_sharing",
     "make_pools",
     "no_pools",
     "own_moments",

@@ -25,6 +25,6 @@ def regret_table(summary: dict[str, Any], rounds: list[int]) -> Table:
             at = found["t"].index(t)
             cells.append(f"{found['mean'][at]:.1f} ± {found['se'][at]:.1f}")
             is_baseline = key == found["baseline"]
-            cells.append("1" if is_baseline else f"{found['ratio'][at]:.2f} ± {found['ratio_se'][at]:.2f}")
+            cells.append("1" if is_baseline else f"{found['ratio'][at]:.3f} ± {found['ratio_se'][at]:.3f}")
         table.add_row(found["label"], found["knows"], *cells)
     return table
