@@ -280,6 +280,37 @@ def test_constant_and_collinear_columns_do_not_change_the_fit(shift: float) -> N
         agree(residual_test(log_of(*wider).moments, columns), residual_test(plain.moments, same), 1e-6)
 
 
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_collinear_columns_count_once(shift: float) -> None:
+    """Six rows and four columns leave one degree of freedom; four mixtures of these columns do not use it up."""
+    rng = np.random.default_rng(16)
+    sample = rng.normal(size=(2, 3, 5)) + shift
+    mixing = rng.normal(size=(4, 4))
+    mixed = [np.hstack([rows[:, :4], rows[:, :4] @ mixing + 0.3, rows[:, 4:]]) for rows in sample]
+    result = residual_test(log_of(*sample).moments, [0, 1, 2, 3])
+    assert result.dof == 1
+    agree(residual_test(log_of(*mixed).moments, list(range(8))), result, 1e-4)
+
+
+def test_a_column_that_is_rounding_counts_as_constant() -> None:
+    rng = np.random.default_rng(17)
+    samples = [np.column_stack([1e6 + 1e-10 * rng.integers(0, 3, size=12), s]) for s in base(4)]
+    log = log_of(*samples)
+    assert len(np.unique(log.values[:, 0])) > 1
+    agree(residual_test(log.moments, [0, 1]), residual_test(log.moments, [1]))
+
+
+@pytest.mark.parametrize("exact", [0, 2])
+@pytest.mark.parametrize("seed", range(10))
+def test_an_arm_that_fits_but_for_rounding_has_no_variance(exact: int, seed: int) -> None:
+    """The other arms' noise is orthogonal to x, so the common slope is 0.1; one of three arms is exact."""
+    rng = np.random.default_rng(seed)
+    x = np.outer(rng.normal(size=3), [-1.0, -1.0, 1.0, 1.0]).reshape(-1)
+    noise = np.tile([1.0, -1.0], 6)
+    samples = [np.column_stack([x, 0.1 * x + 0.7 + (arm != exact) * noise]) for arm in range(3)]
+    assert residual_test(log_of(*samples).moments, [0]).p_value == 0.0
+
+
 def test_a_column_that_is_constant_within_each_arm_explains_the_means() -> None:
     """Two arms, S tells them apart: the means agree by construction, so only the variances are compared."""
     rng = np.random.default_rng(5)

@@ -2,7 +2,7 @@
 
 from .coding import Rows
 from .history import History
-from .moments import ArmMoments, DesignLayout, add_row, add_rows, design_row, merge_arms
+from .moments import ArmMoments, DesignLayout, add_row, add_rows, design_row, merge_arms, merge_groups
 from .subsets import SubsetLayout
 from .tables import CountTables, TableLayout, count_row, count_rows
 
@@ -20,4 +20,5 @@ __all__ = [
     "count_rows",
     "design_row",
     "merge_arms",
+    "merge_groups",
 ]

@@ -59,25 +59,44 @@ def add_rows(moments: ArmMoments, arms: Ints, values: Floats) -> None:
 
 
 @compiled
+def _merge_arm(moments: ArmMoments, arm: int, rows: int, mean: Floats, scatter: Floats) -> int:
+    """Put an arm to `rows` rows with this mean and these centred cross-products; gives the rows together (Chan)."""
+    count = moments.counts[arm]
+    if count == 0:
+        return rows
+    share = count / (rows + count)
+    for one in range(len(mean)):
+        for other in range(one + 1):
+            gap = (moments.means[arm, one] - mean[one]) * (moments.means[arm, other] - mean[other])
+            scatter[one, other] += moments.scatter[arm, one, other] + gap * rows * share
+            scatter[other, one] = scatter[one, other]
+    for one in range(len(mean)):
+        mean[one] += (moments.means[arm, one] - mean[one]) * share
+    return int(rows + count)
+
+
+@compiled
 def merge_arms(moments: ArmMoments, member: NDArray[np.bool_], mean: Floats, scatter: Floats) -> int:
-    """Mean and centred cross-products of some arms together, into `mean` and `scatter`; gives their rows (Chan)."""
-    columns = len(mean)
+    """Mean and centred cross-products of some arms together, into `mean` and `scatter`; gives their rows."""
     mean[:] = 0.0
     scatter[:, :] = 0.0
-    total = 0
+    rows = 0
     for arm in range(len(member)):
-        count = moments.counts[arm]
-        if not member[arm] or count == 0:
-            continue
-        share = count / (total + count)
-        for one in range(columns):
-            for other in range(columns):
-                gap = (moments.means[arm, one] - mean[one]) * (moments.means[arm, other] - mean[other])
-                scatter[one, other] += moments.scatter[arm, one, other] + gap * total * share
-        for one in range(columns):
-            mean[one] += (moments.means[arm, one] - mean[one]) * share
-        total += count
-    return total
+        if member[arm]:
+            rows = _merge_arm(moments, arm, rows, mean, scatter)
+    return rows
+
+
+@compiled
+def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
+    """The moments of groups of arms, given the group of each arm (numbered from 0)."""
+    count, width = groups.max() + 1, moments.means.shape[1]
+    merged = ArmMoments(np.zeros(count, dtype=np.int64), np.zeros((count, width)), np.zeros((count, width, width)))
+    for arm in range(len(groups)):
+        group = groups[arm]
+        rows = merged.counts[group]
+        merged.counts[group] = _merge_arm(moments, arm, rows, merged.means[group], merged.scatter[group])
+    return merged
 
 
 @compiled

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import compiled
-from ..data import ArmMoments, DesignLayout, History, add_row, add_rows, merge_arms
+from ..data import ArmMoments, DesignLayout, History, add_row, add_rows, merge_groups
 from ..discovery import Findings
 
 Ints = NDArray[np.int64]
@@ -52,55 +52,45 @@ class Fit(NamedTuple):
 
 
 @compiled
-def _inverse(matrix: Floats) -> Floats:
-    """Inverse of a matrix of cross-products by sweeping; collinear rows and columns come out as 0."""
-    size = len(matrix)
-    swept = matrix.copy()
-    kept = np.zeros(size, dtype=np.bool_)
+def _inverse(scatter: Floats, columns: Ints) -> Floats:
+    """Inverse of the columns' cross-products by sweeping; collinear rows and columns come out as 0."""
+    size = len(columns)
+    swept = np.empty((size, size))
+    for one in range(size):
+        for other in range(size):
+            swept[one, other] = -scatter[columns[one], columns[other]]
     for pivot in range(size):
         value = swept[pivot, pivot]
-        if not value > COLLINEAR * matrix[pivot, pivot]:
+        if not -value > COLLINEAR * scatter[columns[pivot], columns[pivot]]:
+            swept[pivot, :] = 0.0
+            swept[:, pivot] = 0.0
             continue
-        kept[pivot] = True
         for row in range(size):
             if row != pivot:
                 share = swept[row, pivot] / value
                 for column in range(size):
                     if column != pivot:
                         swept[row, column] -= share * swept[pivot, column]
-        for other in range(size):
-            if other != pivot:
-                swept[other, pivot] /= value
-                swept[pivot, other] /= value
-        swept[pivot, pivot] = -1.0 / value
-    for row in range(size):
+                swept[row, pivot] = share
         for column in range(size):
-            swept[row, column] = -swept[row, column] if kept[row] and kept[column] else 0.0
+            if column != pivot:
+                swept[pivot, column] = swept[column, pivot]
+        swept[pivot, pivot] = -1.0 / value
     return swept
 
 
 @compiled
-def fit_pool(moments: ArmMoments, member: NDArray[np.bool_], columns: Ints) -> Fit:
-    """Least squares of the reward on some columns over the rows of some arms."""
-    width = moments.means.shape[1]
-    mean = np.empty(width)
-    scatter = np.empty((width, width))
-    rows = merge_arms(moments, member, mean, scatter)
-    size = len(columns)
-    cross = np.empty((size, size))
-    with_reward = np.empty(size)
-    for one in range(size):
-        with_reward[one] = scatter[columns[one], width - 1]
-        for other in range(size):
-            cross[one, other] = scatter[columns[one], columns[other]]
-    inverse = _inverse(cross)
-    slopes = np.zeros(size)
-    residual_sum = scatter[width - 1, width - 1]
-    for one in range(size):
-        for other in range(size):
-            slopes[one] += inverse[one, other] * with_reward[other]
-        residual_sum -= slopes[one] * with_reward[one]
-    return Fit(rows, mean, inverse, slopes, max(residual_sum, 0.0))
+def fit_pool(pooled: ArmMoments, group: int, columns: Ints) -> Fit:
+    """Least squares of the reward on some columns over the rows of a group of arms (see `merge_groups`)."""
+    scatter = pooled.scatter[group]
+    inverse = _inverse(scatter, columns)
+    slopes = np.zeros(len(columns))
+    residual_sum = scatter[-1, -1]
+    for one in range(len(columns)):
+        for other in range(len(columns)):
+            slopes[one] += inverse[one, other] * scatter[columns[other], -1]
+        residual_sum -= slopes[one] * scatter[columns[one], -1]
+    return Fit(pooled.counts[group], pooled.means[group], inverse, slopes, max(residual_sum, 0.0))
 
 
 @compiled
@@ -121,15 +111,6 @@ class Spread(NamedTuple):
 
 
 @compiled
-def _with_residual(scatter: Floats, fit: Fit, columns: Ints, place: int) -> float:
-    """Sum of products of a column and the residual, within an arm."""
-    total = scatter[columns[place], -1]
-    for other in range(len(columns)):
-        total -= scatter[columns[place], columns[other]] * fit.slopes[other]
-    return float(total)
-
-
-@compiled
 def pool_spread(moments: ArmMoments, member: NDArray[np.bool_], fit: Fit, columns: Ints) -> Spread:
     """Sum over the arms of the pool; e and x as if normal within an arm, with mean m, variance v and covariance c."""
     size = len(columns)
@@ -144,19 +125,25 @@ def pool_spread(moments: ArmMoments, member: NDArray[np.bool_], fit: Fit, column
         variance = scatter[-1, -1]
         for place in range(size):
             away[place] = moments.means[arm, columns[place]] - fit.means[columns[place]]
-            joint[place] = _with_residual(scatter, fit, columns, place) / rows
+            joint[place] = scatter[columns[place], -1]
+            for other in range(size):
+                joint[place] -= scatter[columns[place], columns[other]] * fit.slopes[other]
             mean -= fit.slopes[place] * away[place]
-            variance -= fit.slopes[place] * (scatter[columns[place], -1] + rows * joint[place])
+            variance -= fit.slopes[place] * (scatter[columns[place], -1] + joint[place])
+            joint[place] /= rows
         variance = max(variance, 0.0) / rows
         constant += rows * variance / fit.rows**2
         for one in range(size):
             linear[one] += 2.0 * rows / fit.rows * (variance * away[one] + mean * joint[one])
-            for other in range(size):
+            for other in range(one + 1):
                 square[one, other] += (mean**2 + variance) * scatter[columns[one], columns[other]] + rows * (
                     variance * away[one] * away[other]
                     + mean * (away[one] * joint[other] + joint[one] * away[other])
                     + joint[one] * joint[other]
                 )
+    for one in range(size):
+        for other in range(one):
+            square[other, one] = square[one, other]
     return Spread(constant, linear, square)
 
 
@@ -178,13 +165,14 @@ def variance_through(moments: ArmMoments, fit: Fit, spread: Spread, columns: Int
         mean_e -= fit.slopes[one] * away
         mean_v += weights[one] * away
         total += spread.linear[one] * weights[one]
-        with_e += fit.slopes[one] * _with_residual(scatter, fit, columns, one)
+        with_e += fit.slopes[one] * scatter[columns[one], -1]
         for other in range(size):
             total += weights[one] * spread.square[one, other] * weights[other]
             with_v += weights[one] * scatter[columns[one], columns[other]] * fit.slopes[other]
             fitted += fit.slopes[one] * scatter[columns[one], columns[other]] * fit.slopes[other]
-    # The arm's own rows also move its mean of S: b' x / n_a, which goes together with their residuals.
-    return float(total + (2.0 * (mean_e * with_v + mean_v * with_e) + fitted / rows) / rows)
+    # The arm's own rows also move its mean of S: b' x / n_a, which goes together with their residuals e = y - b' x.
+    total += (2.0 * (mean_e * with_v + mean_v * (with_e - fitted)) + fitted / rows) / rows
+    return float(max(total, 0.0))
 
 
 @compiled
@@ -205,22 +193,23 @@ def enough_rows(moments: ArmMoments, fit: Fit, arm: int) -> bool:
 
 @compiled
 def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) -> tuple[Floats, Floats]:
-    """(accepted sets, arms): means through every set, and their variances; infinite where it says nothing."""
+    """(accepted sets, arms): means through every set, and their variances (or 0); infinite where it says nothing."""
     sets, arms = pools.groups.shape
     means = np.zeros((sets, arms))
     variances = np.full((sets, arms), np.inf)
-    member = np.empty(arms, dtype=np.bool_)
     for index in range(sets):
         columns = pools.columns[index, : pools.widths[index]]
-        for group in range(pools.groups[index].max() + 1):
-            for arm in range(arms):
-                member[arm] = pools.groups[index, arm] == group
-            fit = fit_pool(moments, member, columns)
+        groups = pools.groups[index]
+        if index == 0 or np.any(groups != pools.groups[index - 1]):
+            pooled = merge_groups(moments, groups)
+        for group in range(len(pooled.counts)):
+            fit = fit_pool(pooled, group, columns)
             if with_variance:
-                spread = pool_spread(moments, member, fit, columns)
+                spread = pool_spread(moments, groups == group, fit, columns)
             for arm in range(arms):
-                if member[arm] and enough_rows(moments, fit, arm):
+                if groups[arm] == group and enough_rows(moments, fit, arm):
                     means[index, arm] = mean_through(moments, fit, columns, arm)
+                    variances[index, arm] = 0.0
                     if with_variance:
                         variances[index, arm] = variance_through(moments, fit, spread, columns, arm)
     return means, variances
@@ -237,7 +226,7 @@ def bootstrap_variance(
     starts[1:] = np.cumsum(moments.counts)
     total = np.zeros(pools.groups.shape)
     squares = np.zeros(pools.groups.shape)
-    centre = means_through(moments, pools, False)[0]
+    centre, least = means_through(moments, pools, False)
     for _ in range(samples):
         drawn = ArmMoments(np.zeros_like(moments.counts), np.zeros_like(moments.means), np.zeros_like(moments.scatter))
         for arm in range(count):
@@ -248,7 +237,7 @@ def bootstrap_variance(
         away = means_through(drawn, pools, False)[0] - centre
         total += away
         squares += away**2
-    return (squares - total**2 / samples) / (samples - 1)
+    return np.maximum(least, (squares - total**2 / samples) / (samples - 1))
 
 
 def real_pools(findings: Findings) -> RealPools:

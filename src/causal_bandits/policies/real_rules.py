@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import compiled
-from ..data import ArmMoments, add_row
+from ..data import ArmMoments, add_row, merge_groups
 from ..estimators.regression import (
     RealPools,
     bootstrap_variance,
@@ -118,7 +118,7 @@ def draw_shared_mean(moments: ArmMoments, pools: RealPools, index: int, arm: int
     the arm's mean of the fitted part a scaled t given the coefficients.
     """
     columns = pools.columns[index, : pools.widths[index]]
-    fit = fit_pool(moments, pools.groups[index] == pools.groups[index, arm], columns)
+    fit = fit_pool(merge_groups(moments, pools.groups[index]), pools.groups[index, arm], columns)
     size = len(columns)
     freedom = fit.rows - size - 1.0
     sigma = math.sqrt(fit.residual_sum / rng.chisquare(freedom))
@@ -158,12 +158,13 @@ def choose_real(state: RealState, rng: np.random.Generator) -> int:
     if counts[least] < max(wanted, 2):
         return int(least)
     now = beliefs(state, rng)
+    logarithm = math.log(rows)
     best, highest = 0, -np.inf
     for arm in range(arms):
         if options.thompson:
             index = _draw(state, now.chosen[arm], arm, rng)
         else:
-            scale = math.log(rows) / counts[arm] if options.printed_index else math.log(rows)
+            scale = logarithm / counts[arm] if options.printed_index else logarithm
             index = now.means[arm] + 4 * math.sqrt(now.variances[arm] * scale)
         # Arms that share everything tie: the one with the fewest rows tells most about whether they should.
         if index > highest or (index == highest and counts[arm] < counts[best]):
