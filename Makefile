@@ -20,8 +20,8 @@ demo: setup
 	@$(BIN)/causal-bandits reproduce fig2a --scale quick --out results
 
 check: setup
-	@$(BIN)/ruff check src tests benchmarks
-	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks scripts
+	@$(BIN)/ruff format --check src tests benchmarks scripts
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 

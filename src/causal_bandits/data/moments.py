@@ -59,44 +59,43 @@ def add_rows(moments: ArmMoments, arms: Ints, values: Floats) -> None:
 
 
 @compiled
-def _merge_arm(moments: ArmMoments, arm: int, rows: int, mean: Floats, scatter: Floats) -> int:
-    """Put an arm to `rows` rows with this mean and these centred cross-products; gives the rows together (Chan)."""
-    count = moments.counts[arm]
+def _merge_arm(moments: ArmMoments, arm: int, merged: ArmMoments, group: int) -> None:
+    """Put the rows of an arm to those of a group (Chan); only the lower triangle of the cross-products."""
+    count, before = moments.counts[arm], merged.counts[group]
     if count == 0:
-        return rows
-    share = count / (rows + count)
-    for one in range(len(mean)):
+        return
+    share = count / (before + count)
+    for one in range(merged.means.shape[1]):
+        gap = (moments.means[arm, one] - merged.means[group, one]) * before * share
         for other in range(one + 1):
-            gap = (moments.means[arm, one] - mean[one]) * (moments.means[arm, other] - mean[other])
-            scatter[one, other] += moments.scatter[arm, one, other] + gap * rows * share
-            scatter[other, one] = scatter[one, other]
-    for one in range(len(mean)):
-        mean[one] += (moments.means[arm, one] - mean[one]) * share
-    return int(rows + count)
+            product = gap * (moments.means[arm, other] - merged.means[group, other])
+            merged.scatter[group, one, other] += moments.scatter[arm, one, other] + product
+    for one in range(merged.means.shape[1]):
+        merged.means[group, one] += (moments.means[arm, one] - merged.means[group, one]) * share
+    merged.counts[group] += count
+
+
+@compiled
+def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
+    """The moments of groups of arms, given the number of each arm's group."""
+    count, width = groups.max() + 1, moments.means.shape[1]
+    merged = ArmMoments(np.zeros(count, dtype=np.int64), np.zeros((count, width)), np.zeros((count, width, width)))
+    for arm in range(len(groups)):
+        _merge_arm(moments, arm, merged, groups[arm])
+    for group in range(count):
+        for one in range(width):
+            for other in range(one):
+                merged.scatter[group, other, one] = merged.scatter[group, one, other]
+    return merged
 
 
 @compiled
 def merge_arms(moments: ArmMoments, member: NDArray[np.bool_], mean: Floats, scatter: Floats) -> int:
     """Mean and centred cross-products of some arms together, into `mean` and `scatter`; gives their rows."""
-    mean[:] = 0.0
-    scatter[:, :] = 0.0
-    rows = 0
-    for arm in range(len(member)):
-        if member[arm]:
-            rows = _merge_arm(moments, arm, rows, mean, scatter)
-    return rows
-
-
-@compiled
-def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
-    """The moments of groups of arms, given the group of each arm (numbered from 0)."""
-    count, width = groups.max() + 1, moments.means.shape[1]
-    merged = ArmMoments(np.zeros(count, dtype=np.int64), np.zeros((count, width)), np.zeros((count, width, width)))
-    for arm in range(len(groups)):
-        group = groups[arm]
-        rows = merged.counts[group]
-        merged.counts[group] = _merge_arm(moments, arm, rows, merged.means[group], merged.scatter[group])
-    return merged
+    merged = merge_groups(moments, np.where(member, 0, 1))
+    mean[:] = merged.means[0]
+    scatter[:, :] = merged.scatter[0]
+    return int(merged.counts[0])
 
 
 @compiled

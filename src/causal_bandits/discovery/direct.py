@@ -47,6 +47,8 @@ class DirectTesting:
 
     def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
         """Test every set that has a table."""
+        if not isinstance(layout, TableLayout):
+            raise OptionError("DirectTesting needs discrete variables and a reward of 0 or 1; use ResidualTesting()")
         names, tests = _tests(layout.problem, self.reading)
         statistic, dof = g_squared_of_arms(tables, tests)
         p_value = p_values(statistic, dof)

@@ -49,6 +49,8 @@ class ResidualTesting:
 
     def discover(self, layout: DesignLayout, moments: ArmMoments, rows: int) -> Findings:
         """Test every set of the layout."""
+        if not isinstance(layout, DesignLayout):
+            raise OptionError("ResidualTesting needs a real-valued reward; use DirectTesting() or ASD()")
         tested, groups = _tests(layout.problem, self.reading)
         results = residual_tests(moments, _chosen(layout), groups, factor=self.factor)
         accepted = results.p_value > self.alpha

@@ -111,14 +111,14 @@ class Spread(NamedTuple):
 
 
 @compiled
-def pool_spread(moments: ArmMoments, member: NDArray[np.bool_], fit: Fit, columns: Ints) -> Spread:
+def pool_spread(moments: ArmMoments, groups: Ints, group: int, fit: Fit, columns: Ints) -> Spread:
     """Sum over the arms of the pool; e and x as if normal within an arm, with mean m, variance v and covariance c."""
     size = len(columns)
     constant, linear, square = 0.0, np.zeros(size), np.zeros((size, size))
     away, joint = np.empty(size), np.empty(size)
-    for arm in range(len(member)):
+    for arm in range(len(groups)):
         rows = moments.counts[arm]
-        if not member[arm] or rows == 0:
+        if groups[arm] != group or rows == 0:
             continue
         scatter = moments.scatter[arm]
         mean = moments.means[arm, -1] - fit.means[-1]
@@ -148,14 +148,14 @@ def pool_spread(moments: ArmMoments, member: NDArray[np.bool_], fit: Fit, column
 
 
 @compiled
-def variance_through(moments: ArmMoments, fit: Fit, spread: Spread, columns: Ints, arm: int) -> float:
-    """The variance of `mean_through`, by the formula at the top."""
+def variance_through(moments: ArmMoments, fit: Fit, spread: Spread, columns: Ints, arm: int, weights: Floats) -> float:
+    """The variance of `mean_through`, by the formula at the top; `weights` is room for g."""
     size = len(columns)
     rows = moments.counts[arm]
     scatter = moments.scatter[arm]
-    weights = np.zeros(size)
     mean_e, mean_v = moments.means[arm, -1] - fit.means[-1], 1.0 / fit.rows
     for one in range(size):
+        weights[one] = 0.0
         for other in range(size):
             away = moments.means[arm, columns[other]] - fit.means[columns[other]]
             weights[one] += fit.inverse[one, other] * away
@@ -197,6 +197,7 @@ def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) ->
     sets, arms = pools.groups.shape
     means = np.zeros((sets, arms))
     variances = np.full((sets, arms), np.inf)
+    weights = np.empty(pools.columns.shape[1])
     for index in range(sets):
         columns = pools.columns[index, : pools.widths[index]]
         groups = pools.groups[index]
@@ -205,13 +206,13 @@ def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) ->
         for group in range(len(pooled.counts)):
             fit = fit_pool(pooled, group, columns)
             if with_variance:
-                spread = pool_spread(moments, groups == group, fit, columns)
+                spread = pool_spread(moments, groups, group, fit, columns)
             for arm in range(arms):
                 if groups[arm] == group and enough_rows(moments, fit, arm):
                     means[index, arm] = mean_through(moments, fit, columns, arm)
                     variances[index, arm] = 0.0
                     if with_variance:
-                        variances[index, arm] = variance_through(moments, fit, spread, columns, arm)
+                        variances[index, arm] = variance_through(moments, fit, spread, columns, arm, weights)
     return means, variances
 
 

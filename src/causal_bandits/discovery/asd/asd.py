@@ -97,6 +97,8 @@ class ASD:
         return DiscoveredGraphs.of(findings, groups[1:], parts[1:], answer)
 
     def _answer(self, layout: TableLayout, tables: CountTables, queries: Sequence[Query], best: int) -> Answer:
+        if not isinstance(layout, TableLayout):
+            raise OptionError("ASD needs discrete variables and a reward of 0 or 1; use ResidualTesting()")
         engine = _engine(self, layout.problem)
         weights = self.weights(layout, tables)
         if isinstance(engine, Enumeration):
