@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .asd import discovering
+from .gaussian import gaussian_rounds
 from .peers import against_mabwiser, against_river
 from .rounds import against_literal, growth, larger_problems, subsets
 from .start import starting
@@ -26,6 +27,9 @@ TARGETS = {
     "asd_discovery_ms": ("at most", 15.0),
     "asd_table_s": ("at most", 3.0),
     "asd_table_mb": ("at most", 200.0),
+    "gaussian_round_vs_plain_ratio": ("at least", 0.1),
+    "gaussian_round_vs_literal_ratio": ("at least", 200.0),
+    "gaussian_round_growth_1e3_1e5_ratio": ("at least", 0.8),
     "first_use_compile_s": ("at most", 20.0),
     "warm_start_s": ("at most", 3.0),
 }
@@ -36,6 +40,7 @@ THEMES: dict[str, Callable[[], dict[str, float]]] = {
     "early and late rounds": growth,
     "independence tests": testing,
     "causal discovery (ASD-JCI123kt)": discovering,
+    "real-valued rewards (Sachs, 8 arms, 4 variables)": gaussian_rounds,
     "larger problems": larger_problems,
     "a fresh process": starting,
 }

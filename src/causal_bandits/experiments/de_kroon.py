@@ -24,7 +24,7 @@ from .base import Experiment, Scale, Series
 
 NOTHING = "nothing"
 TARGETS = "intervention targets"
-SCALES = {"smoke": Scale(500, 1), "quick": Scale(5000, 8), "paper": Scale(5000, 50)}
+SCALES = {"smoke": Scale(500, 1), "quick": Scale(5000, 6), "paper": Scale(5000, 50)}
 
 
 @lru_cache(maxsize=1)
@@ -73,7 +73,7 @@ def _parents_told(world: World) -> PolicyFactory:
 
 TS = Series("ts", "Thompson Sampling", NOTHING, _naive)
 DIRECT = Series("causal-ts-direct", "Causal TS, direct", NOTHING, _direct)
-DIRECT_MARGINAL = Series("causal-ts-direct-marginal", "Causal TS, direct, marginal", NOTHING, _direct_marginal)
+DIRECT_MARGINAL = Series("causal-ts-direct-marginal", "Causal TS, marginal", NOTHING, _direct_marginal)
 ASD_JCI = Series("causal-ts-asd", "Causal TS, ASD-JCI123kt", TARGETS, _asd)
 PERFECT = Series("causal-ts-perfect", "Causal TS, told", "parents of Y", _parents_told)
 

@@ -37,6 +37,8 @@ class Policy(ABC, Generic[State]):
     name: str
     layout: SubsetLayout
     discovery: Any = None
+    fewest_rows = 0
+    """An arm with fewer rows of its own is not recommended."""
 
     def __init__(self, problem: Problem, seed: Seed) -> None:
         if not isinstance(problem, Problem):
@@ -161,7 +163,8 @@ class Policy(ABC, Generic[State]):
         """The arm with the highest posterior mean, and how probable it is to be the best."""
         draws = whole_number("draws", draws, 1)
         state = self._view()
-        best = max(self._estimate(state, 0.95), key=lambda estimate: estimate.mean)
+        known = [estimate for estimate in self._estimate(state, 0.95) if estimate.own_rows >= self.fewest_rows]
+        best = max(known, key=lambda estimate: estimate.mean)
         wins = self._wins(state, np.random.default_rng(self.rows), draws)
         return Recommendation(best.arm, best.mean, float(wins[self.problem.index(best.arm)] / draws))
 

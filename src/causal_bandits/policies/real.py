@@ -23,6 +23,7 @@ class RealPolicy(Policy[RealState]):
     """A learner over per-arm means and cross-products."""
 
     layout: DesignLayout
+    fewest_rows = 2
 
     def __init__(
         self,
@@ -93,8 +94,8 @@ class RealPolicy(Policy[RealState]):
         return count_real_wins(state, rng, draws)
 
     def recommend(self, *, draws: int = 4000) -> Recommendation:
-        """The arm with the highest mean, and how probable it is to be the best of the arms with two rows or more."""
-        if not np.any(self._state.moments.counts >= 2):
+        """The arm with the highest mean of those with two rows or more, and how probable it is their best."""
+        if not np.any(self._state.moments.counts >= self.fewest_rows):
             raise ObservationError("no arm has two rows yet; recommend() needs some")
         return super().recommend(draws=draws)
 
