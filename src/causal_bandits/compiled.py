@@ -1,9 +1,15 @@
-"""The one place that says how numba compiles."""
+"""The one place that says how numba compiles, and the arrays that compiled functions take."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -12,6 +12,9 @@ from ..errors import CausalBanditsError, ObservationError, UnknownVariableError,
 from ..problem import Arm, Level, Problem, Variable
 from .frames import columns_of
 
+LARGEST = 1e100
+"""Squares and products of values up to this are finite."""
+
 
 class Rows(NamedTuple):
     """Coded rows: arm numbers, level numbers, rewards, and the values of the variables that are numbers.
@@ -48,8 +51,8 @@ def real_value(name: str, value: object) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = math.nan
-    if not math.isfinite(number):
-        raise ObservationError(f"{name!r} is {value!r}; expected a finite number")
+    if not abs(number) <= LARGEST:
+        raise ObservationError(f"{name!r} is {value!r}; expected a finite number (at most {LARGEST:g})")
     return number
 
 

@@ -12,16 +12,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..compiled import compiled
+from ..compiled import Bools, Floats, Ints, compiled
 from ..errors import ProblemError, whole_number
 from ..problem import Problem
 from .coding import Rows
 from .subsets import SubsetLayout
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 MOST_SETS = 4096
 
@@ -90,7 +86,7 @@ def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
 
 
 @compiled
-def merge_arms(moments: ArmMoments, member: NDArray[np.bool_], mean: Floats, scatter: Floats) -> int:
+def merge_arms(moments: ArmMoments, member: Bools, mean: Floats, scatter: Floats) -> int:
     """Mean and centred cross-products of some arms together, into `mean` and `scatter`; gives their rows."""
     merged = merge_groups(moments, np.where(member, 0, 1))
     mean[:] = merged.means[0]

@@ -11,12 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import compiled
+from ..compiled import Ints, compiled
 from ..errors import ProblemError, whole_number
 from ..problem import Problem
 from .subsets import SubsetLayout
-
-Ints = NDArray[np.int64]
 
 DEFAULT_BYTES = 64 * 2**20
 DEFAULT_SETS = 4096
@@ -56,7 +54,7 @@ def count_row(tables: CountTables, arm: int, codes: Ints, reward: int) -> None:
 
 
 @compiled
-def count_rows(tables: CountTables, arms: Ints, codes: NDArray[np.int64], rewards: Ints) -> None:
+def count_rows(tables: CountTables, arms: Ints, codes: Ints, rewards: Ints) -> None:
     """Count many rows."""
     for row in range(len(arms)):
         count_row(tables, arms[row], codes[row], rewards[row])

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..compiled import Floats
 from ..errors import GraphError, UnknownVariableError, WorldError, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Levels, Problem, Variable
@@ -15,8 +15,6 @@ from .factors import Factors
 from .mechanisms import Effect, Mechanism
 from .sampler import Sampler
 from .world import DiscreteWorld
-
-Floats = NDArray[np.float64]
 
 ENUMERABLE = 10
 """Up to so many nodes going through all joint values is faster than planning."""

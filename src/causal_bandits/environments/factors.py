@@ -3,15 +3,12 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..compiled import Floats, Ints
 from ..errors import UnknownVariableError
 from ..problem import Level, Variable
 from .mechanisms import Mechanism
 from .sampler import Sampler
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Factors:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..compiled import Floats
 from ..errors import UnknownVariableError, WorldError, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
@@ -15,7 +15,6 @@ from .mechanisms import IDLE
 from .real_sampler import gaussian_sampler
 from .real_world import RealWorld
 
-Floats = NDArray[np.float64]
 Pair = tuple[str, str]
 
 

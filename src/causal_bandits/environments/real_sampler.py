@@ -3,12 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..compiled import compiled
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from ..compiled import Floats, Ints, compiled
 
 
 class RealSampler(NamedTuple):

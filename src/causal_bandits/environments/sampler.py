@@ -3,12 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..compiled import compiled
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from ..compiled import Floats, Ints, compiled
 
 
 class Sampler(NamedTuple):
@@ -58,7 +54,7 @@ def draw(sampler: Sampler, arm: int, rng: np.random.Generator, values: Ints, cod
 
 
 @compiled
-def draw_many(sampler: Sampler, arm: int, rng: np.random.Generator, codes: NDArray[np.int64], rewards: Ints) -> None:
+def draw_many(sampler: Sampler, arm: int, rng: np.random.Generator, codes: Ints, rewards: Ints) -> None:
     """Pull one arm as often as `rewards` is long."""
     values = np.empty(sampler.order.shape[1], dtype=np.int64)
     for row in range(len(rewards)):

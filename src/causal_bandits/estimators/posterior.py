@@ -17,13 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import CountTables, count_row
 from ..discovery import Findings
 from ..problem import Problem
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Pools(NamedTuple):
@@ -130,7 +127,7 @@ def learn(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int)
 
 
 @compiled
-def learn_many(tables: CountTables, pools: Pools, arms: Ints, codes: NDArray[np.int64], rewards: Ints) -> None:
+def learn_many(tables: CountTables, pools: Pools, arms: Ints, codes: Ints, rewards: Ints) -> None:
     """Count many rows, one after the other."""
     for row in range(len(arms)):
         learn(tables, pools, arms[row], codes[row], rewards[row])

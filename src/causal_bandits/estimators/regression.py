@@ -16,14 +16,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..compiled import compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import ArmMoments, DesignLayout, History, add_row, add_rows, merge_groups
 from ..discovery import Findings
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 COLLINEAR = 1e-9
 """A column whose spread is explained by the columns before it up to this share gets the coefficient 0."""

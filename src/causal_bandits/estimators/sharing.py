@@ -9,9 +9,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiled import Floats, Ints
 from ..data import History, TableLayout
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.integer]
 
 
@@ -23,14 +23,14 @@ def sample_mean(table: Counts) -> Floats:
     return means
 
 
-def pool(table: Counts, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+def pool(table: Counts, groups: Ints) -> Ints:
     """N(S = s, Y = y) summed over the arms of each group: (groups, cells, 2)."""
     pooled = np.zeros((int(groups.max()) + 1, *table.shape[1:]), dtype=np.int64)
     np.add.at(pooled, groups, table)
     return pooled
 
 
-def sharing_estimate(table: Counts, groups: NDArray[np.int64]) -> Floats:
+def sharing_estimate(table: Counts, groups: Ints) -> Floats:
     """Eq. 2 (one group) and eq. 6 (several): sum over s of mu(s) p(s | arm); NaN for an arm without rows."""
     pooled = pool(table, groups)
     own = table.sum(axis=2)

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
+from ..compiled import Floats, Ints
 from ..errors import OptionError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def sharing_variance(share: ArrayLike, reward: ArrayLike, rows: ArrayLike, arm: 
     return VarianceDecomposition(max(base, 0.0) / int(n[arm]), noise / int(n[arm]), alpha_star)
 
 
-def _expected_borrowed(p: Floats, rows: NDArray[np.int64], arm: int) -> float:
+def _expected_borrowed(p: Floats, rows: Ints, arm: int) -> float:
     """E[ p(s | arm) alpha(s) ]: own count times the others' over all counts, averaged over both."""
     own = _binomial(int(rows[arm]), p[arm])
     other = np.ones(1)

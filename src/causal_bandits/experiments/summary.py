@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from .. import __version__
+from ..compiled import Floats
 from .base import Experiment, Plan
-
-Floats = NDArray[np.float64]
 
 
 def summarise(experiment: Experiment, plan: Plan, rows: pl.DataFrame, *, weighted: bool = False) -> dict[str, Any]:

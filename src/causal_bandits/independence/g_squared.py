@@ -10,16 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaincc
 
-from ..compiled import compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import CountTables
 from ..errors import ObservationError
 from ..problem import Problem
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class IndependenceResult(NamedTuple):
@@ -42,7 +39,7 @@ def _entropy_term(count: float) -> float:
 
 
 @compiled
-def g_squared_statistic(table: NDArray[np.int64]) -> tuple[float, int]:
+def g_squared_statistic(table: Ints) -> tuple[float, int]:
     """Statistic and degrees of freedom of a table (strata, rows, columns)."""
     strata, rows, columns = table.shape
     total_terms = 0.0

@@ -3,15 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..compiled import compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import CountTables, TableLayout
 from ..errors import OptionError
 from .g_squared import g_squared_statistic
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class JointCounts(NamedTuple):

@@ -30,17 +30,13 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc
 
-from ..compiled import compiled
+from ..compiled import Bools, Floats, Ints, compiled
 from ..data import ArmMoments, merge_arms
 from ..errors import OptionError
 from .g_squared import IndependenceResult
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Factor = Literal["environments-1", "environments"]
 
 FEWEST_ROWS = 3

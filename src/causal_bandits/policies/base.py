@@ -119,6 +119,10 @@ class Policy(ABC, Generic[State]):
         """Separating sets from the statistics; None for a policy that shares nothing."""
         if self.discovery is None:
             return None
+        if not hasattr(self.discovery, "discover"):
+            raise OptionError(
+                f"discovery={self.discovery!r}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
+            )
         found: Findings = self.discovery.discover(self.layout, self._statistics(), self.rows)
         return found
 

@@ -8,9 +8,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..compiled import compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import ArmMoments, add_row, merge_groups
 from ..estimators.regression import (
     RealPools,
@@ -19,9 +18,6 @@ from ..estimators.regression import (
     means_through,
     own_mean_and_variance,
 )
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class RealOptions(NamedTuple):

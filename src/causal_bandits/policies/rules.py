@@ -6,13 +6,10 @@ The ask/tell classes and the compiled rollouts call the same functions, so they 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..compiled import compiled
+from ..compiled import Ints, compiled
 from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
-
-Ints = NDArray[np.int64]
 
 
 class ThompsonState(NamedTuple):

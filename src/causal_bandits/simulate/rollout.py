@@ -1,15 +1,12 @@
 """Many rounds in one compiled call, made of the same rules that ask and tell use."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..compiled import compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import design_row
 from ..environments import RealSampler, Sampler, draw, draw_real
 from ..estimators import learn
 from ..policies import RealState, ThompsonState, choose, choose_real, learn_real_row
-
-Ints = NDArray[np.int64]
 
 
 @compiled
@@ -19,7 +16,7 @@ def rollout(
     policy_rng: np.random.Generator,
     world_rng: np.random.Generator,
     arms: Ints,
-    codes: NDArray[np.int64],
+    codes: Ints,
     rewards: Ints,
 ) -> None:
     """Choose, pull, learn, as often as `arms` is long; the three arrays receive what happened."""
@@ -40,7 +37,7 @@ def real_rollout(
     policy_rng: np.random.Generator,
     world_rng: np.random.Generator,
     arms: Ints,
-    values: NDArray[np.float64],
+    values: Floats,
 ) -> None:
     """The same for real-valued problems; `values` receives observed variables and reward."""
     design = np.empty(state.moments.means.shape[1])

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ...compiled import Floats
 from ...data import CountTables, History, TableLayout
 from ...errors import MissingExtraError, OptionError
 from ...independence.pairs import JointCounts
@@ -23,7 +24,7 @@ from .enumeration import Enumeration
 from .graph_space import Space
 from .queries import Answer, Query
 from .result import DiscoveredGraphs
-from .statements import Floats, all_statements, weigh
+from .statements import all_statements, weigh
 
 Engine = Literal["auto", "enumeration", "asp"]
 

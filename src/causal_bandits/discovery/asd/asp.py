@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ...compiled import Floats
 from ...errors import OptionError, missing_extra
 from .background import Background
 from .graph_space import Graphs, Space
 from .queries import Answer, Query
 from .separation import separations
-from .statements import Floats, Statements, all_statements
+from .statements import Statements, all_statements
 
 FINEST = 1_000_000
 """Steps per nat, as long as the weights add up to a number that clingo can hold."""

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled import compiled
+from ...compiled import Bools, Floats, compiled
 from ...errors import OptionError
 from .background import Background, has_edge
 from .graph_space import Graphs
 from .queries import Answer, Query
 from .separation import SeparationTable
-from .statements import Floats
 
 
 @compiled
-def _violated(held: NDArray[np.bool_], weights: Floats, constant: Floats) -> Floats:
+def _violated(held: Bools, weights: Floats, constant: Floats) -> Floats:
     """constant - held' weights; statement by statement, so that the inner loop is one vector operation."""
     losses = np.empty((held.shape[1], weights.shape[1]))
     loss = np.empty(held.shape[1])
@@ -48,7 +47,7 @@ class Enumeration:
         place[rows] = np.arange(len(rows))
         self.rows = place[table.rows[self.allowed]]
         """For each allowed graph its row."""
-        self._known: dict[Query, NDArray[np.bool_]] = {}
+        self._known: dict[Query, Bools] = {}
 
     def losses(self, weights: Floats) -> Floats:
         """The loss of each distinct row; a matrix of weights (statements, instances) gives one column per instance."""
@@ -72,14 +71,14 @@ class Enumeration:
                 found[place] = _least(per_graph, ~holds) - _least(per_graph, holds)
         return found
 
-    def _separations(self, query: Query) -> NDArray[np.bool_]:
+    def _separations(self, query: Query) -> Bools:
         """Which rows fulfil a statement; found once, since a bandit asks the same questions all along."""
         if query not in self._known:
             statement = self.table.statements.find(query.a, query.b, query.given)
             self._known[query] = self.held[self.table.columns[statement]]
         return self._known[query]
 
-    def _feature(self, query: Query) -> NDArray[np.bool_]:
+    def _feature(self, query: Query) -> Bools:
         """Which allowed graphs have a feature that is not a separation."""
         graphs = Graphs(self.table.graphs.parents[self.allowed], self.table.graphs.spouses[self.allowed])
         if query.kind == "ancestor":
@@ -96,7 +95,7 @@ class Enumeration:
         return Answer(float(losses.min()), confidence, graphs, losses[self.rows[order]], self.targets, True)
 
 
-def _least(losses: Floats, where: NDArray[np.bool_]) -> Floats:
+def _least(losses: Floats, where: Bools) -> Floats:
     least: Floats = losses[where].min(axis=0, initial=np.inf)
     return least
 

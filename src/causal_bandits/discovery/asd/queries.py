@@ -4,8 +4,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ...compiled import Floats
 from .graph_space import Graphs
-from .statements import Floats
 
 
 class Query(NamedTuple):

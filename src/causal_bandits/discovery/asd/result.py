@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ...compiled import Floats
 from ...graphs import MixedGraph
 from ..base import Findings, SeparatingSet
 from .queries import Answer, Query
-from .statements import Floats
 
 ARROWS = {"edge": "->", "confounded": "<->", "ancestor": "-->"}
 

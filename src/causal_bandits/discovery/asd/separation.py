@@ -5,11 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled import compiled
+from ...compiled import Bools, Ints, compiled
 from .graph_space import Graphs, Masks, Space, list_graphs
-from .statements import Ints, Statements, all_statements
-
-Bools = NDArray[np.bool_]
+from .statements import Statements, all_statements
 
 
 class SeparationTable(NamedTuple):

@@ -7,13 +7,10 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...compiled import Floats, Ints
 from ...independence import p_values
 from ...independence.pairs import JointCounts, g_squared_of_pairs
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 CAP = 1000.0
 """Nats for a p-value of 0."""
