@@ -197,7 +197,7 @@ def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) ->
     for index in range(sets):
         columns = pools.columns[index, : pools.widths[index]]
         groups = pools.groups[index]
-        if index == 0 or np.any(groups != pools.groups[index - 1]):
+        if index == 0 or not np.array_equal(groups, pools.groups[index - 1]):
             pooled = merge_groups(moments, groups)
         for group in range(len(pooled.counts)):
             fit = fit_pool(pooled, group, columns)
@@ -213,28 +213,50 @@ def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) ->
 
 
 @compiled
+def _resample(
+    moments: ArmMoments, ends: Ints, order: Ints, values: Floats, drawn: ArmMoments, rng: np.random.Generator
+) -> None:
+    """As many rows of every arm as there are, drawn with replacement; `order` lists rows arm by arm up to `ends`."""
+    drawn.counts[:] = 0
+    drawn.means[:, :] = 0.0
+    drawn.scatter[:, :, :] = 0.0
+    for arm in range(len(ends)):
+        rows = moments.counts[arm]
+        for _ in range(rows):
+            add_row(drawn, arm, values[order[ends[arm] - 1 - int(rng.random() * rows)]])
+
+
+@compiled
 def bootstrap_variance(
     moments: ArmMoments, pools: RealPools, arms: Ints, values: Floats, samples: int, rng: np.random.Generator
 ) -> Floats:
     """(accepted sets, arms): variance of the means over bootstraps that resample within arms, as the paper has it."""
-    count = len(moments.counts)
-    order = np.argsort(arms, kind="mergesort")
-    starts = np.zeros(count + 1, dtype=np.int64)
-    starts[1:] = np.cumsum(moments.counts)
-    total = np.zeros(pools.groups.shape)
-    squares = np.zeros(pools.groups.shape)
-    centre, least = means_through(moments, pools, False)
+    # Plain loops: numba takes seconds to compile what numpy says in one line.
+    ends = np.empty(len(moments.counts), dtype=np.int64)
+    before = 0
+    for arm in range(len(ends)):
+        ends[arm] = before
+        before += moments.counts[arm]
+    order = np.empty(len(arms), dtype=np.int64)
+    for row in range(len(arms)):
+        order[ends[arms[row]]] = row
+        ends[arms[row]] += 1
+    centre, variance = means_through(moments, pools, False)
+    total, squares = np.zeros(centre.shape), np.zeros(centre.shape)
+    drawn = ArmMoments(np.empty_like(moments.counts), np.empty_like(moments.means), np.empty_like(moments.scatter))
     for _ in range(samples):
-        drawn = ArmMoments(np.zeros_like(moments.counts), np.zeros_like(moments.means), np.zeros_like(moments.scatter))
-        for arm in range(count):
-            rows = moments.counts[arm]
-            for _ in range(rows):
-                chosen = order[starts[arm] + int(rng.random() * rows)]
-                add_row(drawn, arm, values[chosen])
-        away = means_through(drawn, pools, False)[0] - centre
-        total += away
-        squares += away**2
-    return np.maximum(least, (squares - total**2 / samples) / (samples - 1))
+        _resample(moments, ends, order, values, drawn, rng)
+        means = means_through(drawn, pools, False)[0]
+        for index in range(centre.shape[0]):
+            for arm in range(centre.shape[1]):
+                away = means[index, arm] - centre[index, arm]
+                total[index, arm] += away
+                squares[index, arm] += away * away
+    for index in range(centre.shape[0]):
+        for arm in range(centre.shape[1]):
+            spread = (squares[index, arm] - total[index, arm] ** 2 / samples) / (samples - 1)
+            variance[index, arm] = max(variance[index, arm], spread)
+    return variance
 
 
 def real_pools(findings: Findings) -> RealPools:
