@@ -23,12 +23,12 @@ from causal_bandits import (
     datasets,
     play,
     random_linear_world,
-    shift,
     simulate,
 )
 from causal_bandits.environments import RealWorld
 from causal_bandits.policies import RealPolicy
 from tests.policies.test_real import full_state
+from tests.reference.linear_worlds import DAGS, UNSHARED
 
 Floats = NDArray[np.float64]
 
@@ -123,14 +123,6 @@ def test_an_arm_whose_reward_never_varies() -> None:
 
 # Regret
 
-DAGS = {
-    "chain": MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]),
-    "collider": MixedGraph(["A", "B", "Y"], directed=[("A", "Y"), ("B", "Y")]),
-    "late": MixedGraph(["A", "B", "C", "Y"], directed=[("A", "C"), ("B", "C"), ("C", "Y")]),
-    "two paths": MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("A", "C"), ("B", "Y"), ("C", "Y")]),
-    "one cause": MixedGraph(["A", "B", "C", "Y"], directed=[("A", "Y"), ("A", "B"), ("B", "C")]),
-}
-
 
 def regrets(make: Callable[..., RealPolicy], world: RealWorld, runs: int, horizon: int) -> Floats:
     return simulate(make, world, horizon, runs=runs, seed=4, checkpoints=[horizon]).regret[:, 0]
@@ -150,30 +142,6 @@ def test_sharing_pays_where_a_set_separates() -> None:
         shares.append((plain - causal) / plain.mean())
     share = np.concatenate(shares)
     assert share.mean() > 4 * share.std(ddof=1) / np.sqrt(len(share))
-
-
-def beside(graph: MixedGraph, seed: int) -> LinearGaussianSCM:
-    """Every intervention shifts the reward itself besides, each by its own amount."""
-    base, rng = random_linear_world(graph, seed=seed), np.random.default_rng(seed)
-    changes: Any = {lever: {"idle": {}} for lever in base.problem.intervention_names}
-    for lever, effects in changes.items():
-        for value, by in (("up", 1.0), ("down", -1.0)):
-            effects[value] = {lever[2:]: shift(by), "Y": shift(float(rng.normal()))}
-    single = [{}, *({lever: value} for lever in changes for value in ("up", "down"))]
-    return LinearGaussianSCM(base.coefficients, changes, variables=graph.nodes, arms=single)
-
-
-def direct(seed: int) -> LinearGaussianSCM:
-    """Eight arms that act on the reward and on nothing else; a cause and an effect of it are observed."""
-    rng = np.random.default_rng(seed)
-    effects: Any = {0: {}} | {value: {"Y": shift(float(rng.normal()))} for value in range(1, 8)}
-    return LinearGaussianSCM({("A", "Y"): 1.0, ("Y", "B"): 1.0}, {"I": effects})
-
-
-UNSHARED = {
-    "besides": [beside(DAGS[name], number) for number, name in enumerate(("chain", "late", "two paths"))],
-    "directly": [direct(seed) for seed in range(3)],
-}
 
 
 @pytest.mark.parametrize("worlds", UNSHARED.values(), ids=UNSHARED)
