@@ -213,3 +213,10 @@ def test_bad_background(options: dict[str, Any], error: type[Exception], message
 def test_small_tables_are_refused() -> None:
     with pytest.raises(OptionError, match="joint counts need the table of all 3 observed variables; max_size is 2"):
         CausalThompsonSampling(CHAIN.problem, discovery=ASD(), max_size=2)
+
+
+def test_too_many_variables_are_refused() -> None:
+    names = [f"V{number}" for number in range(8)]
+    wide = Problem("Y", dict.fromkeys(names, 2), {"I": 2}, targets={"I": "V0"})
+    with pytest.raises(OptionError, match=r"ASD over 9 variables and 1 .* too many statements .*; use DirectTesting"):
+        CausalThompsonSampling(wide, discovery=ASD())

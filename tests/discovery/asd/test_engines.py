@@ -179,8 +179,10 @@ def test_a_time_limit_is_kept_and_told() -> None:
     space = Space(5, (1, 2, 4, 8))
     rng = np.random.default_rng(0)
     instance = rng.normal(scale=3, size=3840)
-    answer = Asp(space, Background(), time_limit=2).answer(instance, [])
+    asked = [Query("separated", 4, 5, given) for given in range(16)]
+    answer = Asp(space, Background(), time_limit=2).answer(instance, asked)
     assert not answer.proven
     assert answer.loss > 0
+    assert np.isfinite(answer.confidence).all()  # what got no answer in its time is not certain but unknown
     with pytest.raises(OptionError, match="no graph was found within time_limit=1e-09 s"):
         Asp(space, Background(), time_limit=1e-9).answer(instance, [])

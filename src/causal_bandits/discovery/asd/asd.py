@@ -26,6 +26,8 @@ from .queries import Answer, Query
 from .result import DiscoveredGraphs
 from .statements import all_statements, weigh
 
+MOST_SYSTEM = 8
+MOST_NODES = 12
 Engine = Literal["auto", "enumeration", "asp"]
 
 
@@ -40,7 +42,7 @@ class ASD:
     `sufficient` leaves out hidden confounders; `acyclic=False` allows cycles, with sigma-separation. `forbidden` and
     `required` are edges such as "A -> B" or "A <-> Y". The engine is enumeration where all graphs can be listed (4
     variables with the reward; 5 with `sufficient`) and every intervention variable's targets are known, else answer
-    set programming, which `time_limit` (seconds) makes anytime.
+    set programming, which can take minutes for one discovery: `time_limit` (seconds) makes it anytime.
 
     >>> ASD().alpha
     0.025
@@ -142,6 +144,11 @@ def _engine(asd: ASD, problem: Problem) -> Enumeration | Asp:
     known = dict(problem.targets)
     free = [place for place, lever in enumerate(problem.intervention_names) if lever not in known]
     masks = tuple(sum(1 << names.index(name) for name in known.get(lever, ())) for lever in problem.intervention_names)
+    if len(names) > MOST_SYSTEM or len(names) + len(masks) > MOST_NODES:
+        raise OptionError(
+            f"ASD over {len(names)} variables and {len(masks)} intervention variables has too many statements (at most "
+            f"{MOST_SYSTEM} variables with the reward, {MOST_NODES} with the interventions); use DirectTesting()"
+        )
     space = Space(len(names), masks, asd.sufficient, asd.acyclic)
     listable = space.count is not None and not free
     if asd.engine == "asp" or (asd.engine == "auto" and not listable):

@@ -48,22 +48,31 @@ class Asp:
         self.rules = resources.files(__package__).joinpath("encoding.lp").read_text()
 
     def answer(self, weights: Floats, queries: Sequence[Query]) -> Answer:
-        """Minimum loss, one graph that has it, and confidences; `proven` says whether the search was finished."""
+        """Minimum loss, one graph that has it, and confidences; `proven` says whether the search was finished.
+
+        Half of the time limit is for the best graph, the rest is shared by the queries; a query that gets no answer in
+        its time has the confidence 0.
+        """
         search = _Search(self, weights, queries)
-        best = search.minimise(None)
+        best = search.minimise(None, 0.5 if queries else 1.0)
         if best is None and search.proven:
             raise OptionError("no graph satisfies the forbidden and required edges; relax one of them")
         if best is None:
             raise OptionError(f"no graph was found within time_limit={self.time_limit} s; give it more time")
-        found = [self._confidence(search, query, best, weights) for query in queries]
+        found = [
+            self._confidence(search, query, best, weights, 1 / (len(queries) - place))
+            for place, query in enumerate(queries)
+        ]
         graph, targets = self._graph(best)
         loss = self.loss(graph, targets, weights)
         return Answer(loss, np.array(found), graph, np.array([loss]), targets, search.proven)
 
-    def _confidence(self, search: "_Search", query: Query, best: Atoms, weights: Floats) -> float:
+    def _confidence(self, search: "_Search", query: Query, best: Atoms, weights: Floats, share: float) -> float:
         """One side of a feature is the optimum itself, so only the other side is searched."""
         holds = (_atom(query) in best) != (query.kind == "separated")
-        other = search.minimise((query, not holds))
+        other = search.minimise((query, not holds), share)
+        if other is None and not search.finished:
+            return 0.0
         losses = [np.inf if atoms is None else self.loss(*self._graph(atoms), weights) for atoms in (best, other)]
         return float(losses[1] - losses[0] if holds else losses[0] - losses[1])
 
@@ -129,14 +138,17 @@ class _Search:
         self.clingo = engine.clingo
         self.end = None if engine.time_limit is None else time.monotonic() + engine.time_limit
         self.proven = True
+        """Whether every search so far was finished."""
+        self.finished = True
+        """Whether the last one was."""
         self.wanted = {_atom(query): self.clingo.parse_term(_atom(query)) for query in queries}
         self.control = self.clingo.Control(["--opt-strategy=bb", "--warn=none"])
         self.control.add("base", [], engine.rules)
         self.control.add("base", [], engine.facts(engine.statements, weights, queries))
         self.control.ground([("base", [])])
 
-    def minimise(self, assumption: tuple[Query, bool] | None) -> Atoms | None:
-        """The atoms of a model of lowest cost; None when there is no model."""
+    def minimise(self, assumption: tuple[Query, bool] | None, share: float) -> Atoms | None:
+        """The atoms of a model of lowest cost, within a share of the time left; None when there is no model."""
         assumptions = []
         if assumption is not None:
             query, holds = assumption
@@ -148,10 +160,11 @@ class _Search:
             best[:] = [frozenset((*map(str, model.symbols(shown=True)), *asked))]
 
         with self.control.solve(assumptions=assumptions, on_model=keep, async_=True) as handle:
-            left = None if self.end is None else max(self.end - time.monotonic(), 0)
-            if not handle.wait(left):
+            left = None if self.end is None else max(self.end - time.monotonic(), 0) * share
+            self.finished = handle.wait(left)
+            if self.finished:
+                handle.get()
+            else:
                 handle.cancel()
                 self.proven = False
-            else:
-                handle.get()
         return best[0] if best else None
