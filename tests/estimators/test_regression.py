@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn.linear_model import LinearRegression
 
 from causal_bandits import History, LinearGaussianSCM, MixedGraph, Problem, linear_sharing, random_linear_world, shift
 from causal_bandits.compiled import interpreted
@@ -382,3 +383,13 @@ def test_unbiased_and_never_worse_than_the_sample_mean() -> None:
         correlation = np.corrcoef(estimates[:, arm] + own[:, arm], estimates[:, arm] - own[:, arm])[0, 1]
         assert correlation * np.sqrt(3000) < stats.norm.isf(1e-4 / 9)
     assert estimates.var(axis=0).mean() < 0.9 * own.var(axis=0).mean()  # and much better, on average
+
+
+def test_it_is_what_scikit_learn_predicts_at_the_mean_of_the_arm() -> None:
+    table = mixed_table(3)
+    x = np.column_stack([table["A"], table["C"]])
+    model = LinearRegression().fit(x, table["Y"])
+    found = linear_sharing(history_of(MIXED, table), ["A", "C"])
+    arms = np.array([MIXED.index({"I": i, "J": j}) for i, j in zip(table["I"], table["J"], strict=True)])
+    for arm in range(len(MIXED.arms)):
+        assert found[arm] == pytest.approx(model.predict(x[arms == arm].mean(axis=0, keepdims=True))[0])
