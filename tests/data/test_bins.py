@@ -23,7 +23,7 @@ def told(problem: Problem, values: list[float], name: str = "A") -> History:
 
 
 def test_declared_cuts_put_a_value_at_a_cut_above_it() -> None:
-    history = told(problem_with(A=bins([0.5, 1.5])), [-7, math.nextafter(0.5, 0), 0.5, 1, 1.5, 1e300])
+    history = told(problem_with(A=bins([0.5, 1.5])), [-7, math.nextafter(0.5, 0), 0.5, 1, 1.5, 1e99])
     assert history.rows.codes[:, 0].tolist() == [0, 0, 1, 1, 2, 2]
     assert history.cuts == {"A": [0.5, 1.5]}
 

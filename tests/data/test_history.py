@@ -200,7 +200,7 @@ def test_lever_columns_may_be_replaced_by_arm_and_the_message_says_so() -> None:
         ({"B": 0, "A": "low", "Y": 1}, "column 'B' is 0; expected a list of values"),
         (pd.DataFrame([["low", 0, 0, 1]], columns=["A", "B", "B", "Y"]), "names a column twice: .*'B'"),
         (pd.DataFrame([["low", 0, 1]]), "the table has no column 'A'; it has 0, 1, 2"),
-        ([], "the table has no column 'A'; it has none"),
+        ({}, "the table has no column 'A'; it has none"),
     ],
 )
 def test_what_is_not_a_table(table: Any, message: str) -> None:

@@ -1,7 +1,7 @@
 """Rows as numbers: every value is checked at the door, and a bad one is named with its row."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,8 +48,8 @@ def binary_value(name: str, value: object) -> int:
 def real_value(name: str, value: object) -> float:
     """A value that must be a finite number."""
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not abs(number) <= LARGEST:
         raise ObservationError(f"{name!r} is {value!r}; expected a finite number (at most {LARGEST:g})")
@@ -88,6 +88,8 @@ class Coder:
     def many(self, frame: Any, arm: Arm | Mapping[str, Level] | None) -> Rows:
         """The rows of a table; all of them belong to `arm`, or the table names every intervention variable."""
         columns = columns_of(frame)
+        if not columns and isinstance(frame, Sequence):  # an empty list is a table without rows
+            columns = {name: [] for name in (*self.problem.intervention_names, *self._expected)}
         levers = [] if arm is not None else list(self.problem.intervention_names)
         for name in (*levers, *self.problem.observed_names, self.problem.target):
             if name not in columns:
@@ -105,12 +107,22 @@ class Coder:
                 codes[:, place] = _each(values, partial(_level, variable))
         rewards = _each(columns[self.problem.target], self._reward)
         if arm is not None:
+            self._check_arm(columns, self.problem.arms[self.problem.index(arm)])
             arms = np.full(length, self.problem.index(arm))
         else:
             settings = zip(*(columns[name] for name in levers), strict=True)
             index = self.problem.index
             arms = np.array(_each(settings, lambda s: index(dict(zip(levers, s, strict=True)))), dtype=np.int64)
         return Rows(arms, codes, np.array(rewards, dtype=self.reward_type), raw)
+
+    def _check_arm(self, columns: Mapping[str, Any], arm: Arm) -> None:
+        """A table whose rows are told to belong to one arm must not say otherwise."""
+        for lever in self.problem.interventions:
+            for row, value in enumerate(columns.get(lever.name, ())):
+                if lever.code(value) != lever.code(arm[lever.name]):
+                    raise ObservationError(
+                        f"row {row}: {lever.name!r} is {value!r}, but all rows were told to be {arm}"
+                    )
 
     def _reward(self, value: object) -> float:
         if self.problem.reward_is_real:

@@ -1,6 +1,6 @@
 """Tables of any kind as plain columns."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence, Set, Sized
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +12,7 @@ def columns_of(frame: Any) -> dict[str, Sequence[Any]]:
     """The columns of whatever holds a table."""
     if isinstance(frame, Mapping):
         for name, column in frame.items():
-            if isinstance(column, str) or not isinstance(column, Sized):
+            if isinstance(column, str | Set | Mapping) or not isinstance(column, Sized):
                 raise ObservationError(f"column {name!r} is {column!r}; expected a list of values, one per row")
         lengths = {name: len(column) for name, column in frame.items()}
         if len(set(lengths.values())) > 1:

@@ -20,6 +20,8 @@ class KnownSets:
     """
 
     def __init__(self, sets: Iterable[Iterable[str]] | Mapping[tuple[str, ...], Iterable[str]]) -> None:
+        if isinstance(sets, str) or not isinstance(sets, Iterable):
+            raise OptionError(f"KnownSets got {sets!r}; expected a list of sets of names, such as [['A', 'B']]")
         self._sets: dict[frozenset[str], frozenset[str] | None] = {}
         given: Mapping[Any, Any] = sets if isinstance(sets, Mapping) else {}
         for variables in sets:

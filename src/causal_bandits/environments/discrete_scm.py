@@ -52,6 +52,11 @@ class DiscreteSCM(DiscreteWorld):
         self.variables = {name: declare(name, levels) for name, levels in variables.items()}
         self.noise = {name: np.asarray(chances, dtype=np.float64) for name, chances in (noise or {}).items()}
         self.mechanisms = dict(mechanisms)
+        for name, effects in interventions.items():
+            if not isinstance(effects, Mapping) or not all(isinstance(each, Mapping) for each in effects.values()):
+                raise WorldError(
+                    f"{name!r} is {effects!r}; expected a mapping such as {{'idle': {{}}, 'on': {{'A': 1}}}}"
+                )
         self.interventions = {name: dict(effects) for name, effects in interventions.items()}
         self._check(target)
         problem = Problem(

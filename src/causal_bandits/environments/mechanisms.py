@@ -38,7 +38,7 @@ class Mechanism:
             table = np.empty(shape)
             for cell in np.ndindex(shape[:-1]):
                 levels = [parent.levels[code] for parent, code in zip(parents, cell, strict=True)]
-                table[cell] = self._row(variable, self.table(*levels))
+                table[cell] = self._row(variable, self._call(variable, levels))
         else:
             table = np.asarray(self.table, dtype=np.float64)
         if table.shape != shape:
@@ -46,6 +46,15 @@ class Mechanism:
         if not np.all(table >= 0) or not np.allclose(table.sum(axis=-1), 1):
             raise WorldError(f"the table of {variable.name!r} holds rows that are not probabilities summing to 1")
         return table
+
+    def _call(self, variable: Variable, levels: list[Level]) -> Any:
+        try:
+            return self.table(*levels)
+        except Exception as error:
+            given = ", ".join(f"{name}={level!r}" for name, level in zip(self.parents, levels, strict=True))
+            raise WorldError(
+                f"the mechanism of {variable.name!r} failed at {given or 'no parents'}: {error}"
+            ) from error
 
     @staticmethod
     def _row(variable: Variable, result: Any) -> NDArray[np.float64]:

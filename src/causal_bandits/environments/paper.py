@@ -1,16 +1,13 @@
 """The paper's simulated worlds (appendix B.1)."""
 
-import numpy as np
-
 from ..errors import WorldError
 from ..graphs import MixedGraph
+from ..seeds import Seed, generator
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Mechanism, perfect
 
 
-def paper_world(
-    graph: MixedGraph, *, target: str = "Y", seed: int | np.random.SeedSequence | np.random.Generator | None = None
-) -> DiscreteSCM:
+def paper_world(graph: MixedGraph, *, target: str = "Y", seed: Seed = None) -> DiscreteSCM:
     """Binary variables on a DAG with perfect interventions on every variable but the target.
 
     Each parent of X gets a random target value; with m parents at theirs, P(X = 1) = (1 + m) / (2 + parents).
@@ -25,7 +22,7 @@ def paper_world(
         raise WorldError(f"target {target!r} is not a node of the graph; its nodes are {list(graph.nodes)}")
     if not graph.is_acyclic:
         raise WorldError("the graph has a directed cycle; a discrete SCM must be acyclic")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     coins = {f"U({a},{b})": (a, b) for a, b in graph.bidirected}
     mechanisms = {}
     for name in graph.nodes:

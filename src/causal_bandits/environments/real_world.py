@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..data import Rows
 from ..errors import WorldError, whole_number
 from ..problem import Arm, Level, Problem
+from ..seeds import check_generator
 from .real_sampler import RealSampler, draw_real_many
 
 
@@ -46,6 +47,7 @@ class RealWorld:
         return Rows(arms, codes, rewards, seen[:, is_real])
 
     def _draw(self, number: int, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        check_generator(rng)
         values = np.empty((count, len(self.problem.observed) + 1))
         draw_real_many(self.sampler, number, rng, values)
         return values

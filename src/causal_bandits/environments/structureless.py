@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import WorldError
+from ..seeds import Seed, generator
 from .world import DiscreteWorld
 
 
@@ -23,10 +24,10 @@ class StructurelessWorld(DiscreteWorld):
         base: DiscreteWorld,
         means: ArrayLike | None = None,
         *,
-        seed: int | np.random.SeedSequence | np.random.Generator | None = None,
+        seed: Seed = None,
     ) -> None:
         arms = len(base.problem.arms)
-        chances = np.random.default_rng(seed).random(arms) if means is None else np.asarray(means, dtype=np.float64)
+        chances = generator(seed).random(arms) if means is None else np.asarray(means, dtype=np.float64)
         if chances.shape != (arms,) or not np.all((chances >= 0) & (chances <= 1)):
             raise WorldError(f"means has shape {chances.shape}; expected {arms} numbers between 0 and 1, one per arm")
         old = base.sampler

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..data import Rows
 from ..errors import whole_number
 from ..problem import Arm, Level, Problem
+from ..seeds import check_generator
 from .sampler import Sampler, draw_many
 
 
@@ -30,6 +31,7 @@ class DiscreteWorld:
 
     def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
         """Pull an arm many times; coded rows."""
+        check_generator(rng)
         count = whole_number("count", count, 0)
         number = self.problem.index(arm)
         codes = np.empty((count, len(self.problem.observed)), dtype=np.int64)

@@ -56,7 +56,7 @@ class Experiment:
     world: WorldMaker
     series: tuple[Series, ...]
     scales: Mapping[str, Scale]
-    weights: Callable[[], list[float]]
+    weights: Callable[[], list[float]] | None
     baseline: str
 
     def plan(self, seed: int, size: Scale) -> "Plan":

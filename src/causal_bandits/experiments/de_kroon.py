@@ -140,6 +140,6 @@ FIG5 = Experiment(
         *_on_sachs(CausalGaussianThompsonSampling, "causal-gaussian-ts", "Causal Gaussian TS", "gaussian-ts"),
     ),
     scales={"smoke": Scale(500, 4), "quick": Scale(5000, 60), "paper": Scale(5000, 400)},
-    weights=lambda: [1.0],
+    weights=None,
     baseline="ucb-normal",
 )

@@ -8,12 +8,15 @@ import polars as pl
 
 from .. import __version__
 from ..compiled import Floats
+from ..errors import OptionError
 from .base import Experiment, Plan
 
 
 def summarise(experiment: Experiment, plan: Plan, rows: pl.DataFrame, *, weighted: bool = False) -> dict[str, Any]:
     """The content of summary.json. Policies played the same worlds with the same streams, so ratios are paired."""
-    weights = np.asarray(experiment.weights() if weighted else [1.0] * experiment.worlds)
+    if weighted and experiment.weights is None:
+        raise OptionError(f"{experiment.name} has no classes of graphs to weigh; leave out --weighted")
+    weights = np.asarray(experiment.weights() if weighted and experiment.weights else [1.0] * experiment.worlds)
     weights = weights / weights.sum()
     points = rows["t"].unique().sort().to_list()
     regret = {series.key: _cube(rows, series.key, plan, len(points)) for series in experiment.series}

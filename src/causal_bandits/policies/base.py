@@ -13,10 +13,10 @@ from ..data import History, Rows, SubsetLayout
 from ..discovery import Findings, SeparatingSet, next_refresh
 from ..errors import OptionError, SaveFileError, whole_number
 from ..problem import Arm, Level, Problem
+from ..seeds import Seed, generator
 from .estimates import Estimates
 from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
 
-Seed = int | np.random.SeedSequence | np.random.Generator | None
 State = TypeVar("State")
 
 
@@ -45,7 +45,7 @@ class Policy(ABC, Generic[State]):
             raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
         self.problem = problem
         self.history = History(problem)
-        self.rng = np.random.default_rng(seed)
+        self.rng = generator(seed)
         self.findings: Findings | None = None
         self._due = 0
         self._state = self._empty()
@@ -119,7 +119,7 @@ class Policy(ABC, Generic[State]):
         """Separating sets from the statistics; None for a policy that shares nothing."""
         if self.discovery is None:
             return None
-        if not hasattr(self.discovery, "discover"):
+        if isinstance(self.discovery, type) or not hasattr(self.discovery, "discover"):
             raise OptionError(
                 f"discovery={self.discovery!r}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
             )
@@ -174,7 +174,7 @@ class Policy(ABC, Generic[State]):
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows."""
-        if not 0 < level < 1:
+        if not isinstance(level, int | float) or not 0 < level < 1:
             raise OptionError(f"estimates(level={level!r}): expected a number between 0 and 1")
         return self._estimate(self._view(), level)
 
@@ -221,8 +221,10 @@ class Policy(ABC, Generic[State]):
         with saved.checked():
             policy = cls.from_options(Problem.from_dict(saved.header["problem"]), saved.header["options"])
             policy.rng = unpack_generator(saved.header["rng"])
-            policy._due = int(saved.header["due"])
             policy.history.extend(unpack_rows(policy.problem, saved.arrays))
+            policy._due = whole_number("due", saved.header["due"], 0)
+            if policy._due > next_refresh(policy.rows):
+                raise ValueError(f"its next discovery is at {policy._due} rows")
             policy.findings = unpack_findings(policy.layout, saved.arrays)
             policy._recount()
             for name, array in policy._sums().items():

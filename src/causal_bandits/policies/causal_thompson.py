@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from ..discovery import DirectTesting, Discovery, discovery_from_dict
 from ..errors import OptionError, whole_number
 from ..problem import Problem
-from .base import Seed
+from ..seeds import Seed
 from .discrete import DiscretePolicy
 
 

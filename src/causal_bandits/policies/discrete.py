@@ -9,7 +9,8 @@ from ..data import CountTables, Rows, TableLayout
 from ..discovery import Findings
 from ..estimators import learn_many, make_pools, no_pools
 from ..problem import Problem
-from .base import Policy, Seed
+from ..seeds import Seed
+from .base import Policy
 from .estimates import Estimates, estimate_arms
 from .rules import ThompsonState, choose_many, count_wins
 

@@ -2,7 +2,7 @@
 
 from ..discovery import RealDiscovery, ResidualTesting
 from ..problem import Problem
-from .base import Seed
+from ..seeds import Seed
 from .real import RealPolicy, Variance
 
 

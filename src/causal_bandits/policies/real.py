@@ -11,7 +11,8 @@ from ..discovery import Findings, RealDiscovery, discovery_from_dict
 from ..errors import ObservationError, OptionError, whole_number
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
-from .base import Policy, Recommendation, Seed
+from ..seeds import Seed
+from .base import Policy, Recommendation
 from .estimates import ArmEstimate, Estimates
 from .real_rules import RealOptions, RealState, beliefs, choose_many_real, count_real_wins, learn_real
 

@@ -183,11 +183,12 @@ def count_real_wins(state: RealState, rng: np.random.Generator, draws: int) -> I
     now = beliefs(state, rng)
     wins = np.zeros(len(now.chosen), dtype=np.int64)
     for _ in range(draws):
-        best, highest = 0, -np.inf
+        best, highest, ties = 0, -np.inf, 0
         for arm in range(len(wins)):
             if state.moments.counts[arm] >= 2:
                 value = _draw(state, now.chosen[arm], arm, rng)
-                if value > highest:
+                ties = 1 if value > highest else ties + 1
+                if value > highest or (value == highest and rng.random() * ties < 1):
                     best, highest = arm, value
         wins[best] += 1
     return wins

@@ -64,9 +64,9 @@ def read(path: Path) -> Saved:
         RuntimeError,
         zipfile.BadZipFile,
         zlib.error,
-    ) as error:
+    ):
         raise SaveFileError(
-            f"{str(path)!r} is not a save file of causal-bandits, or is damaged ({error}); take another copy"
+            f"{str(path)!r} is not a save file of causal-bandits, or is damaged; take another copy"
         ) from None
     if not known or header.get("version") != VERSION:
         raise SaveFileError(

@@ -1,7 +1,7 @@
 """Naive Thompson Sampling (Thompson 1933): the baseline of the paper."""
 
 from ..problem import Problem
-from .base import Seed
+from ..seeds import Seed
 from .discrete import DiscretePolicy
 
 

@@ -59,6 +59,10 @@ class Problem:
         for role, given in (("observed", observed), ("interventions", interventions)):
             if not isinstance(given, Mapping):
                 raise ProblemError(f"{role} is {given!r}; expected a mapping name -> levels")
+        if idle is not None and not isinstance(idle, Mapping):
+            raise ProblemError(f"idle is {idle!r}; expected a mapping intervention variable -> value")
+        if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
+            raise ProblemError(f"arms is {arms!r}; expected a list of mappings intervention variable -> value")
         if reward not in (bool, float):
             raise ProblemError(f"reward={reward!r}; expected bool (0 or 1) or float (a real number)")
         put("target", target)

@@ -2,15 +2,17 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import OptionError, ProblemError, UnknownLevelError, listing
+from ..errors import OptionError, ProblemError, UnknownLevelError, listing, whole_number
 
 Level = str | int | float | bool
 """One value of a discrete variable."""
+
+MOST_LEVELS = 10_000
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,12 @@ def bins(cuts: Iterable[float] | None = None, *, quantiles: int | None = None, a
     if (cuts is None) == (quantiles is None):
         raise OptionError("bins takes either cut points or quantiles=..., for example bins([0.5]) or bins(quantiles=4)")
     if quantiles is not None:
-        if quantiles < 2:
-            raise OptionError(f"bins(quantiles={quantiles!r}): at least 2 are needed")
-        if after < quantiles:
-            raise OptionError(f"bins(quantiles={quantiles}, after={after}): at least {quantiles} rows are needed")
-        return Bins(quantiles=int(quantiles), after=int(after))
-    points = tuple(float(cut) for cut in cuts or ())
+        count = whole_number("quantiles", quantiles, 2)
+        return Bins(quantiles=count, after=whole_number("after", after, count))
+    try:
+        points = tuple(float(cut) for cut in cuts or ())
+    except (TypeError, ValueError):
+        raise OptionError(f"bins({cuts!r}): expected a list of numbers, such as bins([0.5, 1.5])") from None
     if not points or not all(map(math.isfinite, points)) or any(a >= b for a, b in itertools.pairwise(points)):
         raise OptionError(f"bins({list(points)}): cut points must be finite and increasing, and at least one")
     return Bins(cuts=points)
@@ -100,9 +102,11 @@ def declare(name: object, levels: Levels) -> Variable:
     if isinstance(levels, Bins):
         return Variable(name, tuple(range(levels.count)), levels)
     if isinstance(levels, int | np.integer) and not isinstance(levels, bool):
-        levels = range(int(levels))
+        levels = range(min(int(levels), MOST_LEVELS + 1))
     if isinstance(levels, str | set | frozenset) or not isinstance(levels, Iterable):
         raise ProblemError(f"levels of {name!r} are {levels!r}; give their number or a list of their names")
+    if isinstance(levels, Sized) and len(levels) > MOST_LEVELS:
+        raise ProblemError(f"{name!r} has more than {MOST_LEVELS} levels; group them, or cut a number with bins(...)")
     found = tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
     for level in found:
         if not isinstance(level, str | int | float | bool) or (isinstance(level, float) and math.isnan(level)):

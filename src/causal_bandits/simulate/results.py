@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ..errors import MissingExtraError
 from ..problem import Problem
 
 
@@ -41,8 +42,10 @@ class Simulation:
 
     def to_pandas(self) -> Any:
         """The table as a pandas frame."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas is not installed; get it with: pip install pandas") from None
         return pd.DataFrame(self.to_frame().to_dict(as_series=False))
 
     def summary(self) -> pl.DataFrame:
@@ -56,4 +59,5 @@ class Simulation:
         last = self.summary().tail(1).to_dicts()
         if not last:
             return f"Simulation({self.runs} runs of 0 rounds)"
-        return f"Simulation({self.runs} runs, regret {last[0]['mean']:.2f} ± {last[0]['se']:.2f} at t = {last[0]['t']})"
+        error = f" ± {last[0]['se']:.2f}" if self.runs > 1 else ""
+        return f"Simulation({self.runs} runs, regret {last[0]['mean']:.2f}{error} at t = {last[0]['t']})"

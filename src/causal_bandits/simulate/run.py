@@ -12,6 +12,7 @@ from ..errors import OptionError, whole_number
 from ..policies import DiscretePolicy, RealPolicy
 from ..policies import Policy as AskTell
 from ..problem import Arm, Level, Problem
+from ..seeds import check_generator
 from .rollout import real_rollout, rollout
 
 
@@ -62,6 +63,7 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     True
     """
     horizon = whole_number("horizon", horizon, 0)
+    check_generator(rng)
     if policy.problem != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
     if compiled and _plain(policy, world):

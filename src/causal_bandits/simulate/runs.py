@@ -52,6 +52,11 @@ def simulate(
         whole_number(name, value, least)
         for name, value, least in (("horizon", horizon, 0), ("runs", runs, 1), ("jobs", jobs, 1))
     )
+    seed = whole_number("seed", seed, 0)
+    if not callable(policy):
+        raise OptionError(f"policy={policy!r}; pass a policy class or a functools.partial of one, not an instance")
+    if not hasattr(world, "pull") or not hasattr(world, "means"):
+        raise OptionError(f"world={world!r}; expected a world, such as paper_world(...) or LoggedWorld(...)")
     points = _checkpoints(horizon, checkpoints)
     tasks = [_Task(policy, world, horizon, child) for child in np.random.SeedSequence(seed).spawn(runs)]
     played = [_play(task) for task in tasks] if jobs == 1 else _over_processes(tasks, jobs)

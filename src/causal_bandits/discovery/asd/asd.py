@@ -18,7 +18,7 @@ from ...independence.pairs import JointCounts
 from ...problem import Problem
 from ..base import Findings
 from .asp import Asp
-from .background import Background
+from .background import Background, split_edge
 from .cache import separation_table
 from .enumeration import Enumeration
 from .graph_space import Space
@@ -68,6 +68,8 @@ class ASD:
             if isinstance(getattr(self, name), str):
                 raise OptionError(f"{name}={getattr(self, name)!r}; expected a list of edges such as ['A -> B']")
             object.__setattr__(self, name, tuple(getattr(self, name)))
+            for edge in getattr(self, name):
+                split_edge(edge)
 
     def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
         """The confidence of every separation that the bandit can use."""
@@ -166,6 +168,10 @@ def _asp(asd: ASD, space: Space, background: Background, free: list[int]) -> Asp
         return Asp(space, background, free=free, time_limit=asd.time_limit)
     except MissingExtraError as error:
         hint = "; or use engine='enumeration'" if space.count is not None and not free else ""
+        if free:
+            hint = "; or tell what every intervention variable acts on: Problem(..., targets={...})"
+        elif space.system == 5 and not space.sufficient:
+            hint = "; or use sufficient=True (no hidden confounders)"
         raise MissingExtraError(f"{error}{hint}") from None
 
 

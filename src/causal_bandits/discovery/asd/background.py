@@ -52,18 +52,24 @@ def has_edge(graphs: Graphs, edge: Edge) -> NDArray[np.bool_]:
     return present
 
 
-def _edge(text: str, names: tuple[str, ...]) -> Edge:
+def split_edge(text: str) -> tuple[str, str, str]:
+    """An edge as its first end, arrow and second end."""
     match = re.fullmatch(r"\s*(.+?)\s*(<->|->)\s*(.+?)\s*", text)
     if match is None:
         raise OptionError(f"edge {text!r} cannot be read; expected 'A -> B' or 'A <-> B'")
+    return match[1], match[2], match[3]
+
+
+def _edge(text: str, names: tuple[str, ...]) -> Edge:
+    first, arrow, second = split_edge(text)
     ends = []
-    for name in (match[1], match[3]):
+    for name in (first, second):
         if name not in names:
             raise UnknownVariableError(f"edge {text!r} names {name!r}; expected one of {listing(names)}")
         ends.append(names.index(name))
     if ends[0] == ends[1]:
         raise OptionError(f"edge {text!r} joins a variable with itself")
-    if match[2] == "<->":
+    if arrow == "<->":
         return min(ends), max(ends), True
     return ends[0], ends[1], False
 

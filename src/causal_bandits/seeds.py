@@ -1,0 +1,29 @@
+"""Everything random takes a seed: one place that says what a seed may be."""
+
+import numpy as np
+
+from .errors import OptionError
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """The random numbers that a seed stands for; a Generator is used as it is.
+
+    >>> generator(0).random() == generator(0).random()
+    True
+    """
+    try:
+        if isinstance(seed, bool | str | float):
+            raise TypeError
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"seed={seed!r}; expected a whole number from 0, a numpy SeedSequence or Generator, or None"
+        ) from None
+
+
+def check_generator(rng: object) -> None:
+    """Worlds draw from a Generator that the caller holds."""
+    if not isinstance(rng, np.random.Generator):
+        raise OptionError(f"rng={rng!r}; expected a numpy Generator, such as numpy.random.default_rng(0)")
