@@ -1,5 +1,6 @@
 """Small problems, random tables of rows, and sets to share through: what the tests of policies start from."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ SIX_LISTED = Problem(
     {"I_A": 3, "I_B": 2, "I_C": 2},
     arms=[{}, {"I_A": 1}, {"I_A": 2}, {"I_B": 1}, {"I_A": 1, "I_C": 1}, {"I_B": 1, "I_C": 1}],
 )
+
+SIX = Problem("Y", {"A": float, "B": ["low", "middle", "high"], "C": float}, {"I": 3, "J": 2}, reward=float)
 
 BOTH = ["I_A", "I_B"]
 Told = dict[tuple[str, ...], list[str]]
@@ -79,11 +82,32 @@ def rows_of(problem: Problem, table: Table) -> list[tuple[dict[str, Any], dict[s
 
 
 def full_state(policy: Policy[Any]) -> dict[str, Any]:
-    """All that a policy knows, to the bit."""
-    state = policy._state
-    arrays = {**policy.history.rows._asdict(), **state.tables._asdict()}
-    arrays |= {f"pools.{name}": array for name, array in state.pools._asdict().items()}
-    plain: dict[str, Any] = {name: (array.shape, array.tobytes()) for name, array in arrays.items()}
+    """All that a policy knows, to the bit; rows kept for a bootstrap only as far as there are rows."""
+    told = {"kept_arms": policy.rows, "kept_values": policy.rows}
+
+    def flat(name: str, part: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(part, np.ndarray):
+            array = part[: told.get(name.rsplit(".", maxsplit=1)[-1], len(part))]
+            yield name, (array.shape, array.tobytes())
+        elif hasattr(part, "_asdict"):
+            for field, value in part._asdict().items():
+                yield from flat(f"{name}.{field}", value)
+        else:
+            yield name, part
+
     found = policy.findings
+    plain = dict([*flat("rows", policy.history.rows), *flat("state", policy._state)])
     plain["findings"] = None if found is None else (found.rows, found.separated.tobytes())
-    return {**plain, "rng": policy.rng.bit_generator.state, "due": policy._due, "samples": state.samples}
+    return {**plain, "rng": policy.rng.bit_generator.state, "due": policy._due}
+
+
+def table_of(rows: int, seed: int, problem: Problem = SIX) -> Table:
+    """Arms unevenly often, each at least thrice; the reward follows the variables, and a little the arm."""
+    rng = np.random.default_rng(seed)
+    arms = np.concatenate([np.tile(np.arange(6), 3), rng.choice(6, size=rows - 18, p=rng.dirichlet(np.full(6, 2.0)))])
+    a, c = rng.normal(size=(2, rows)) + 0.4 * arms
+    b = rng.integers(3, size=rows)
+    y = a - 0.5 * c + 0.4 * b + 0.2 * arms + rng.normal(size=rows)
+    table: Table = {v.name: [problem.arms[arm][v.name] for arm in arms] for v in problem.interventions}
+    levels = np.array(["low", "middle", "high"])[b]
+    return table | {"A": a.tolist(), "B": levels.tolist(), "C": c.tolist(), "Y": y.tolist()}

@@ -38,13 +38,13 @@ from causal_bandits.estimators.regression import means_through
 from causal_bandits.policies import RealPolicy
 from causal_bandits.policies import real_rules as compiled_rules
 from causal_bandits.policies.real_rules import draw_own_mean, draw_shared_mean
+from tests.policies.cases import SIX, full_state, table_of
 from tests.reference import algorithm2
 
 Table = dict[str, list[Any]]
 Told = dict[tuple[str, ...], list[str]]
 Floats = NDArray[np.float64]
 
-SIX = Problem("Y", {"A": float, "B": ["low", "middle", "high"], "C": float}, {"I": 3, "J": 2}, reward=float)
 BOTH = ["I", "J"]
 TOLD: list[Told] = [
     {("A", "B", "C"): BOTH},
@@ -71,30 +71,6 @@ ALL: dict[str, Callable[..., RealPolicy]] = {
     "causal ts known": partial(CausalGaussianThompsonSampling, discovery=KnownSets([["B"]]), initial=0),
     "causal ts bootstrap": partial(CausalGaussianThompsonSampling, variance="bootstrap", bootstraps=4),
 }
-
-
-def table_of(rows: int, seed: int, problem: Problem = SIX) -> Table:
-    """Arms unevenly often, each at least thrice; the reward follows the variables, and a little the arm."""
-    rng = np.random.default_rng(seed)
-    arms = np.concatenate([np.tile(np.arange(6), 3), rng.choice(6, size=rows - 18, p=rng.dirichlet(np.full(6, 2.0)))])
-    a, c = rng.normal(size=(2, rows)) + 0.4 * arms
-    b = rng.integers(3, size=rows)
-    y = a - 0.5 * c + 0.4 * b + 0.2 * arms + rng.normal(size=rows)
-    table: Table = {v.name: [problem.arms[arm][v.name] for arm in arms] for v in problem.interventions}
-    levels = np.array(["low", "middle", "high"])[b]
-    return table | {"A": a.tolist(), "B": levels.tolist(), "C": c.tolist(), "Y": y.tolist()}
-
-
-def full_state(policy: RealPolicy) -> dict[str, Any]:
-    """All that a policy knows, to the bit."""
-    state = policy._state
-    rows = state.moments.counts.sum()
-    kept = {"kept_arms": state.kept_arms[:rows], "kept_values": state.kept_values[:rows]}
-    arrays = {**policy.history.rows._asdict(), **state.moments._asdict(), **state.pools._asdict(), **kept}
-    plain: dict[str, Any] = {name: (array.shape, array.tobytes()) for name, array in arrays.items()}
-    found = policy.findings
-    plain["findings"] = None if found is None else (found.rows, found.separated.tobytes())
-    return {**plain, "rng": policy.rng.bit_generator.state, "due": policy._due, "options": state.options}
 
 
 def told(make: Callable[..., RealPolicy], table: Table, problem: Problem = SIX, seed: int = 1) -> RealPolicy:

@@ -27,7 +27,7 @@ from causal_bandits import (
 )
 from causal_bandits.environments import RealWorld
 from causal_bandits.policies import RealPolicy
-from tests.policies.test_real import full_state
+from tests.policies.cases import full_state
 from tests.reference.linear_worlds import DAGS, UNSHARED
 
 Floats = NDArray[np.float64]
