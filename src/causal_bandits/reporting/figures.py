@@ -50,7 +50,7 @@ def draw_regret(summary: dict[str, Any], path: Path) -> None:
         figure.axes[0].set_title(summary["title"], loc="left", fontsize=11, fontweight="bold")
         first = figure.axes[0]
         first.text(0, -0.17, _caption(summary), transform=first.transAxes, fontsize=8, color="#555555", va="top")
-        figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else {})
+        figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
 
 
 def _colour(key: str) -> str:
