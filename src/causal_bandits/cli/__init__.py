@@ -1,0 +1,6 @@
+"""The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
+
+from . import reproduce
+from .root import app, main
+
+__all__ = ["app", "main", "reproduce"]

@@ -1,0 +1,5 @@
+"""`python -m causal_bandits.cli`."""
+
+from . import main
+
+main()
