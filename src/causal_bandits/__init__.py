@@ -8,6 +8,8 @@ arm = policy.ask()
 policy.tell(arm, {"clicked": 1, "purchase": 0})
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import datasets
 from .data import History
 from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, ResidualTesting, SeparatingSet, discover
@@ -48,9 +50,24 @@ from .policies import (
     load_policy,
 )
 from .problem import Arm, Problem, bins
-from .simulate import Simulation, play, simulate
+from .simulate import Simulation, observe, play, simulate
+
+if TYPE_CHECKING:
+    from .experiments import Comparison, compare, reproduce
 
 __version__ = "0.1.0"
+
+_LATER = ("Comparison", "compare", "reproduce")
+"""Of `experiments`, which draws: imported when first used, so that who only asks and tells starts quickly."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from . import experiments
+
+        return getattr(experiments, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ASD",
@@ -59,6 +76,7 @@ __all__ = [
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
     "CausalUCBNormal",
+    "Comparison",
     "DirectTesting",
     "DiscoveredGraphs",
     "DiscreteSCM",
@@ -79,6 +97,7 @@ __all__ = [
     "UCBNormal",
     "all_dags",
     "bins",
+    "compare",
     "dag_classes",
     "datasets",
     "discover",
@@ -89,11 +108,13 @@ __all__ = [
     "information_sharing",
     "linear_sharing",
     "load_policy",
+    "observe",
     "paper_world",
     "perfect",
     "play",
     "random_dag",
     "random_linear_world",
+    "reproduce",
     "scale",
     "separated",
     "separating_sets",

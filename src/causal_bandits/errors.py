@@ -11,6 +11,7 @@
     ├── ObservationError (ValueError)     a row that cannot be counted: missing, NaN, not a level
     ├── SaveFileError (ValueError)        a damaged or foreign save file
     ├── OutputError (OSError)             a folder or file that cannot be written
+    ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
     └── MissingExtraError (ImportError)   an optional library that is not installed
 
 A message is one sentence or two: the value, what was expected, what to do.
@@ -61,6 +62,10 @@ class SaveFileError(CausalBanditsError, ValueError):
 
 class OutputError(CausalBanditsError, OSError):
     """A folder or file that cannot be written."""
+
+
+class EngineError(CausalBanditsError, RuntimeError):
+    """Workers that do not answer, or die again and again."""
 
 
 class MissingExtraError(CausalBanditsError, ImportError):

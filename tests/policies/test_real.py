@@ -364,7 +364,7 @@ def test_draws_through_a_set_have_its_mean_and_variance() -> None:
     policy = CausalGaussianThompsonSampling(CHAIN.problem, discovery=KnownSets([["B"]]), seed=0)
     rng = np.random.default_rng(12)
     for arm in range(6):
-        policy._learn(CHAIN.sample(CHAIN.problem.arms[arm], 150 + 50 * (arm % 3), rng))
+        policy.learn(CHAIN.sample(CHAIN.problem.arms[arm], 150 + 50 * (arm % 3), rng))
     state = policy.ready()
     means, variances = means_through(state.moments, state.pools, True)
     for arm in range(6):
@@ -396,8 +396,8 @@ def test_sharing_makes_draws_less_wide() -> None:
     causal = CausalGaussianThompsonSampling(CHAIN.problem, discovery=KnownSets([["B"]]), seed=0)
     for arm in CHAIN.problem.arms:
         rows = CHAIN.sample(arm, 30, rng)
-        plain._learn(rows)
-        causal._learn(rows)
+        plain.learn(rows)
+        causal.learn(rows)
     width = [np.mean([each.high - each.low for each in policy.estimates()]) for policy in (plain, causal)]
     assert width[1] < 0.95 * width[0]
 

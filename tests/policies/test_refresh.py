@@ -1,11 +1,12 @@
 """Discovery runs when the 25 % rule says so, however the policy is played."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, paper_world, play
+from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, observe, paper_world, play
 from causal_bandits.data import CountTables, TableLayout
 from causal_bandits.discovery import Findings, next_refresh
 
@@ -55,6 +56,28 @@ def test_a_batch_of_rows_is_followed_by_one_discovery() -> None:
     policy.ask()
     assert spy.calls == [100]
     assert policy.rounds_to_refresh == 25
+
+
+def test_prior_data_do_not_count_as_rounds() -> None:
+    """After 1000 observations the game is as young as without them: discovery runs as often."""
+    spy = Spy()
+    policy = CausalThompsonSampling(WORLD.problem, discovery=spy, seed=0)
+    observe(policy, WORLD, 1000, np.random.default_rng(1))
+    spy.calls.clear()
+    play(policy, WORLD, 50, np.random.default_rng(0))
+    assert spy.calls == [1000 + rounds for rounds in due_before(50)]
+
+
+def test_a_loaded_policy_remembers_what_was_prior(tmp_path: Path) -> None:
+    policy = CausalThompsonSampling(WORLD.problem, seed=0)
+    observe(policy, WORLD, 1000, np.random.default_rng(1))
+    play(policy, WORLD, 10, np.random.default_rng(0))
+    policy.save(tmp_path / "policy.npz")
+    loaded = CausalThompsonSampling.load(tmp_path / "policy.npz")
+    for each in (policy, loaded):
+        play(each, WORLD, 30, np.random.default_rng(5))
+    assert loaded.rounds_to_refresh == policy.rounds_to_refresh < 20
+    assert (loaded.history.rows.arms == policy.history.rows.arms).all()
 
 
 def test_parts_of_a_run_refresh_like_the_whole() -> None:

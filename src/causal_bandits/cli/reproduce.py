@@ -1,47 +1,78 @@
 """`causal-bandits reproduce`: the paper's figures."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from ..experiments import EXPERIMENTS, find_experiment, reproduce
-from ..reporting import progress, regret_table
+from ..experiments import ALL, EXPERIMENTS, Reproduced, Told, find_experiments, judge, reproduce
+from ..reporting import claims_sheet, progress, sheet_of, terminal_table
 from .root import app, console
 
 
 @app.command("reproduce")
 def reproduce_command(
-    figure: Annotated[str, typer.Argument(help=f"Which figure of the paper: {', '.join(EXPERIMENTS)}.")],
+    figure: Annotated[str, typer.Argument(help=f"Which figure of the paper: {', '.join([*EXPERIMENTS, ALL])}.")],
     scale: Annotated[
         str, typer.Option(help="smoke: seconds; quick: a minute or two on two cores; paper: the full design.")
     ] = "quick",
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")] = 0,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes to use; all cores by default.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the results; finished work in it is kept and used.")] = Path(
         "results"
     ),
+    runs: Annotated[int | None, typer.Option(help="Runs per world, instead of the scale's.")] = None,
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Weigh each class of graphs by the number of labelled graphs in it.")
     ] = False,
+    engine: Annotated[str, typer.Option(help="local: processes of this machine; dask: a Dask cluster.")] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, tcp://...; without it Dask starts workers here.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summaries as JSON and nothing else.")] = False,
 ) -> None:
-    """Run a figure of the paper: summary.json, runs.parquet, figure.png and figure.svg in OUT/FIGURE."""
-    terminal = console()
-    experiment = find_experiment(figure)
-    size = experiment.scale(scale)
-    terminal.print(f"[bold]{experiment.title}[/]\n{experiment.question}", highlight=False)
-    terminal.print(
-        f"{experiment.worlds} worlds x {size.runs} runs x {len(experiment.series)} policies, "
-        f"{size.horizon} rounds each, seed {seed}. The first use compiles for some seconds.",
-        highlight=False,
-    )
+    """Run a figure of the paper, or all of them: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
+
+    OUT/report.html shows every figure in OUT with the paper's claims and what became of them. An interrupted command
+    goes on where it stopped when it is given again.
+    """
+    terminal = console(quiet=quiet or as_json)
+    errors = Console(stderr=True)
+    for experiment in find_experiments(figure):
+        size = experiment.size(scale, runs)
+        chunks = len(experiment.chunks(size, seed))
+        terminal.print(f"[bold]{experiment.title}[/]\n{experiment.question} ({chunks} parts)", highlight=False)
+    terminal.print("The first use of a release compiles for some seconds.", highlight=False)
     try:
-        with progress(terminal, figure) as on_done:
-            summary, folder = reproduce(
-                figure, scale=scale, seed=seed, jobs=jobs, out=out, weighted=weighted, on_done=on_done
+        with progress(terminal) as done:
+            found = reproduce(
+                figure,
+                scale=scale,
+                seed=seed,
+                jobs=jobs,
+                out=out,
+                runs=runs,
+                weighted=weighted,
+                engine=engine,
+                scheduler=scheduler,
+                told=Told(done, lambda text: errors.print(text, style="yellow", highlight=False, soft_wrap=True)),
             )
     except KeyboardInterrupt:
-        terminal.print("Stopped. Finished work is kept; the same command goes on from there.")
+        errors.print("Stopped. Finished work is kept; the same command goes on from there.")
         raise typer.Exit(130) from None
-    terminal.print(regret_table(summary, [2 * size.horizon // 5, size.horizon]))
-    terminal.print(f"Figure: {folder / 'figure.png'}", highlight=False, soft_wrap=True)
+    _show(terminal, found, out)
+    if as_json:
+        typer.echo(json.dumps({each.summary["figure"]: each.summary for each in found}, indent=1))
+
+
+def _show(terminal: Console, found: list[Reproduced], out: Path) -> None:
+    for summary, folder in found:
+        terminal.print(terminal_table(sheet_of(summary)))
+        terminal.print(f"Figure: {folder / 'figure.png'}", highlight=False, soft_wrap=True)
+    verdicts = [verdict for each in found for verdict in judge(each.summary)]
+    if verdicts:
+        terminal.print(terminal_table(claims_sheet(verdicts)))
+    terminal.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)

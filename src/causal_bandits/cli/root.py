@@ -33,10 +33,10 @@ def root(
     """Causal bandits without prior knowledge."""
 
 
-def console() -> Console:
-    """The terminal as wide as it is; a file or a pipe wide enough for a table."""
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=110)
+def console(*, quiet: bool = False) -> Console:
+    """The terminal as wide as it is; a file or a pipe wide enough for a table; or one that says nothing."""
+    terminal = Console(quiet=quiet)
+    return terminal if terminal.is_terminal else Console(width=120, quiet=quiet)
 
 
 def main() -> None:

@@ -1,19 +1,26 @@
-"""Figures as frozen configurations: run -> files -> summary -> drawing. One module per paper."""
+"""Figures as frozen configurations: run -> files -> summary -> drawing -> report. One module per paper."""
 
-from .base import Experiment, Plan, Scale, Series
-from .de_kroon import FIG2A, FIG2C, FIG5
-from .registry import EXPERIMENTS, find_experiment
-from .reproduce import reproduce
+from .base import Experiment, Scale
+from .claims import judge
+from .comparison import Comparison, compare
+from .curves import Curves, Method, Panel
+from .registry import ALL, EXPERIMENTS, find_experiments
+from .reproduction import Reproduced, reproduce
+from .run import Told
 
 __all__ = [
+    "ALL",
     "EXPERIMENTS",
-    "FIG2A",
-    "FIG2C",
-    "FIG5",
+    "Comparison",
+    "Curves",
     "Experiment",
-    "Plan",
+    "Method",
+    "Panel",
+    "Reproduced",
     "Scale",
-    "Series",
-    "find_experiment",
+    "Told",
+    "compare",
+    "find_experiments",
+    "judge",
     "reproduce",
 ]

@@ -1,20 +1,16 @@
-"""What an experiment is."""
+"""What every experiment is: chunks of work that can run anywhere, and a summary made from their rows alone."""
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
+import polars as pl
 
 from .. import __version__
-from ..errors import OptionError, listing
-from ..simulate.run import World
-from ..simulate.runs import PolicyFactory
-
-WorldMaker = Callable[[int, np.random.SeedSequence], World]
-"""Makes a world from its number and a seed for its random parameters."""
+from ..errors import OptionError, listing, whole_number
 
 
 class Scale(NamedTuple):
@@ -22,66 +18,73 @@ class Scale(NamedTuple):
 
     horizon: int
     runs: int
-    """Runs per world."""
+    """Runs per world (or data sets per case)."""
+    slow_runs: int | None = None
+    """Runs per world of methods that are slow; as many as the others unless given."""
+    share: float = 1.0
+    """The share of the worlds that are played, where they are a sample anyway."""
+
+    def worlds(self, of: int) -> int:
+        """How many worlds of `of` are played."""
+        return of if self.share == 1 else min(of, max(2, round(self.share * of)))
+
+
+class Chunk(NamedTuple):
+    """A piece of work: a name, and a function without arguments that can be sent to another process."""
+
+    name: str
+    work: Callable[[], pl.DataFrame]
+
+
+Summary = dict[str, Any]
+"""The content of a summary.json."""
 
 
 @dataclass(frozen=True)
-class Series:
-    """One line of a figure: a policy, and what it was told about the world.
-
-    A series may have a panel, a baseline and a world of its own, where a figure shows the same on several scales.
-    """
-
-    key: str
-    label: str
-    knows: str
-    policy: Callable[[World], PolicyFactory]
-    panel: str = ""
-    baseline: str = ""
-    world: WorldMaker | None = None
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A figure: which policies play in which worlds, and the question it answers.
-
-    `world(number, seed)` makes world `number` with random parameters; `weights` are the worlds' shares in the
-    weighted mean (`weighted=True`), otherwise all count the same.
-    """
+class Experiment(ABC):
+    """A figure or table of a paper: its question, its sizes, how it is worked out and summarised."""
 
     name: str
     title: str
     question: str
-    worlds: int
-    world: WorldMaker
-    series: tuple[Series, ...]
     scales: Mapping[str, Scale]
-    weights: Callable[[], list[float]] | None
-    baseline: str
 
-    def plan(self, seed: int, size: Scale) -> "Plan":
-        """This experiment at a size."""
-        return Plan(self.name, seed, size.horizon, size.runs, tuple(series.key for series in self.series))
+    @abstractmethod
+    def describe(self) -> list[Any]:
+        """What the numbers depend on besides scale and seed, as plain values: chunks of another answer never mix."""
 
-    def scale(self, name: str) -> Scale:
-        """A scale by name."""
-        if name not in self.scales:
-            raise OptionError(f"scale {name!r} is not known; expected one of {listing(self.scales)}")
-        return self.scales[name]
+    @abstractmethod
+    def chunks(self, size: Scale, seed: int) -> list[Chunk]:
+        """All the work, in order. A chunk's rows depend on the seed and its own place alone."""
 
+    @abstractmethod
+    def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
+        """The summary of all chunks' rows."""
 
-@dataclass(frozen=True)
-class Plan:
-    """An experiment with everything fixed that its numbers depend on."""
+    def can_weigh(self) -> bool:
+        """Whether its worlds are classes of graphs that can be weighed."""
+        return False
 
-    experiment: str
-    seed: int
-    horizon: int
-    runs: int
-    series: tuple[str, ...]
+    def size(self, scale: str, runs: int | None = None) -> Scale:
+        """A scale by name, with another number of runs if wanted."""
+        if scale not in self.scales:
+            raise OptionError(f"scale {scale!r} is not known; expected one of {listing(self.scales)}")
+        size = self.scales[scale]
+        return size if runs is None else size._replace(runs=whole_number("runs", runs, 1), slow_runs=None)
 
-    @property
-    def fingerprint(self) -> str:
-        """Chunks of another plan or release have another one, so they never mix."""
-        text = json.dumps([vars(self), __version__], sort_keys=True)
+    def fingerprint(self, size: Scale, seed: int) -> str:
+        """Names the chunks of this plan: those of another plan or release have another one, so they never mix."""
+        text = json.dumps([self.name, self.describe(), size, seed, __version__], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def heading(self, size: Scale, seed: int) -> Summary:
+        """What every summary starts with."""
+        return {
+            "figure": self.name,
+            "title": self.title,
+            "question": self.question,
+            "version": __version__,
+            "seed": seed,
+            "horizon": size.horizon,
+            "runs": size.runs,
+        }

@@ -2,13 +2,18 @@
 
 from ..errors import OptionError, listing
 from .base import Experiment
-from .de_kroon import FIG2A, FIG2C, FIG5
+from .de_kroon import EXAMPLE, FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM
 
-EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in (FIG2A, FIG2C, FIG5)}
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE)
+}
+ALL = "all"
 
 
-def find_experiment(name: str) -> Experiment:
-    """An experiment by name."""
+def find_experiments(name: str) -> list[Experiment]:
+    """An experiment by name, or all of them."""
+    if name == ALL:
+        return list(EXPERIMENTS.values())
     if name not in EXPERIMENTS:
-        raise OptionError(f"figure {name!r} is not known; expected one of {listing(EXPERIMENTS)}")
-    return EXPERIMENTS[name]
+        raise OptionError(f"figure {name!r} is not known; expected one of {listing([*EXPERIMENTS, ALL], limit=20)}")
+    return [EXPERIMENTS[name]]

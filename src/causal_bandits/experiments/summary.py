@@ -1,66 +1,133 @@
-"""From runs to numbers: means with standard errors, and ratios to the baseline."""
+"""From runs to numbers: means with standard errors, ratios to the baseline, and the differences that claims hang on."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from .. import __version__
 from ..compiled import Floats
-from ..errors import OptionError
-from .base import Experiment, Plan
+from .base import Scale, Summary
+from .claims import Contrast, Measured, record
+
+if TYPE_CHECKING:
+    from .curves import Curves, Method, Panel
 
 
-def summarise(experiment: Experiment, plan: Plan, rows: pl.DataFrame, *, weighted: bool = False) -> dict[str, Any]:
-    """The content of summary.json. Policies played the same worlds with the same streams, so ratios are paired."""
-    if weighted and experiment.weights is None:
-        raise OptionError(f"{experiment.name} has no classes of graphs to weigh; leave out --weighted")
-    weights = np.asarray(experiment.weights() if weighted and experiment.weights else [1.0] * experiment.worlds)
-    weights = weights / weights.sum()
-    points = rows["t"].unique().sort().to_list()
-    regret = {series.key: _cube(rows, series.key, plan, len(points)) for series in experiment.series}
-    summary = {}
-    for series in experiment.series:
-        mean, se = stratified(regret[series.key], weights)
-        baseline = series.baseline or experiment.baseline
-        ratio, ratio_se = paired_ratio(regret[series.key], regret[baseline], weights)
-        summary[series.key] = {
-            "label": series.label,
-            "knows": series.knows,
-            "panel": series.panel,
-            "baseline": baseline,
-            "t": points,
-            "mean": mean.tolist(),
-            "se": se.tolist(),
-            "ratio": ratio.tolist(),
-            "ratio_se": ratio_se.tolist(),
-        }
+class Line(NamedTuple):
+    """All runs of one line: (worlds, runs, checkpoints), and what they are a share of."""
+
+    values: Floats
+    of: Floats
+    weights: Floats
+    stream: tuple[int, ...]
+
+
+def summarise_curves(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, weighted: bool) -> Summary:
+    """Every line's numbers. Methods played the same worlds with the same streams, so ratios are paired."""
+    points = experiment.measure.points(size.horizon).tolist()
+    lines = _lines(experiment, rows, size, points, weighted=weighted)
+    shown = {}
+    for panel in experiment.panels:
+        for method in experiment.methods:
+            for suffix, adds in experiment.measure.lines.items():
+                key = f"{method.key}{panel.suffix}{suffix}"
+                baseline = _baseline(experiment, method, panel)
+                shown[key] = {
+                    "label": method.label,
+                    "method": method.key,
+                    "knows": method.knows,
+                    "panel": ", ".join(part for part in (panel.title, adds) if part),
+                    "baseline": baseline,
+                    "worlds": len(lines[key].values),
+                    "runs": lines[key].values.shape[1],
+                    "t": points,
+                    **_numbers(lines[key], lines.get(baseline)),
+                }
+    bases = {key: shown[key]["baseline"] for key in shown}
     return {
-        "figure": experiment.name,
-        "title": experiment.title,
-        "question": experiment.question,
-        "version": __version__,
-        "seed": plan.seed,
-        "horizon": plan.horizon,
-        "runs": plan.runs,
-        "worlds": experiment.worlds,
+        "measure": experiment.measure.name,
+        "rounds_axis": experiment.measure.axis,
+        "worlds": max(found["worlds"] for found in shown.values()),
         "weights": "orbit sizes" if weighted else "equal",
-        "series": summary,
+        "series": shown,
+        "claims": [
+            record(claim.where, claim.text, [measure(each, lines, bases, points, size) for each in claim.contrasts])
+            for claim in experiment.claims
+        ],
     }
 
 
-def _cube(rows: pl.DataFrame, key: str, plan: Plan, points: int) -> Floats:
-    """(worlds, runs, checkpoints)."""
-    values = rows.filter(pl.col("series") == key).sort("world", "run", "t")["regret"].to_numpy()
-    return values.reshape(-1, plan.runs, points)
+def _baseline(experiment: "Curves", method: "Method", panel: "Panel") -> str:
+    key = method.baseline or experiment.baseline
+    return key and key + panel.suffix
+
+
+def _lines(
+    experiment: "Curves", rows: pl.DataFrame, size: Scale, points: list[int], *, weighted: bool
+) -> dict[str, Line]:
+    measure = experiment.measure
+    lines = {}
+    for (key,), found in rows.group_by("series", maintain_order=True):
+        panel = next(panel for panel in experiment.panels if _is_in(str(key), experiment, panel))
+        ordered = found.sort("world", "run", "t")
+        shape = (size.worlds(panel.worlds), -1, len(points))
+        values = ordered[measure.column].to_numpy().reshape(shape)
+        of = np.ones_like(values) if measure.per is None else ordered[measure.per].to_numpy().reshape(shape)
+        weights = np.asarray(experiment.weights() if weighted and experiment.weights else np.ones(len(values)))
+        lines[str(key)] = Line(values, of, weights / weights.sum(), panel.stream)
+    return lines
+
+
+def _is_in(key: str, experiment: "Curves", panel: "Panel") -> bool:
+    return any(
+        key == f"{method.key}{panel.suffix}{suffix}"
+        for method in experiment.methods
+        for suffix in experiment.measure.lines
+    )
+
+
+def _numbers(line: Line, base: Line | None) -> dict[str, Any]:
+    mean, se = paired_ratio(line.values, line.of, line.weights)
+    numbers = {"mean": mean.tolist(), "se": se.tolist()}
+    if base is not None:
+        ratio, ratio_se = paired_ratio(line.values, base.values[:, : line.values.shape[1]], line.weights)
+        numbers |= {"ratio": ratio.tolist(), "ratio_se": ratio_se.tolist()}
+    return numbers
+
+
+def measure(
+    contrast: Contrast, lines: dict[str, Line], baselines: dict[str, str], points: list[int], size: Scale
+) -> Measured:
+    """A contrast's value and standard error.
+
+    Each term is a ratio of means (to the baseline, or to what the line is a share of), which run by run moves by
+    (value - ratio * base) / mean base. Terms with the same stream are added run by run, over the runs they all have;
+    others are independent.
+    """
+    runs = min(lines[term.key].values.shape[1] for term in contrast.terms)
+    difference, moves = contrast.constant, dict[tuple[int, ...], Floats]()
+    for term in contrast.terms:
+        line = lines[term.key]
+        at = int(np.argmin(np.abs(np.asarray(points) - term.at * size.horizon)))
+        relative = contrast.relative and bool(baselines[term.key])
+        below = lines[baselines[term.key]].values if relative else line.of
+        top, bottom = line.values[:, :runs, at], below[:, :runs, at]
+        mean = max(float(line.weights @ bottom.mean(axis=1)), 1e-300)
+        ratio = float(line.weights @ top.mean(axis=1)) / mean
+        difference += term.factor * ratio
+        moves[line.stream] = moves.get(line.stream, np.zeros(())) + term.factor * (top - ratio * bottom) / mean
+    weights = {lines[term.key].stream: lines[term.key].weights for term in contrast.terms}
+    errors = [stratified(moved[:, :, None], weights[stream])[1][0] for stream, moved in moves.items()]
+    return Measured(contrast.text, difference, float(np.sqrt(np.sum(np.square(errors)))))
 
 
 def stratified(cube: Floats, weights: Floats | Sequence[float]) -> tuple[Floats, Floats]:
     """Weighted mean over worlds of the mean over runs, and its standard error.
 
     The worlds are all there are, so only the spread between the runs of a world counts; with a single run per world
-    that is unknown and the spread between worlds stands in for it, which is too large rather than too small.
+    that is unknown and the spread between worlds stands in for it. That is right where the worlds are themselves a
+    random sample, and too large rather than too small where they are not.
     """
     w = np.asarray(weights)
     worlds, runs, _ = cube.shape

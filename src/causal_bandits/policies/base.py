@@ -48,6 +48,7 @@ class Policy(ABC, Generic[State]):
         self.rng = generator(seed)
         self.findings: Findings | None = None
         self._due = 0
+        self._prior: int | None = None
         self._state = self._empty()
 
     # What a subclass says
@@ -107,8 +108,14 @@ class Policy(ABC, Generic[State]):
             self.findings = self._discover()
             if self.findings is not None:
                 self._state = self._share(self.findings)
-            self._due = next_refresh(self.rows)
+            if self._prior is None:
+                self._prior = self.rows
+            self._due = self._refresh_after(self._prior)
         return self._state
+
+    def _refresh_after(self, prior: int) -> int:
+        """Rows told before the first arm was asked for are prior data, not rounds: the 25 % rule counts rounds."""
+        return prior + next_refresh(self.rows - prior)
 
     @property
     def rounds_to_refresh(self) -> int:
@@ -130,7 +137,7 @@ class Policy(ABC, Generic[State]):
 
     def tell(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any]) -> None:
         """Count one row: the arm, every observed variable, and the reward."""
-        self._learn(self.history.encode(arm, observation))
+        self.learn(self.history.encode(arm, observation))
 
     def tell_many(self, frame: Any, *, arm: Arm | Mapping[str, Level] | None = None) -> None:
         """Count the rows of a table: all of them, or none when one is bad.
@@ -138,9 +145,10 @@ class Policy(ABC, Generic[State]):
         The table has a column per intervention variable, or `arm` says which arm made all rows
         (`arm={}` for observational rows).
         """
-        self._learn(self.history.encode_many(frame, arm))
+        self.learn(self.history.encode_many(frame, arm))
 
-    def _learn(self, rows: Rows) -> None:
+    def learn(self, rows: Rows) -> None:
+        """Count rows that are coded already."""
         if self.history.extend(rows):  # cut points were learnt: every row is coded anew
             self._recount()
         else:
@@ -198,6 +206,7 @@ class Policy(ABC, Generic[State]):
             "options": self.options(),
             "rng": self.rng.bit_generator.state,
             "due": self._due,
+            "prior": self._prior,
         }
         arrays = {**self.history.rows._asdict(), **self._sums(), **pack_findings(self.findings)}
         write(Path(path), Saved(header, arrays))
@@ -223,7 +232,9 @@ class Policy(ABC, Generic[State]):
             policy.rng = unpack_generator(saved.header["rng"])
             policy.history.extend(unpack_rows(policy.problem, saved.arrays))
             policy._due = whole_number("due", saved.header["due"], 0)
-            if policy._due > next_refresh(policy.rows):
+            prior = saved.header.get("prior", 0)
+            policy._prior = None if prior is None else whole_number("prior", prior, 0)
+            if policy._due > policy._refresh_after(min(policy._prior or 0, policy.rows)):
                 raise ValueError(f"its next discovery is at {policy._due} rows")
             policy.findings = unpack_findings(policy.layout, saved.arrays)
             policy._recount()

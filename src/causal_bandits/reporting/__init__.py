@@ -1,8 +1,19 @@
-"""What people look at: figures, tables, progress. The only place that imports matplotlib."""
+"""What people look at: figures, tables, pages, progress. The only place that imports matplotlib."""
 
-from .figures import draw_regret
+from .figures import draw
 from .graphs import draw_graphs
+from .page import Section, duration, report_page
 from .progress import progress
-from .tables import regret_table
+from .tables import claims_sheet, sheet_of, terminal_table
 
-__all__ = ["draw_graphs", "draw_regret", "progress", "regret_table"]
+__all__ = [
+    "Section",
+    "claims_sheet",
+    "draw",
+    "draw_graphs",
+    "duration",
+    "progress",
+    "report_page",
+    "sheet_of",
+    "terminal_table",
+]

@@ -11,7 +11,7 @@ from matplotlib.patches import FancyArrowPatch
 
 from ..discovery import DiscoveredGraphs
 from ..graphs import MixedGraph
-from .figures import STYLE
+from .theme import STYLE
 
 SYSTEM, CONTEXT, HIDDEN = "#0072B2", "#777777", "#D55E00"
 PANELS = 3

@@ -1,17 +1,28 @@
-"""Progress of long work: a bar with the time left on a terminal, a line now and then elsewhere."""
+"""Progress of long work: bars with the time left on a terminal, a line now and then elsewhere."""
 
 import contextlib
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+Tell = Callable[[str, int, int], None]
+"""Called with (what, parts done, all parts)."""
 
 
 @contextlib.contextmanager
-def progress(console: Console, what: str) -> Iterator[Callable[[int, int], None]]:
-    """Gives a function to call with (done, all)."""
+def progress(console: Console) -> Iterator[Tell]:
+    """Gives a function to call as parts get done; with several things to do there is a bar for all of them."""
     if not console.is_terminal:
-        yield _lines(console, what)
+        yield _lines(console)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -20,21 +31,41 @@ def progress(console: Console, what: str) -> Iterator[Callable[[int, int], None]
         TextColumn("elapsed"),
         TimeElapsedColumn(),
         TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(elapsed_when_finished=False),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
+    with Progress(*columns, console=console, transient=True) as bars:
+        yield _Bars(bars).tell
 
 
-def _lines(console: Console, what: str) -> Callable[[int, int], None]:
-    said = -1
+class _Bars:
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self._done: dict[str, tuple[int, int]] = {}
+        self._overall: TaskID | None = None
 
-    def tell(done: int, of: int) -> None:
-        nonlocal said
+    def tell(self, what: str, done: int, of: int) -> None:
+        """One more part done."""
+        if what not in self._tasks:
+            self._tasks[what] = self._bars.add_task(what, total=of, start=False)
+            if len(self._tasks) == 2:
+                self._overall = self._bars.add_task("all")
+        if done:
+            self._bars.start_task(self._tasks[what])
+        self._done[what] = (done, of)
+        self._bars.update(self._tasks[what], completed=done, total=of)
+        if self._overall is not None:
+            everything = [sum(each) for each in zip(*self._done.values(), strict=True)]
+            self._bars.update(self._overall, completed=everything[0], total=everything[1])
+
+
+def _lines(console: Console) -> Tell:
+    said: dict[str, int] = {}
+
+    def tell(what: str, done: int, of: int) -> None:
         tenth = 10 * done // max(of, 1)
-        if tenth > said:
-            said = tenth
+        if done and tenth > said.get(what, 0):
+            said[what] = tenth
             console.print(f"{what}: {done} of {of} done", highlight=False)
 
     return tell

@@ -1,30 +1,204 @@
-"""Tables for the terminal, made from summaries alone."""
+"""Tables, made from summaries alone: as plain text cells first, then for the terminal or for a page."""
 
-from typing import Any
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple, Protocol
 
 from rich.box import SIMPLE
+from rich.markup import escape as plain
 from rich.table import Table
 
+from .curves import counted
 
-def regret_table(summary: dict[str, Any], rounds: list[int]) -> Table:
-    """Regret with standard error, and relative to the baseline, at some rounds."""
-    table = Table(title=summary["title"], title_justify="left", title_style="bold", caption_justify="left", box=SIMPLE)
-    worlds = f"{summary['worlds']} worlds x " if summary["worlds"] > 1 else ""
-    table.caption = (
-        f"cumulative regret ± standard error over {worlds}{summary['runs']} runs, "
-        "and relative to the policy marked 1 in the same worlds"
+SHOWN_ROWS = 12
+"""On a terminal."""
+
+
+class Sheet(NamedTuple):
+    """A table in words."""
+
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: int
+    """The first column that holds numbers."""
+
+
+def sheet_of(summary: dict[str, Any]) -> Sheet:
+    """The numbers of a summary."""
+    return _curves(summary) if "series" in summary else ROWS[summary["figure"]](summary)
+
+
+def _curves(summary: dict[str, Any]) -> Sheet:
+    series = summary["series"]
+    points = next(iter(series.values()))["t"]
+    places = sorted({min(range(len(points)), key=lambda k: abs(points[k] - share * points[-1])) for share in (0.4, 1)})
+    panels = len({found["panel"] for found in series.values()}) > 1
+    relative = any("ratio" in found for found in series.values())
+    columns = [*(["worlds"] if panels else []), "policy", "told", "runs"]
+    numbers = len(columns)
+    for place in places:
+        columns += [f"t = {points[place]}", *(["relative"] if relative else [])]
+    rows = []
+    for key, found in series.items():
+        runs = f"{found['worlds']} x {found['runs']}" if found["worlds"] > 1 else f"{found['runs']}"
+        cells = [*([found["panel"]] if panels else []), found["label"], found["knows"], runs]
+        for place in places:
+            cells.append(_with_error(found["mean"][place], found["se"][place]))
+            if relative:
+                told = "1" if key == found["baseline"] else _ratio(found, place)
+                cells.append(told)
+        rows.append(tuple(cells))
+    caption = f"{summary['measure']} ± standard error over {counted(summary)}"
+    if relative:
+        caption += ", and relative to the policy marked 1 in the same worlds"
+    return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers)
+
+
+def _ratio(found: dict[str, Any], place: int) -> str:
+    return f"{found['ratio'][place]:.3f} ± {found['ratio_se'][place]:.3f}" if "ratio" in found else ""
+
+
+def _with_error(mean: float, se: float) -> str:
+    digits = 3 if abs(mean) < 1 else 1 if abs(mean) < 10_000 else 0
+    return f"{mean:,.{digits}f} ± {se:,.{digits}f}"
+
+
+def _small(mean: float, se: float) -> str:
+    return f"{mean:.5f} ± {se:.5f}"
+
+
+def _theorem(summary: dict[str, Any]) -> Sheet:
+    rows = tuple(
+        (
+            row["graph"],
+            row["set"],
+            _small(row["bias"], row["bias_se"]),
+            _small(row["variance"], row["variance_se"]),
+            f"{row['decomposition']:.5f}",
+            f"{row['own_variance']:.5f}",
+        )
+        for row in summary["rows"]
     )
-    table.add_column("policy")
-    table.add_column("told")
-    for t in rounds:
-        table.add_column(f"t = {t}", justify="right", no_wrap=True)
-        table.add_column("relative", justify="right", no_wrap=True)
-    for key, found in summary["series"].items():
-        cells = []
-        for t in rounds:
-            at = found["t"].index(t)
-            cells.append(f"{found['mean'][at]:.1f} ± {found['se'][at]:.1f}")
-            is_baseline = key == found["baseline"]
-            cells.append("1" if is_baseline else f"{found['ratio'][at]:.3f} ± {found['ratio_se'][at]:.3f}")
-        table.add_row(found["label"], found["knows"], *cells)
+    columns = ("graph", "through", "bias of eq. 2", "its variance", "decomposition", "sample mean's variance")
+    caption = f"{summary['runs']} data sets per world with 2 to 8 rows per arm; means over the arms ± standard error"
+    return Sheet(summary["title"], caption, columns, rows, 2)
+
+
+def _example(summary: dict[str, Any]) -> Sheet:
+    rows = tuple(
+        (
+            row["world"],
+            row["set"],
+            row["separates"],
+            _small(row["variance"], row["variance_se"]),
+            f"{row['decomposition']:.5f}",
+            _small(row["more_than_best"], row["more_than_best_se"]) if row["more_than_best_se"] else "0",
+        )
+        for row in summary["rows"]
+    )
+    columns = ("world", "through", "separates", "variance of eq. 2", "decomposition", "more than the named set")
+    caption = (
+        f"{summary['runs']} data sets of 6 and 10 rows; means over the arms ± standard error, differences in pairs"
+    )
+    return Sheet(summary["title"], caption, columns, rows, 3)
+
+
+ROWS = {"theorem": _theorem, "example": _example}
+
+
+class Measured(Protocol):
+    """A difference that a claim hangs on."""
+
+    @property
+    def text(self) -> str:
+        """What it is the difference of."""
+
+    @property
+    def difference(self) -> float:
+        """Its value."""
+
+    @property
+    def se(self) -> float:
+        """Its standard error."""
+
+    @property
+    def z(self) -> float:
+        """One over the other."""
+
+
+class Verdict(Protocol):
+    """What became of a claim."""
+
+    @property
+    def where(self) -> str:
+        """In the paper."""
+
+    @property
+    def text(self) -> str:
+        """The claim."""
+
+    @property
+    def verdict(self) -> str:
+        """holds, fails or open."""
+
+    @property
+    def words(self) -> str:
+        """The verdict for people."""
+
+    @property
+    def measured(self) -> Sequence[Measured]:
+        """What it hangs on."""
+
+
+def evidence(measured: Measured) -> str:
+    """A difference in words.
+
+    >>> from causal_bandits.experiments.claims import Measured
+    >>> evidence(Measured("b - a", 0.25, 0.05))
+    'b - a = 0.25 ± 0.05 (5.0 s.e.)'
+    """
+    return f"{measured.text} = {measured.difference:.3g} ± {measured.se:.2g} ({measured.z:.1f} s.e.)"
+
+
+def claims_sheet(verdicts: Sequence[Verdict]) -> Sheet:
+    """What became of the claims."""
+    rows = tuple(
+        (each.where, each.text, each.words, "; ".join(evidence(one) for one in each.measured)) for each in verdicts
+    )
+    caption = "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2"
+    return Sheet("What the paper claims", caption, ("where", "claim", "verdict", "measured"), rows, 4)
+
+
+def terminal_table(sheet: Sheet) -> Table:
+    """For the terminal; long tables are cut."""
+    table = Table(
+        title=plain(sheet.title), title_justify="left", title_style="bold", caption_justify="left", box=SIMPLE
+    )
+    table.caption = plain(sheet.caption)
+    for place, column in enumerate(sheet.columns):
+        is_number = place >= sheet.numbers
+        table.add_column(column, justify="right" if is_number else "left", no_wrap=is_number)
+    for row in sheet.rows[:SHOWN_ROWS] if len(sheet.rows) > 3 * SHOWN_ROWS else sheet.rows:
+        table.add_row(*map(plain, row))
+    if len(sheet.rows) > 3 * SHOWN_ROWS:
+        table.caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in summary.json"
     return table
+
+
+def html_table(sheet: Sheet) -> str:
+    """For a page."""
+    head = "".join(f"<th{_right(sheet, place)}>{escape(name)}</th>" for place, name in enumerate(sheet.columns))
+    body = "".join(
+        "<tr>" + "".join(f"<td{_right(sheet, place)}>{escape(cell)}</td>" for place, cell in enumerate(row)) + "</tr>"
+        for row in sheet.rows
+    )
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<p class="caption">{escape(sheet.caption)}</p>'
+    )
+
+
+def _right(sheet: Sheet, place: int) -> str:
+    return ' class="n"' if place >= sheet.numbers else ""

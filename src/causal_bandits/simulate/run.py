@@ -74,6 +74,28 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     return _play_by_ask_and_tell(policy, world, horizon, rng)
 
 
+def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -> None:
+    """Give a policy rows of the idle arm before it plays: observational data, without regret.
+
+    >>> from causal_bandits import CausalThompsonSampling, example_world
+    >>> world = example_world("S3")
+    >>> policy = CausalThompsonSampling(world.problem, seed=1)
+    >>> observe(policy, world, 100, np.random.default_rng(2))
+    >>> policy.rows
+    100
+    """
+    rows = whole_number("rows", rows, 0)
+    check_generator(rng)
+    if rows == 0:
+        return
+    idle = world.problem.arm()
+    if isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | RealWorld) and _plain(policy, world):
+        policy.learn(world.sample(idle, rows, rng))
+        return
+    for _ in range(rows):
+        policy.tell(idle, world.pull(idle, rng))
+
+
 def _plain(policy: object, world: object) -> bool:
     """Whether the compiled rules are all there is to it: a subclass may ask, tell or pull in its own way."""
     asks, tells = getattr(type(policy), "ask", None), getattr(type(policy), "tell", None)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..environments import DiscreteWorld, RealWorld
 from ..errors import OptionError, whole_number
 from .results import Simulation
-from .run import Policy, Run, World, play
+from .run import Policy, Run, World, observe, play
 
 PolicyFactory = Callable[..., Policy]
 """Called as factory(problem, seed=seed): a policy class, or a functools.partial of one."""
@@ -22,6 +22,7 @@ class _Task(NamedTuple):
     factory: PolicyFactory
     world: World
     horizon: int
+    observational: int
     seed: np.random.SeedSequence
 
 
@@ -33,13 +34,15 @@ def simulate(
     runs: int = 1,
     seed: int = 0,
     jobs: int = 1,
+    observational: int = 0,
     checkpoints: Sequence[int] | None = None,
     keep_arms: bool = False,
 ) -> Simulation:
     """Play a policy in a world, several times, and measure regret.
 
     World and policy get random streams of their own, spawned from the seed; the answer does not depend on `jobs`.
-    Checkpoints are 100 even steps unless given.
+    Checkpoints are 100 even steps unless given. `observational` rows of the idle arm are given to the policy before it
+    plays, without regret.
 
     >>> from functools import partial
     >>> import causal_bandits as cb
@@ -52,13 +55,14 @@ def simulate(
         whole_number(name, value, least)
         for name, value, least in (("horizon", horizon, 0), ("runs", runs, 1), ("jobs", jobs, 1))
     )
-    seed = whole_number("seed", seed, 0)
+    seed, observational = whole_number("seed", seed, 0), whole_number("observational", observational, 0)
     if not callable(policy):
         raise OptionError(f"policy={policy!r}; pass a policy class or a functools.partial of one, not an instance")
     if not hasattr(world, "pull") or not hasattr(world, "means"):
         raise OptionError(f"world={world!r}; expected a world, such as paper_world(...) or LoggedWorld(...)")
     points = _checkpoints(horizon, checkpoints)
-    tasks = [_Task(policy, world, horizon, child) for child in np.random.SeedSequence(seed).spawn(runs)]
+    seeds = np.random.SeedSequence(seed).spawn(runs)
+    tasks = [_Task(policy, world, horizon, observational, child) for child in seeds]
     played = [_play(task) for task in tasks] if jobs == 1 else _over_processes(tasks, jobs)
     at = points - 1
     return Simulation(
@@ -85,12 +89,13 @@ def _checkpoints(horizon: int, given: Sequence[int] | None) -> NDArray[np.int64]
 
 
 def _play(task: _Task) -> Run:
-    of_world, of_policy = task.seed.spawn(2)
+    of_world, of_policy, of_observations = task.seed.spawn(3)
     policy = task.factory(task.world.problem, seed=of_policy)
+    observe(policy, task.world, task.observational, np.random.default_rng(of_observations))
     return play(policy, task.world, task.horizon, np.random.default_rng(of_world))
 
 
-def _bare(world: World) -> World:
+def bare(world: World) -> World:
     """A world without what only its maker needs: mechanisms may be lambdas, the arrays are all that is played."""
     for kind in (DiscreteWorld, RealWorld):
         if isinstance(world, kind) and type(world).pull is kind.pull:
@@ -99,7 +104,7 @@ def _bare(world: World) -> World:
 
 
 def _over_processes(tasks: list[_Task], jobs: int) -> list[Run]:
-    tasks = [task._replace(world=_bare(task.world)) for task in tasks]
+    tasks = [task._replace(world=bare(task.world)) for task in tasks]
     try:
         pickle.dumps(tasks[0])
     except (pickle.PicklingError, AttributeError, TypeError) as error:

@@ -1,0 +1,42 @@
+"""Experiments whose result is a table: one chunk per case."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from .base import Chunk, Experiment, Scale, Summary
+
+CaseRunner = Callable[[int, int, np.random.SeedSequence], pl.DataFrame]
+"""(number of the case, data sets, seed) -> its rows."""
+
+
+@dataclass(frozen=True)
+class Cases(Experiment):
+    """A number of cases, each worked out by itself; claims are made from all rows."""
+
+    cases: int
+    run: CaseRunner
+    claims: Callable[[pl.DataFrame], list[dict[str, Any]]]
+
+    def describe(self) -> list[Any]:
+        """What is done in a case is fixed by the release."""
+        return [self.cases]
+
+    def chunks(self, size: Scale, seed: int) -> list[Chunk]:
+        """One per case."""
+        return [
+            Chunk(f"case-{number:03d}", partial(_work, self.run, number, size.runs, seed))
+            for number in range(size.worlds(self.cases))
+        ]
+
+    def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
+        """The rows as they are, and what the claims hang on."""
+        return {**self.heading(size, seed), "rows": rows.to_dicts(), "claims": self.claims(rows)}
+
+
+def _work(run: CaseRunner, number: int, data_sets: int, seed: int) -> pl.DataFrame:
+    return run(number, data_sets, np.random.SeedSequence(seed, spawn_key=(number,)))

@@ -1,0 +1,152 @@
+"""Experiments whose result is a curve over rounds: methods played in panels of worlds."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ..errors import OptionError
+from ..simulate import observe
+from ..simulate.run import World
+from ..simulate.runs import PolicyFactory
+from .base import Chunk, Experiment, Scale, Summary
+from .claims import Claim
+from .measures import REGRET, Measure
+from .summary import summarise_curves
+
+WorldMaker = Callable[[int, np.random.SeedSequence], World]
+"""Makes a world from its number and a seed for its random parameters."""
+
+RUNS_PER_CHUNK = 10
+"""Small enough that stopping costs seconds."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A policy, and what it was told about the world."""
+
+    key: str
+    label: str
+    knows: str
+    policy: Callable[[World], PolicyFactory]
+    baseline: str = ""
+    """The key of the method that this one is set in relation to; the experiment's unless given."""
+    slow: bool = False
+
+
+def told_nothing(factory: PolicyFactory) -> Callable[[World], PolicyFactory]:
+    """The same policy in every world."""
+    return partial(_same, factory)
+
+
+def _same(factory: PolicyFactory, _world: World) -> PolicyFactory:
+    return factory
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Worlds that are averaged over, and how they are played in.
+
+    Panels with the same stream play with the same random numbers, run by run, so that they can be compared in pairs.
+    """
+
+    suffix: str
+    title: str
+    worlds: int
+    world: WorldMaker | tuple[World, ...]
+    observational: int = 0
+    """Rows of the idle arm given before the first round, without regret."""
+    stream: tuple[int, ...] = ()
+
+    def maker(self, number: int) -> WorldMaker:
+        """What makes world `number`; of given worlds, that one alone is sent to where it is played."""
+        return partial(_given, self.world[number]) if isinstance(self.world, tuple) else self.world
+
+
+def _given(world: World, _number: int, _seed: np.random.SeedSequence) -> World:
+    return world
+
+
+@dataclass(frozen=True)
+class Curves(Experiment):
+    """Every method in every panel; the key of a line is the method's with the panel's suffix."""
+
+    methods: tuple[Method, ...]
+    panels: tuple[Panel, ...]
+    baseline: str = ""
+    measure: Measure = REGRET
+    weights: Callable[[], Sequence[float]] | None = None
+    claims: tuple[Claim, ...] = ()
+    identity: tuple[str, ...] = ()
+    """Tells apart what names alone do not: policies and worlds that a user gave."""
+
+    def describe(self) -> list[Any]:
+        """Methods and panels by name: what they do is fixed by the release."""
+        panels = [[p.suffix, p.worlds, p.observational, p.stream] for p in self.panels]
+        return [[method.key for method in self.methods], panels, self.identity]
+
+    def can_weigh(self) -> bool:
+        """Whether its worlds are classes of graphs that can be weighed."""
+        return self.weights is not None
+
+    def chunks(self, size: Scale, seed: int) -> list[Chunk]:
+        """A world of a panel with at most ten runs."""
+        return [
+            Chunk(f"{panel.suffix.strip('-') or 'all'}-{number:03d}-{first:04d}", work)
+            for panel in self.panels
+            for number in range(size.worlds(panel.worlds))
+            for first in range(0, size.runs, RUNS_PER_CHUNK)
+            for work in [self._work(panel, number, range(first, min(first + RUNS_PER_CHUNK, size.runs)), size, seed)]
+        ]
+
+    def _work(self, panel: Panel, number: int, runs: range, size: Scale, seed: int) -> Callable[[], pl.DataFrame]:
+        bare = Panel(panel.suffix, "", 1, panel.maker(number), panel.observational, panel.stream)
+        return partial(play_runs, self.measure, self.methods, bare, number, runs, size, seed)
+
+    def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
+        """Means, standard errors and paired ratios of every line, and what the claims hang on."""
+        if weighted and self.weights is None:
+            raise OptionError(f"{self.name} has no classes of graphs to weigh; leave out --weighted")
+        return {**self.heading(size, seed), **summarise_curves(self, rows, size, weighted=weighted)}
+
+
+def play_runs(
+    measure: Measure,
+    methods: tuple[Method, ...],
+    panel: Panel,
+    number: int,
+    runs: range,
+    size: Scale,
+    seed: int,
+) -> pl.DataFrame:
+    """Play all methods in the same worlds with the same streams: one row per line, run and checkpoint.
+
+    A run's numbers depend on the seed, the world's number and the run's number alone.
+    """
+    points = measure.points(size.horizon)
+    make = panel.maker(number)
+    frames = []
+    for run in runs:
+        root = np.random.SeedSequence(seed, spawn_key=(*panel.stream, number, run))
+        of_world, of_draws, of_policy, of_observations = root.spawn(4)
+        world = make(number, of_world)
+        for method in methods:
+            if method.slow and size.slow_runs is not None and run >= size.slow_runs:
+                continue
+            policy = method.policy(world)(world.problem, seed=np.random.default_rng(of_policy))
+            observe(policy, world, panel.observational, np.random.default_rng(of_observations))
+            taken = measure.take(policy, world, size.horizon, np.random.default_rng(of_draws))
+            for suffix, reading in taken.items():
+                rows = pl.DataFrame({"t": points, measure.column: reading.values}).select(
+                    pl.lit(f"{method.key}{panel.suffix}{suffix}").alias("series"),
+                    pl.lit(number, dtype=pl.Int32).alias("world"),
+                    pl.lit(run, dtype=pl.Int32).alias("run"),
+                    "t",
+                    measure.column,
+                )
+                per = measure.per
+                frames.append(rows if per is None else rows.with_columns(pl.lit(reading.of).alias(per)))
+    return pl.concat(frames)

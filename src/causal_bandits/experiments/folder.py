@@ -1,0 +1,95 @@
+"""The folder of results: whose it is, and the manifest of everything that may differ between two equal runs."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import OutputError
+from ..files import output_folder, replacing
+
+PROGRAM = "causal-bandits"
+LIBRARIES = ("numpy", "scipy", "numba", "polars", "matplotlib")
+
+
+class ResultsFolder:
+    """A folder that holds results and nothing else."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._check()
+        output_folder(self.path)
+        self._write({"program": PROGRAM, **self._read()})
+
+    def _check(self) -> None:
+        """Refuse a folder that belongs to something else before anything is written."""
+        try:
+            others = self.path.exists() and any(self.path.iterdir())
+        except OSError as error:
+            raise OutputError(
+                f"cannot write to folder {str(self.path)!r} ({error.strerror or error}); name another one"
+            ) from None
+        if others and self._read().get("program") != PROGRAM:
+            raise OutputError(
+                f"folder {str(self.path)!r} holds other things than results of causal-bandits; name a new or empty one"
+            )
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            found = json.loads((self.path / "manifest.json").read_text())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _write(self, manifest: Mapping[str, Any]) -> None:
+        write_json(self.path / "manifest.json", manifest)
+
+    @property
+    def figures(self) -> dict[str, dict[str, Any]]:
+        """What the manifest says of each figure."""
+        found: dict[str, dict[str, Any]] = self._read().get("figures", {})
+        return found
+
+    def record(self, figure: str, entry: Mapping[str, Any]) -> None:
+        """Write down how a figure was made."""
+        about = {
+            **entry,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "version": __version__,
+            "commit": _commit(),
+            "python": platform.python_version(),
+            "libraries": {name: metadata.version(name) for name in LIBRARIES},
+            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        }
+        manifest = self._read()
+        self._write({**manifest, "figures": {**manifest.get("figures", {}), figure: about}})
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """A JSON file, written in one step."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+
+
+def _commit() -> str | None:
+    """The commit of the sources in use, if they are a checkout of this project."""
+    here = Path(__file__).resolve().parent
+    if not (here.parents[2] / ".git").exists():
+        return None
+    try:
+        told = subprocess.run(
+            ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return told.stdout.strip() or None

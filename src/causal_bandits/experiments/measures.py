@@ -1,0 +1,97 @@
+"""What is measured while a policy plays: regret, or which sets its discovery accepts."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Bools, Floats, Ints
+from ..environments import DiscreteSCM
+from ..errors import OptionError, WorldError
+from ..graphs import separating_sets
+from ..policies import Policy as LearntPolicy
+from ..simulate import play
+from ..simulate.run import Policy, World
+from ..simulate.runs import even_checkpoints
+
+
+class Reading(NamedTuple):
+    """One line's values at the checkpoints; `of` is what they are a share of."""
+
+    values: Floats
+    of: float = 1.0
+
+
+Take = Callable[[Policy, World, int, np.random.Generator], dict[str, Reading]]
+
+
+class Measure(NamedTuple):
+    """A quantity that is followed over the rounds, with a line per suffix in the figure."""
+
+    name: str
+    """On the axis."""
+    column: str
+    """In the table of runs."""
+    per: str | None
+    """The column that it is a share of, if it is a share."""
+    lines: Mapping[str, str]
+    """The suffix of a key, and what it is called."""
+    axis: str
+    """Of the rounds: linear or log."""
+    points: Callable[[int], Ints]
+    """The checkpoints of a horizon."""
+    take: Take
+    """Plays, and gives a reading per suffix."""
+
+
+def _regret(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> dict[str, Reading]:
+    regret = play(policy, world, horizon, rng).regret(world.means)
+    return {"": Reading(regret[even_checkpoints(horizon) - 1])}
+
+
+def geometric_checkpoints(horizon: int) -> Ints:
+    """About 40 rounds, each a fixed factor after the one before, the last at the horizon.
+
+    >>> geometric_checkpoints(20).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 19, 20]
+    """
+    steps: Ints = np.unique(np.geomspace(1, max(horizon, 1), 40).round().astype(np.int64))
+    return steps[steps <= horizon]
+
+
+def true_sets(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
+    """Which sets separate all intervention variables from the reward, by the world's graph (Definition 1)."""
+    graph = world.graph.with_context(dict(world.problem.targets))
+    true = {frozenset(S) for S in separating_sets(graph, world.problem.intervention_names, world.problem.target)}
+    return np.array([frozenset(S) in true for S in names])
+
+
+def _acceptance(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> dict[str, Reading]:
+    if not isinstance(world, DiscreteSCM):
+        raise WorldError("which sets separate is known only in a world that has a graph")
+    if not isinstance(policy, LearntPolicy) or policy.discovery is None:
+        raise OptionError("only a policy with a discovery accepts sets")
+    true = true_sets(world, list(policy.layout.names))
+    points = geometric_checkpoints(horizon)
+    found: NDArray[np.bool_] = np.empty((len(points), len(true)), dtype=np.bool_)
+    for place, rounds in enumerate(np.diff(points, prepend=0).tolist()):
+        play(policy, world, rounds, rng)
+        if policy.findings is not None:  # the sets in use in the round just played
+            found[place] = policy.findings.separated.all(axis=1)
+    return {
+        "-fpr": Reading(found[:, ~true].sum(axis=1).astype(np.float64), float((~true).sum())),
+        "-sensitivity": Reading(found[:, true].sum(axis=1).astype(np.float64), float(true.sum())),
+    }
+
+
+REGRET = Measure("cumulative regret", "regret", None, {"": ""}, "linear", even_checkpoints, _regret)
+ACCEPTANCE = Measure(
+    "share of the sets accepted",
+    "accepted",
+    "sets",
+    {"-fpr": "false positives", "-sensitivity": "sensitivity"},
+    "log",
+    geometric_checkpoints,
+    _acceptance,
+)

@@ -1,0 +1,96 @@
+"""From a figure's name to its files: run what is missing, summarise, draw, report."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import OptionError, whole_number
+from ..files import output_folder, replacing
+from ..reporting import draw
+from .base import Experiment, Scale, Summary
+from .engines import Engine, make_engine
+from .folder import ResultsFolder, write_json
+from .registry import find_experiments
+from .report import write_report
+from .run import SILENT, Result, Told, run_experiment
+
+
+class Reproduced(NamedTuple):
+    """A figure's summary and the folder of its files."""
+
+    summary: Summary
+    folder: Path
+
+
+def reproduce(
+    figure: str,
+    *,
+    scale: str = "quick",
+    seed: int = 0,
+    jobs: int | None = None,
+    out: str | os.PathLike[str] = "results",
+    runs: int | None = None,
+    weighted: bool = False,
+    engine: str = "local",
+    scheduler: str | None = None,
+    told: Told = SILENT,
+) -> list[Reproduced]:
+    """Run a figure of the paper, or `all` of them; gives each one's summary and folder.
+
+    Finished chunks are kept: after an interruption the same call goes on where it stopped. The summary depends on
+    figure, scale, runs and seed alone. `weighted` weighs each class of graphs by the number of labelled graphs in it.
+    `engine` and `scheduler` as in `make_engine`.
+    """
+    experiments = find_experiments(figure)
+    sizes = {experiment.name: experiment.size(scale, runs) for experiment in experiments}
+    seed = whole_number("seed", seed, 0)
+    if weighted and not any(experiment.can_weigh() for experiment in experiments):
+        raise OptionError(f"{figure} has no classes of graphs to weigh; leave out --weighted")
+    found = []
+    with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
+        root = ResultsFolder(out)
+        for experiment in experiments:
+            told.done(experiment.name, 0, len(experiment.chunks(sizes[experiment.name], seed)))
+        for experiment in experiments:
+            options = {"scale": scale, "runs": runs, "seed": seed, "weighted": weighted and experiment.can_weigh()}
+            found.append(make_files(experiment, sizes[experiment.name], options, root, workers, told))
+    write_report(root)
+    return found
+
+
+def make_files(
+    experiment: Experiment, size: Scale, options: dict[str, Any], root: ResultsFolder, engine: Engine, told: Told
+) -> Reproduced:
+    """Run one experiment and write everything that is made from its rows."""
+    start = time.monotonic()
+    folder = output_folder(root.path / experiment.name)
+    result = run_experiment(experiment, size, options["seed"], folder / "chunks", engine, told)
+    summary = experiment.summarise(result.rows, size, options["seed"], weighted=options["weighted"])
+    _write(folder, result, summary)
+    root.record(
+        experiment.name,
+        {
+            "command": _command(),
+            "options": options,
+            "workers": engine.workers,
+            "seconds": round(time.monotonic() - start, 1),
+            "work_seconds": round(result.seconds, 1),
+        },
+    )
+    return Reproduced(summary, folder)
+
+
+def _write(folder: Path, result: Result, summary: Summary) -> None:
+    with replacing(folder / "runs.parquet") as path:
+        result.rows.write_parquet(path)
+    write_json(folder / "summary.json", summary)
+    for ending in ("png", "svg"):
+        with replacing(folder / f"figure.{ending}") as path:
+            draw(summary, path)
+
+
+def _command() -> str | None:
+    """The command line, if this is one."""
+    return " ".join(["causal-bandits", *sys.argv[1:]]) if "causal-bandits" in sys.argv[0] else None

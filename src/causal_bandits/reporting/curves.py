@@ -1,0 +1,135 @@
+"""Lines over rounds, made from summaries alone."""
+
+import math
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .theme import PALETTE, PLAIN, SOFT
+
+COLOURS = {
+    "ts": PLAIN,
+    "causal-ts-direct": "#0072B2",
+    "causal-ts-direct-marginal": "#D55E00",
+    "causal-ts-asd": "#009E73",
+    "causal-ts-perfect": "#CC79A7",
+    "direct": "#0072B2",
+    "asd": "#009E73",
+    "ucb-normal": PLAIN,
+    "causal-ucb-normal": "#0072B2",
+    "gaussian-ts": "#999999",
+    "causal-gaussian-ts": "#56B4E9",
+}
+Found = dict[str, dict[str, Any]]
+"""Series by key."""
+COLUMNS = 3
+LABELLED = 2
+"""With more panels than this the names stand in a legend, not at the ends of the lines."""
+
+
+def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
+    """Mean over rounds with a band of two standard errors, a plot per panel."""
+    panels: dict[str, Found] = {}
+    for key, series in summary["series"].items():
+        panels.setdefault(series["panel"], {})[key] = series
+    colours = _colours(summary)
+    labelled = len(panels) <= LABELLED and not narrow
+    columns = 1 if narrow else min(len(panels), COLUMNS)
+    rows = math.ceil(len(panels) / columns)
+    width = 4.6 if narrow else 7.2 if labelled else 4.2
+    figure.set_size_inches(width * columns, (3.4 if narrow else 4.6 if labelled else 3.4) * rows + 0.4)
+    for place, (title, found) in enumerate(panels.items()):
+        axes = figure.add_subplot(rows, columns, place + 1)
+        _draw_lines(axes, found, colours)
+        _frame(axes, summary, title)
+        if labelled:
+            _label_lines(axes, found, colours, summary["horizon"])
+    first: Found = next(iter(panels.values()))
+    if not labelled:
+        handles = [figure.axes[0].lines[place] for place in range(len(first))]
+        names = [_name(series) for series in first.values()]
+        figure.legend(handles, names, loc="outside lower left", ncols=1 if narrow else 3, fontsize=9)
+    if not narrow:
+        figure.suptitle(summary["title"], x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT)
+
+
+def _frame(axes: Axes, summary: dict[str, Any], title: str) -> None:
+    if summary.get("rounds_axis") == "log":
+        axes.set_xscale("log")
+        axes.set_xlim(1, summary["horizon"])
+        axes.set_ylim(0, 1)
+    else:
+        axes.set_xlim(0, summary["horizon"])
+        axes.set_ylim(bottom=0)
+    axes.set_xlabel("round")
+    axes.set_ylabel(summary["measure"])
+    axes.set_title(title, loc="left", fontsize=10)
+
+
+def _colours(summary: dict[str, Any]) -> dict[str, str]:
+    """A colour per method: ours are fixed, others take what is left of the palette in turn."""
+    methods = list(dict.fromkeys(series["method"] for series in summary["series"].values()))
+    taken = {COLOURS[method] for method in methods if method in COLOURS}
+    free = [colour for colour in PALETTE if colour not in taken] or list(PALETTE)
+    others = [method for method in methods if method not in COLOURS]
+    return {**COLOURS, **{method: free[place % len(free)] for place, method in enumerate(others)}}
+
+
+def _draw_lines(axes: Axes, found: Found, colours: dict[str, str]) -> None:
+    for series in found.values():
+        start = [] if series["t"][0] == 1 else [0]
+        t, mean, se = ([*start, *series[name]] for name in ("t", "mean", "se"))
+        colour = colours[series["method"]]
+        axes.plot(t, mean, color=colour, linewidth=1.8)
+        low = [m - 2 * s for m, s in zip(mean, se, strict=True)]
+        high = [m + 2 * s for m, s in zip(mean, se, strict=True)]
+        axes.fill_between(t, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def _name(series: dict[str, Any]) -> str:
+    told = "" if series["knows"] == "nothing" else f" (told {series['knows']})"
+    return f"{series['label']}{told}"
+
+
+def _label_lines(axes: Axes, found: Found, colours: dict[str, str], horizon: int) -> None:
+    """Names at the ends of the lines, from top to bottom as the lines end, kept apart."""
+    ends = sorted(((series["mean"][-1], key) for key, series in found.items()), reverse=True)
+    gap = 0.085 * (axes.get_ylim()[1] - axes.get_ylim()[0])
+    place = float("inf")
+    for mean, key in ends:
+        place = min(mean, place - gap)
+        axes.annotate(
+            _name(found[key]).replace(" (told", "\n(told"),
+            (horizon, mean),
+            (1.015, place),
+            textcoords=axes.get_yaxis_transform(),
+            color=colours[found[key]["method"]],
+            fontsize=9,
+            va="center",
+        )
+
+
+def counted(summary: dict[str, Any]) -> str:
+    """Over what the means are taken, in words.
+
+    >>> counted({"series": {"a": {"worlds": 64, "runs": 50}, "b": {"worlds": 64, "runs": 20}}})
+    '64 worlds x 20 to 50 runs'
+    """
+    series = summary["series"].values()
+    worlds = _range({found["worlds"] for found in series}, "world")
+    runs = _range({found["runs"] for found in series}, "run")
+    return runs if worlds == "1 world" else f"{worlds} x {runs}"
+
+
+def _range(numbers: set[int], what: str) -> str:
+    low, high = min(numbers), max(numbers)
+    text = f"{low}" if low == high else f"{low} to {high}"
+    return f"{text} {what}" + ("" if high == 1 else "s")
+
+
+def caption(summary: dict[str, Any]) -> str:
+    """What stands under a figure."""
+    seed, version = summary["seed"], summary["version"]
+    return f"Mean over {counted(summary)}; band: two standard errors; seed {seed}, version {version}"
