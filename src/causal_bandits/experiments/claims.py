@@ -38,12 +38,16 @@ class Claim(NamedTuple):
 
 def below(lower: str, upper: str, at: float = 1.0) -> Contrast:
     """The first line lies below the second one, both relative to the baseline."""
-    return Contrast(f"{upper} - {lower}", (Term(1.0, upper, at), Term(-1.0, lower, at)))
+    return Contrast(f"{upper} - {lower}{_when(at)}", (Term(1.0, upper, at), Term(-1.0, lower, at)))
 
 
 def at_most(bound: float, key: str, at: float = 1.0) -> Contrast:
     """A line's ratio to its baseline stays under a bound."""
-    return Contrast(f"{bound:g} - {key}, relative", (Term(-1.0, key, at),), constant=bound)
+    return Contrast(f"{bound:g} - {key}{_when(at)}", (Term(-1.0, key, at),), constant=bound)
+
+
+def _when(at: float) -> str:
+    return "" if at == 1 else f" at {at:g} T"
 
 
 class Measured(NamedTuple):

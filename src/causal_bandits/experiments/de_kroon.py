@@ -186,12 +186,6 @@ FIG4 = Curves(
 )
 
 
-def _ahead(at: float) -> Contrast:
-    return Contrast(
-        f"1 - causal-ucb-normal, relative, at {at:g} T", (Term(-1.0, "causal-ucb-normal", at),), constant=1.0
-    )
-
-
 def _largest_inside(at: float) -> Contrast:
     terms = (Term(1.0, "causal-ucb-normal", at), Term(-1.0, "causal-ucb-normal", 0.4))
     return Contrast(f"ratio at {at:g} T - ratio at 0.4 T", terms)
@@ -223,7 +217,7 @@ FIG5 = Curves(
         Claim(
             "Fig. 5",
             "Causal UCB-Normal beats UCB-Normal on the data of Sachs et al., between 1000 and 4000 rounds and at 5000.",
-            tuple(_ahead(at) for at in (0.2, 0.4, 0.6, 0.8, 1.0)),
+            tuple(at_most(1.0, "causal-ucb-normal", at) for at in (0.2, 0.4, 0.6, 0.8, 1.0)),
         ),
         Claim(
             "Fig. 5",

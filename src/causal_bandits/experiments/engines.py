@@ -5,6 +5,7 @@ it, and that chunk is run again: Dask does so itself, and a broken local pool is
 """
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import signal
@@ -49,14 +50,17 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
         self._open = open_executor
         self._stack = contextlib.ExitStack()
         self._executor: Executor | None = None
+        self._futures: dict[Future[Done], int] = {}
 
     def __exit__(self, *exception: object) -> None:
         self._close()
 
     def _close(self) -> None:
+        for future in self._futures:
+            future.cancel()
         if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
-        self._executor = None
+            self._executor.shutdown(wait=True)
+        self._executor, self._futures = None, {}
         self._stack.close()
 
     def run(self, chunks: list[Chunk]) -> Iterator[tuple[Chunk, Done]]:
@@ -89,11 +93,9 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
         if self._executor is None:
             assert self._open is not None
             self._executor = self._open(self._stack)
-        futures: dict[Future[Done], int] = {
-            self._executor.submit(work_on, chunk, __version__): place for place, chunk in left.items()
-        }
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        self._futures = {self._executor.submit(work_on, chunk, __version__): place for place, chunk in left.items()}
+        for future in as_completed(self._futures):
+            yield self._futures[future], future.result()
 
 
 def make_engine(name: str = "local", *, jobs: int | None = None, scheduler: str | None = None) -> Engine:
@@ -121,16 +123,18 @@ def _processes(jobs: int) -> Executor:
 
 def _dask(stack: contextlib.ExitStack, scheduler: str | None, jobs: int) -> Executor:
     try:
-        from distributed import Client, LocalCluster
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise missing_extra("dask.distributed", "dask") from None
     if scheduler is None:
-        cluster = stack.enter_context(LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None))
+        cluster = stack.enter_context(
+            distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
+        )
         address: Any = cluster
     else:
         address = scheduler
     try:
-        client = stack.enter_context(Client(address, timeout=5, set_as_default=False))
+        client = stack.enter_context(distributed.Client(address, timeout=5, set_as_default=False))
         client.wait_for_workers(1, timeout=10)
     except (OSError, ValueError, TimeoutError) as error:
         stack.close()

@@ -45,11 +45,9 @@ def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
         _frame(axes, summary, title)
         if labelled:
             _label_lines(axes, found, colours, summary["horizon"])
-    first: Found = next(iter(panels.values()))
     if not labelled:
-        handles = [figure.axes[0].lines[place] for place in range(len(first))]
-        names = [_name(series) for series in first.values()]
-        figure.legend(handles, names, loc="outside lower left", ncols=1 if narrow else 3, fontsize=9)
+        names = [_name(series) for series in next(iter(panels.values())).values()]
+        figure.axes[0].legend(figure.axes[0].lines, names, loc="best", fontsize=8)
     if not narrow:
         figure.suptitle(summary["title"], x=0.01, ha="left", fontsize=11, fontweight="bold")
         figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT)

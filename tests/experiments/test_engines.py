@@ -1,0 +1,205 @@
+"""Engines: the same bytes from one process, from several, from a Dask cluster, and after workers were killed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from causal_bandits.errors import EngineError
+from causal_bandits.experiments import EXPERIMENTS, Scale, reproduce
+from causal_bandits.experiments.base import Chunk
+from causal_bandits.experiments.engines import make_engine, work_on
+from tests.experiments.small import SMALL_2A
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXPERIMENTS, "fig2a", SMALL_2A)
+
+
+def summary_bytes(out: Path, jobs: int | None = 1, engine: str = "local", scheduler: str | None = None) -> bytes:
+    reproduce("fig2a", scale="smoke", seed=5, jobs=jobs, out=out, engine=engine, scheduler=scheduler)
+    return (out / "fig2a/summary.json").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """What one process writes."""
+    out = tmp_path_factory.mktemp("alone")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(EXPERIMENTS, "fig2a", SMALL_2A)
+        return summary_bytes(out / "results")
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Cluster:
+    """A Dask scheduler and two workers, each a process of its own on loopback."""
+
+    def __init__(self) -> None:
+        self.address = f"tcp://127.0.0.1:{free_port()}"
+        host, port = self.address.removeprefix("tcp://").split(":")
+        self.scheduler = self._start("scheduler", "--host", host, "--port", port)
+        options = ("--nthreads", "1", "--no-nanny", "--host", host)
+        self.workers = [self._start("worker", self.address, *options) for _ in range(2)]
+
+    @staticmethod
+    def _start(*words: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def wait(self) -> None:
+        """Until both workers are there."""
+        from distributed import Client
+
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                with Client(self.address, timeout=5, set_as_default=False) as client:
+                    client.wait_for_workers(2, timeout=30)
+                    return
+            except OSError:
+                assert time.monotonic() < deadline, "the scheduler does not start"
+
+    def stop(self) -> None:
+        for process in [*self.workers, self.scheduler]:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    found = Cluster()
+    try:
+        found.wait()
+        yield found
+    finally:
+        found.stop()
+
+
+def test_two_processes_write_the_same_bytes(tmp_path: Path, alone: bytes) -> None:
+    assert summary_bytes(tmp_path / "two", jobs=2) == alone
+
+
+def test_a_dask_cluster_writes_the_same_bytes(tmp_path: Path, alone: bytes, cluster: Cluster) -> None:
+    assert summary_bytes(tmp_path / "dask", engine="dask", scheduler=cluster.address) == alone
+
+
+def test_without_an_address_dask_starts_workers_here(tmp_path: Path, alone: bytes) -> None:
+    assert summary_bytes(tmp_path / "dask", jobs=1, engine="dask") == alone
+
+
+def slow_rows(number: int, folder: Path) -> pl.DataFrame:
+    """Says who works on it, takes a while, and gives a row."""
+    with (folder / f"{number}-{os.getpid()}").open("w"):
+        time.sleep(0.4)
+    return pl.DataFrame({"number": [number]})
+
+
+def kill_when_working(pids: list[int], folder: Path) -> threading.Thread:
+    """Kill one of the workers while it is at work."""
+
+    def watch() -> None:
+        while True:
+            at_work = {int(path.name.split("-")[1]) for path in folder.iterdir()}
+            for pid in pids:
+                if pid in at_work:
+                    os.kill(pid, signal.SIGKILL)
+                    return
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_killed_dask_worker_costs_only_its_chunk(tmp_path: Path, cluster: Cluster) -> None:
+    chunks = [Chunk(str(number), partial(slow_rows, number, tmp_path)) for number in range(8)]
+    watch = kill_when_working([cluster.workers[0].pid], tmp_path)
+    with make_engine("dask", scheduler=cluster.address) as engine:
+        found = {chunk.name: done.rows["number"][0] for chunk, done in engine.run(chunks)}
+    watch.join(timeout=5)
+    assert cluster.workers[0].poll() == -signal.SIGKILL
+    assert found == {str(number): number for number in range(8)}
+    assert len(list(tmp_path.iterdir())) > 8  # the chunk of the killed worker was begun twice
+
+
+def test_a_run_with_a_killed_dask_worker_writes_the_same_bytes(tmp_path: Path, alone: bytes, cluster: Cluster) -> None:
+    started = threading.Event()
+
+    def kill() -> None:
+        started.wait()
+        chunks = tmp_path / "dask/fig2a/chunks"
+        while not (chunks.exists() and any(chunks.iterdir())):
+            time.sleep(0.01)
+        cluster.workers[1].kill()
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    started.set()
+    assert summary_bytes(tmp_path / "dask", engine="dask", scheduler=cluster.address) == alone
+    thread.join(timeout=10)
+
+
+def die_once(number: int, folder: Path) -> pl.DataFrame:
+    """The first worker to take number 3 is killed."""
+    mark = folder / "died"
+    if number == 3 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return pl.DataFrame({"number": [number]})
+
+
+def die(_number: int) -> pl.DataFrame:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def test_a_killed_local_worker_costs_only_its_chunk(tmp_path: Path) -> None:
+    chunks = [Chunk(str(number), partial(die_once, number, tmp_path)) for number in range(6)]
+    with make_engine("local", jobs=2) as engine:
+        found = sorted(done.rows["number"][0] for _, done in engine.run(chunks))
+    assert found == list(range(6))
+
+
+def test_workers_that_die_again_and_again_end_the_run() -> None:
+    with make_engine("local", jobs=2) as engine, pytest.raises(EngineError, match="workers died 3 times"):
+        list(engine.run([Chunk("0", partial(die, 0))]))
+
+
+def fail(_number: int) -> pl.DataFrame:
+    raise ValueError("a mistake in a policy")
+
+
+def test_a_mistake_in_a_chunk_is_not_tried_again() -> None:
+    with make_engine("local", jobs=2) as engine, pytest.raises(ValueError, match="a mistake in a policy"):
+        list(engine.run([Chunk("0", partial(fail, 0)), Chunk("1", partial(fail, 1))]))
+
+
+def test_a_scheduler_that_does_not_answer(tmp_path: Path) -> None:
+    start = time.monotonic()
+    address = f"tcp://127.0.0.1:{free_port()}"
+    with pytest.raises(EngineError, match=r"no Dask scheduler with workers answers at .* start one with 'dask sched"):
+        summary_bytes(tmp_path / "new", engine="dask", scheduler=address)
+    assert time.monotonic() - start < 30
+    with pytest.raises(EngineError, match="no Dask scheduler"):
+        summary_bytes(tmp_path / "new", engine="dask", scheduler="nonsense")
+
+
+def test_a_worker_of_another_release_is_refused() -> None:
+    chunk = SMALL_2A.chunks(Scale(10, 1), 0)[0]
+    with pytest.raises(EngineError, match=r"a worker has causal-bandits .*, not 9\.9\.9; install the same release"):
+        work_on(chunk, "9.9.9")
