@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .asd import discovering
+from .experiments import spreading
 from .gaussian import gaussian_rounds
 from .peers import against_mabwiser, against_river
 from .rounds import against_literal, growth, larger_problems, subsets
@@ -30,6 +31,8 @@ TARGETS = {
     "gaussian_round_vs_plain_ratio": ("at least", 0.1),
     "gaussian_round_vs_literal_ratio": ("at least", 200.0),
     "gaussian_round_growth_1e3_1e5_ratio": ("at least", 0.8),
+    "two_processes_vs_one_ratio": ("at least", 1.7),
+    "storing_overhead_percent": ("at most", 5.0),
     "first_use_compile_s": ("at most", 20.0),
     "warm_start_s": ("at most", 3.0),
 }
@@ -42,6 +45,7 @@ THEMES: dict[str, Callable[[], dict[str, float]]] = {
     "causal discovery (ASD-JCI123kt)": discovering,
     "real-valued rewards (Sachs, 8 arms, 4 variables)": gaussian_rounds,
     "larger problems": larger_problems,
+    "an experiment over two processes, and storing it": spreading,
     "a fresh process": starting,
 }
 

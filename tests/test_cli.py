@@ -1,8 +1,11 @@
 """The command line as a user meets it: real processes."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -21,22 +24,77 @@ def test_version_and_help() -> None:
     assert "--scale" in shown
 
 
-def test_two_processes_and_one_write_the_same_summary(tmp_path: Path) -> None:
-    ones = run("reproduce", "fig2a", "--scale", "smoke", "--jobs", 1, "--seed", 4, "--out", tmp_path / "one")
-    assert ones.returncode == 0, ones.stderr
-    assert "Causal TS, direct" in ones.stdout
-    assert str(tmp_path / "one/fig2a/figure.png") in ones.stdout.replace("\n", "")
-    two = run("reproduce", "fig2a", "--scale", "smoke", "--jobs", 2, "--seed", 4, "--out", tmp_path / "two")
-    assert two.returncode == 0, two.stderr
-    one_summary, two_summary = (tmp_path / f"{name}/fig2a/summary.json" for name in ("one", "two"))
-    assert one_summary.read_bytes() == two_summary.read_bytes()
-    assert json.loads(one_summary.read_text())["seed"] == 4
+def test_a_figure_from_start_to_report(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    result = run("reproduce", "example", "--scale", "smoke", "--jobs", 1, "--seed", 4, "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert "example: 3 of 3 done" in result.stdout
+    assert "{S2}" in result.stdout
+    assert "What the paper claims" in result.stdout
+    assert "holds" in result.stdout
+    assert f"Figure: {out / 'example/figure.png'}" in result.stdout
+    assert f"Report: {out / 'report.html'}" in result.stdout
+    summary = json.loads((out / "example/summary.json").read_text())
+    assert (summary["figure"], summary["seed"], len(summary["rows"])) == ("example", 4, 10)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["figures"]["example"]["command"].startswith("causal-bandits reproduce example --scale smoke")
+    assert "causal-bandits reproduce example --scale smoke --seed 4" in (out / "report.html").read_text()
+
+
+def test_quiet_says_nothing_and_json_nothing_else(tmp_path: Path) -> None:
+    options = ("reproduce", "example", "--scale", "smoke", "--jobs", 1, "--out", tmp_path / "results")
+    quiet = run(*options, "--quiet")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    found = json.loads(run(*options, "--json").stdout)
+    assert found["example"] == json.loads((tmp_path / "results/example/summary.json").read_text())
+
+
+def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path: Path) -> None:
+    """Two processes killed with kill -9, then one process to the end: the bytes of an uninterrupted run."""
+    options = ("reproduce", "theorem", "--scale", "smoke", "--runs", 4000, "--seed", 4)
+    whole = run(*options, "--jobs", 1, "--out", tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    command = [*COMMAND, *map(str, options), "--jobs", "2", "--out", str(tmp_path / "parts")]
+    chunks = tmp_path / "parts/theorem/chunks"
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    while not chunks.exists() or len(list(chunks.glob("*.parquet"))) < 3:
+        assert process.poll() is None, "it was done before it could be killed"
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in chunks.glob("*.parquet")}
+    assert 3 <= len(kept) < 13
+    assert not (tmp_path / "parts/theorem/summary.json").exists()
+    again = run(*options, "--jobs", 1, "--out", tmp_path / "parts")
+    assert again.returncode == 0, again.stderr
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    for name in ("summary.json", "figure.svg", "runs.parquet"):
+        assert (tmp_path / "parts/theorem" / name).read_bytes() == (tmp_path / "whole/theorem" / name).read_bytes()
+
+
+def test_ctrl_c_leaves_finished_work(tmp_path: Path) -> None:
+    command = [*COMMAND, "reproduce", "theorem", "--scale", "quick", "--jobs", "2", "--out", str(tmp_path / "results")]
+    chunks = tmp_path / "results/theorem/chunks"
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while not chunks.exists() or len(list(chunks.glob("*.parquet"))) < 3:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == "Stopped. Finished work is kept; the same command goes on from there.\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["reproduce", "fig9"], "Error: figure 'fig9' is not known; expected one of 'fig2a', 'fig2c'"),
+        (["reproduce", "fig9"], "Error: figure 'fig9' is not known; expected one of 'fig2a', 'fig2b', 'fig2c'"),
+        (["reproduce", "fig2a", "--runs", "0"], "Error: runs=0; expected a whole number from 1"),
+        (["reproduce", "fig2a", "--jobs", "0"], "Error: jobs=0; expected a whole number from 1"),
+        (["reproduce", "fig2a", "--seed", "-1"], "Error: seed=-1; expected a whole number from 0"),
+        (["reproduce", "fig2a", "--engine", "ray"], "Error: engine 'ray' is not known; expected one of local, dask"),
+        (["reproduce", "fig2a", "--out", "/usr"], "Error: folder '/usr' holds other things than results"),
         (["reproduce", "fig2a", "--scale", "huge"], "Error: scale 'huge' is not known"),
         (["reproduce", "fig2a", "--out", "/dev/null/here"], "Error: cannot write to folder '/dev/null/here'"),
     ],

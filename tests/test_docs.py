@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -78,3 +79,8 @@ def test_the_site_loads_nothing_from_another_host(tmp_path: Path) -> None:
         loaded = _Loaded()
         loaded.feed(page.read_text())
         assert [address for address in loaded.addresses if re.match(r"(\w+:)?//", address)] == []
+
+
+def test_the_results_page_is_what_its_files_say() -> None:
+    script = runpy.run_path(str(ROOT / "scripts/make_results.py"))
+    assert script["page"]() == (DOCS / "results.md").read_text()

@@ -1,5 +1,6 @@
 """Engines: the same bytes from one process, from several, from a Dask cluster, and after workers were killed."""
 
+import importlib
 import os
 import signal
 import socket
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -63,12 +65,11 @@ class Cluster:
 
     def wait(self) -> None:
         """Until both workers are there."""
-        from distributed import Client
-
+        client_class: Any = importlib.import_module("distributed").Client
         deadline = time.monotonic() + 60
         while True:
             try:
-                with Client(self.address, timeout=5, set_as_default=False) as client:
+                with client_class(self.address, timeout=5, set_as_default=False) as client:
                     client.wait_for_workers(2, timeout=30)
                     return
             except OSError:

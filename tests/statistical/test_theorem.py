@@ -1,7 +1,7 @@
 """Theorem 3.1 and sec. 3.2 by simulation, in worlds whose distributions are known exactly.
 
-A data set has fixed numbers of rows per arm. It is drawn as a table of counts, multinomial from P(S, Y | arm): no step
-assumes that S separates. All data sets are estimated in one call, each as its own group of arms.
+Data sets have fixed numbers of rows per arm (`experiments/fixed_designs.py`): no step of drawing them assumes that S
+separates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,15 @@ from scipy.stats import norm
 
 from causal_bandits.environments import DiscreteSCM, example_world, paper_world, perfect
 from causal_bandits.environments.mechanisms import Mechanism
-from causal_bandits.estimators import sample_mean, sharing_estimate, sharing_variance
+from causal_bandits.estimators import sharing_variance
+from causal_bandits.experiments.fixed_designs import (
+    Seen,
+    decomposed_variance,
+    draw_tables,
+    errors_of,
+    see,
+    shared_estimates,
+)
 from causal_bandits.graphs import MixedGraph, dag_classes, separates, separating_sets
 from tests.reference.sharing import expected_estimate
 
@@ -33,22 +41,12 @@ class Case(NamedTuple):
     """A world seen through S."""
 
     name: str
-    joint: Floats
-    """(arms, cells, 2): P(S, Y | arm)."""
-    groups: Ints
-    """(arms,): the setting of I_NS."""
-
-    @property
-    def means(self) -> Floats:
-        means: Floats = self.joint[:, :, 1].sum(axis=1)
-        return means
+    seen: Seen
 
 
-def see(world: DiscreteSCM, S: Iterable[str], not_separated: Iterable[str] = (), name: str = "") -> Case:
-    names = [*S, world.problem.target]
-    joint = np.array([world.distribution(arm, names).reshape(-1, 2) for arm in world.problem.arms])
-    groups = world.problem.arm_groups(not_separated)
-    return Case(f"{name} {{{', '.join(names[:-1])}}}", joint / joint.sum(axis=(1, 2), keepdims=True), groups)
+def look(world: DiscreteSCM, S: Iterable[str], not_separated: Iterable[str] = (), name: str = "") -> Case:
+    names = tuple(S)
+    return Case(f"{name} {{{', '.join(names)}}}", see(world, names, not_separated))
 
 
 def graph_of(world: DiscreteSCM) -> MixedGraph:
@@ -67,7 +65,7 @@ def random_paper_cases(number: int, seed: int) -> list[Case]:
     for place in rng.choice(len(classes), number, replace=False):
         world = paper_world(classes[place].graph, seed=rng)
         sets = true_sets(world)
-        cases.append(see(world, sets[rng.integers(len(sets))], name=f"class {place}"))
+        cases.append(look(world, sets[rng.integers(len(sets))], name=f"class {place}"))
     return cases
 
 
@@ -77,7 +75,7 @@ def confounded_case() -> Case:
     world = paper_world(graph, seed=5)
     assert ("B",) in true_sets(world)
     assert ("A", "B") not in true_sets(world)
-    return see(world, ["B"], name="confounded")
+    return look(world, ["B"], name="confounded")
 
 
 def partial_case() -> Case:
@@ -85,7 +83,7 @@ def partial_case() -> Case:
     world = paper_world(MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "Y"), ("C", "Y")]), seed=6)
     assert separates(graph_of(world), ["B", "I_C"], ["I_A", "I_B"], "Y")
     assert not separates(graph_of(world), ["B"], ["I_C"], "Y")
-    return see(world, ["B"], not_separated=["I_C"], name="partial")
+    return look(world, ["B"], not_separated=["I_C"], name="partial")
 
 
 Best = Literal["S2", "AB", "S3"]
@@ -95,22 +93,8 @@ CASES = [
     *random_paper_cases(8, seed=1),
     confounded_case(),
     partial_case(),
-    *(see(example_world(best), S, name=f"example {best}") for best in BESTS for S in SETS.values()),
+    *(look(example_world(best), S, name=f"example {best}") for best in BESTS for S in SETS.values()),
 ]
-
-
-def simulate(joint: Floats, rows: Sequence[int], seed: int) -> Ints:
-    """Tables of many data sets: (data sets, arms, ...)."""
-    rng = np.random.default_rng(seed)
-    drawn = [rng.multinomial(n, p.ravel(), size=DATA_SETS) for n, p in zip(rows, joint, strict=True)]
-    return np.stack(drawn, axis=1).reshape(DATA_SETS, *joint.shape)
-
-
-def estimates(tables: Ints, groups: Ints) -> Floats:
-    """Eq. 2 / 6 for each data set and arm."""
-    apart = np.arange(len(tables))[:, None] * (groups.max() + 1) + groups
-    flat = sharing_estimate(tables.reshape(-1, *tables.shape[2:]), apart.ravel())
-    return flat.reshape(tables.shape[:2])
 
 
 def in_standard_errors(samples: Floats, expected: Floats | float) -> Floats:
@@ -129,21 +113,21 @@ def reward_given(joint: Floats) -> Floats:
     return np.minimum(pooled, 1.0)
 
 
-def decomposition(case: Case, rows: Sequence[int]) -> Floats:
+def decomposition(seen: Seen, rows: Sequence[int]) -> Floats:
     """`sharing_variance` of every arm, within its group."""
     variance = np.empty(len(rows))
-    for group in range(int(case.groups.max()) + 1):
-        members = np.flatnonzero(case.groups == group)
-        joint = case.joint[members]
+    for group in range(int(seen.groups.max()) + 1):
+        members = np.flatnonzero(seen.groups == group)
+        joint = seen.joint[members]
         for place, arm in enumerate(members.tolist()):
             found = sharing_variance(joint.sum(axis=2), reward_given(joint), np.array(rows)[members], place)
-            assert found.own == pytest.approx(case.means[arm] * (1 - case.means[arm]) / rows[arm], abs=1e-12)
+            assert found.own == pytest.approx(seen.means[arm] * (1 - seen.means[arm]) / rows[arm], abs=1e-12)
             variance[arm] = found.shared
     return variance
 
 
 def test_bonferroni_covers_all_comparisons() -> None:
-    assert sum(3 * len(case.joint) for case in CASES) <= COMPARISONS
+    assert sum(3 * len(case.seen.joint) for case in CASES) <= COMPARISONS
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -155,14 +139,14 @@ def test_theorem(case: Case) -> None:
     from the true mean (paired between the two estimators). Two-sided (the inequality one-sided) at 5.3 standard errors:
     false-alarm rate 1e-4 over all arms of all cases. Seed 2 for the rows, 3 for the data sets.
     """
-    rows = np.random.default_rng(2).integers(2, 9, size=len(case.joint)).tolist()
-    tables = simulate(case.joint, rows, seed=3)
-    shared = estimates(tables, case.groups)
-    own = sample_mean(tables.reshape(-1, *tables.shape[2:])).reshape(shared.shape)
-    squared = (shared - case.means) ** 2
-    assert np.abs(in_standard_errors(shared, case.means)).max() < BOUND
-    assert np.abs(in_standard_errors(squared, decomposition(case, rows))).max() < BOUND
-    assert in_standard_errors(squared - (own - case.means) ** 2, 0).max() < BOUND
+    seen = case.seen
+    rows = np.random.default_rng(2).integers(2, 9, size=len(seen.joint)).tolist()
+    errors = errors_of(seen, rows, DATA_SETS, np.random.default_rng(3))
+    squared = errors.shared**2
+    assert np.abs(in_standard_errors(errors.shared, 0)).max() < BOUND
+    assert np.abs(in_standard_errors(squared, decomposition(seen, rows))).max() < BOUND
+    assert in_standard_errors(squared - errors.own**2, 0).max() < BOUND
+    assert_allclose(decomposed_variance(seen, rows), decomposition(seen, rows), rtol=1e-12)
 
 
 def squared_errors(
@@ -171,13 +155,13 @@ def squared_errors(
     """Squared distance of eq. 2 from the true mean through several sets, on the same data sets."""
     observed = world.problem.observed_names
     joint = np.array([world.distribution(arm, [*observed, "Y"]) for arm in world.problem.arms])
-    tables = simulate(joint, rows, seed)
+    tables = draw_tables(joint, rows, DATA_SETS, np.random.default_rng(seed))
     together = np.zeros(len(rows), dtype=np.int64)
     found = {}
     for name, S in sets.items():
         gone = tuple(2 + place for place, variable in enumerate(observed) if variable not in S)
         marginal = tables.sum(axis=gone).reshape(DATA_SETS, len(rows), -1, 2)
-        found[name] = (estimates(marginal, together) - world.means) ** 2
+        found[name] = (shared_estimates(marginal, together) - world.means) ** 2
     return found
 
 
@@ -234,9 +218,10 @@ def test_a_set_that_does_not_separate_is_biased(S: tuple[str, ...]) -> None:
     """
     world, rows = fork(hidden=True), [6, 4, 5]
     assert S not in true_sets(world)
-    case = see(world, S)
-    expected = np.array([expected_estimate(case.joint, rows, arm) for arm in range(3)])
-    simulated = estimates(simulate(case.joint, rows, seed=5), case.groups)
+    seen = see(world, S)
+    expected = np.array([expected_estimate(seen.joint, rows, arm) for arm in range(3)])
+    tables = draw_tables(seen.joint, rows, DATA_SETS, np.random.default_rng(5))
+    simulated = shared_estimates(tables, seen.groups)
     assert np.abs(in_standard_errors(simulated, expected)).max() < 4.5
     assert np.abs(in_standard_errors(simulated, world.means)).max() > 20
 

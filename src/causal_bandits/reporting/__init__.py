@@ -4,7 +4,7 @@ from .figures import draw
 from .graphs import draw_graphs
 from .page import Section, duration, report_page
 from .progress import progress
-from .tables import claims_sheet, sheet_of, terminal_table
+from .tables import claims_sheet, evidence, sheet_of, terminal_table
 
 __all__ = [
     "Section",
@@ -12,6 +12,7 @@ __all__ = [
     "draw",
     "draw_graphs",
     "duration",
+    "evidence",
     "progress",
     "report_page",
     "sheet_of",

@@ -127,6 +127,10 @@ class Measured(Protocol):
     def z(self) -> float:
         """One over the other."""
 
+    @property
+    def verdict(self) -> str:
+        """holds, fails or open."""
+
 
 class Verdict(Protocol):
     """What became of a claim."""
@@ -163,12 +167,18 @@ def evidence(measured: Measured) -> str:
 
 
 def claims_sheet(verdicts: Sequence[Verdict]) -> Sheet:
-    """What became of the claims."""
-    rows = tuple(
-        (each.where, each.text, each.words, "; ".join(evidence(one) for one in each.measured)) for each in verdicts
+    """What became of the claims, each with the difference that decided."""
+    rows = tuple((each.where, each.text, each.words, _decisive(each)) for each in verdicts)
+    caption = (
+        "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2; "
+        "the one that is least so is shown"
     )
-    caption = "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2"
     return Sheet("What the paper claims", caption, ("where", "claim", "verdict", "measured"), rows, 4)
+
+
+def _decisive(verdict: Verdict) -> str:
+    worst = [one for one in verdict.measured if one.verdict == verdict.verdict]
+    return evidence(min(worst, key=lambda one: one.z)) if worst else ""
 
 
 def terminal_table(sheet: Sheet) -> Table:

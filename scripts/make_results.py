@@ -1,0 +1,100 @@
+"""`python scripts/make_results.py RESULTS`: the results page of the docs from a folder that `reproduce all` made.
+
+Copies each figure's summary.json and figure.png and what the manifest says to docs/results, then writes
+docs/results.md from these files alone. Without an argument only the page is written anew.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from causal_bandits.experiments import EXPERIMENTS, judge
+from causal_bandits.experiments.report import again
+from causal_bandits.reporting import duration, evidence, sheet_of
+from causal_bandits.reporting.tables import Sheet
+
+DOCS = Path(__file__).parents[1] / "docs"
+KEPT = DOCS / "results"
+LONGEST = 20
+
+
+def keep(results: Path) -> None:
+    """Copy what is small from a folder of results."""
+    manifest = json.loads((results / "manifest.json").read_text())
+    for entry in manifest["figures"].values():
+        entry.pop("command")  # it names a folder of the machine it ran on
+    for figure in EXPERIMENTS:
+        shutil.copy(results / figure / "summary.json", KEPT / f"{figure}.json")
+        shutil.copy(results / figure / "figure.png", KEPT / f"{figure}.png")
+    (KEPT / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+
+def page() -> str:
+    """The page, from the files in docs/results."""
+    manifest = json.loads((KEPT / "manifest.json").read_text())["figures"]
+    summaries = [json.loads((KEPT / f"{figure}.json").read_text()) for figure in EXPERIMENTS]
+    total = sum(entry["work_seconds"] for entry in manifest.values())
+    about = next(iter(manifest.values()))
+    rows = [
+        (f"[{each.where}](#{summary['figure']})", each.text, f"**{each.words}**")
+        for summary in summaries
+        for each in judge(summary)
+    ]
+    parts = [
+        "# Results",
+        "Every experiment of the paper at full size, from `causal-bandits reproduce all --scale paper`: "
+        f"{duration(total)} of work for one core, half of that on two ({about['machine']}, Python {about['python']}, "
+        f"version {about['version']}). The page is written by `python scripts/make_results.py` from the summaries in "
+        "[results](results/manifest.json); the verdicts are worked out from the numbers, not by hand. A claim holds "
+        "when every difference it hangs on is at least two standard errors on its side, and fails when one is two on "
+        "the other side.",
+        table(Sheet("", "", ("where", "the paper says", "found"), tuple(rows), 3)),
+        *(section(summary, manifest[summary["figure"]]) for summary in summaries),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def section(summary: dict[str, Any], about: dict[str, Any]) -> str:
+    """One figure."""
+    figure = summary["figure"]
+    claims = [
+        f"- {each.where}: {each.text} **{each.words}**\n" + "\n".join(f"    - {evidence(one)}" for one in each.measured)
+        for each in judge(summary)
+    ]
+    sheet = sheet_of(summary)
+    shown = sheet._replace(rows=sheet.rows[:LONGEST])
+    cut = f" The first {LONGEST} of {len(sheet.rows)} rows." if len(sheet.rows) > LONGEST else ""
+    return "\n\n".join(
+        [
+            f'<a id="{figure}"></a>\n\n## {summary["title"]}',
+            f"*{summary['question']}*",
+            "\n".join(claims),
+            f"![{summary['title']}](results/{figure}.png)",
+            table(shown),
+            f"{sheet.caption}.{cut} Work: {duration(about['work_seconds'])} of one core. "
+            f"Again: `{again(figure, about)}`",
+        ]
+    )
+
+
+def table(sheet: Sheet) -> str:
+    """A table in Markdown."""
+
+    def row(cells: tuple[str, ...]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    rule = tuple("---:" if place >= sheet.numbers else "---" for place in range(len(sheet.columns)))
+    return "\n".join([row(sheet.columns), row(rule), *(row(each) for each in sheet.rows)])
+
+
+def main() -> None:
+    """Keep what is new and write the page."""
+    if len(sys.argv) > 1:
+        keep(Path(sys.argv[1]))
+    (DOCS / "results.md").write_text(page())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""The report in a real browser, at the width of a desk and of a phone, light and dark."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from causal_bandits.experiments import judge
+from causal_bandits.experiments.folder import ResultsFolder
+from causal_bandits.experiments.report import again, read_summaries, write_report
+from causal_bandits.reporting import Section, report_page
+from tests.browser import look_at
+
+RESULTS = Path(__file__).parents[2] / "docs/results"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report over the committed summaries of the paper-scale run: every kind of figure, long tables too."""
+    root = ResultsFolder(tmp_path_factory.mktemp("report") / "results")
+    manifest = json.loads((RESULTS / "manifest.json").read_text())
+    for path in RESULTS.glob("*.json"):
+        if path.name != "manifest.json":
+            summary = json.loads(path.read_text())
+            (root.path / summary["figure"]).mkdir()
+            (root.path / summary["figure"] / "summary.json").write_text(path.read_text())
+            root.record(summary["figure"], manifest["figures"][summary["figure"]])
+    return write_report(root)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_report_in_a_browser(report: Path, tmp_path: Path, width: int, dark: bool) -> None:
+    found, console = look_at(report, width, tmp_path / "look", dark=dark)
+    assert console == []
+    assert found["errors"] == []
+    assert found["width"] == width
+    assert found["scroll"] <= width, "the page scrolls sideways"
+    assert len(found["images"]) == 8
+    assert all(natural > 0 and shown > 0.7 * min(width, 1000) for natural, shown in found["images"])
+    assert found["text"] > 5000
+    shade = [int(part) for part in re.findall(r"\d+", found["dark"])[:3]]
+    assert max(shade) < 60 if dark else min(shade) > 200
+
+
+def test_the_report_needs_nothing_from_elsewhere(report: Path) -> None:
+    text = report.read_text()
+    assert not re.findall(r"""(?:src|srcset|href)=['"](?!data:|#)""", text)
+    assert "@import" not in text
+
+
+def test_every_section_says_what_the_issue_of_a_figure_is(report: Path) -> None:
+    text = report.read_text()
+    for summary in read_summaries(report.parent):
+        section = text[text.index(f"<section id='{summary['figure']}'") :]
+        section = section[: section.index("</section>")]
+        assert summary["question"] in section
+        assert "±" in section
+        assert "holds" in section or "does not hold" in section or "not settled" in section
+        assert "Again: <code>causal-bandits reproduce" in section
+        assert "of one core" in section
+        if "series" in summary:
+            assert "<th>told</th>" in section
+            assert all(f"<td>{found['label']}</td>" in section for found in summary["series"].values())
+
+
+def test_the_order_is_the_papers(report: Path) -> None:
+    found = [summary["figure"] for summary in read_summaries(report.parent)]
+    assert found == ["fig2a", "fig2b", "fig2c", "fig3", "fig4", "fig5", "theorem", "example"]
+
+
+def test_text_is_escaped() -> None:
+    summary: dict[str, Any] = json.loads((RESULTS / "example.json").read_text())
+    summary["title"] = summary["question"] = "<script>alert(1)</script>"
+    page = report_page("<b>", "<i>", [Section(summary, judge(summary), {"again": "<u>"})])
+    for bad in ("<script>", "<i>", "<u>"):
+        assert bad not in page
+
+
+def test_the_command_that_makes_a_figure_again() -> None:
+    options = {"scale": "quick", "seed": 3, "runs": None, "weighted": True}
+    assert again("fig2a", {"options": options}) == "causal-bandits reproduce fig2a --scale quick --seed 3 --weighted"
+    assert again("fig2a", {"options": {**options, "runs": 5, "weighted": False}}).endswith("--seed 3 --runs 5")
+    assert again("mine", {"options": options}) == ""
+    assert again("fig2a", {}) == ""
