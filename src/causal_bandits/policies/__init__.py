@@ -2,6 +2,19 @@
 
 from .base import Policy, Recommendation
 from .causal_thompson import CausalThompsonSampling
+from .comparators import (
+    KLUCB,
+    UCB1,
+    UCBV,
+    EpsilonGreedy,
+    SmallUCB,
+    SuccessiveElimination,
+    Tally,
+    TallyPolicy,
+    UCBTuned,
+    choose_tally,
+    learn_tally,
+)
 from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
@@ -10,26 +23,39 @@ from .real_rules import RealState, choose_real, learn_real_row
 from .registry import POLICIES, load_policy
 from .rules import ThompsonState, choose
 from .thompson import ThompsonSampling
+from .tiers import Tier
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
 __all__ = [
+    "KLUCB",
     "POLICIES",
+    "UCB1",
+    "UCBV",
     "ArmEstimate",
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
     "CausalUCBNormal",
     "DiscretePolicy",
+    "EpsilonGreedy",
     "Estimates",
     "GaussianThompsonSampling",
     "Policy",
     "RealPolicy",
     "RealState",
     "Recommendation",
+    "SmallUCB",
+    "SuccessiveElimination",
+    "Tally",
+    "TallyPolicy",
     "ThompsonSampling",
     "ThompsonState",
+    "Tier",
     "UCBNormal",
+    "UCBTuned",
     "choose",
     "choose_real",
+    "choose_tally",
     "learn_real_row",
+    "learn_tally",
     "load_policy",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import SaveFileError, listing
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
+from .comparators import KLUCB, UCB1, UCBV, EpsilonGreedy, SmallUCB, SuccessiveElimination, UCBTuned
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .saving import read
 from .thompson import ThompsonSampling
@@ -21,6 +22,13 @@ POLICIES: dict[str, type[Policy[Any]]] = {
         CausalUCBNormal,
         GaussianThompsonSampling,
         CausalGaussianThompsonSampling,
+        UCB1,
+        UCBV,
+        UCBTuned,
+        SmallUCB,
+        KLUCB,
+        EpsilonGreedy,
+        SuccessiveElimination,
     )
 }
 
