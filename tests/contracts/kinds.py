@@ -89,13 +89,37 @@ TOLD = Kind(
     _told_rows,
     _bad(BITS, "I_A", [({}, BITS | {"Y": 2}, ObservationError)]),
 )
+SINGLES = DiscreteSCM(
+    {"A": 2, "B": 2, "C": 2, "Y": 2},
+    {**WORLD.mechanisms, "Y": Mechanism(["A", "B"], lambda a, b: [0.7 - 0.6 * a + 0.1 * b, 0.3 + 0.6 * a - 0.1 * b])},
+    WORLD.interventions,
+    arms=[{}, {"I_A": 0}, {"I_A": 1}, {"I_B": 0}, {"I_B": 1}],
+)
+"""The parallel bandit, for policies that play do() and one variable at a time."""
+ATOMIC = TOLD._replace(
+    problem=SINGLES.problem,
+    table=lambda rows, seed: random_table(SINGLES.problem, rows, seed),
+    best=SINGLES.problem.arm(I_A=1),
+    rows=lambda arm: [{**row, "Y": row["A"]} for row in _told_rows(arm)],
+)
+PARENTS = {"separating": ["A", "B"], "chances": [WORLD.distribution(arm, ["A", "B"]) for arm in WORLD.problem.arms]}
+HORIZON = {"horizon": 600}
 KNOWLEDGE: dict[str, dict[str, Any]] = {
-    "ucb-small": {"horizon": 600},
+    "ucb-small": HORIZON,
+    "hac-ucb": {"separating": ["A", "B"], **HORIZON},
+    "c-ucb": {**PARENTS, **HORIZON},
+    "c-ts": PARENTS,
+    "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
+    "lattimore-parallel": {**HORIZON, "budget": 120},
+    "sen": {**PARENTS, **HORIZON},
+    "pomis-ts": {"graph": WORLD.graph},
+    "pomis-kl-ucb": {"graph": WORLD.graph},
 }
-"""What each policy with needs is told of that world."""
-SOME_ARMS: set[str] = set()
+"""What each policy with needs is told of its world."""
+SINGLE_ARMS = {"lattimore-parallel"}
+SOME_ARMS = {"c-ts", "lattimore-general", "lattimore-parallel", "sen", "pomis-ts", "pomis-kl-ucb"}
 """Policies that never play certain arms, or not at first."""
-EXPLORERS = {"epsilon-greedy"}
+EXPLORERS = {"epsilon-greedy", "sen"}
 """Policies that now and then play an arm they think worse."""
 REAL = Kind(
     SIX,
@@ -118,7 +142,14 @@ def kind_of(name: str) -> Kind:
     """The kind of a policy in the registry."""
     if issubclass(POLICIES[name], RealPolicy):
         return REAL
+    if name in SINGLE_ARMS:
+        return ATOMIC
     return TOLD if POLICIES[name].needs else DISCRETE
+
+
+def world_of(name: str) -> DiscreteSCM:
+    """A world in which all that a discrete policy is told is true."""
+    return SINGLES if name in SINGLE_ARMS else WORLD
 
 
 def fresh(name: str, seed: int = 7) -> Policy[Any]:

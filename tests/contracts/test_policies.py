@@ -14,7 +14,7 @@ from causal_bandits.errors import CausalBanditsError
 from causal_bandits.policies import POLICIES, RealPolicy, Tier
 from tests.policies.cases import full_state, rows_of
 
-from .kinds import EXPLORERS, KNOWLEDGE, SOME_ARMS, WORLD, fresh, kind_of
+from .kinds import EXPLORERS, KNOWLEDGE, SOME_ARMS, fresh, kind_of, world_of
 
 BAD = [(name, *bad) for name in POLICIES for bad in kind_of(name).bad]
 every_policy = pytest.mark.parametrize("name", POLICIES)
@@ -57,7 +57,8 @@ def test_it_learns(name: str) -> None:
     assert policy.recommend().probability_best > 0.99
     if name not in EXPLORERS:
         assert policy.ask(50).count(kind.best) == 50
-    assert policy.ask(50).count(kind.best) > 25
+    if not policy.simple_regret:
+        assert policy.ask(50).count(kind.best) > 25
 
 
 @every_policy
@@ -99,7 +100,7 @@ def test_save_and_load(name: str, tmp_path: Path) -> None:
 @every_policy
 def test_seeds(name: str) -> None:
     assert fresh(name, 1).ask(40) == fresh(name, 1).ask(40)
-    assert fresh(name, 1).ask(40) != fresh(name, 2).ask(40)
+    assert fresh(name, 1).ask(40) != fresh(name, 2).ask(40) or len(set(fresh(name).ask(40))) == 1
 
 
 @every_policy
@@ -114,23 +115,24 @@ def test_what_it_is_told(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if not issubclass(kind, RealPolicy)])
 def test_rollout_and_ask_and_tell_choose_the_same_arms(name: str) -> None:
     """In one go, and compiled and interpreted by turns."""
-    runs = []
+    runs, world = [], world_of(name)
     for parts in ([(300, True)], [(300, False)], [(50, False), (200, True), (50, False)]):
-        policy = POLICIES[name](WORLD.problem, seed=5, **KNOWLEDGE.get(name, {}))
+        policy = POLICIES[name](world.problem, seed=5, **KNOWLEDGE.get(name, {}))
         rng = np.random.default_rng(6)
-        played = [play(policy, WORLD, rounds, rng, compiled=compiled) for rounds, compiled in parts]
+        played = [play(policy, world, rounds, rng, compiled=compiled) for rounds, compiled in parts]
         runs.append((np.concatenate([run.arms for run in played]).tolist(), full_state(policy), policy.ask(20)))
     assert runs[0] == runs[1] == runs[2]
 
 
 @pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if not issubclass(kind, RealPolicy)])
 def test_save_and_load_in_the_middle_of_a_run(name: str, tmp_path: Path) -> None:
-    policy = POLICIES[name](WORLD.problem, seed=5, **KNOWLEDGE.get(name, {}))
-    play(policy, WORLD, 333, np.random.default_rng(6))
+    world = world_of(name)
+    policy = POLICIES[name](world.problem, seed=5, **KNOWLEDGE.get(name, {}))
+    play(policy, world, 333, np.random.default_rng(6))
     policy.save(tmp_path / "policy")
     loaded = load_policy(tmp_path / "policy")
     assert full_state(loaded) == full_state(policy)
-    one, other = (play(each, WORLD, 200, np.random.default_rng(7)) for each in (policy, loaded))
+    one, other = (play(each, world, 200, np.random.default_rng(7)) for each in (policy, loaded))
     assert np.array_equal(one.arms, other.arms)
 
 

@@ -3,10 +3,18 @@
 from .base import Policy, Recommendation
 from .causal_thompson import CausalThompsonSampling
 from .comparators import (
+    CTS,
+    CUCB,
+    HACUCB,
     KLUCB,
     UCB1,
     UCBV,
     EpsilonGreedy,
+    LattimoreGeneral,
+    LattimoreParallel,
+    PomisKLUCB,
+    PomisTS,
+    SenPhases,
     SmallUCB,
     SuccessiveElimination,
     Tally,
@@ -27,6 +35,9 @@ from .tiers import Tier
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
 __all__ = [
+    "CTS",
+    "CUCB",
+    "HACUCB",
     "KLUCB",
     "POLICIES",
     "UCB1",
@@ -39,10 +50,15 @@ __all__ = [
     "EpsilonGreedy",
     "Estimates",
     "GaussianThompsonSampling",
+    "LattimoreGeneral",
+    "LattimoreParallel",
     "Policy",
+    "PomisKLUCB",
+    "PomisTS",
     "RealPolicy",
     "RealState",
     "Recommendation",
+    "SenPhases",
     "SmallUCB",
     "SuccessiveElimination",
     "Tally",

@@ -7,7 +7,23 @@ from typing import Any
 from ..errors import SaveFileError, listing
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
-from .comparators import KLUCB, UCB1, UCBV, EpsilonGreedy, SmallUCB, SuccessiveElimination, UCBTuned
+from .comparators import (
+    CTS,
+    CUCB,
+    HACUCB,
+    KLUCB,
+    UCB1,
+    UCBV,
+    EpsilonGreedy,
+    LattimoreGeneral,
+    LattimoreParallel,
+    PomisKLUCB,
+    PomisTS,
+    SenPhases,
+    SmallUCB,
+    SuccessiveElimination,
+    UCBTuned,
+)
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .saving import read
 from .thompson import ThompsonSampling
@@ -29,6 +45,14 @@ POLICIES: dict[str, type[Policy[Any]]] = {
         KLUCB,
         EpsilonGreedy,
         SuccessiveElimination,
+        HACUCB,
+        CUCB,
+        CTS,
+        LattimoreParallel,
+        LattimoreGeneral,
+        SenPhases,
+        PomisTS,
+        PomisKLUCB,
     )
 }
 

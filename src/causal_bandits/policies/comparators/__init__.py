@@ -2,17 +2,30 @@
 
 from .base import TallyPolicy
 from .epsilon_greedy import EpsilonGreedy
+from .hac_ucb import HACUCB
 from .kl_ucb import KLUCB
+from .lattimore import LattimoreGeneral, LattimoreParallel
+from .pomis import PomisKLUCB, PomisTS
 from .rules import choose_tally
+from .sen import SenPhases
 from .successive_elimination import SuccessiveElimination
 from .tally import Tally, learn_tally
+from .told_set import CTS, CUCB
 from .ucb import UCB1, UCBV, SmallUCB, UCBTuned
 
 __all__ = [
+    "CTS",
+    "CUCB",
+    "HACUCB",
     "KLUCB",
     "UCB1",
     "UCBV",
     "EpsilonGreedy",
+    "LattimoreGeneral",
+    "LattimoreParallel",
+    "PomisKLUCB",
+    "PomisTS",
+    "SenPhases",
     "SmallUCB",
     "SuccessiveElimination",
     "Tally",

@@ -13,7 +13,7 @@ from ...discovery import Findings
 from ...errors import OptionError, ProblemError, whole_number
 from ...problem import Problem
 from ...seeds import Seed
-from ..base import Policy
+from ..base import Policy, Recommendation
 from ..estimates import ArmEstimate, Estimates
 from .rules import choose_tally_many, count_tally_wins
 from .tally import FALLEN, PLANNED, Tally, empty_tally, learn_tally_rows, tally_moments
@@ -68,6 +68,10 @@ class TallyPolicy(Policy[Tally]):
         self._plan_at = self._counted + int(tally.flags[PLANNED])
         return tally
 
+    def _explore_up_to(self, tally: Tally, rows: int) -> Tally:
+        """Plan pulls until every arm has so many rows of its own."""
+        return self._explore(tally, np.maximum(rows - tally.seen.sum(axis=(1, 2)), 0))
+
     def _settle(self, tally: Tally, allowed: ArrayLike, rule: int | None = None) -> Tally:
         """Choose among some arms from now on."""
         self._plan_at = NEVER
@@ -117,6 +121,14 @@ class TallyPolicy(Policy[Tally]):
     def rounds_to_refresh(self) -> int:
         """How many rows may come before the plan changes."""
         return min(super().rounds_to_refresh, self._plan_at - self._counted)
+
+    def recommend(self, *, draws: int = 4000) -> Recommendation:
+        """The arm with the highest posterior mean of those it still plays, and how probable it is their best."""
+        draws, state = whole_number("draws", draws, 1), self._view()
+        means = np.array([tally_moments(state, arm)[0] for arm in range(len(state.allowed))])
+        best = int(np.where(state.allowed, means, -np.inf).argmax())
+        wins = self._wins(state, np.random.default_rng(self.rows), draws)
+        return Recommendation(self.problem.arms[best], float(means[best]), float(wins[best] / draws))
 
     def _share(self, findings: Findings) -> Tally:
         return self._state
@@ -183,6 +195,11 @@ def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) 
     if not np.all(flat >= 0) or not np.allclose(flat.sum(axis=1), 1):
         raise OptionError("chances holds rows that are not probabilities; each arm's must be at least 0 and sum to 1")
     return flat.copy()
+
+
+def set_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The variables of a told set; one name may stand for itself."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def checked_horizon(horizon: object) -> int:

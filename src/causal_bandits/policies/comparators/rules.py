@@ -159,7 +159,7 @@ def choose_tally_many(tally: Tally, rng: np.random.Generator, count: int) -> Int
 
 @compiled
 def count_tally_wins(tally: Tally, rng: np.random.Generator, draws: int) -> Ints:
-    """How often each arm is the best in draws from the posterior: of the cells where p is in use, else of the arms."""
+    """How often each arm is the best of those allowed in draws from the posterior, of cells or of arms."""
     arms, cells = len(tally.allowed), tally.chances.shape[1]
     wins, values = np.zeros(arms, dtype=np.int64), np.empty(cells)
     for _ in range(draws):
@@ -167,6 +167,8 @@ def count_tally_wins(tally: Tally, rng: np.random.Generator, draws: int) -> Ints
             values[cell] = rng.beta(1.0 + tally.pooled[cell, 1], 1.0 + tally.pooled[cell, 0])
         best, highest, ties = 0, -1.0, 0
         for arm in range(arms):
+            if not tally.allowed[arm]:
+                continue
             if cells and not tally.flags[FALLEN]:
                 value = through_cells(tally.chances, arm, values)
             else:

@@ -75,7 +75,7 @@ def learn_tally(tally: Tally, arm: int, codes: Ints, reward: int) -> None:
     if tally.quota[arm] > 0:
         tally.quota[arm] -= 1
         tally.flags[PLANNED] -= 1
-    if tally.rule == HAC and tally.flags[PLANNED] == 0 and tally.flags[FALLEN] == 0:
+    if tally.rule == HAC and tally.flags[PLANNED] == 0 and tally.flags[FALLEN] == 0 and tally.chances.shape[1]:
         tally.flags[FALLEN] = doubts_the_set(tally.rewards, tally.pooled, tally.chances, tally.numbers[0])
 
 
