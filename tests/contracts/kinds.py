@@ -107,6 +107,10 @@ HORIZON = {"horizon": 600}
 KNOWLEDGE: dict[str, dict[str, Any]] = {
     "ucb-small": HORIZON,
     "hac-ucb": {"separating": ["A", "B"], **HORIZON},
+    "raps-ucb": {"budget": 30},
+    "ucb-plus": {"parents": 2, **HORIZON},
+    "yabe": {"graph": WORLD.graph, **HORIZON, "budget": 540},
+    "nair-observing": {"graph": SINGLES.graph},
     "c-ucb": {**PARENTS, **HORIZON},
     "c-ts": PARENTS,
     "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
@@ -116,10 +120,21 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "pomis-kl-ucb": {"graph": WORLD.graph},
 }
 """What each policy with needs is told of its world."""
-SINGLE_ARMS = {"lattimore-parallel"}
-SOME_ARMS = {"c-ts", "lattimore-general", "lattimore-parallel", "sen", "pomis-ts", "pomis-kl-ucb"}
+SINGLE_ARMS = {"lattimore-parallel", "nair-observing"}
+SOME_ARMS = {
+    "raps-ucb",
+    "ucb-plus",
+    "nair-observing",
+    "c-ucb",
+    "c-ts",
+    "lattimore-general",
+    "lattimore-parallel",
+    "sen",
+    "pomis-ts",
+    "pomis-kl-ucb",
+}
 """Policies that never play certain arms, or not at first."""
-EXPLORERS = {"epsilon-greedy", "sen"}
+EXPLORERS = {"epsilon-greedy", "sen", "yabe", "nair-observing"}
 """Policies that now and then play an arm they think worse."""
 REAL = Kind(
     SIX,
@@ -144,7 +159,7 @@ def kind_of(name: str) -> Kind:
         return REAL
     if name in SINGLE_ARMS:
         return ATOMIC
-    return TOLD if POLICIES[name].needs else DISCRETE
+    return TOLD if name in KNOWLEDGE else DISCRETE
 
 
 def world_of(name: str) -> DiscreteSCM:

@@ -107,8 +107,9 @@ def test_seeds(name: str) -> None:
 def test_what_it_is_told(name: str) -> None:
     policy = fresh(name)
     assert Tier(policy.tier).label
-    assert (policy.hints == "nothing") == (not policy.needs)
-    assert set(policy.needs) <= set(policy.options()) | {"parents"}
+    assert policy.hints
+    assert policy.hints != "nothing" or not policy.needs
+    assert set(policy.needs) <= set(policy.options())
     assert set(policy.needs) <= set(KNOWLEDGE.get(name, {}))
 
 

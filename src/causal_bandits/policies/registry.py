@@ -17,12 +17,16 @@ from .comparators import (
     EpsilonGreedy,
     LattimoreGeneral,
     LattimoreParallel,
+    NairObserving,
     PomisKLUCB,
     PomisTS,
+    RapsUCB,
     SenPhases,
     SmallUCB,
     SuccessiveElimination,
+    UCBPlus,
     UCBTuned,
+    YabePropagating,
 )
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .saving import read
@@ -46,6 +50,10 @@ POLICIES: dict[str, type[Policy[Any]]] = {
         EpsilonGreedy,
         SuccessiveElimination,
         HACUCB,
+        RapsUCB,
+        UCBPlus,
+        YabePropagating,
+        NairObserving,
         CUCB,
         CTS,
         LattimoreParallel,

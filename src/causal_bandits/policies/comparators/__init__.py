@@ -5,13 +5,17 @@ from .epsilon_greedy import EpsilonGreedy
 from .hac_ucb import HACUCB
 from .kl_ucb import KLUCB
 from .lattimore import LattimoreGeneral, LattimoreParallel
+from .nair import NairObserving
 from .pomis import PomisKLUCB, PomisTS
+from .raps import RapsUCB
 from .rules import choose_tally
 from .sen import SenPhases
 from .successive_elimination import SuccessiveElimination
 from .tally import Tally, learn_tally
 from .told_set import CTS, CUCB
 from .ucb import UCB1, UCBV, SmallUCB, UCBTuned
+from .ucb_plus import UCBPlus
+from .yabe import YabePropagating
 
 __all__ = [
     "CTS",
@@ -23,14 +27,18 @@ __all__ = [
     "EpsilonGreedy",
     "LattimoreGeneral",
     "LattimoreParallel",
+    "NairObserving",
     "PomisKLUCB",
     "PomisTS",
+    "RapsUCB",
     "SenPhases",
     "SmallUCB",
     "SuccessiveElimination",
     "Tally",
     "TallyPolicy",
+    "UCBPlus",
     "UCBTuned",
+    "YabePropagating",
     "choose_tally",
     "learn_tally",
 ]

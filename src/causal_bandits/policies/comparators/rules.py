@@ -123,7 +123,10 @@ def _observation_is_due(tally: Tally) -> bool:
 
 @compiled
 def choose_tally(tally: Tally, rng: np.random.Generator) -> int:
-    """The next arm: planned pulls first, then the rule; ties are drawn."""
+    """The next arm: planned pulls first, then the rule; ties are drawn.
+
+    But through cells, where arms with the same p(z | a) are the same arm, the first of them stands for all.
+    """
     if tally.flags[PLANNED] > 0:
         return _planned(tally, rng)
     if tally.rule == SAMPLING:
@@ -141,7 +144,7 @@ def choose_tally(tally: Tally, rng: np.random.Generator) -> int:
         value = through_cells(tally.chances, arm, values) if causal else _index(tally, arm, rng)
         if value > highest + TIE:
             best, highest, ties = arm, value, 1
-        elif value >= highest - TIE:
+        elif value >= highest - TIE and not causal:
             ties += 1
             if rng.random() * ties < 1:
                 best = arm
