@@ -109,6 +109,11 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "hac-ucb": {"separating": ["A", "B"], **HORIZON},
     "raps-ucb": {"budget": 30},
     "ucb-plus": {"parents": 2, **HORIZON},
+    "lu-tree": {
+        "skeleton": [("A", "B")],
+        "marginals": dict.fromkeys("ABC", [0.5, 0.5]),
+        "budget": 30,
+    },
     "yabe": {"graph": WORLD.graph, **HORIZON, "budget": 540},
     "nair-observing": {"graph": SINGLES.graph},
     "c-ucb": {**PARENTS, **HORIZON},
@@ -120,11 +125,12 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "pomis-kl-ucb": {"graph": WORLD.graph},
 }
 """What each policy with needs is told of its world."""
-SINGLE_ARMS = {"lattimore-parallel", "nair-observing"}
+SINGLE_ARMS = {"lattimore-parallel", "nair-observing", "lu-tree"}
 SOME_ARMS = {
     "raps-ucb",
     "ucb-plus",
     "nair-observing",
+    "lu-tree",
     "c-ucb",
     "c-ts",
     "lattimore-general",

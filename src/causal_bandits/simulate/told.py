@@ -12,10 +12,11 @@ import numpy as np
 from ..discovery import ASD, KnownSets
 from ..environments import DiscreteSCM, StructurelessWorld
 from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole_number
-from ..graphs import separating_sets
+from ..graphs import MixedGraph, separating_sets
 from ..policies import POLICIES, Policy, RealPolicy, Tier
 from ..policies.causal_thompson import CausalThompsonSampling
-from ..policies.comparators import HACUCB, RapsUCB
+from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus
+from ..problem import Problem
 from .run import World
 
 Factory = Callable[..., Policy[Any]]
@@ -26,6 +27,8 @@ WORDS = {
     "chances": "P(Z | a) of a separating set Z",
     "graph": "the causal graph",
     "parents": "the number of parents of the reward",
+    "skeleton": "that its variables form a tree with one parent of the reward",
+    "marginals": "P(X) of its variables",
 }
 
 
@@ -42,6 +45,8 @@ FIELD: dict[str, Entry] = {name: Entry(policy, policy.needs, {}) for name, polic
     "causal-ts-known": Entry(CausalThompsonSampling, ("known",), {}),
     "hac-ucb-told": Entry(HACUCB, ("separating", "horizon", "chances"), {}),
     "raps-ucb-100": Entry(RapsUCB, (), {"budget": 100}),
+    "lu-tree-100": Entry(LuTree, LuTree.needs, {"budget": 100}),
+    "ucb-plus-small": Entry(UCBPlus, UCBPlus.needs, {"constant": 0.1}),
 }
 """Everything that can be compared: the registry, and variants that are told more or look in another way."""
 
@@ -54,6 +59,8 @@ class Known(NamedTuple):
     graph: Any
     parents: int | None
     horizon: int
+    skeleton: list[tuple[str, str]] | None = None
+    marginals: dict[str, Any] | None = None
 
     @property
     def known(self) -> KnownSets | None:
@@ -134,8 +141,27 @@ def _known(world: World, horizon: int, claimed: Iterable[str] | None) -> Known:
     if separating is not None:
         chances = np.array([base.distribution(arm, separating) for arm in base.problem.arms])
     graph = base.graph if base is world else None
-    parents = None if graph is None else len(graph.parents(base.problem.target))
-    return Known(separating, chances, graph, parents, horizon)
+    if graph is None:
+        return Known(separating, chances, None, None, horizon)
+    parents = len(graph.parents(base.problem.target))
+    return Known(separating, chances, graph, parents, horizon, _tree(graph, base.problem), _marginals(base))
+
+
+def _tree(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:
+    """The edges among the observed variables, if they are a tree without latents and one leads to the reward."""
+    inner = graph.subgraph(problem.observed_names)
+    alone = len(graph.parents(problem.target)) == 1 and not graph.children(problem.target) and not graph.bidirected
+    joined = MixedGraph(inner.nodes, bidirected=inner.directed)
+    reached = set(inner.nodes[:1])
+    for _ in inner.nodes:
+        reached |= set(joined.spouses(reached))
+    tree = len(inner.directed) == len(inner.nodes) - 1 and len(reached) == len(inner.nodes)
+    return list(inner.directed) if alone and tree else None
+
+
+def _marginals(world: DiscreteSCM) -> dict[str, Any]:
+    idle = world.problem.arms[0] if not world.problem.arms[0].active else {}
+    return {name: world.distribution(idle, [name]).tolist() for name in world.problem.observed_names}
 
 
 def _separating(world: DiscreteSCM) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ from .epsilon_greedy import EpsilonGreedy
 from .hac_ucb import HACUCB
 from .kl_ucb import KLUCB
 from .lattimore import LattimoreGeneral, LattimoreParallel
+from .lu_tree import LuTree
 from .nair import NairObserving
 from .pomis import PomisKLUCB, PomisTS
 from .raps import RapsUCB
@@ -27,6 +28,7 @@ __all__ = [
     "EpsilonGreedy",
     "LattimoreGeneral",
     "LattimoreParallel",
+    "LuTree",
     "NairObserving",
     "PomisKLUCB",
     "PomisTS",

@@ -9,7 +9,7 @@ from ...problem import Problem
 from ...seeds import Seed, generator
 from ..tiers import Tier
 from . import rules
-from .base import TallyPolicy, checked_horizon
+from .base import TallyPolicy, checked_horizon, checked_number
 from .settings import settings_of
 from .tally import Tally
 
@@ -18,22 +18,35 @@ NO_LEVEL = 2**31
 
 
 class UCBPlus(TallyPolicy):
-    """UCB1 over random actions that set exactly m variables; a row counts for every action whose values it has.
+    """UCB over random actions that set exactly m variables; a row counts for every action whose values it has.
+
+    The index is the mean + sqrt(c ln T / rows), with c = `constant`.
 
     With k parents of the reward among n variables of v levels and m >= k, an action agrees with the best setting of
     the parents with chance v^-k C(m, k) / C(n, k), so min(all, ceil(v^k C(n, k) / C(m, k) ln sqrt(T))) random actions
     hold a best one with probability 1 - 1 / sqrt(T); with m < k all are kept. m is the most variables that an arm
-    sets; arms that set fewer are never played. Counting rows for other actions is biased where variables are confounded.
+    sets; arms that set fewer are never played. Counting rows for other actions is biased where variables are
+    confounded. Theory has c = 2; the authors' own experiments take c below 0.1.
+
+    Their variant for unknown k is left out: its mixture actions stand for earlier phases, and a row that comes back
+    does not say which of two actions that share an arm it was pulled for.
     """
 
     name = "ucb-plus"
     tier = Tier.OBSERVED
     needs = ("parents", "horizon")
     hints = "the number of parents k, the horizon"
-    rule = rules.UCB1
+    rule = rules.SCALED_UCB
 
     def __init__(
-        self, problem: Problem, *, parents: int, horizon: int, shuffle: int | None = None, seed: Seed = None
+        self,
+        problem: Problem,
+        *,
+        parents: int,
+        horizon: int,
+        constant: float = 2.0,
+        shuffle: int | None = None,
+        seed: Seed = None,
     ) -> None:
         settings = settings_of(problem, self.name)
         horizon, k = checked_horizon(horizon), whole_number("parents", parents, 0)
@@ -50,8 +63,9 @@ class UCBPlus(TallyPolicy):
         ]
         self._playable = np.isin(np.arange(len(settings)), kept)
         settings[~self._playable] = NO_LEVEL
-        options = {"parents": k, "horizon": horizon, "shuffle": order}
-        super().__init__(problem, seed=rng, settings=settings, options=options)
+        constant = checked_number("constant", constant)
+        options = {"parents": k, "horizon": horizon, "constant": constant, "shuffle": order}
+        super().__init__(problem, seed=rng, numbers=(horizon, constant), settings=settings, options=options)
 
     def _start(self, tally: Tally) -> Tally:
         return self._settle(tally, self._playable)
