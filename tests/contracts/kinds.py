@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from causal_bandits import Arm, Problem
+from causal_bandits import Arm, DiscreteSCM, Mechanism, Problem, perfect
 from causal_bandits.errors import ObservationError, UnknownArmError, UnknownLevelError
-from causal_bandits.policies import POLICIES, DiscretePolicy
+from causal_bandits.policies import POLICIES, Policy, RealPolicy
 from tests.policies.cases import NINE_ARMS, SIX, Table, random_table, table_of
 
 Bad = tuple[Any, Any, type[Exception]]
@@ -20,16 +20,28 @@ class Kind(NamedTuple):
     table: Callable[[int, int], Table]
     good: dict[str, Any]
     best: Arm
-    rows: Callable[[bool], list[dict[str, Any]]]
+    rows: Callable[[Arm], list[dict[str, Any]]]
     bad: list[Bad]
 
 
-def _discrete_rows(is_best: bool) -> list[dict[str, Any]]:
-    return [{"A": i % 2, "B": i % 3 % 2, "C": 0, "Y": int(is_best)} for i in range(60)]
+def _discrete_rows(arm: Arm) -> list[dict[str, Any]]:
+    return [{"A": i % 2, "B": i % 3 % 2, "C": 0, "Y": int(arm == NINE_ARMS.arm(I_A=1))} for i in range(60)]
 
 
-def _real_rows(is_best: bool) -> list[dict[str, Any]]:
+def _told_rows(arm: Arm) -> list[dict[str, Any]]:
+    """What is told is true: A and B follow the arm, and the reward is 1 where A is and B is not."""
+    rows = []
+    for i in range(60):
+        a, b = (
+            place % 2 if level == "idle" else int(level) for level, place in ((arm["I_A"], i), (arm["I_B"], i // 2))
+        )
+        rows.append({"A": a, "B": b, "C": i // 4 % 2, "Y": int(a > b)})
+    return rows
+
+
+def _real_rows(arm: Arm) -> list[dict[str, Any]]:
     """The best arm is ten standard deviations ahead."""
+    is_best = arm == SIX.arm(I=1)
     noise = np.random.default_rng(int(is_best)).normal(size=(60, 3)).tolist()
     return [{"A": a, "B": "low", "C": c, "Y": y + 10 * is_best} for a, c, y in noise]
 
@@ -62,6 +74,74 @@ DISCRETE = Kind(
     _discrete_rows,
     _bad(BITS, "I_A", [({}, BITS | {"Y": 2}, ObservationError)]),
 )
+COIN = Mechanism([], [0.5, 0.5])
+WORLD = DiscreteSCM(
+    {"A": 2, "B": 2, "C": 2, "Y": 2},
+    {"A": COIN, "B": COIN, "C": COIN, "Y": Mechanism(["A", "B"], lambda a, b: [0.1, 0.9] if a > b else [0.7, 0.3])},
+    {"I_A": perfect("A"), "I_B": perfect("B")},
+)
+"""A world in which everything that a policy of the told kind is told is true."""
+TOLD = Kind(
+    WORLD.problem,
+    lambda rows, seed: random_table(WORLD.problem, rows, seed),
+    BITS,
+    WORLD.problem.arm(I_A=1, I_B=0),
+    _told_rows,
+    _bad(BITS, "I_A", [({}, BITS | {"Y": 2}, ObservationError)]),
+)
+SINGLES = DiscreteSCM(
+    {"A": 2, "B": 2, "C": 2, "Y": 2},
+    {**WORLD.mechanisms, "Y": Mechanism(["A", "B"], lambda a, b: [0.7 - 0.6 * a + 0.1 * b, 0.3 + 0.6 * a - 0.1 * b])},
+    WORLD.interventions,
+    arms=[{}, {"I_A": 0}, {"I_A": 1}, {"I_B": 0}, {"I_B": 1}],
+)
+"""The parallel bandit, for policies that play do() and one variable at a time."""
+ATOMIC = TOLD._replace(
+    problem=SINGLES.problem,
+    table=lambda rows, seed: random_table(SINGLES.problem, rows, seed),
+    best=SINGLES.problem.arm(I_A=1),
+    rows=lambda arm: [{**row, "Y": row["A"]} for row in _told_rows(arm)],
+)
+PARENTS = {"separating": ["A", "B"], "chances": [WORLD.distribution(arm, ["A", "B"]) for arm in WORLD.problem.arms]}
+HORIZON = {"horizon": 600}
+KNOWLEDGE: dict[str, dict[str, Any]] = {
+    "ucb-small": HORIZON,
+    "hac-ucb": {"separating": ["A", "B"], **HORIZON},
+    "raps-ucb": {"budget": 30},
+    "ucb-plus": {"parents": 2, **HORIZON},
+    "lu-tree": {
+        "skeleton": [("A", "B")],
+        "marginals": dict.fromkeys("ABC", [0.5, 0.5]),
+        "budget": 30,
+    },
+    "yabe": {"graph": WORLD.graph, **HORIZON, "budget": 540},
+    "nair-observing": {"graph": SINGLES.graph},
+    "c-ucb": {**PARENTS, **HORIZON},
+    "c-ts": PARENTS,
+    "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
+    "lattimore-parallel": {**HORIZON, "budget": 120},
+    "sen": {**PARENTS, **HORIZON},
+    "pomis-ts": {"graph": WORLD.graph},
+    "pomis-kl-ucb": {"graph": WORLD.graph},
+}
+"""What each policy with needs is told of its world."""
+SINGLE_ARMS = {"lattimore-parallel", "nair-observing", "lu-tree"}
+SOME_ARMS = {
+    "raps-ucb",
+    "ucb-plus",
+    "nair-observing",
+    "lu-tree",
+    "c-ucb",
+    "c-ts",
+    "lattimore-general",
+    "lattimore-parallel",
+    "sen",
+    "pomis-ts",
+    "pomis-kl-ucb",
+}
+"""Policies that never play certain arms, or not at first."""
+EXPLORERS = {"epsilon-greedy", "sen", "yabe", "nair-observing"}
+"""Policies that now and then play an arm they think worse."""
 REAL = Kind(
     SIX,
     table_of,
@@ -81,4 +161,18 @@ REAL = Kind(
 
 def kind_of(name: str) -> Kind:
     """The kind of a policy in the registry."""
-    return DISCRETE if issubclass(POLICIES[name], DiscretePolicy) else REAL
+    if issubclass(POLICIES[name], RealPolicy):
+        return REAL
+    if name in SINGLE_ARMS:
+        return ATOMIC
+    return TOLD if name in KNOWLEDGE else DISCRETE
+
+
+def world_of(name: str) -> DiscreteSCM:
+    """A world in which all that a discrete policy is told is true."""
+    return SINGLES if name in SINGLE_ARMS else WORLD
+
+
+def fresh(name: str, seed: int = 7) -> Policy[Any]:
+    """A policy of the registry that has seen nothing, told what it needs."""
+    return POLICIES[name](kind_of(name).problem, seed=seed, **KNOWLEDGE.get(name, {}))

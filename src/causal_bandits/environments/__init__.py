@@ -1,11 +1,14 @@
 """Worlds to play in: they know the truth, and no learner may import them."""
 
+from .bilodeau import bilodeau_world
 from .discrete_scm import DiscreteSCM
 from .examples import example_world
+from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import Change, LinearGaussianSCM, fix, random_linear_world, scale, shift
 from .logged import LoggedWorld
 from .mechanisms import Mechanism, perfect
 from .paper import paper_world
+from .parallel import parallel_world
 from .real_sampler import RealSampler, draw_real
 from .real_world import RealWorld
 from .sampler import Sampler, draw
@@ -13,6 +16,7 @@ from .structureless import StructurelessWorld
 from .world import DiscreteWorld
 
 __all__ = [
+    "DIAGRAMS",
     "Change",
     "DiscreteSCM",
     "DiscreteWorld",
@@ -23,13 +27,17 @@ __all__ = [
     "RealWorld",
     "Sampler",
     "StructurelessWorld",
+    "bilodeau_world",
     "draw",
     "draw_real",
     "example_world",
     "fix",
+    "lee_bareinboim_world",
     "paper_world",
+    "parallel_world",
     "perfect",
     "random_linear_world",
+    "random_tables",
     "scale",
     "shift",
 ]

@@ -2,6 +2,32 @@
 
 from .base import Policy, Recommendation
 from .causal_thompson import CausalThompsonSampling
+from .comparators import (
+    CTS,
+    CUCB,
+    HACUCB,
+    KLUCB,
+    UCB1,
+    UCBV,
+    EpsilonGreedy,
+    LattimoreGeneral,
+    LattimoreParallel,
+    LuTree,
+    NairObserving,
+    PomisKLUCB,
+    PomisTS,
+    RapsUCB,
+    SenPhases,
+    SmallUCB,
+    SuccessiveElimination,
+    Tally,
+    TallyPolicy,
+    UCBPlus,
+    UCBTuned,
+    YabePropagating,
+    choose_tally,
+    learn_tally,
+)
 from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
@@ -10,26 +36,52 @@ from .real_rules import RealState, choose_real, learn_real_row
 from .registry import POLICIES, load_policy
 from .rules import ThompsonState, choose
 from .thompson import ThompsonSampling
+from .tiers import Tier
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
 __all__ = [
+    "CTS",
+    "CUCB",
+    "HACUCB",
+    "KLUCB",
     "POLICIES",
+    "UCB1",
+    "UCBV",
     "ArmEstimate",
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
     "CausalUCBNormal",
     "DiscretePolicy",
+    "EpsilonGreedy",
     "Estimates",
     "GaussianThompsonSampling",
+    "LattimoreGeneral",
+    "LattimoreParallel",
+    "LuTree",
+    "NairObserving",
     "Policy",
+    "PomisKLUCB",
+    "PomisTS",
+    "RapsUCB",
     "RealPolicy",
     "RealState",
     "Recommendation",
+    "SenPhases",
+    "SmallUCB",
+    "SuccessiveElimination",
+    "Tally",
+    "TallyPolicy",
     "ThompsonSampling",
     "ThompsonState",
+    "Tier",
     "UCBNormal",
+    "UCBPlus",
+    "UCBTuned",
+    "YabePropagating",
     "choose",
     "choose_real",
+    "choose_tally",
     "learn_real_row",
+    "learn_tally",
     "load_policy",
 ]

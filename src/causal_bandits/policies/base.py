@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from ..problem import Arm, Level, Problem
 from ..seeds import Seed, generator
 from .estimates import Estimates
 from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
+from .tiers import Tier
 
 State = TypeVar("State")
 
@@ -37,6 +38,14 @@ class Policy(ABC, Generic[State]):
     name: str
     layout: SubsetLayout
     discovery: Any = None
+    tier: Tier
+    """What it is told, as the tier in which it is fairly compared."""
+    hints: str = "nothing"
+    """What it is given besides the problem, in words for a table."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """The options that hold this knowledge; `simulate.told` fills them from a world."""
+    simple_regret: ClassVar[bool] = False
+    """Made to find the best arm at the end, not to earn on the way: explores, then commits."""
     fewest_rows = 0
     """An arm with fewer rows of its own is not recommended."""
 

@@ -5,11 +5,12 @@ The name also stands for a method of Bareinboim, Forney and Pearl (2015), which 
 
 from typing import Any, Literal, Self
 
-from ..discovery import DirectTesting, Discovery, discovery_from_dict
+from ..discovery import DirectTesting, Discovery, KnownSets, discovery_from_dict
 from ..errors import OptionError, whole_number
 from ..problem import Problem
 from ..seeds import Seed
 from .discrete import DiscretePolicy
+from .tiers import Tier
 
 
 class CausalThompsonSampling(DiscretePolicy):
@@ -28,6 +29,7 @@ class CausalThompsonSampling(DiscretePolicy):
     """
 
     name = "causal-ts"
+    tier = Tier.OBSERVED
 
     def __init__(
         self,
@@ -44,6 +46,8 @@ class CausalThompsonSampling(DiscretePolicy):
         samples = whole_number("samples", samples, 2)
         super().__init__(problem, seed=seed, max_size=max_size, samples=samples if variance == "monte-carlo" else 0)
         self.discovery = DirectTesting() if discovery is None else discovery
+        if isinstance(discovery, KnownSets):
+            self.tier, self.hints = Tier.SEPARATING_SET, f"the separating sets {discovery.described}"
         self.variance = variance
         self.samples = samples
         self._discover()  # sets that cannot be are refused here, not later

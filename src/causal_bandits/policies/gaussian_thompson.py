@@ -4,6 +4,7 @@ from ..discovery import RealDiscovery, ResidualTesting
 from ..problem import Problem
 from ..seeds import Seed
 from .real import RealPolicy, Variance
+from .tiers import Tier
 
 
 class GaussianThompsonSampling(RealPolicy):
@@ -15,6 +16,7 @@ class GaussianThompsonSampling(RealPolicy):
     """
 
     name = "gaussian-ts"
+    tier = Tier.REWARDS
 
     def __init__(self, problem: Problem, *, seed: Seed = None, initial: int = 50) -> None:
         super().__init__(problem, seed=seed, initial=initial, thompson=True)
@@ -33,6 +35,7 @@ class CausalGaussianThompsonSampling(RealPolicy):
     """
 
     name = "causal-gaussian-ts"
+    tier = Tier.OBSERVED
 
     def __init__(
         self,

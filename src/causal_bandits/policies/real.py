@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from ..data import ArmMoments, DesignLayout, Rows
-from ..discovery import Findings, RealDiscovery, discovery_from_dict
+from ..discovery import Findings, KnownSets, RealDiscovery, discovery_from_dict
 from ..errors import ObservationError, OptionError, whole_number
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
@@ -15,6 +15,7 @@ from ..seeds import Seed
 from .base import Policy, Recommendation
 from .estimates import ArmEstimate, Estimates
 from .real_rules import RealOptions, RealState, beliefs, choose_many_real, count_real_wins, learn_real
+from .tiers import Tier
 
 Index = Literal["auer", "printed"]
 Variance = Literal["closed-form", "bootstrap"]
@@ -53,6 +54,8 @@ class RealPolicy(Policy[RealState]):
         if discovery is not None:
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps}
         self.discovery = discovery
+        if isinstance(discovery, KnownSets):
+            self.tier, self.hints = Tier.SEPARATING_SET, f"the separating sets {discovery.described}"
         if isinstance(problem, Problem):
             self.layout = DesignLayout.of(problem, max_size)
         super().__init__(problem, seed)

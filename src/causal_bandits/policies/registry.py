@@ -7,6 +7,28 @@ from typing import Any
 from ..errors import SaveFileError, listing
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
+from .comparators import (
+    CTS,
+    CUCB,
+    HACUCB,
+    KLUCB,
+    UCB1,
+    UCBV,
+    EpsilonGreedy,
+    LattimoreGeneral,
+    LattimoreParallel,
+    LuTree,
+    NairObserving,
+    PomisKLUCB,
+    PomisTS,
+    RapsUCB,
+    SenPhases,
+    SmallUCB,
+    SuccessiveElimination,
+    UCBPlus,
+    UCBTuned,
+    YabePropagating,
+)
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .saving import read
 from .thompson import ThompsonSampling
@@ -21,6 +43,26 @@ POLICIES: dict[str, type[Policy[Any]]] = {
         CausalUCBNormal,
         GaussianThompsonSampling,
         CausalGaussianThompsonSampling,
+        UCB1,
+        UCBV,
+        UCBTuned,
+        SmallUCB,
+        KLUCB,
+        EpsilonGreedy,
+        SuccessiveElimination,
+        HACUCB,
+        RapsUCB,
+        UCBPlus,
+        LuTree,
+        YabePropagating,
+        NairObserving,
+        CUCB,
+        CTS,
+        LattimoreParallel,
+        LattimoreGeneral,
+        SenPhases,
+        PomisTS,
+        PomisKLUCB,
     )
 }
 

@@ -3,6 +3,7 @@
 from ..problem import Problem
 from ..seeds import Seed
 from .discrete import DiscretePolicy
+from .tiers import Tier
 
 
 class ThompsonSampling(DiscretePolicy):
@@ -16,6 +17,7 @@ class ThompsonSampling(DiscretePolicy):
     """
 
     name = "ts"
+    tier = Tier.REWARDS
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
         super().__init__(problem, seed=seed, max_size=0, samples=0)

@@ -4,6 +4,7 @@ from ..discovery import RealDiscovery, ResidualTesting
 from ..problem import Problem
 from ..seeds import Seed
 from .real import Index, RealPolicy, Variance
+from .tiers import Tier
 
 
 class UCBNormal(RealPolicy):
@@ -21,6 +22,7 @@ class UCBNormal(RealPolicy):
     """
 
     name = "ucb-normal"
+    tier = Tier.REWARDS
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class CausalUCBNormal(RealPolicy):
     """
 
     name = "causal-ucb-normal"
+    tier = Tier.OBSERVED
 
     def __init__(
         self,

@@ -3,5 +3,6 @@
 from .results import Simulation
 from .run import Run, observe, play
 from .runs import simulate
+from .told import FIELD, field, told
 
-__all__ = ["Run", "Simulation", "observe", "play", "simulate"]
+__all__ = ["FIELD", "Run", "Simulation", "field", "observe", "play", "simulate", "told"]

@@ -6,7 +6,16 @@ from ..compiled import Floats, Ints, compiled
 from ..data import design_row
 from ..environments import RealSampler, Sampler, draw, draw_real
 from ..estimators import learn
-from ..policies import RealState, ThompsonState, choose, choose_real, learn_real_row
+from ..policies import (
+    RealState,
+    Tally,
+    ThompsonState,
+    choose,
+    choose_real,
+    choose_tally,
+    learn_real_row,
+    learn_tally,
+)
 
 
 @compiled
@@ -25,6 +34,26 @@ def rollout(
         arm = choose(state, policy_rng)
         reward = draw(sampler, arm, world_rng, values, codes[step])
         learn(state.tables, state.pools, arm, codes[step], reward)
+        arms[step] = arm
+        rewards[step] = reward
+
+
+@compiled
+def tally_rollout(
+    tally: Tally,
+    sampler: Sampler,
+    policy_rng: np.random.Generator,
+    world_rng: np.random.Generator,
+    arms: Ints,
+    codes: Ints,
+    rewards: Ints,
+) -> None:
+    """The same for the comparators, whose rules read a tally."""
+    values = np.empty(sampler.order.shape[1], dtype=np.int64)
+    for step in range(len(arms)):
+        arm = choose_tally(tally, policy_rng)
+        reward = draw(sampler, arm, world_rng, values, codes[step])
+        learn_tally(tally, arm, codes[step], reward)
         arms[step] = arm
         rewards[step] = reward
 

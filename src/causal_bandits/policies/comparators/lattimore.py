@@ -1,0 +1,131 @@
+"""Lattimore, Lattimore and Reid 2016: explore so that every arm is estimated from all rows, then commit."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...compiled import Bools, Floats, Ints
+from ...errors import whole_number
+from ...problem import Problem
+from ...seeds import Seed
+from ..tiers import Tier
+from . import rules
+from .allocation import best_allocation
+from .base import TallyPolicy, checked_horizon, set_names
+from .settings import atomic_arms, settings_of
+from .tally import Tally
+
+
+class LattimoreGeneral(TallyPolicy):
+    """Algorithm 2: sample arms from eta*, weigh rewards by R_a(z) = p(z | a) / Q(z) clipped at B, commit to the best.
+
+    eta* minimises m = max_a sum_z p(z | a)^2 / Q(z); B = sqrt(m n / ln(2 n K)) with n = `budget` rounds of exploration.
+    Made for simple regret after the budget, which is half the horizon unless told. Deviation: the paper stops there;
+    here the best arm is played on, so that a cumulative table may show it as explore-then-commit.
+    """
+
+    name = "lattimore-general"
+    tier = Tier.PARENTS
+    needs = ("separating", "chances", "horizon")
+    hints = "a separating set Z, P(Z | a), the horizon"
+    simple_regret = True
+    rule = rules.SAMPLING
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        separating: Sequence[str],
+        chances: ArrayLike,
+        horizon: int,
+        budget: int | None = None,
+        seed: Seed = None,
+    ) -> None:
+        names, horizon = set_names(separating), checked_horizon(horizon)
+        self.budget = checked_budget(horizon, budget)
+        options = {"separating": list(names), "chances": np.asarray(chances), "horizon": horizon, "budget": self.budget}
+        super().__init__(problem, seed=seed, through=names, chances=chances, options=options)
+
+    def _start(self, tally: Tally) -> Tally:
+        self.allocation, self.hardness = best_allocation(tally.chances)
+        self._plan_at = self.budget
+        return tally._replace(weights=self.allocation)
+
+    def scores(self) -> Floats:
+        """The clipped estimates of the means, from all rows so far."""
+        return clipped_means(self._state, self.allocation, self.hardness)
+
+    def _plan(self, tally: Tally) -> Tally:
+        best = int(clipped_means(tally, self.allocation, self.hardness).argmax())
+        return self._settle(tally, np.arange(len(tally.allowed)) == best, rules.UCB1)
+
+
+def clipped_means(tally: Tally, eta: Floats, hardness: float) -> Floats:
+    """mu_a = (1 / n) sum over rows of Y R_a(Z) 1{R_a(Z) <= B} (Algorithm 2, lines 5 to 7)."""
+    n, arms = int(tally.pooled.sum()), len(tally.allowed)
+    bound = math.sqrt(hardness * n / math.log(2 * n * arms))
+    mixture = eta @ tally.chances
+    ratio = np.divide(tally.chances, mixture, out=np.zeros_like(tally.chances), where=mixture > 0)
+    means: Floats = np.where(ratio <= bound, ratio, 0.0) @ tally.pooled[:, 1] / n
+    return means
+
+
+class LattimoreParallel(TallyPolicy):
+    """Algorithm 1, the parallel bandit: observe, find the arms too rare to learn from that, pull them, commit.
+
+    Half the budget is do(); P(X_i = x) is estimated from it, m = min{tau >= 2: #{i: q_i < 1 / tau} <= tau} with
+    q_i = min_x P(X_i = x); the other half goes evenly to the arms with P(X_i = x) <= 1 / m. Every other arm's mean is
+    that of the observed rows with X_i = x: true when the X_i are independent causes of Y, which is what it is told.
+
+    Deviation: pulls are counted whole, so the second half may end up to one pull per arm early or late.
+    """
+
+    name = "lattimore-parallel"
+    tier = Tier.PARENTS
+    needs = ("horizon",)
+    hints = "the X_i are independent causes of Y, the horizon"
+    simple_regret = True
+    rule = rules.UCB1
+
+    def __init__(self, problem: Problem, *, horizon: int, budget: int | None = None, seed: Seed = None) -> None:
+        horizon = checked_horizon(horizon)
+        self.budget = checked_budget(horizon, budget)
+        settings = settings_of(problem, self.name)
+        self._idle = atomic_arms(problem, settings, self.name)
+        options = {"horizon": horizon, "budget": self.budget}
+        super().__init__(problem, seed=seed, settings=settings, options=options)
+
+    def _start(self, tally: Tally) -> Tally:
+        tally.donors[:] = np.arange(len(tally.donors)) == self._idle
+        self._rare: Bools | None = None
+        return self._explore(tally, np.where(tally.donors, max(1, self.budget // 2), 0))
+
+    def _plan(self, tally: Tally) -> Tally:
+        if self._rare is None:
+            observed = tally.rewards.sum(axis=1)
+            self._rare = rare_arms(observed / observed[self._idle], self._settings)
+            if self._rare.any():
+                pulls = max(1, round((self.budget - self.budget // 2) / self._rare.sum()))
+                return self._explore(tally, np.where(self._rare, pulls, 0))
+        rewards = np.where(np.asarray(self._rare)[:, None], tally.seen.sum(axis=1), tally.rewards)
+        means = rewards[:, 1] / np.maximum(rewards.sum(axis=1), 1)
+        return self._settle(tally, np.arange(len(means)) == int(means.argmax()))
+
+
+def rare_arms(chances: Floats, settings: Ints) -> Bools:
+    """The arms with P(X_i = x) <= 1 / m (Algorithm 1, lines 6 to 8); never do()."""
+    active = (settings >= 0).any(axis=1)
+    variable = np.where(active, (settings >= 0).argmax(axis=1), -1)
+    lowest = np.array([chances[variable == place].min() for place in np.unique(variable[active])])
+    tau = 2
+    while np.count_nonzero(lowest < 1 / tau) > tau:
+        tau += 1
+    rare: Bools = active & (chances <= 1 / tau)
+    return rare
+
+
+def checked_budget(horizon: int, budget: int | None) -> int:
+    """The rounds of exploration: half the horizon unless told."""
+    return max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)

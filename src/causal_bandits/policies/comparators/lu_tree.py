@@ -1,0 +1,182 @@
+"""Lu, Meisami and Tewari 2021: on a causal tree, halve the search for the reward's parent, then play UCB over it."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ...compiled import Bools, Floats
+from ...errors import GraphError, OptionError, ProblemError, whole_number
+from ...graphs import MixedGraph
+from ...problem import Problem
+from ...seeds import Seed
+from ..tiers import Tier
+from . import rules
+from .base import ALL, TallyPolicy, checked_number
+from .settings import settings_of
+from .tally import Tally
+
+
+class LuTree(TallyPolicy):
+    """CN-UCB: intervene on a central node of the tree that is left, and keep the side that holds the parent.
+
+    The node is an ancestor of Y if some mean moves by more than gap / 2 from that of do(); then it and the branches of
+    its children are kept, otherwise the branch of its parent. A neighbour is a child if its distribution moves by more
+    than eps / 2 from the told P(X). When every node left has been asked about, UCB1 plays the values of the last
+    ancestor. The tree is over the variables that a lever sets.
+
+    Every question takes `budget` rows of an arm: max(32 ln(8 n K / delta) / gap^2, 2 ln(8 n^2 K^2 / delta) / eps^2)
+    unless told; a small number is a heuristic, and says so in `hints`. Deviation: where no ancestor is found, all arms
+    are played. For trees only, not the paper's forests and general graphs.
+    """
+
+    name = "lu-tree"
+    tier = Tier.OBSERVED
+    needs = ("skeleton", "marginals")
+    hints = "a tree of the variables without its arrows, P(X), one parent of the reward, eps and gap"
+    rule = rules.UCB1
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        skeleton: Iterable[Sequence[str]],
+        marginals: Mapping[str, Sequence[float]],
+        gap: float = 0.2,
+        eps: float = 0.2,
+        delta: float = 0.05,
+        budget: int | None = None,
+        seed: Seed = None,
+    ) -> None:
+        self._singles = _single_arms(problem, self.name)
+        edges = [tuple(edge) for edge in skeleton]
+        levers = {each[0] for each in self._singles if each is not None}
+        self._neighbours = _tree(
+            [name for place, name in enumerate(problem.observed_names) if place in levers], problem, edges
+        )
+        self._known = _checked_marginals(problem, marginals)
+        self.gap, self.eps = checked_number("gap", gap, below=1), checked_number("eps", eps, below=1)
+        delta = checked_number("delta", delta, below=1)
+        n, k = len(self._neighbours), max(variable.size for variable in problem.observed)
+        mean = 32 * math.log(8 * n * k / delta) / self.gap**2
+        paper = math.ceil(max(mean, 2 * math.log(8 * n**2 * k**2 / delta) / self.eps**2))
+        self.budget = paper if budget is None else whole_number("budget", budget, 1)
+        if self.budget < paper:
+            self.hints += f"; {self.budget} rows per question is a heuristic (the paper's: {paper})"
+        told = {"gap": self.gap, "eps": self.eps, "delta": delta, "budget": self.budget}
+        plain = {name: list(map(float, chances)) for name, chances in marginals.items()}
+        options = {"skeleton": [list(edge) for edge in edges], "marginals": plain, **told}
+        super().__init__(problem, seed=seed, through=ALL, options=options)
+
+    def _start(self, tally: Tally) -> Tally:
+        self.left: set[int] = set(self._neighbours)
+        self._asked: set[int] = set()
+        self._ancestor: int | None = None
+        self._now: int | None = None
+        return self._ask_for(tally, [self._singles[None]])
+
+    def _plan(self, tally: Tally) -> Tally:
+        if self._now is not None:
+            self._judge(tally, self._now)
+        open_nodes = sorted(self.left - self._asked)
+        if not open_nodes:
+            return self._settle(tally, self._playable(len(tally.allowed)))
+        self._now = min(open_nodes, key=lambda node: max(map(len, self._branches(node).values()), default=0))
+        self._asked.add(self._now)
+        return self._ask_for(tally, self._arms(self._now))
+
+    def _judge(self, tally: Tally, node: int) -> None:
+        base, children, moved = self._mean(tally, self._singles[None]), set(), 0.0
+        for arm in self._arms(node):
+            moved = max(moved, abs(self._mean(tally, arm) - base))
+            for other in self._neighbours[node]:
+                shift = np.abs(self._distribution(tally, arm, other) - self._known[other]).max()
+                children |= {other} if shift > self.eps / 2 else set()
+        below = {each for child, branch in self._branches(node).items() if child in children for each in branch}
+        if moved > self.gap / 2:
+            self._ancestor = node
+            self.left = below | {node}
+        else:
+            self.left -= below | {node}
+
+    def _branches(self, node: int) -> dict[int, set[int]]:
+        """What is left of the tree beyond each neighbour of a node."""
+        found = {}
+        for start in self._neighbours[node] & self.left:
+            branch, ahead = {start}, {start}
+            while ahead:
+                ahead = {each for at in ahead for each in self._neighbours[at] & self.left} - branch - {node}
+                branch |= ahead
+            found[start] = branch
+        return found
+
+    # Rows
+
+    def _arms(self, node: int) -> list[int]:
+        return [self._singles[node, level] for level in range(self.problem.observed[node].size)]
+
+    def _ask_for(self, tally: Tally, arms: list[int]) -> Tally:
+        pulls = np.zeros(len(tally.allowed), dtype=np.int64)
+        pulls[arms] = self.budget
+        return self._explore(tally, np.maximum(pulls - tally.seen.sum(axis=(1, 2)), 0))
+
+    @staticmethod
+    def _mean(tally: Tally, arm: int) -> float:
+        return float(tally.seen[arm, :, 1].sum() / tally.seen[arm].sum())
+
+    def _distribution(self, tally: Tally, arm: int, node: int) -> Floats:
+        sizes = [variable.size for variable in self.problem.observed]
+        joint = tally.seen[arm].sum(axis=1).reshape(sizes)
+        found: Floats = joint.sum(axis=tuple(axis for axis in range(len(sizes)) if axis != node)) / joint.sum()
+        return found
+
+    def _playable(self, arms: int) -> Bools:
+        allowed = np.full(arms, self._ancestor is None)
+        if self._ancestor is not None:
+            allowed[self._arms(self._ancestor)] = True
+        return allowed
+
+
+def _single_arms(problem: Problem, who: str) -> dict[tuple[int, int] | None, int]:
+    """The arm of do(), and of every (variable, level)."""
+    settings = settings_of(problem, who)
+    singles: dict[tuple[int, int] | None, int] = {}
+    for arm, row in enumerate(settings):
+        places = np.flatnonzero(row >= 0)
+        if len(places) <= 1:
+            singles[(int(places[0]), int(row[places[0]])) if len(places) else None] = arm
+    wanted = {
+        (place, level)
+        for place in np.flatnonzero((settings >= 0).any(axis=0)).tolist()
+        for level in range(problem.observed[place].size)
+    }
+    if not {None, *wanted} <= singles.keys():
+        raise ProblemError(f"{who} needs do() and every do(X = x) among the arms; use a policy that only sees rewards")
+    return singles
+
+
+def _tree(names: list[str], problem: Problem, edges: list[tuple[str, ...]]) -> dict[int, set[int]]:
+    """The neighbours of every variable; an error unless the edges form a tree over these variables."""
+    joined = MixedGraph(names, bidirected=edges)  # type: ignore[arg-type]  # refuses unknown names and pairs that are none
+    place = problem.observed_names.index
+    neighbours = {place(name): {place(other) for other in joined.spouses(name)} for name in names}
+    reached = {place(names[0])}
+    ahead = set(reached)
+    while ahead:
+        ahead = {each for at in ahead for each in neighbours[at]} - reached
+        reached |= ahead
+    if len(reached) < len(names) or len(joined.bidirected) != len(names) - 1:
+        raise GraphError(f"the skeleton {edges} is not a tree over {list(names)}")
+    return neighbours
+
+
+def _checked_marginals(problem: Problem, marginals: Mapping[str, Sequence[float]]) -> list[Floats]:
+    known = []
+    for variable in problem.observed:
+        chances = np.asarray(marginals.get(variable.name, ()), dtype=np.float64)
+        if chances.shape != (variable.size,) or not np.isclose(chances.sum(), 1):
+            raise OptionError(
+                f"marginals[{variable.name!r}] is {chances.tolist()}; expected {variable.size} probabilities"
+            )
+        known.append(chances)
+    return known

@@ -1,0 +1,73 @@
+"""POMIS bandits (Lee and Bareinboim 2018; 2019 with variables that cannot be set): play only what may be optimal."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from ...errors import ProblemError
+from ...graphs import MixedGraph, pomis_sets
+from ...problem import Problem
+from ...seeds import Seed
+from ..tiers import Tier
+from . import rules
+from .base import TallyPolicy
+from .settings import checked_graph, plain_graph, set_by, settings_of
+from .tally import Tally
+
+
+class PomisPolicy(TallyPolicy):
+    """A plain rule over the arms do(X = x) with X a possibly-optimal minimal intervention set of the graph.
+
+    The variables that no lever sets count as not manipulable. Interventions must be perfect.
+    """
+
+    tier = Tier.GRAPH
+    needs = ("graph",)
+    hints = "the graph with its latents"
+
+    def __init__(self, problem: Problem, *, graph: MixedGraph, seed: Seed = None) -> None:
+        settings = settings_of(problem, self.name)
+        self.graph = checked_graph(problem, graph)
+        manipulable = [name for _, acted_on in problem.targets for name in acted_on]
+        self.sets = pomis_sets(graph, problem.target, manipulable=manipulable)
+        of_arm, wanted = set_by(problem, settings), {frozenset(each) for each in self.sets}
+        sizes = {variable.name: variable.size for variable in problem.observed}
+        for each in self.sets:
+            expected = int(np.prod([sizes[name] for name in each]))
+            if of_arm.count(frozenset(each)) != expected:
+                raise ProblemError(
+                    f"{self.name} would play do({', '.join(each)}), of which the problem lacks an arm; "
+                    "add it, or use a policy that only sees rewards"
+                )
+        self._playable = np.array([each in wanted for each in of_arm])
+        super().__init__(problem, seed=seed, options={"graph": plain_graph(graph)})
+
+    def _start(self, tally: Tally) -> Tally:
+        return self._settle(tally, self._playable)
+
+    @classmethod
+    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
+        """A fresh policy from what `options` gave."""
+        return cls(problem, graph=MixedGraph(**options["graph"]))
+
+
+class PomisTS(PomisPolicy):
+    """Thompson Sampling over the POMIS arms.
+
+    >>> problem = Problem("Y", {"Z": 2, "X": 2}, {"I_Z": ["idle", 0, 1], "I_X": ["idle", 0, 1]},
+    ...                   targets={"I_Z": "Z", "I_X": "X"})
+    >>> instrument = MixedGraph(["Z", "X", "Y"], [("Z", "X"), ("X", "Y")], [("X", "Y")])
+    >>> policy = PomisTS(problem, graph=instrument, seed=0)
+    >>> policy.sets, sorted(set(map(str, policy.ask(50))))
+    ([('Z',), ('X',)], ['do(X=0)', 'do(X=1)', 'do(Z=0)', 'do(Z=1)'])
+    """
+
+    name = "pomis-ts"
+    rule = rules.THOMPSON
+
+
+class PomisKLUCB(PomisPolicy):
+    """KL-UCB over the POMIS arms."""
+
+    name = "pomis-kl-ucb"
+    rule = rules.KL_UCB

@@ -1,0 +1,175 @@
+"""Policies with the knowledge they need, taken from a world: only this room sees both.
+
+A policy says what it needs (`Policy.needs`); here every need is read from the world, or refused in words.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..discovery import ASD, KnownSets
+from ..environments import DiscreteSCM, StructurelessWorld
+from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole_number
+from ..graphs import MixedGraph, separating_sets
+from ..policies import POLICIES, Policy, RealPolicy, Tier
+from ..policies.causal_thompson import CausalThompsonSampling
+from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus
+from ..problem import Problem
+from .run import World
+
+Factory = Callable[..., Policy[Any]]
+"""Called as factory(problem, seed=seed)."""
+
+WORDS = {
+    "separating": "a separating set",
+    "chances": "P(Z | a) of a separating set Z",
+    "graph": "the causal graph",
+    "parents": "the number of parents of the reward",
+    "skeleton": "that its variables form a tree with one parent of the reward",
+    "marginals": "P(X) of its variables",
+}
+
+
+class Entry(NamedTuple):
+    """A policy as a table shows it: the class, what it needs from a world, and options that are fixed."""
+
+    policy: type[Policy[Any]]
+    needs: tuple[str, ...]
+    options: dict[str, Any]
+
+
+FIELD: dict[str, Entry] = {name: Entry(policy, policy.needs, {}) for name, policy in POLICIES.items()} | {
+    "causal-ts-asd": Entry(CausalThompsonSampling, (), {"discovery": ASD()}),
+    "causal-ts-known": Entry(CausalThompsonSampling, ("known",), {}),
+    "hac-ucb-told": Entry(HACUCB, ("separating", "horizon", "chances"), {}),
+    "raps-ucb-100": Entry(RapsUCB, (), {"budget": 100}),
+    "lu-tree-100": Entry(LuTree, LuTree.needs, {"budget": 100}),
+    "ucb-plus-small": Entry(UCBPlus, UCBPlus.needs, {"constant": 0.1}),
+}
+"""Everything that can be compared: the registry, and variants that are told more or look in another way."""
+
+
+class Known(NamedTuple):
+    """What a world can say; None where it cannot."""
+
+    separating: tuple[str, ...] | None
+    chances: Any
+    graph: Any
+    parents: int | None
+    horizon: int
+    skeleton: list[tuple[str, str]] | None = None
+    marginals: dict[str, Any] | None = None
+
+    @property
+    def known(self) -> KnownSets | None:
+        """The separating set for a policy that shares through told sets."""
+        return None if self.separating is None else KnownSets([self.separating])
+
+
+def told(name: str, world: World, *, horizon: int, separating: Iterable[str] | None = None) -> Factory:
+    """A factory of the policy, told what it needs of the world; `separating` claims a set, true or not.
+
+    >>> from causal_bandits import example_world, simulate
+    >>> world = example_world("S3")
+    >>> simulate(told("c-ucb", world, horizon=100), world, 100, runs=2).regret.shape
+    (2, 100)
+    """
+    if name not in FIELD:
+        raise OptionError(f"policy {name!r} is unknown; expected one of {listing(FIELD, 40)}")
+    knowledge = _known(world, whole_number("horizon", horizon, 2), separating)
+    missing = _missing(FIELD[name], knowledge)
+    if missing:
+        others = [other for other, entry in _entries(world).items() if not _missing(entry, knowledge)]
+        raise WorldError(
+            f"the world cannot say {listing_of(missing)}, which {name!r} needs; these do without: {', '.join(others)}"
+        )
+    entry = FIELD[name]
+    options = dict(entry.options)
+    for need in entry.needs:
+        options["discovery" if need == "known" else need] = getattr(knowledge, need)
+    return partial(entry.policy, **options)
+
+
+def field(
+    world: World, *, horizon: int, separating: Iterable[str] | None = None
+) -> tuple[dict[str, Factory], dict[str, str]]:
+    """Every policy that applies to a world, told what it needs, and why each of the others does not apply."""
+    applies: dict[str, Factory] = {}
+    refused: dict[str, str] = {}
+    for name in _entries(world):
+        try:
+            factory = told(name, world, horizon=horizon, separating=separating)
+            factory(world.problem, seed=0)
+            applies[name] = factory
+        except CausalBanditsError as error:
+            refused[name] = str(error)
+    return applies, refused
+
+
+def tier_of(factory: Factory, world: World) -> Tier:
+    """The tier of what a factory makes."""
+    return factory(world.problem, seed=0).tier
+
+
+def listing_of(missing: list[str]) -> str:
+    """Missing knowledge in words."""
+    return " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
+
+
+def _entries(world: World) -> dict[str, Entry]:
+    """The policies for rewards of the world's kind."""
+    real = world.problem.reward_is_real
+    return {name: entry for name, entry in FIELD.items() if issubclass(entry.policy, RealPolicy) == real}
+
+
+def _missing(entry: Entry, knowledge: Known) -> list[str]:
+    return [need for need in entry.needs if getattr(knowledge, need) is None]
+
+
+def _known(world: World, horizon: int, claimed: Iterable[str] | None) -> Known:
+    base = world.base if isinstance(world, StructurelessWorld) else world
+    if not isinstance(base, DiscreteSCM):
+        separating = None if claimed is None else tuple(claimed)
+        return Known(separating, None, None, None, horizon)
+    if claimed is not None:
+        separating = tuple(claimed)
+    else:
+        separating = _separating(base) if base is world else None
+    chances = None
+    if separating is not None:
+        chances = np.array([base.distribution(arm, separating) for arm in base.problem.arms])
+    graph = base.graph if base is world else None
+    if graph is None:
+        return Known(separating, chances, None, None, horizon)
+    parents = len(graph.parents(base.problem.target))
+    return Known(separating, chances, graph, parents, horizon, _tree(graph, base.problem), _marginals(base))
+
+
+def _tree(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:
+    """The edges among the observed variables, if they are a tree without latents and one leads to the reward."""
+    inner = graph.subgraph(problem.observed_names)
+    alone = len(graph.parents(problem.target)) == 1 and not graph.children(problem.target) and not graph.bidirected
+    joined = MixedGraph(inner.nodes, bidirected=inner.directed)
+    reached = set(inner.nodes[:1])
+    for _ in inner.nodes:
+        reached |= set(joined.spouses(reached))
+    tree = len(inner.directed) == len(inner.nodes) - 1 and len(reached) == len(inner.nodes)
+    return list(inner.directed) if alone and tree else None
+
+
+def _marginals(world: DiscreteSCM) -> dict[str, Any]:
+    idle = world.problem.arms[0] if not world.problem.arms[0].active else {}
+    return {name: world.distribution(idle, [name]).tolist() for name in world.problem.observed_names}
+
+
+def _separating(world: DiscreteSCM) -> tuple[str, ...] | None:
+    """The parents of the reward if they separate the levers from it, else the smallest set that does."""
+    problem = world.problem
+    graph = world.graph.with_context(dict(problem.targets))
+    parents = tuple(name for name in world.graph.parents(problem.target))
+    sets = separating_sets(graph, problem.intervention_names, problem.target)
+    if parents in sets:
+        return parents
+    return sets[0] if sets else None
