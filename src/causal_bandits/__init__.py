@@ -8,6 +8,8 @@ arm = policy.ask()
 policy.tell(arm, {"clicked": 1, "purchase": 0})
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import datasets
 from .data import History
 from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, ResidualTesting, SeparatingSet, discover
@@ -50,7 +52,20 @@ from .policies import (
 from .problem import Arm, Problem, bins
 from .simulate import Simulation, play, simulate
 
+if TYPE_CHECKING:
+    from .studies import Study
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Studies need a database library, which is imported when the first one is used."""
+    if name == "Study":
+        from .studies import Study
+
+        return Study
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ASD",
@@ -75,6 +90,7 @@ __all__ = [
     "SeparatingSet",
     "Simulation",
     "StructurelessWorld",
+    "Study",
     "ThompsonSampling",
     "UCBNormal",
     "all_dags",

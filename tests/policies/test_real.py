@@ -364,7 +364,7 @@ def test_draws_through_a_set_have_its_mean_and_variance() -> None:
     policy = CausalGaussianThompsonSampling(CHAIN.problem, discovery=KnownSets([["B"]]), seed=0)
     rng = np.random.default_rng(12)
     for arm in range(6):
-        policy._learn(CHAIN.sample(CHAIN.problem.arms[arm], 150 + 50 * (arm % 3), rng))
+        policy.learn(CHAIN.sample(CHAIN.problem.arms[arm], 150 + 50 * (arm % 3), rng))
     state = policy.ready()
     means, variances = means_through(state.moments, state.pools, True)
     for arm in range(6):
@@ -396,8 +396,8 @@ def test_sharing_makes_draws_less_wide() -> None:
     causal = CausalGaussianThompsonSampling(CHAIN.problem, discovery=KnownSets([["B"]]), seed=0)
     for arm in CHAIN.problem.arms:
         rows = CHAIN.sample(arm, 30, rng)
-        plain._learn(rows)
-        causal._learn(rows)
+        plain.learn(rows)
+        causal.learn(rows)
     width = [np.mean([each.high - each.low for each in policy.estimates()]) for policy in (plain, causal)]
     assert width[1] < 0.95 * width[0]
 
@@ -410,7 +410,16 @@ def test_compiled_equals_interpreted(
     options: dict[str, Any] = {"discovery": KnownSets(TOLD[2]), "variance": variance, "bootstraps": 3}
     state = told(partial(make, **options), table_of(60, 16)).ready()
     fast = [compiled_rules.choose_real(state, np.random.default_rng(seed)) for seed in range(20)]
-    for name in ("beliefs", "_draw", "draw_own_mean", "draw_shared_mean", "_draw_t", "_root"):
+    for name in (
+        "first_arm",
+        "real_index",
+        "beliefs",
+        "_draw",
+        "draw_own_mean",
+        "draw_shared_mean",
+        "_draw_t",
+        "_root",
+    ):
         monkeypatch.setattr(compiled_rules, name, interpreted(getattr(compiled_rules, name)))
     assert [interpreted(compiled_rules.choose_real)(state, np.random.default_rng(seed)) for seed in range(20)] == fast
 
