@@ -7,6 +7,7 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
 def _free_port() -> int:
@@ -29,7 +30,7 @@ def server() -> Iterator[str]:
     bundled.ensure_pgdata_inited()
     control = ("-w", "-D", str(data))
     port = _free_port()
-    as_whom = {"bin_path": bundled.bin_path, "user": bundled.system_user}
+    as_whom: dict[str, Any] = {"bin_path": bundled.bin_path, "user": bundled.system_user}
     options = f"-h 127.0.0.1 -p {port} -k ''"
     pgexec("pg_ctl", (*control, "-o", options, "-l", str(data / "log"), "start"), **as_whom)
     try:

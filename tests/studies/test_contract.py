@@ -52,7 +52,7 @@ def test_the_same_create_again_gives_the_same_study(storage: str) -> None:
     assert len(cb.Study.create("shop", SHOP, storage=storage).to_frame()) == 3  # no seed asked for: any will do
     for other in ({"seed": 2}, {"seed": 1, "policy": "ts"}, {"seed": 1, "expire_after": 3}):
         with pytest.raises(StudyExistsError, match="is already in storage"):
-            cb.Study.create("shop", SHOP, storage=storage, **other)  # type: ignore[arg-type]
+            cb.Study.create("shop", SHOP, storage=storage, **other)
 
 
 @every_problem
@@ -69,7 +69,6 @@ def test_a_restart_changes_nothing(storage: str, kind: str, monkeypatch: pytest.
     assert fingerprint(again) == fingerprint(study)
     assert play(again, 20)  # one goes on, the others follow
     assert fingerprint(loaded) == fingerprint(again) == fingerprint(study)
-    assert (loaded.ask(5) == cb.Study.load("s", storage=storage)._session and False) or True
 
 
 @every_problem
@@ -283,10 +282,10 @@ def test_other_doors(sqlite: str) -> None:
     with pytest.raises(UnknownArmError):
         study.ask(arms=["red"])  # type: ignore[list-item]
     with pytest.raises(OptionError, match="expected a list of arms"):
-        study.ask(arms={"banner": "red"})  # type: ignore[arg-type]
+        study.ask(arms={"banner": "red"})  # type: ignore[dict-item]
     for options in ({"policy": "greedy"}, {"options": {"alpha": 1}}, {"options": {"seed": 1}}, {"expire_after": -1}):
         with pytest.raises(OptionError):
-            cb.Study.create("other", SHOP, storage=sqlite, **options)  # type: ignore[arg-type]
+            cb.Study.create("other", SHOP, storage=sqlite, **options)
     with pytest.raises(OptionError, match="name=''"):
         cb.Study.create("", SHOP, storage=sqlite)
     told = cb.ThompsonSampling(SHOP)

@@ -77,7 +77,7 @@ class Session:
         if self._state is None:
             self._state, self._snapshot = self.restored(transaction)
         state, self._state = self._state, None
-        for event in transaction.events(state.seq):
+        for event in transaction.newer(state.seq):
             state.apply(event)
         self._state = state
         return state

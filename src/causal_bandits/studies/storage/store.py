@@ -58,6 +58,13 @@ class Transaction:
             found = self._connection.execute(_BETWEEN, {"study": self._study, "after": after, "until": until})
         return [Event(row[0], row[1], row[2], json.loads(row[3])) for row in found.fetchall()]
 
+    def newer(self, known: int) -> list[Event]:
+        """The events after one that was read before; if that is gone, so is the study."""
+        found = self.events(known - 1)
+        if not found or (known and found[0].seq != known):
+            raise UnknownStudyError("the study is no longer in its storage; it was deleted meanwhile")
+        return found[1:] if known else found
+
     def add(self, new: Sequence[Event]) -> None:
         """Add events; numbers are taken while the write lock is held."""
         rows = [
@@ -135,20 +142,10 @@ class Store:
     def writing(self, study: int) -> Iterator[Transaction]:
         """One transaction that holds the study's write lock from the start: all of it is stored, or nothing."""
         self._process.check()
-        with plainly(self.url):
-            try:
-                with self._writer.begin() as connection:
-                    if connection.dialect.name == "postgresql":
-                        self._check_there(connection.execute(_LOCK, {"study": study}).scalar())
-                    yield Transaction(connection, study)
-            except sa.exc.IntegrityError as error:
-                if "foreign key" in str(error.orig).lower():
-                    self._check_there(None)
-                raise
-
-    def _check_there(self, found: int | None) -> None:
-        if found is None:
-            raise UnknownStudyError(f"the study is no longer in storage {self.place}; it was deleted meanwhile")
+        with plainly(self.url), self._writer.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(_LOCK, {"study": study})
+            yield Transaction(connection, study)
 
     def reading(self, study: int, work: Callable[[Transaction], T]) -> T:
         """Read from one consistent state of the store."""
