@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout
 from ..independence import IndependenceResult
+from ..independence.drift import Drift
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class SeparatingSet:
     variables: tuple[str, ...]
     separated: tuple[str, ...]
     evidence: Evidence
+    drift: Drift | None = None
+    """Whether it still holds, where that is watched (in studies)."""
 
     @property
     def accepted(self) -> bool:

@@ -127,6 +127,18 @@ class Policy(ABC, Generic[State]):
         self.rng = rng
         return self._choose(state if among is None else self._among(state, self.allowed & among), count)
 
+    def frequencies(
+        self, draws: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """How often each arm is chosen in many draws from the state as it is; changes nothing."""
+        state, own = self._view(), self.rng
+        self.rng = rng
+        try:
+            chosen = self._choose(state if among is None else self._among(state, self.allowed & among), draws)
+        finally:
+            self.rng = own
+        return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
+
     def indices(self, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None) -> Any:
         """What the next `choose` with the same random numbers compares: NaN for arms not compared, None if unknown."""
         state = self.ready()

@@ -11,7 +11,7 @@ from ..errors import UnknownDecisionError
 from ..problem import Arm
 
 if TYPE_CHECKING:
-    from .study import Study
+    from .view import StudyView
 
 Status = Literal["open", "told", "abandoned", "expired"]
 
@@ -29,7 +29,7 @@ class Decision:
     id: int
     arm: Arm
     time: datetime
-    _study: "Study" = field(repr=False, compare=False)
+    _study: "StudyView" = field(repr=False, compare=False)
 
     @property
     def propensity(self) -> float:

@@ -21,5 +21,4 @@ def propensities(session: Session, number: int, draws: int = DRAWS) -> Floats:
     then = session.at(seq)
     among = then.mask(session.event(seq).body.get("among"))
     rng = np.random.default_rng(np.random.SeedSequence(then.settings.seed, spawn_key=(number, STREAM)))
-    chosen = then.policy.choose(draws, rng, among=among)
-    return np.bincount(chosen, minlength=len(then.problem.arms)) / draws
+    return then.policy.frequencies(draws, rng, among=among)

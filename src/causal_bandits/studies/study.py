@@ -2,25 +2,18 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, NamedTuple, Self, overload
 
-import polars as pl
-
-from ..discovery import SeparatingSet
 from ..errors import ConflictError, DecisionClosedError, OptionError, StudyExistsError, whole_number
-from ..policies import Estimates, Policy, Recommendation
+from ..policies import Policy
 from ..problem import Arm, Level, Problem
 from .decisions import Decision, moment
 from .events import Event
-from .propensities import propensities
 from .rows import imported_bodies, tell_rows
 from .session import Draft, Session
 from .settings import Settings, make_settings
 from .storage import Store
-from .tables import decisions_frame
-
-Settable = Arm | Mapping[str, Level]
+from .view import Settable, StudyView
 
 
 class StudyInfo(NamedTuple):
@@ -32,7 +25,7 @@ class StudyInfo(NamedTuple):
     target: str
 
 
-class Study:
+class Study(StudyView):
     """A causal bandit whose every decision is stored: it survives restarts, crashes and many processes at once.
 
     What it answers is a function of its settings and the stored events alone: the same calls in the same order give
@@ -49,9 +42,6 @@ class Study:
     [(1, 'told', 0)]
     >>> folder.cleanup()
     """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
     # Studies by name
 
@@ -102,42 +92,6 @@ class Study:
     def delete(cls, name: str, *, storage: str) -> None:
         """Delete a study and all its decisions, for good."""
         Store(storage, create=False).delete(name)
-
-    def close(self) -> None:
-        """Let go of the storage."""
-        self._session.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @property
-    def name(self) -> str:
-        """Its name in the storage."""
-        return self._session.row.name
-
-    @property
-    def seed(self) -> int:
-        """What its random numbers come from."""
-        return self._session.settings.seed
-
-    @property
-    def policy_name(self) -> str:
-        """Its policy's name in the registry."""
-        return self._session.settings.policy
-
-    @property
-    def problem(self) -> Problem:
-        """The problem as it is now: arms may have been added."""
-        with self._session.reading() as state:
-            return state.problem
-
-    def __repr__(self) -> str:
-        return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
 
     # Acting
 
@@ -307,37 +261,3 @@ class Study:
             self._session.settings.make_policy(problem)  # refuses what is too large, before anything is stored
             draft.add("arms", {"added": dict(settings)})
             return problem.arms[-1]
-
-    # Reading: never changes which arms come next
-
-    def recommend(self, *, draws: int = 4000) -> Recommendation:
-        """The arm to deploy among those that may be played, and how probable it is to be the best of them."""
-        with self._session.reading() as state:
-            return state.policy.recommend(draws=draws)
-
-    def estimates(self, *, level: float = 0.95) -> Estimates:
-        """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used."""
-        with self._session.reading() as state:
-            return state.policy.estimates(level=level)
-
-    def separating_sets(self, *, rejected: bool = False) -> Sequence[SeparatingSet]:
-        """The sets in use with their evidence; with `rejected` all sets that were looked at."""
-        with self._session.reading() as state:
-            return state.policy.separating_sets(rejected=rejected)
-
-    def propensity(self, decision: int | Decision) -> float:
-        """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
-        with self._session.reading() as state:
-            number = state.decisions.check(decision)
-            arm = int(state.decisions.column("arm")[number - 1])
-        return float(propensities(self._session, number)[arm])
-
-    def to_frame(self) -> pl.DataFrame:
-        """One row per decision: id, status, times, the levers, the observed variables, the reward."""
-        with self._session.reading() as state:
-            return decisions_frame(state)
-
-    def missing(self) -> dict[str, int]:
-        """For each observed variable in how many of the counted rows it has no value."""
-        with self._session.reading() as state:
-            return state.policy.history.missing
