@@ -8,6 +8,7 @@ arm = policy.ask()
 policy.tell(arm, {"clicked": 1, "purchase": 0})
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import datasets
@@ -59,18 +60,17 @@ from .simulate import Simulation, observe, play, simulate
 
 if TYPE_CHECKING:
     from .experiments import Comparison, compare, reproduce
+    from .studies import Study
 
 __version__ = "0.1.0"
 
-_LATER = ("Comparison", "compare", "reproduce")
-"""Of `experiments`, which draws: imported when first used, so that who only asks and tells starts quickly."""
+_LATER = {"Comparison": "experiments", "compare": "experiments", "reproduce": "experiments", "Study": "studies"}
+"""Names whose rooms draw or need a database: imported when first used, so that asking and telling starts quickly."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        from . import experiments
-
-        return getattr(experiments, name)
+        return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -98,6 +98,7 @@ __all__ = [
     "SeparatingSet",
     "Simulation",
     "StructurelessWorld",
+    "Study",
     "ThompsonSampling",
     "UCBNormal",
     "all_dags",

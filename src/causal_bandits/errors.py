@@ -10,6 +10,13 @@
     ├── UnknownLevelError (LookupError)
     ├── ObservationError (ValueError)     a row that cannot be counted: missing, NaN, not a level
     ├── SaveFileError (ValueError)        a damaged or foreign save file
+    ├── TableFileError (ValueError)       a CSV or Parquet file that cannot be read as a table
+    ├── UnknownStudyError (LookupError)   a study the storage does not have
+    ├── StudyExistsError (ValueError)     a study of that name with other settings
+    ├── UnknownDecisionError (LookupError)
+    ├── DecisionClosedError (ValueError)  a tell for a decision that was abandoned or has expired
+    ├── ConflictError (ValueError)        something already stored says otherwise
+    ├── StorageError (OSError)            a database that cannot be used: unreachable, read-only, full, newer
     ├── OutputError (OSError)             a folder or file that cannot be written
     ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
     └── MissingExtraError (ImportError)   an optional library that is not installed
@@ -58,6 +65,34 @@ class ObservationError(CausalBanditsError, ValueError):
 
 class SaveFileError(CausalBanditsError, ValueError):
     """A damaged or foreign save file."""
+
+
+class TableFileError(CausalBanditsError, ValueError):
+    """A CSV or Parquet file that cannot be read as a table."""
+
+
+class UnknownStudyError(CausalBanditsError, LookupError):
+    """A study the storage does not have."""
+
+
+class StudyExistsError(CausalBanditsError, ValueError):
+    """A study of that name with other settings."""
+
+
+class UnknownDecisionError(CausalBanditsError, LookupError):
+    """A decision the study never made."""
+
+
+class DecisionClosedError(CausalBanditsError, ValueError):
+    """A tell for a decision that was abandoned or has expired."""
+
+
+class ConflictError(CausalBanditsError, ValueError):
+    """Something already stored says otherwise; nothing was changed."""
+
+
+class StorageError(CausalBanditsError, OSError):
+    """A database that cannot be used."""
 
 
 class OutputError(CausalBanditsError, OSError):

@@ -111,7 +111,7 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "ucb-plus": {"parents": 2, **HORIZON},
     "lu-tree": {
         "skeleton": [("A", "B")],
-        "marginals": dict.fromkeys("ABC", [0.5, 0.5]),
+        "marginals": {name: [0.5, 0.5] for name in "ABC"},
         "budget": 30,
     },
     "yabe": {"graph": WORLD.graph, **HORIZON, "budget": 540},

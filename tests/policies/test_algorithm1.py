@@ -108,10 +108,13 @@ def test_compiled_equals_interpreted(samples: int, monkeypatch: pytest.MonkeyPat
     policy.tell_many(CASES[2].table)
     state = policy.ready()._replace(samples=samples)
     fast = [compiled_rules.choose(state, np.random.default_rng(seed)) for seed in range(50)]
-    for name in ("best_sets", "draw_best_arm", "_choose_by_samples", "own_moments", "draw_own", "draw_shared"):
+    for name in RULES:
         monkeypatch.setattr(compiled_rules, name, interpreted(getattr(compiled_rules, name)))
     slow = [interpreted(compiled_rules.choose)(state, np.random.default_rng(seed)) for seed in range(50)]
     assert fast == slow
+
+
+RULES = ("best_sets", "draw_index", "draw_best_arm", "_choose_by_samples", "own_moments", "draw_own", "draw_shared")
 
 
 def _pairs(case: Case) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -410,7 +410,16 @@ def test_compiled_equals_interpreted(
     options: dict[str, Any] = {"discovery": KnownSets(TOLD[2]), "variance": variance, "bootstraps": 3}
     state = told(partial(make, **options), table_of(60, 16)).ready()
     fast = [compiled_rules.choose_real(state, np.random.default_rng(seed)) for seed in range(20)]
-    for name in ("beliefs", "_draw", "draw_own_mean", "draw_shared_mean", "_draw_t", "_root"):
+    for name in (
+        "first_arm",
+        "real_index",
+        "beliefs",
+        "_draw",
+        "draw_own_mean",
+        "draw_shared_mean",
+        "_draw_t",
+        "_root",
+    ):
         monkeypatch.setattr(compiled_rules, name, interpreted(getattr(compiled_rules, name)))
     assert [interpreted(compiled_rules.choose_real)(state, np.random.default_rng(seed)) for seed in range(20)] == fast
 

@@ -147,7 +147,9 @@ def test_a_subclass_that_tells_in_its_own_way_is_played_that_way() -> None:
     class Counting(ThompsonSampling):
         told = 0
 
-        def tell(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any]) -> None:
+        def tell(
+            self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False
+        ) -> None:
             self.told += 1
             super().tell(arm, observation)
 

@@ -1,12 +1,23 @@
 """What was done and seen: rows (`coding`, `history`), and what the rules read: counts (`tables`) and `moments`."""
 
-from .coding import Rows
+from .coding import MISSING, Rows
 from .history import History
-from .moments import ArmMoments, DesignLayout, add_row, add_rows, design_row, merge_arms, merge_groups
+from .moments import (
+    ArmMoments,
+    DesignLayout,
+    ViewMoments,
+    add_row,
+    add_rows,
+    design_row,
+    merge_arms,
+    merge_groups,
+    view,
+)
 from .subsets import SubsetLayout
-from .tables import CountTables, TableLayout, count_row, count_rows
+from .tables import CountTables, TableLayout, cell_of, count_row, count_rows
 
 __all__ = [
+    "MISSING",
     "ArmMoments",
     "CountTables",
     "DesignLayout",
@@ -14,11 +25,14 @@ __all__ = [
     "Rows",
     "SubsetLayout",
     "TableLayout",
+    "ViewMoments",
     "add_row",
     "add_rows",
+    "cell_of",
     "count_row",
     "count_rows",
     "design_row",
     "merge_arms",
     "merge_groups",
+    "view",
 ]

@@ -14,12 +14,15 @@ from .frames import columns_of
 
 LARGEST = 1e100
 """Squares and products of values up to this are finite."""
+MISSING = -1
+"""The level number of a value that was not observed."""
 
 
 class Rows(NamedTuple):
     """Coded rows: arm numbers, level numbers, rewards, and the values of the variables that are numbers.
 
-    A real-valued variable has the level number 0 throughout; one that is cut into bins has both.
+    A real-valued variable has the level number 0 throughout; one that is cut into bins has both. A value that was not
+    observed has the level number `MISSING`, and NaN among the numbers.
     """
 
     arms: NDArray[np.int64]
@@ -28,7 +31,8 @@ class Rows(NamedTuple):
     raw: NDArray[np.float64]
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Whether a value says that there is none: None, NaN, NaT, NA."""
     try:
         return value is None or bool(value != value)  # noqa: PLR0124 (NaN and NaT of any library)
     except (TypeError, ValueError):  # pandas.NA has no truth value, nor has an array
@@ -37,7 +41,7 @@ def _is_missing(value: object) -> bool:
 
 def binary_value(name: str, value: object) -> int:
     """A reward that must be 0 or 1."""
-    if _is_missing(value):
+    if is_missing(value):
         raise ObservationError(f"reward {name!r} is {value!r}; every row needs 0 or 1")
     try:
         return {0: 0, 1: 1}[value]  # type: ignore[index]
@@ -66,26 +70,41 @@ class Coder:
         self.reward_type: type = np.float64 if problem.reward_is_real else np.int64
         self._expected = {*problem.observed_names, problem.target}
 
-    def one(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any]) -> Rows:
-        """A single row."""
+    def one(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> Rows:
+        """A single row; with `missing` observed variables may have no value, or may not be named."""
         if not isinstance(observation, Mapping):
             raise ObservationError(f"observation {observation!r} is not a mapping variable -> value")
         number = self.problem.index(arm)
-        self._check_names(observation)
+        self._check_names(observation, missing)
         codes = np.zeros((1, len(self.problem.observed)), dtype=np.int64)
         raw = np.empty((1, len(self.numbers)))
         column = 0
         for place, variable in enumerate(self.problem.observed):
-            value = observation[variable.name]
+            value = observation.get(variable.name)
+            absent = missing and is_missing(value)
             if variable.is_number:
-                raw[0, column] = real_value(variable.name, value)
+                raw[0, column] = math.nan if absent else real_value(variable.name, value)
                 column += 1
-            else:
+            elif not absent:
                 codes[0, place] = _level(variable, value)
+            if absent:
+                codes[0, place] = MISSING
         reward = self._reward(observation[self.problem.target])
         return Rows(np.array([number]), codes, np.array([reward], dtype=self.reward_type), raw)
 
-    def many(self, frame: Any, arm: Arm | Mapping[str, Level] | None) -> Rows:
+    def value(self, name: str, value: object) -> Any:
+        """One value, checked: a level as the problem spells it, a number, the reward, or None where it is missing."""
+        if name == self.problem.target:
+            return self._reward(value)
+        for variable in self.problem.observed:
+            if variable.name == name:
+                if is_missing(value):
+                    return None
+                return real_value(name, value) if variable.is_number else variable.levels[variable.code(value)]
+        known = listing(self.problem.observed_names)
+        raise UnknownVariableError(f"{name!r} is not an observed variable; expected {known} and the reward")
+
+    def many(self, frame: Any, arm: Arm | Mapping[str, Level] | None, *, missing: bool = False) -> Rows:
         """The rows of a table; all of them belong to `arm`, or the table names every intervention variable."""
         columns = columns_of(frame)
         if not columns and isinstance(frame, Sequence):  # an empty list is a table without rows
@@ -102,9 +121,10 @@ class Coder:
             values = columns[variable.name]
             if variable.is_number:
                 column = self.numbers.index(place)
-                raw[:, column] = _each(values, partial(real_value, variable.name))
+                raw[:, column] = _each(values, _allowing(partial(real_value, variable.name), math.nan, missing))
+                codes[:, place] = np.where(np.isnan(raw[:, column]), MISSING, 0)
             else:
-                codes[:, place] = _each(values, partial(_level, variable))
+                codes[:, place] = _each(values, _allowing(partial(_level, variable), MISSING, missing))
         rewards = _each(columns[self.problem.target], self._reward)
         if arm is not None:
             self._check_arm(columns, self.problem.arms[self.problem.index(arm)])
@@ -129,24 +149,29 @@ class Coder:
             return real_value(self.problem.target, value)
         return binary_value(self.problem.target, value)
 
-    def _check_names(self, observation: Mapping[str, Any]) -> None:
+    def _check_names(self, observation: Mapping[str, Any], missing: bool) -> None:
         if observation.keys() == self._expected:
             return
         if self.problem.target not in observation:
             what = "a number" if self.problem.reward_is_real else "0 or 1"
             raise ObservationError(f"the row has no reward {self.problem.target!r}; add it as {what}")
         for name in self.problem.observed_names:
-            if name not in observation:
+            if name not in observation and not missing:
                 raise ObservationError(f"the row has no value for {name!r}; every observed variable is needed")
-        unknown = next(name for name in observation if name not in self._expected)
-        known = listing(self.problem.observed_names)
-        raise UnknownVariableError(f"{unknown!r} is not an observed variable; expected {known} and the reward")
+        for name in observation:
+            if name not in self._expected:
+                self.value(name, None)
 
 
 def _level(variable: Variable, value: object) -> int:
-    if _is_missing(value):
+    if is_missing(value):
         raise ObservationError(f"{variable.name!r} is {value!r}; every observed variable needs a level")
     return variable.code(value)
+
+
+def _allowing(convert: Callable[[Any], Any], absent: float, missing: bool) -> Callable[[Any], Any]:
+    """The same conversion, with a number for a value that is not there, where that is allowed."""
+    return (lambda value: absent if is_missing(value) else convert(value)) if missing else convert
 
 
 def _each(values: Iterable[Any], convert: Callable[[Any], Any]) -> list[Any]:

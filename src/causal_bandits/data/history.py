@@ -8,7 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..problem import Arm, Bins, Level, Problem, Variable
-from .coding import Coder, Rows
+from .coding import MISSING, Coder, Rows
 from .tables import CountTables, TableLayout, count_rows
 
 
@@ -32,6 +32,7 @@ class History:
         ]
         self._learnt: dict[int, NDArray[np.float64]] = {}
         self._length = 0
+        self._missing = 0
         self._arms = np.empty(64, dtype=np.int32)
         self._codes = np.empty((64, len(problem.observed)), dtype=np.int16)
         self._rewards = np.empty(64, dtype=np.float64 if problem.reward_is_real else np.int8)
@@ -39,6 +40,17 @@ class History:
 
     def __len__(self) -> int:
         return self._length
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether some row has no value for some observed variable."""
+        return self._missing > 0
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """For each observed variable in how many rows it has no value."""
+        absent = np.count_nonzero(self._codes[: self._length] < 0, axis=0)
+        return dict(zip(self.problem.observed_names, absent.tolist(), strict=True))
 
     @property
     def rows(self) -> Rows:
@@ -51,17 +63,44 @@ class History:
             self._raw[:end].copy(),
         )
 
-    def encode(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any]) -> Rows:
-        """One row, checked and coded; nothing is stored yet."""
-        return self._with_bins(self._coder.one(arm, observation))
+    @property
+    def packed(self) -> dict[str, NDArray[Any]]:
+        """All rows by the names of `Rows`, as narrow as they are kept; not a copy."""
+        end = self._length
+        kept = (self._arms[:end], self._codes[:end], self._rewards[:end], self._raw[:end])
+        return dict(zip(Rows._fields, kept, strict=True))
 
-    def encode_many(self, frame: Any, arm: Arm | Mapping[str, Level] | None = None) -> Rows:
+    def observation(self, row: int) -> dict[str, Any]:
+        """What was seen in one row, with the reward; None where a value is missing."""
+        if not 0 <= row < self._length:
+            raise IndexError(row)
+        seen: dict[str, Any] = {}
+        for place, variable in enumerate(self.problem.observed):
+            code = int(self._codes[row, place])
+            if code == MISSING:
+                seen[variable.name] = None
+            elif variable.is_number:
+                seen[variable.name] = float(self._raw[row, self._coder.numbers.index(place)])
+            else:
+                seen[variable.name] = variable.levels[code]
+        return {**seen, self.problem.target: self._rewards[row].item()}
+
+    def value(self, name: str, value: object) -> Any:
+        """One value of an observed variable or the reward as it would be kept; None if there is none. Checked."""
+        return self._coder.value(name, value)
+
+    def encode(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> Rows:
+        """One row, checked and coded; nothing is stored yet. With `missing` observed variables may have no value."""
+        return self._with_bins(self._coder.one(arm, observation, missing=missing))
+
+    def encode_many(self, frame: Any, arm: Arm | Mapping[str, Level] | None = None, *, missing: bool = False) -> Rows:
         """The rows of a table (any dataframe, a list of dicts, a dict of columns), checked and coded.
 
         The table has one column per intervention variable, or all its rows belong to `arm`
-        (observational rows: the idle arm). Other columns are ignored.
+        (observational rows: the idle arm). Other columns are ignored. With `missing` cells of observed variables
+        may be empty.
         """
-        return self._with_bins(self._coder.many(frame, arm))
+        return self._with_bins(self._coder.many(frame, arm, missing=missing))
 
     def extend(self, rows: Rows) -> bool:
         """Store coded rows; True when this fixed the cut points of a variable, so that all codes are new."""
@@ -72,6 +111,7 @@ class History:
         self._rewards[start:end] = rows.rewards
         self._raw[start:end] = rows.raw
         self._length = end
+        self._missing += int(np.count_nonzero(rows.codes < 0))
         learnt = any(how.quantiles and start < how.after <= end for _, _, how in self._bins)
         if learnt:
             self._codes[:end] = self._with_bins(self.rows).codes
@@ -104,14 +144,18 @@ class History:
             return None
         if column not in self._learnt:
             probabilities = np.arange(1, how.count) / how.count
-            self._learnt[column] = np.unique(np.quantile(self._raw[: how.after, column], probabilities))
+            seen = self._raw[: how.after, column]
+            seen = seen[~np.isnan(seen)]
+            self._learnt[column] = np.unique(np.quantile(seen, probabilities)) if len(seen) else np.empty(0)
         return self._learnt[column]
 
     def _with_bins(self, rows: Rows) -> Rows:
         """The same rows with the level numbers of the variables that are cut."""
         for column, place, how in self._bins:
             cuts = self._cuts(column, how)
-            rows.codes[:, place] = 0 if cuts is None else np.searchsorted(cuts, rows.raw[:, column], side="right")
+            values = rows.raw[:, column]
+            coded = 0 if cuts is None else np.searchsorted(cuts, values, side="right")
+            rows.codes[:, place] = np.where(np.isnan(values), MISSING, coded)
         return rows
 
     def tables(self, max_size: int | None = None) -> CountTables:
@@ -133,14 +177,19 @@ class History:
             columns[variable.name] = _levels(variable, self.problem.arm_codes[rows.arms, place])
         for place, variable in enumerate(self.problem.observed):
             if variable.is_number:
-                columns[variable.name] = rows.raw[:, self._coder.numbers.index(place)]
+                values = rows.raw[:, self._coder.numbers.index(place)]
+                columns[variable.name] = pl.Series(values).fill_nan(None)
             else:
                 columns[variable.name] = _levels(variable, rows.codes[:, place])
         return pl.DataFrame({**columns, self.problem.target: rows.rewards}, strict=False)
 
 
-def _levels(variable: Variable, codes: NDArray[np.int64]) -> list[Level]:
+def _levels(variable: Variable, codes: NDArray[np.int64]) -> pl.Series:
     """The column of a variable: one type throughout, so numbers beside names become their text."""
     named = any(isinstance(level, str) for level in variable.levels)
-    levels = [str(level) if named else level for level in variable.levels]
-    return [levels[code] for code in codes]
+    levels = [*(str(level) if named else level for level in variable.levels), None]  # MISSING is the last
+    kinds = {type(level) for level in levels[:-1]}
+    kind = {frozenset({str}): pl.String, frozenset({bool}): pl.Boolean, frozenset({int}): pl.Int64}.get(
+        frozenset(kinds), pl.Float64
+    )
+    return pl.Series([levels[code] for code in codes], dtype=kind, strict=False)

@@ -7,6 +7,7 @@ values around a million with a spread of one lose nothing.
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -52,6 +53,23 @@ def add_rows(moments: ArmMoments, arms: Ints, values: Floats) -> None:
     """Count many rows."""
     for row in range(len(arms)):
         add_row(moments, arms[row], values[row])
+
+
+class ViewMoments(NamedTuple):
+    """Moments of some of the rows: view v has those rows in which nothing was missing that the sets of v need."""
+
+    counts: Ints
+    """(views, arms)."""
+    means: Floats
+    """(views, arms, columns)."""
+    scatter: Floats
+    """(views, arms, columns, columns)."""
+
+
+@compiled
+def view(views: ViewMoments, place: int) -> ArmMoments:
+    """One view; what is added to it is added to the views."""
+    return ArmMoments(views.counts[place], views.means[place], views.scatter[place])
 
 
 @compiled
@@ -161,19 +179,38 @@ class DesignLayout(SubsetLayout):
         )
 
     def design(self, rows: Rows) -> Floats:
-        """(rows, columns): design columns and reward."""
+        """(rows, columns): design columns and reward; 0 where a value was not observed (see `views_of`)."""
         values = np.zeros((len(rows.arms), self.width))
         number = 0
         for place, variable in enumerate(self.problem.observed):
             span = self._spans[place]
             if variable.is_real:
-                values[:, span.start] = rows.raw[:, number]
+                values[:, span.start] = np.where(rows.codes[:, place] < 0, 0.0, rows.raw[:, number])
                 number += 1
             else:
                 for level, column in enumerate(span, start=1):
                     values[:, column] = rows.codes[:, place] == level
         values[:, -1] = rows.rewards
         return values
+
+    def views_of(self, patterns: Sequence[int]) -> tuple[Ints, Bools]:
+        """Which rows each set may use, given the patterns of missing variables seen so far (bit v: variable v).
+
+        First, for each set the number of its view, or -1 where no pattern touches it and all rows count. Second,
+        (views, patterns): whether rows of a pattern belong to a view. Sets that the same patterns touch share a view.
+        """
+        masks = [sum(1 << place for place in members) for members in self.members]
+        touched = [tuple(bool(mask & pattern) for pattern in patterns) for mask in masks]
+        keys = sorted({key for key in touched if any(key)})
+        number = {key: place for place, key in enumerate(keys)}
+        holds = np.array([[not hit for hit in key] for key in keys], dtype=np.bool_).reshape(len(keys), len(patterns))
+        return np.array([number.get(key, -1) for key in touched], dtype=np.int64), holds
+
+    def empty_views(self, count: int) -> ViewMoments:
+        """Views that have seen nothing yet."""
+        arms, width = len(self.problem.arms), self.width
+        shape = (count, arms, width)
+        return ViewMoments(np.zeros((count, arms), dtype=np.int64), np.zeros(shape), np.zeros((*shape, width)))
 
     def empty(self) -> ArmMoments:
         """Moments that have seen nothing yet."""

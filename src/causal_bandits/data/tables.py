@@ -44,13 +44,25 @@ class CountTables(NamedTuple):
 
 
 @compiled
+def cell_of(tables: CountTables, place: int, codes: Ints) -> int:
+    """The cell of a row in a table; -1 when it has no value for a variable of the set, so that it does not count."""
+    cell = 0
+    for variable in range(tables.strides.shape[1]):
+        stride = tables.strides[place, variable]
+        if stride > 0:
+            if codes[variable] < 0:
+                return -1
+            cell += codes[variable] * stride
+    return cell
+
+
+@compiled
 def count_row(tables: CountTables, arm: int, codes: Ints, reward: int) -> None:
-    """Count one row in every table."""
+    """Count one row in every table whose variables it has."""
     for place in range(len(tables.cells)):
-        cell = 0
-        for variable in range(tables.strides.shape[1]):
-            cell += codes[variable] * tables.strides[place, variable]
-        tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
+        cell = cell_of(tables, place, codes)
+        if cell >= 0:
+            tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
 
 
 @compiled

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout
 from ..independence import IndependenceResult
+from ..independence.drift import Drift
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class SeparatingSet:
     variables: tuple[str, ...]
     separated: tuple[str, ...]
     evidence: Evidence
+    drift: Drift | None = None
+    """Whether it still holds, where that is watched (in studies)."""
 
     @property
     def accepted(self) -> bool:
@@ -60,6 +63,8 @@ class Findings:
     p_value: NDArray[np.float64] | None = None
     confidence: NDArray[np.float64] | None = None
     """(sets, intervention variables): confidences of causal discovery."""
+    seen: NDArray[np.int64] | None = None
+    """(sets,): how many rows have a value for every variable of the set, where some lack one."""
 
     @property
     def sets(self) -> list[SeparatingSet]:
@@ -72,15 +77,16 @@ class Findings:
         return found
 
     def _evidence(self, place: int) -> Evidence:
+        rows = self.rows if self.seen is None else int(self.seen[place])
         if self.confidence is not None:
             levers = self.layout.problem.intervention_names
             scores = dict(zip(levers, map(float, self.confidence[place]), strict=True))
-            return Evidence(self.rows, self.source, confidence=scores)
+            return Evidence(rows, self.source, confidence=scores)
         if self.statistic is None or self.dof is None or self.p_value is None:
-            return Evidence(self.rows, self.source)
+            return Evidence(rows, self.source)
         columns = zip(self.tests, self.statistic[place], self.dof[place], self.p_value[place], strict=True)
         results = {names: IndependenceResult(float(g), int(df), float(p)) for names, g, df, p in columns}
-        return Evidence(self.rows, self.source, results)
+        return Evidence(rows, self.source, results)
 
 
 class Discovery(Protocol):

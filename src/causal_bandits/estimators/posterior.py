@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Floats, Ints, compiled
-from ..data import CountTables, count_row
+from ..data import CountTables, cell_of, count_row
 from ..discovery import Findings
 from ..problem import Problem
 
@@ -40,6 +40,8 @@ class Pools(NamedTuple):
     """(accepted sets, arms): Q."""
     variance: Floats
     """(accepted sets, arms)."""
+    totals: Floats
+    """(accepted sets, arms): A; the arm's own rows that have a value for the set, plus its cells."""
 
 
 @compiled
@@ -67,11 +69,6 @@ def own_moments(tables: CountTables, arm: int) -> tuple[float, float]:
 
 
 @compiled
-def _own_rows(tables: CountTables, arm: int) -> int:
-    return int(tables.counts[2 * arm] + tables.counts[2 * arm + 1])
-
-
-@compiled
 def _fill(tables: CountTables, pools: Pools) -> None:
     """Pool the counts of each accepted set, then compute all moments afresh."""
     arms = pools.groups.shape[1]
@@ -86,27 +83,30 @@ def _fill(tables: CountTables, pools: Pools) -> None:
         for arm in range(arms):
             source = tables.starts[place] + arm * cells * 2
             sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
-            linear, square = 0.0, 0.0
+            linear, square, total = 0.0, 0.0, 0.0
             for cell in range(cells):
                 a = tables.counts[source + 2 * cell] + tables.counts[source + 2 * cell + 1] + 1.0
                 mean, variance = _beta_moments(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1])
                 linear += a * mean
                 square += _square_term(a, mean, variance)
+                total += a
             pools.linear[index, arm] = linear
             pools.square[index, arm] = square
-            pools.variance[index, arm] = _variance(linear, square, _own_rows(tables, arm) + cells)
+            pools.totals[index, arm] = total
+            pools.variance[index, arm] = _variance(linear, square, total)
 
 
 @compiled
 def learn(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
-    """Count one row everywhere: tables, pools, moments."""
+    """Count one row everywhere: tables, pools, moments; not where it lacks a value."""
     arms = pools.groups.shape[1]
     for index in range(len(pools.places)):
         place = pools.places[index]
         cells = tables.cells[place]
-        cell = 0
-        for variable in range(tables.strides.shape[1]):
-            cell += codes[variable] * tables.strides[place, variable]
+        cell = cell_of(tables, place, codes)
+        if cell < 0:
+            continue
+        pools.totals[index, arm] += 1.0
         group = pools.groups[index, arm]
         at = pools.starts[index] + (group * cells + cell) * 2
         mean, variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
@@ -121,7 +121,7 @@ def learn(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int)
                 pools.square[index, other] += _square_term(new_a, new_mean, new_variance) - _square_term(
                     a, mean, variance
                 )
-                total = _own_rows(tables, other) + cells + new_a - a
+                total = pools.totals[index, other]
                 pools.variance[index, other] = _variance(pools.linear[index, other], pools.square[index, other], total)
     count_row(tables, arm, codes, reward)
 
@@ -176,6 +176,7 @@ def no_pools(arms: int) -> Pools:
         nothing,
         nothing.copy(),
         nothing.copy(),
+        nothing.copy(),
     )
 
 
@@ -195,6 +196,7 @@ def make_pools(findings: Findings, tables: CountTables) -> Pools:
         groups,
         starts,
         np.zeros(int(lengths.sum()), dtype=np.int32),
+        np.empty(shape),
         np.empty(shape),
         np.empty(shape),
         np.empty(shape),

@@ -292,7 +292,8 @@ def linear_sharing(history: History, variables: Iterable[str], separated: Iterab
     layout = DesignLayout.of(problem, len(chosen))
     moments = layout.empty()
     rows = history.rows
-    add_rows(moments, rows.arms, layout.design(rows))
+    whole = np.all(rows.codes[:, list(layout.members[layout.find(chosen)])] >= 0, axis=1)
+    add_rows(moments, rows.arms[whole], layout.design(rows)[whole])
     names = problem.intervention_names
     shared = set(names) if separated is None else {problem.intervention(name).name for name in separated}
     mask = np.zeros((len(layout.names), len(names)), dtype=np.bool_)

@@ -2,7 +2,8 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 
@@ -56,6 +57,8 @@ class Policy(ABC, Generic[State]):
         self.history = History(problem)
         self.rng = generator(seed)
         self.findings: Findings | None = None
+        self.allowed: NDArray[np.bool_] = np.ones(len(problem.arms), dtype=np.bool_)
+        """Which arms may be asked for and recommended; `restrict` changes it."""
         self._due = 0
         self._prior: int | None = None
         self._state = self._empty()
@@ -90,6 +93,21 @@ class Policy(ABC, Generic[State]):
     def _wins(self, state: State, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
         """How often each arm is the best in draws from the posterior."""
 
+    @abstractmethod
+    def _among(self, state: State, allowed: NDArray[np.bool_]) -> State:
+        """The state that chooses among some arms only."""
+
+    @abstractmethod
+    def _indices(self, state: State, rng: np.random.Generator) -> NDArray[np.float64] | None:
+        """What `_choose` compares with the same random numbers: NaN for arms not compared; None if not one per arm."""
+
+    @abstractmethod
+    def _rows_seen(self) -> NDArray[np.int64]:
+        """For each set how many rows have a value for all its variables."""
+
+    def _check(self, rows: Rows) -> None:
+        """Refuse rows that this policy cannot count."""
+
     def _sums(self) -> dict[str, NDArray[Any]]:
         """Running sums that cannot be made afresh to the last bit; they go into the save file."""
         return {}
@@ -111,6 +129,41 @@ class Policy(ABC, Generic[State]):
         arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), count)]
         return arms[0] if n is None else arms
 
+    def choose(
+        self, count: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """Arms by number, like `ask`, with the caller's random numbers and among some of the allowed arms only."""
+        state = self.ready()
+        self.rng = rng
+        return self._choose(state if among is None else self._among(state, self.allowed & among), count)
+
+    def frequencies(
+        self, draws: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """How often each arm is chosen in many draws from the state as it is; changes nothing."""
+        state, own = self._view(), self.rng
+        self.rng = rng
+        try:
+            chosen = self._choose(state if among is None else self._among(state, self.allowed & among), draws)
+        finally:
+            self.rng = own
+        return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
+
+    def indices(self, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None) -> Any:
+        """What the next `choose` with the same random numbers compares: NaN for arms not compared, None if unknown."""
+        state = self.ready()
+        return self._indices(state if among is None else self._among(state, self.allowed & among), rng)
+
+    def restrict(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> None:
+        """From now on ask for and recommend these arms only (None: all); the others still tell what they know."""
+        allowed = np.ones(len(self.problem.arms), dtype=np.bool_)
+        if arms is not None:
+            allowed[:] = False
+            allowed[[self.problem.index(arm) for arm in arms]] = True
+        if not allowed.any():
+            raise OptionError("restrict() got no arm; at least one must be left to choose")
+        self.allowed = allowed
+
     def ready(self) -> State:
         """The state that chooses the next arm, after discovery if it is due."""
         if self.rows >= self._due:
@@ -120,7 +173,7 @@ class Policy(ABC, Generic[State]):
             if self._prior is None:
                 self._prior = self.rows
             self._due = self._refresh_after(self._prior)
-        return self._state
+        return self._among(self._state, self.allowed)
 
     def _refresh_after(self, prior: int) -> int:
         """Rows told before the first arm was asked for are prior data, not rounds: the 25 % rule counts rounds."""
@@ -140,24 +193,28 @@ class Policy(ABC, Generic[State]):
                 f"discovery={self.discovery!r}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
             )
         found: Findings = self.discovery.discover(self.layout, self._statistics(), self.rows)
-        return found
+        return replace(found, seen=self._rows_seen()) if self.history.has_missing else found
 
     # Learning
 
-    def tell(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any]) -> None:
-        """Count one row: the arm, every observed variable, and the reward."""
-        self.learn(self.history.encode(arm, observation))
+    def tell(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> None:
+        """Count one row: the arm, every observed variable, and the reward.
 
-    def tell_many(self, frame: Any, *, arm: Arm | Mapping[str, Level] | None = None) -> None:
+        With `missing` an observed variable may be None, NaN or not named: the row then counts for the sets without it.
+        """
+        self.learn(self.history.encode(arm, observation, missing=missing))
+
+    def tell_many(self, frame: Any, *, arm: Arm | Mapping[str, Level] | None = None, missing: bool = False) -> None:
         """Count the rows of a table: all of them, or none when one is bad.
 
         The table has a column per intervention variable, or `arm` says which arm made all rows
         (`arm={}` for observational rows).
         """
-        self.learn(self.history.encode_many(frame, arm))
+        self.learn(self.history.encode_many(frame, arm, missing=missing))
 
     def learn(self, rows: Rows) -> None:
-        """Count rows that are coded already."""
+        """Count rows that `history.encode` or `encode_many` coded."""
+        self._check(rows)
         if self.history.extend(rows):  # cut points were learnt: every row is coded anew
             self._recount()
         else:
@@ -178,13 +235,17 @@ class Policy(ABC, Generic[State]):
     def _view(self) -> State:
         """The state with the sets that the next `ask` would use."""
         findings = self._discover() if self.rows >= self._due else None
-        return self._state if findings is None else self._share(findings)
+        return self._among(self._state if findings is None else self._share(findings), self.allowed)
 
     def recommend(self, *, draws: int = 4000) -> Recommendation:
         """The arm with the highest posterior mean, and how probable it is to be the best."""
         draws = whole_number("draws", draws, 1)
         state = self._view()
-        known = [estimate for estimate in self._estimate(state, 0.95) if estimate.own_rows >= self.fewest_rows]
+        known = [
+            estimate
+            for estimate, allowed in zip(self._estimate(state, 0.95), self.allowed, strict=True)
+            if allowed and estimate.own_rows >= self.fewest_rows
+        ]
         best = max(known, key=lambda estimate: estimate.mean)
         wins = self._wins(state, np.random.default_rng(self.rows), draws)
         return Recommendation(best.arm, best.mean, float(wins[self.problem.index(best.arm)] / draws))
@@ -209,7 +270,11 @@ class Policy(ABC, Generic[State]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one plain file; `load` goes on with exactly the same future arms."""
-        header = {
+        write(Path(path), self.pack())
+
+    def pack(self) -> Saved:
+        """All that is known as a plain header and arrays."""
+        header: dict[str, Any] = {
             "policy": self.name,
             "problem": self.problem.to_dict(),
             "options": self.options(),
@@ -217,8 +282,10 @@ class Policy(ABC, Generic[State]):
             "due": self._due,
             "prior": self._prior,
         }
-        arrays = {**self.history.rows._asdict(), **self._sums(), **pack_findings(self.findings)}
-        write(Path(path), Saved(header, arrays))
+        if not self.allowed.all():
+            header["allowed"] = self.allowed.tolist()
+        arrays = {**self.history.packed, **self._sums(), **pack_findings(self.findings)}
+        return Saved(header, arrays)
 
     @classmethod
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
@@ -245,6 +312,10 @@ class Policy(ABC, Generic[State]):
             policy._prior = None if prior is None else whole_number("prior", prior, 0)
             if policy._due > policy._refresh_after(min(policy._prior or 0, policy.rows)):
                 raise ValueError(f"its next discovery is at {policy._due} rows")
+            if "allowed" in saved.header:
+                policy.restrict(
+                    [arm for arm, yes in zip(policy.problem.arms, saved.header["allowed"], strict=True) if yes]
+                )
             policy.findings = unpack_findings(policy.layout, saved.arrays)
             policy._recount()
             for name, array in policy._sums().items():

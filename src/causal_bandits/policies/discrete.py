@@ -12,7 +12,7 @@ from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .estimates import Estimates, estimate_arms
-from .rules import ThompsonState, choose_many, count_wins
+from .rules import ThompsonState, choose_many, count_wins, drawn_indices
 
 
 class DiscretePolicy(Policy[ThompsonState]):
@@ -27,7 +27,8 @@ class DiscretePolicy(Policy[ThompsonState]):
         super().__init__(problem, seed)
 
     def _empty(self) -> ThompsonState:
-        return ThompsonState(self.layout.empty(), no_pools(len(self.problem.arms)), self._samples)
+        arms = len(self.problem.arms)
+        return ThompsonState(self.layout.empty(), no_pools(arms), self._samples, np.ones(arms, dtype=np.bool_))
 
     def _count(self, rows: Rows) -> None:
         learn_many(self._state.tables, self._state.pools, rows.arms, rows.codes, rows.rewards)
@@ -37,6 +38,16 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     def _statistics(self) -> CountTables:
         return self._state.tables
+
+    def _among(self, state: ThompsonState, allowed: NDArray[np.bool_]) -> ThompsonState:
+        return state._replace(allowed=allowed)
+
+    def _rows_seen(self) -> NDArray[np.int64]:
+        tables = self._state.tables
+        return np.array([tables.table(place).sum() for place in range(len(tables.cells))], dtype=np.int64)
+
+    def _indices(self, state: ThompsonState, rng: np.random.Generator) -> NDArray[np.float64] | None:
+        return None if state.samples else drawn_indices(state, rng)
 
     def _choose(self, state: ThompsonState, count: int) -> NDArray[np.int64]:
         return choose_many(state, self.rng, count)

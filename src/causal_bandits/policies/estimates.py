@@ -18,7 +18,8 @@ from .rules import ThompsonState, best_sets
 class ArmEstimate:
     """One arm: posterior mean, 95 % interval, the set it was learnt through (None: own rows only).
 
-    `effective_rows` is how many own rows would give the same posterior variance.
+    `effective_rows` is how many own rows would give the same posterior variance; `used_rows` are the own rows that
+    have a value for every variable of the set (all of them, where nothing was missing).
     """
 
     arm: Arm
@@ -28,6 +29,7 @@ class ArmEstimate:
     through: tuple[str, ...] | None
     own_rows: int
     effective_rows: float
+    used_rows: int
 
 
 class Estimates(Sequence[ArmEstimate]):
@@ -60,6 +62,7 @@ class Estimates(Sequence[ArmEstimate]):
                 "through": [None if row.through is None else "{" + ", ".join(row.through) + "}" for row in self],
                 "own_rows": [row.own_rows for row in self],
                 "effective_rows": [row.effective_rows for row in self],
+                "used_rows": [row.used_rows for row in self],
             },
             schema_overrides={"through": pl.String},
         )
@@ -78,15 +81,16 @@ def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Es
     for number, arm in enumerate(layout.problem.arms):
         own = int(state.tables.counts[2 * number : 2 * number + 2].sum())
         mean, variance = own_moments(state.tables, number)
-        through = None
+        through, used = None, own
         if chosen[number] >= 0:
             place = state.pools.places[chosen[number]]
-            mean = state.pools.linear[chosen[number], number] / (own + state.tables.cells[place])
+            mean = state.pools.linear[chosen[number], number] / state.pools.totals[chosen[number], number]
+            used = int(state.pools.totals[chosen[number], number] - state.tables.cells[place])
             variance = state.pools.variance[chosen[number], number]
             through = layout.names[place]
         size = mean * (1 - mean) / variance - 1
         tail = (1 - level) / 2
         low, high = betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail]))
         # Beta(1 + ones, 1 + zeros) has size rows + 2.
-        rows.append(ArmEstimate(arm, float(mean), float(low), float(high), through, own, float(size - 2)))
+        rows.append(ArmEstimate(arm, float(mean), float(low), float(high), through, own, float(size - 2), used))
     return Estimates(rows)

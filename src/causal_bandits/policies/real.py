@@ -1,12 +1,13 @@
 """Policies over moments: real-valued observed variables and reward."""
 
+from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from ..data import ArmMoments, DesignLayout, Rows
+from ..data import ArmMoments, DesignLayout, Rows, view
 from ..discovery import Findings, KnownSets, RealDiscovery, discovery_from_dict
 from ..errors import ObservationError, OptionError, whole_number
 from ..estimators.regression import RealPools, real_pools
@@ -14,7 +15,15 @@ from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy, Recommendation
 from .estimates import ArmEstimate, Estimates
-from .real_rules import RealOptions, RealState, beliefs, choose_many_real, count_real_wins, learn_real
+from .real_rules import (
+    RealOptions,
+    RealState,
+    beliefs,
+    choose_many_real,
+    count_real_wins,
+    learn_real,
+    real_indices,
+)
 from .tiers import Tier
 
 Index = Literal["auer", "printed"]
@@ -49,6 +58,8 @@ class RealPolicy(Policy[RealState]):
         first = whole_number("initial", initial, 0)
         self._options = RealOptions(thompson, index == "printed", bool(forced_plays), first, samples)
         self._told: dict[str, Any] = {"initial": first}
+        self._patterns: list[int] = []
+        """The patterns of missing variables seen so far, as bit masks."""
         if not thompson:
             self._told |= {"index": index, "forced_plays": bool(forced_plays)}
         if discovery is not None:
@@ -67,7 +78,10 @@ class RealPolicy(Policy[RealState]):
             np.empty((0, 0), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, arms), dtype=np.int64)
         )
         kept = np.empty(0, dtype=np.int64), np.empty((0, width))
-        return RealState(self.layout.empty(), pools, *kept, self._options)
+        self._view_of_set, self._holds = self.layout.views_of(self._patterns)
+        views = self.layout.empty_views(len(self._holds))
+        allowed = np.ones(arms, dtype=np.bool_)
+        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, np.empty(0, dtype=np.int64))
 
     def reserve(self, count: int) -> None:
         """Make room for rows to come; only the bootstrap keeps them."""
@@ -81,12 +95,54 @@ class RealPolicy(Policy[RealState]):
             arms[:rows], values[:rows] = self._state.kept_arms[:rows], self._state.kept_values[:rows]
             self._state = self._state._replace(kept_arms=arms, kept_values=values)
 
+    def _check(self, rows: Rows) -> None:
+        if self._options.bootstraps and np.any(rows.codes < 0):
+            raise ObservationError("a value is missing; the bootstrap needs whole rows, so use variance='closed-form'")
+
     def _count(self, rows: Rows) -> None:
+        patterns = ((rows.codes < 0) << np.arange(rows.codes.shape[1])).sum(axis=1)
+        fresh = sorted(set(patterns.tolist()) - {0, *self._patterns})
+        if fresh:  # sets that were learnt from the same rows now are not: all views are made anew, from all rows
+            self._patterns += fresh
+            self._recount()
+            return
         self.reserve(len(rows.arms))
-        learn_real(self._state, rows.arms, self.layout.design(rows))
+        number = {0: -1} | {pattern: place for place, pattern in enumerate(self._patterns)}
+        places = np.array([number[pattern] for pattern in patterns.tolist()], dtype=np.int64)
+        learn_real(self._state, rows.arms, self.layout.design(rows), places, self._holds)
 
     def _share(self, findings: Findings) -> RealState:
-        return self._state._replace(pools=real_pools(findings))
+        used = self._view_of_set[np.flatnonzero(findings.separated.any(axis=1))]
+        return self._state._replace(pools=real_pools(findings), view_of=used)
+
+    def _among(self, state: RealState, allowed: NDArray[np.bool_]) -> RealState:
+        return state._replace(allowed=allowed)
+
+    def _indices(self, state: RealState, rng: np.random.Generator) -> NDArray[np.float64] | None:
+        return real_indices(state, rng)
+
+    def _rows_seen(self) -> NDArray[np.int64]:
+        counts = [*self._state.views.counts.sum(axis=1).tolist(), self.rows]  # view -1 is the last
+        return np.array(counts, dtype=np.int64)[self._view_of_set]
+
+    def _discover(self) -> Findings | None:
+        """Every set is tested on the rows that have a value for each of its variables."""
+        found = super()._discover()
+        if found is None or not len(self._holds):
+            return found
+        parts = [
+            self.discovery.discover(self.layout, view(self._state.views, place), self.rows)
+            for place in range(len(self._holds))
+        ]
+        merged = {}
+        for name in ("separated", "statistic", "dof", "p_value"):
+            values = getattr(found, name)
+            if values is not None:
+                values = values.copy()
+                for place, part in enumerate(parts):
+                    values[self._view_of_set == place] = getattr(part, name)[self._view_of_set == place]
+                merged[name] = values
+        return replace(found, **merged)
 
     def _statistics(self) -> ArmMoments:
         return self._state.moments
@@ -99,7 +155,7 @@ class RealPolicy(Policy[RealState]):
 
     def recommend(self, *, draws: int = 4000) -> Recommendation:
         """The arm with the highest mean of those with two rows or more, and how probable it is their best."""
-        if not np.any(self._state.moments.counts >= self.fewest_rows):
+        if not np.any(self._state.moments.counts[self.allowed] >= self.fewest_rows):
             raise ObservationError("no arm has two rows yet; recommend() needs some")
         return super().recommend(draws=draws)
 
@@ -111,7 +167,7 @@ class RealPolicy(Policy[RealState]):
             own = int(state.moments.counts[number])
             if own < 2:  # one row has a mean but no spread
                 mean = float(state.moments.means[number, -1]) if own else -np.inf
-                rows.append(ArmEstimate(arm, mean, -np.inf, np.inf, None, own, float(own)))
+                rows.append(ArmEstimate(arm, mean, -np.inf, np.inf, None, own, float(own), own))
                 continue
             mean, variance, chosen = float(now.means[number]), float(now.variances[number]), int(now.chosen[number])
             tail = (1 + level) / 2
@@ -119,7 +175,9 @@ class RealPolicy(Policy[RealState]):
             through = None if chosen < 0 else self._names(state, chosen)
             single = float(state.moments.scatter[number, -1, -1]) / (own - 1)
             effective = single / variance if variance > 0 else float(own)
-            rows.append(ArmEstimate(arm, mean, mean - reach, mean + reach, through, own, effective))
+            seen = -1 if chosen < 0 else state.view_of[chosen]
+            used = own if seen < 0 else int(state.views.counts[seen, number])
+            rows.append(ArmEstimate(arm, mean, mean - reach, mean + reach, through, own, effective, used))
         return Estimates(rows)
 
     def _names(self, state: RealState, chosen: int) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
-from ..data import ArmMoments, add_row, merge_groups
+from ..compiled import Bools, Floats, Ints, compiled
+from ..data import ArmMoments, ViewMoments, add_row, merge_groups, view
 from ..estimators.regression import (
     RealPools,
     bootstrap_variance,
@@ -44,6 +44,12 @@ class RealState(NamedTuple):
     """The rows themselves, for the bootstrap alone (otherwise empty): capacity may exceed the number of rows."""
     kept_values: Floats
     options: RealOptions
+    allowed: Bools
+    """(arms,): which arms may be chosen; the others still tell what they know."""
+    views: ViewMoments
+    """Where values were missing: the rows that sets with such variables may use. `moments` has all rows."""
+    view_of: Ints
+    """(accepted sets,): the view of each, or -1 where all rows count."""
 
 
 class Beliefs(NamedTuple):
@@ -70,6 +76,12 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
         rows = moments.counts.sum()
         kept = state.kept_arms[:rows], state.kept_values[:rows]
         spread = bootstrap_variance(moments, pools, kept[0], kept[1], state.options.bootstraps, rng)
+    for place in range(len(state.views.counts)):
+        fewer_means, fewer_spread = means_through(view(state.views, place), pools, True)
+        for index in range(len(pools.widths)):
+            if state.view_of[index] == place:
+                shared[index] = fewer_means[index]
+                spread[index] = fewer_spread[index]
     for index in range(len(pools.widths)):
         for arm in range(arms):
             if moments.counts[arm] >= 2 and spread[index, arm] < variances[arm]:
@@ -139,33 +151,69 @@ def draw_shared_mean(moments: ArmMoments, pools: RealPools, index: int, arm: int
 def _draw(state: RealState, index: int, arm: int, rng: np.random.Generator) -> float:
     if index < 0:
         return draw_own_mean(state.moments, arm, rng)
-    return draw_shared_mean(state.moments, state.pools, index, arm, rng)
+    moments = state.moments if state.view_of[index] < 0 else view(state.views, state.view_of[index])
+    return draw_shared_mean(moments, state.pools, index, arm, rng)
+
+
+@compiled
+def real_index(state: RealState, now: Beliefs, arm: int, rng: np.random.Generator) -> float:
+    """What an arm is chosen by: a draw from its posterior, or its upper confidence bound."""
+    if state.options.thompson:
+        return _draw(state, now.chosen[arm], arm, rng)
+    counts = state.moments.counts
+    logarithm = math.log(counts.sum())
+    scale = logarithm / counts[arm] if state.options.printed_index else logarithm
+    return float(now.means[arm] + 4 * math.sqrt(now.variances[arm] * scale))
+
+
+@compiled
+def first_arm(state: RealState, rng: np.random.Generator) -> int:
+    """The arm to play before indices say anything: uniform at first, then any that has too few rows; -1 when done."""
+    counts, options = state.moments.counts, state.options
+    rows = counts.sum()
+    if rows < options.initial:
+        left = int(rng.random() * state.allowed.sum())
+        for arm in range(len(counts)):
+            if state.allowed[arm]:
+                if left == 0:
+                    return arm
+                left -= 1
+    least = -1
+    for arm in range(len(counts)):
+        if state.allowed[arm] and (least < 0 or counts[arm] < counts[least]):
+            least = arm
+    wanted = math.ceil(8 * math.log(max(rows, 1))) if options.forced_plays else 2
+    return least if counts[least] < max(wanted, 2) else -1
 
 
 @compiled
 def choose_real(state: RealState, rng: np.random.Generator) -> int:
     """The next arm (Algorithm 2, or its Thompson twin)."""
-    counts, options = state.moments.counts, state.options
-    arms, rows = len(counts), counts.sum()
-    if rows < options.initial:
-        return int(rng.random() * arms)
-    least = counts.argmin()
-    wanted = math.ceil(8 * math.log(max(rows, 1))) if options.forced_plays else 2
-    if counts[least] < max(wanted, 2):
-        return int(least)
+    first = first_arm(state, rng)
+    if first >= 0:
+        return first
+    counts = state.moments.counts
     now = beliefs(state, rng)
-    logarithm = math.log(rows)
-    best, highest = 0, -np.inf
-    for arm in range(arms):
-        if options.thompson:
-            index = _draw(state, now.chosen[arm], arm, rng)
-        else:
-            scale = logarithm / counts[arm] if options.printed_index else logarithm
-            index = now.means[arm] + 4 * math.sqrt(now.variances[arm] * scale)
-        # Arms that share everything tie: the one with the fewest rows tells most about whether they should.
-        if index > highest or (index == highest and counts[arm] < counts[best]):
-            best, highest = arm, index
+    best, highest = -1, -np.inf
+    for arm in range(len(counts)):
+        if state.allowed[arm]:
+            index = real_index(state, now, arm, rng)
+            # Arms that share everything tie: the one with the fewest rows tells most about whether they should.
+            if best < 0 or index > highest or (index == highest and counts[arm] < counts[best]):
+                best, highest = arm, index
     return best
+
+
+@compiled
+def real_indices(state: RealState, rng: np.random.Generator) -> Floats:
+    """What `choose_real` compares, from the same random numbers; NaN for arms not compared."""
+    indices = np.full(len(state.allowed), np.nan)
+    if first_arm(state, rng) < 0:
+        now = beliefs(state, rng)
+        for arm in range(len(indices)):
+            if state.allowed[arm]:
+                indices[arm] = real_index(state, now, arm, rng)
+    return indices
 
 
 @compiled
@@ -185,7 +233,7 @@ def count_real_wins(state: RealState, rng: np.random.Generator, draws: int) -> I
     for _ in range(draws):
         best, highest, ties = 0, -np.inf, 0
         for arm in range(len(wins)):
-            if state.moments.counts[arm] >= 2:
+            if state.allowed[arm] and state.moments.counts[arm] >= 2:
                 value = _draw(state, now.chosen[arm], arm, rng)
                 ties = 1 if value > highest else ties + 1
                 if value > highest or (value == highest and rng.random() * ties < 1):
@@ -202,10 +250,18 @@ def learn_real_row(state: RealState, arm: int, values: Floats) -> None:
         state.kept_arms[rows] = arm
         state.kept_values[rows] = values
     add_row(state.moments, arm, values)
+    for place in range(len(state.views.counts)):
+        add_row(view(state.views, place), arm, values)
 
 
 @compiled
-def learn_real(state: RealState, arms: Ints, values: Floats) -> None:
-    """Count many rows."""
+def learn_real(state: RealState, arms: Ints, values: Floats, patterns: Ints, holds: Bools) -> None:
+    """Count many rows; row r has the pattern of missing variables `patterns[r]` (-1: none is missing)."""
     for row in range(len(arms)):
-        learn_real_row(state, arms[row], values[row])
+        if patterns[row] < 0:
+            learn_real_row(state, arms[row], values[row])
+            continue
+        add_row(state.moments, arms[row], values[row])
+        for place in range(len(state.views.counts)):
+            if holds[place, patterns[row]]:
+                add_row(view(state.views, place), arms[row], values[row])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Ints, compiled
+from ..compiled import Bools, Floats, Ints, compiled
 from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
 
@@ -19,6 +19,8 @@ class ThompsonState(NamedTuple):
     pools: Pools
     samples: int
     """0: variances in closed form; otherwise the number of Monte Carlo samples, as in the paper."""
+    allowed: Bools
+    """(arms,): which arms may be chosen; the others still tell what they know."""
 
 
 @compiled
@@ -38,17 +40,34 @@ def best_sets(state: ThompsonState) -> Ints:
 
 
 @compiled
+def draw_index(state: ThompsonState, chosen: Ints, arm: int, rng: np.random.Generator) -> float:
+    """Draw an arm's mean through its chosen set."""
+    if chosen[arm] < 0:
+        return draw_own(state.tables, arm, rng)
+    return draw_shared(state.tables, state.pools, chosen[arm], arm, rng)
+
+
+@compiled
 def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> int:
     """Draw each arm's mean through its chosen set, and take the highest."""
     best, highest = 0, -1.0
     for arm in range(len(chosen)):
-        if chosen[arm] < 0:
-            index = draw_own(state.tables, arm, rng)
-        else:
-            index = draw_shared(state.tables, state.pools, chosen[arm], arm, rng)
-        if index > highest:
-            best, highest = arm, index
+        if state.allowed[arm]:
+            index = draw_index(state, chosen, arm, rng)
+            if index > highest:
+                best, highest = arm, index
     return best
+
+
+@compiled
+def drawn_indices(state: ThompsonState, rng: np.random.Generator) -> Floats:
+    """What `draw_best_arm` compares, from the same random numbers; NaN for arms that may not be chosen."""
+    chosen = best_sets(state)
+    indices = np.full(len(chosen), np.nan)
+    for arm in range(len(chosen)):
+        if state.allowed[arm]:
+            indices[arm] = draw_index(state, chosen, arm, rng)
+    return indices
 
 
 @compiled
@@ -57,6 +76,8 @@ def _choose_by_samples(state: ThompsonState, rng: np.random.Generator) -> int:
     best, highest = 0, -1.0
     samples = np.empty(state.samples)
     for arm in range(state.pools.groups.shape[1]):
+        if not state.allowed[arm]:
+            continue
         index = draw_own(state.tables, arm, rng)
         lowest = own_moments(state.tables, arm)[1]
         for candidate in range(len(state.pools.places)):

@@ -1,17 +1,18 @@
 """Save files: one zip of plain arrays and a JSON header. Nothing is pickled."""
 
 import contextlib
+import io
 import json
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Rows, SubsetLayout
+from ..data import MISSING, Rows, SubsetLayout
 from ..discovery import Findings
 from ..errors import CausalBanditsError, SaveFileError
 from ..files import replacing
@@ -37,23 +38,51 @@ class Saved(NamedTuple):
             raise SaveFileError(f"the save file contradicts itself ({error}); take another copy of it") from None
 
 
-def write(path: Path, saved: Saved) -> None:
-    """Write a save file in one step: the old one stays until the new one is whole."""
+def _with_header(saved: Saved) -> dict[str, NDArray[Any]]:
     header = {"format": FORMAT, "version": VERSION, **saved.header}
     text = np.frombuffer(json.dumps(header, default=lambda array: array.tolist()).encode(), dtype=np.uint8)
+    return {"header": text, **saved.arrays}
+
+
+def write(path: Path, saved: Saved) -> None:
+    """Write a save file in one step: the old one stays until the new one is whole."""
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, header=text, **saved.arrays)
+        np.savez_compressed(file, allow_pickle=False, **_with_header(saved))
+
+
+def to_bytes(saved: Saved) -> bytes:
+    """What a save file would hold, not compressed: quick to write and to read."""
+    stream = io.BytesIO()
+    np.savez(stream, allow_pickle=False, **_with_header(saved))
+    return stream.getvalue()
+
+
+def from_bytes(content: bytes) -> Saved:
+    """Read back what `to_bytes` gave."""
+    return _read(io.BytesIO(content), "the snapshot")
 
 
 def read(path: Path) -> Saved:
     """Read a save file and check that it is one."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+        with path.open("rb") as stream:
+            return _read(stream, repr(str(path)))
+    except FileNotFoundError:
+        raise SaveFileError(f"there is no save file {str(path)!r}") from None
+    except OSError:
+        raise SaveFileError(_damaged(repr(str(path)))) from None
+
+
+def _damaged(what: str) -> str:
+    return f"{what} is not a save file of causal-bandits, or is damaged; take another copy"
+
+
+def _read(stream: IO[bytes], what: str) -> Saved:
+    try:
+        with np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(arrays.pop("header").tobytes())
         known = header["format"] == FORMAT
-    except FileNotFoundError:
-        raise SaveFileError(f"there is no save file {str(path)!r}") from None
     except (
         OSError,
         ValueError,
@@ -65,12 +94,10 @@ def read(path: Path) -> Saved:
         zipfile.BadZipFile,
         zlib.error,
     ):
-        raise SaveFileError(
-            f"{str(path)!r} is not a save file of causal-bandits, or is damaged; take another copy"
-        ) from None
+        raise SaveFileError(_damaged(what)) from None
     if not known or header.get("version") != VERSION:
         raise SaveFileError(
-            f"{str(path)!r} has format {header['format']!r} version {header.get('version')!r}; "
+            f"{what} has format {header['format']!r} version {header.get('version')!r}; "
             f"this release reads {FORMAT!r} version {VERSION}"
         )
     return Saved(header, arrays)
@@ -83,13 +110,17 @@ def unpack_rows(problem: Problem, arrays: dict[str, NDArray[Any]]) -> Rows:
     length, numbers = len(rows.arms), sum(variable.is_number for variable in problem.observed)
     if [array.shape for array in rows] != [(length,), (length, len(limits)), (length,), (length, numbers)]:
         raise ValueError("its columns have different lengths")
-    whole: list[tuple[NDArray[Any], Any]] = [(rows.arms, len(problem.arms)), (rows.codes, limits)]
-    real = [rows.raw]
+    absent = rows.codes == MISSING
+    whole: list[tuple[NDArray[Any], Any]] = [(rows.arms, len(problem.arms)), (np.where(absent, 0, rows.codes), limits)]
+    numbered = [place for place, variable in enumerate(problem.observed) if variable.is_number]
+    gone = np.isnan(rows.raw) if rows.raw.dtype.kind == "f" else np.zeros(rows.raw.shape, dtype=np.bool_)
+    real = [np.where(gone, 0.0, rows.raw)]
     if problem.reward_is_real:
         real.append(rows.rewards)
     else:
         whole.append((rows.rewards, 2))
     fits = all(codes.dtype.kind in "iu" and np.all((codes >= 0) & (codes < limit)) for codes, limit in whole)
+    fits = fits and np.array_equal(absent[:, numbered], gone)  # a number is missing where its level is
     if not fits or not all(values.dtype.kind == "f" and np.all(np.isfinite(values)) for values in real):
         raise ValueError("its rows are not rows of its problem")
     return rows
@@ -120,7 +151,7 @@ def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
         "found": np.frombuffer(about, dtype=np.uint8),
         "separated": findings.separated,
     }
-    for name in ("statistic", "dof", "p_value", "confidence"):
+    for name in ("statistic", "dof", "p_value", "confidence", "seen"):
         if getattr(findings, name) is not None:
             packed[name] = getattr(findings, name)
     return packed
@@ -145,4 +176,5 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
         arrays.get("dof"),
         arrays.get("p_value"),
         arrays.get("confidence"),
+        arrays.get("seen"),
     )

@@ -184,6 +184,23 @@ class Problem:
             return np.zeros(len(self.arms), dtype=np.int64)
         return np.unique(self.arm_codes[:, columns], axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
+    def with_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> "Problem":
+        """The same problem with one more arm, after the others; with `new_levels` a lever may get a value it had not.
+
+        >>> problem = Problem("Y", {"A": 2}, {"banner": ["none", "red"]})
+        >>> problem.with_arm({"banner": "green"}, new_levels=True).arms
+        (do(), do(banner=red), do(banner=green))
+        """
+        if not isinstance(settings, Mapping):
+            raise UnknownArmError(f"{settings!r} is not an arm; pass a mapping lever -> value")
+        data = self.to_dict()
+        for name, level in settings.items():
+            lever = self.intervention(name)
+            if new_levels and level not in lever.codes:
+                data["interventions"][lever.name].append(level)
+        data["arms"].append(dict(settings))
+        return Problem.from_dict(data)
+
     @property
     def observed_names(self) -> tuple[str, ...]:
         """Names of the observed variables, in order."""

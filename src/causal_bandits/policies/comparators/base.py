@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 from ...compiled import Floats, Ints
 from ...data import Rows, TableLayout
 from ...discovery import Findings
-from ...errors import OptionError, ProblemError, whole_number
+from ...errors import ObservationError, OptionError, ProblemError, listing, whole_number
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy, Recommendation
@@ -133,6 +133,24 @@ class TallyPolicy(Policy[Tally]):
     def _share(self, findings: Findings) -> Tally:
         return self._state
 
+    def _among(self, state: Tally, allowed: NDArray[np.bool_]) -> Tally:
+        if allowed.all():
+            return state
+        if state.flags[PLANNED]:
+            raise OptionError(f"{self.name} plans pulls of every arm ahead; it cannot leave some out")
+        both = state.allowed & allowed
+        return state._replace(allowed=both if both.any() else allowed)
+
+    def _indices(self, state: Tally, rng: np.random.Generator) -> NDArray[np.float64] | None:
+        return None
+
+    def _rows_seen(self) -> NDArray[np.int64]:
+        return np.array([self.rows], dtype=np.int64)
+
+    def _check(self, rows: Rows) -> None:
+        if np.any(rows.codes[:, self._strides > 0] < 0):
+            raise ObservationError(f"{self.name} needs a value of each of {listing(self._through)} in every row")
+
     def _statistics(self) -> Tally:
         return self._state
 
@@ -153,7 +171,7 @@ class TallyPolicy(Policy[Tally]):
             low, high = betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail]))
             own = int(state.seen[number].sum())
             through = self._through if shared else None
-            rows.append(ArmEstimate(arm, float(mean), float(low), float(high), through, own, float(size - 2)))
+            rows.append(ArmEstimate(arm, float(mean), float(low), float(high), through, own, float(size - 2), own))
         return Estimates(rows)
 
     def options(self) -> dict[str, Any]:

@@ -1,0 +1,8 @@
+"""Studies: persisted ask and tell. The outside world plays the environment."""
+
+from .decisions import Decision
+from .evaluation import Evaluation
+from .explanation import Explanation
+from .study import Study, StudyInfo
+
+__all__ = ["Decision", "Evaluation", "Explanation", "Study", "StudyInfo"]

@@ -1,0 +1,108 @@
+"""Decisions: what a study answered when it was asked, and what became of it."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UnknownDecisionError
+from ..problem import Arm
+
+if TYPE_CHECKING:
+    from .view import StudyView
+
+Status = Literal["open", "told", "abandoned", "expired"]
+
+OPEN, ABANDONED, EXPIRED = -1, -2, -3
+"""In the column `row`, where a decision has no row yet, or will never have one."""
+STATUS: dict[int, Status] = {OPEN: "open", ABANDONED: "abandoned", EXPIRED: "expired"}
+
+COLUMNS: dict[str, type] = {"arm": np.int32, "row": np.int64, "seq": np.int64, "asked": np.float64, "done": np.float64}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An arm to play for one unit. Decisions are numbered from 1 in each study."""
+
+    id: int
+    arm: Arm
+    time: datetime
+    _study: "StudyView" = field(repr=False, compare=False)
+
+    @property
+    def propensity(self) -> float:
+        """The probability with which this arm was chosen, from the study as it stood then (see `Study.propensity`)."""
+        return self._study.propensity(self.id)
+
+
+def moment(seconds: float) -> datetime:
+    """A time to read."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+class Decisions:
+    """All decisions of a study as columns: arm, row of the history, event that asked, times."""
+
+    def __init__(self) -> None:
+        self._length = 0
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(64, dtype=kind) for name, kind in COLUMNS.items()}
+        self.open: dict[int, None] = {}
+        """The open ones, the oldest first."""
+
+    def __len__(self) -> int:
+        return self._length
+
+    def column(self, name: str) -> NDArray[Any]:
+        """One column, for all decisions; not a copy."""
+        return self._columns[name][: self._length]
+
+    def add(self, arms: list[int], seq: int, time: float) -> None:
+        """New decisions, all open."""
+        start, end = self._length, self._length + len(arms)
+        if end > len(self._columns["arm"]):
+            for name, old in self._columns.items():
+                self._columns[name] = np.concatenate([old[:start], np.empty(max(end, start), dtype=old.dtype)])
+        for name, value in (("arm", arms), ("row", OPEN), ("seq", seq), ("asked", time), ("done", np.nan)):
+            self._columns[name][start:end] = value
+        self._length = end
+        self.open.update(dict.fromkeys(range(start + 1, end + 1)))
+
+    def close(self, number: int, row: int, time: float) -> None:
+        """A decision has got its row, or never will."""
+        self._columns["row"][number - 1] = row
+        self._columns["done"][number - 1] = time
+        del self.open[number]
+
+    def check(self, number: object) -> int:
+        """The number of a decision that exists."""
+        if isinstance(number, Decision):
+            number = number.id
+        if (
+            isinstance(number, bool)
+            or not hasattr(number, "__index__")
+            or not 1 <= int(number.__index__()) <= len(self)
+        ):
+            made = f"decisions 1 to {len(self)}" if len(self) else "no decision yet"
+            raise UnknownDecisionError(f"decision {number!r} is not known; the study has made {made}")
+        return int(number.__index__())
+
+    def status(self, number: int) -> Status:
+        """What became of a decision."""
+        return STATUS.get(int(self._columns["row"][number - 1]), "told")
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Plain arrays for a snapshot."""
+        return {f"decisions_{name}": self.column(name) for name in COLUMNS}
+
+    @classmethod
+    def of(cls, arrays: dict[str, NDArray[Any]]) -> "Decisions":
+        """Read back what `arrays` gave."""
+        made = cls()
+        made._columns = {name: arrays[f"decisions_{name}"].astype(kind) for name, kind in COLUMNS.items()}
+        made._length = len(made._columns["arm"])
+        if any(len(column) != made._length for column in made._columns.values()):
+            raise ValueError("its decisions have columns of different lengths")
+        made.open = dict.fromkeys((np.flatnonzero(made._columns["row"] == OPEN) + 1).tolist())
+        return made

@@ -1,0 +1,164 @@
+"""Off-policy evaluation: what another policy would have earned on the recorded decisions.
+
+Every told decision t gives a doubly robust score
+
+    G_t = sum_a pi(a) m_t(a) + pi(a_t) / e_t(a_t) (y_t - m_t(a_t)),
+
+with e_t the propensities at that decision, and m_t(a) the mean of the arm's rows that had been counted before it, so
+that G_t is unbiased given the past whatever m_t is. Decisions that could have told little weigh little:
+h_t = (sum_a pi(a)^2 / e_t(a))^(-1/2), which makes the weighted mean asymptotically normal though the arms were chosen
+adaptively (Hadad, Hirshberg, Zhan, Wager and Athey 2021).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..compiled import Floats, Ints
+from ..errors import ObservationError, OptionError
+from ..policies import Policy
+from ..problem import Arm, Problem
+from .events import Event
+from .session import Session
+from .state import StudyState
+
+CHUNK = 5000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The estimated mean reward of a policy, with its interval, and what it rests on."""
+
+    mean: float
+    low: float
+    high: float
+    standard_error: float
+    decisions: int
+    """Told decisions that were used."""
+    effective_decisions: float
+    """How many decisions with equal weights would tell as much."""
+    recorded_mean: float
+    """What the study itself earned on them."""
+
+    def __str__(self) -> str:
+        return (
+            f"mean {self.mean:.4g} ({self.low:.4g} to {self.high:.4g}) from {self.decisions} decisions, "
+            f"worth {self.effective_decisions:.0f}; the study itself earned {self.recorded_mean:.4g}"
+        )
+
+
+@dataclass(frozen=True)
+class Record:
+    """The told decisions in the order they were asked for."""
+
+    arms: Ints
+    rewards: Floats
+    propensities: Floats
+    """(decisions, arms)."""
+    means: Floats
+    """(decisions, arms): what the arms had earned before."""
+
+
+def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
+    """The arms of the policy to evaluate: an arm, a mapping arm -> probability, or a policy as it stands."""
+    chances = np.zeros(len(problem.arms))
+    if isinstance(policy, Policy):
+        if policy.problem != problem:
+            raise OptionError("the policy to evaluate has another problem; make it with study.problem")
+        return policy.frequencies(2000, np.random.default_rng(seed))
+    if isinstance(policy, Mapping) and policy and all(isinstance(arm, Arm) for arm in policy):
+        for arm, chance in policy.items():
+            chances[problem.index(arm)] += float(chance)
+        if not (np.all(chances >= 0) and abs(chances.sum() - 1) < 1e-9):
+            raise OptionError(
+                f"the probabilities of the arms add up to {chances.sum():g}; expected 1, and none below 0"
+            )
+        return chances
+    if isinstance(policy, Mapping):
+        chances[problem.index(policy)] = 1.0
+        return chances
+    raise OptionError(f"cannot evaluate {policy!r}; expected an arm, a mapping arm -> probability, or a policy")
+
+
+def weighted_mean(record: Record, target: Floats, level: float) -> Evaluation:
+    """The estimate from what was recorded."""
+    row = np.arange(len(record.arms))
+    used = record.propensities[row, record.arms]
+    scores = record.means @ target + target[record.arms] / used * (record.rewards - record.means[row, record.arms])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.where(target > 0, target**2 / record.propensities, 0.0).sum(axis=1)
+    weights = 1 / np.sqrt(spread)
+    total = weights.sum()
+    if not total > 0:
+        raise ObservationError("no recorded decision could have been one of this policy; its arms were never played")
+    mean = float(weights @ scores / total)
+    error = float(np.sqrt((weights**2) @ (scores - mean) ** 2) / total)
+    reach = float(ndtri((1 + level) / 2)) * error
+    worth = float(total**2 / (weights @ weights))
+    earned = float(record.rewards.mean())
+    return Evaluation(mean, mean - reach, mean + reach, error, len(row), worth, earned)
+
+
+def _events(session: Session) -> Iterator[Event]:
+    after = 0
+    while found := session.store.reading(session.row.id, lambda tx, at=after: tx.events(at, at + CHUNK)):  # type: ignore[misc]
+        yield from found
+        after = found[-1].seq
+
+
+class _Watcher:
+    """Collects, while the events are replayed, the propensities and the arms' means at every decision."""
+
+    def __init__(self, arms: int, draws: int, seed: int) -> None:
+        self.arms, self.draws, self.seed = arms, draws, seed
+        self.chances: list[Floats] = []
+        self.means: list[Floats] = []
+        self._sums, self._counts = np.zeros(arms), np.zeros(arms)
+        self._counted = 0
+
+    def look(self, then: StudyState, event: Event) -> None:
+        """Before a decision is counted."""
+        self._catch_up(then)
+        rng = np.random.default_rng((self.seed, event.seq))
+        found = then.policy.frequencies(self.draws, rng, among=then.mask(event.body.get("among")))
+        # A draw's worth is kept for every arm that was possible, so that no weight is infinite.
+        smoothed = np.zeros(self.arms)
+        smoothed[: len(found)] = (found * self.draws + 0.5 * then.policy.allowed) / (
+            self.draws + 0.5 * then.policy.allowed.sum()
+        )
+        overall = self._sums.sum() / max(self._counts.sum(), 1)
+        means = np.where(self._counts > 0, self._sums / np.maximum(self._counts, 1), overall)
+        for _ in event.body["arms"]:
+            self.chances.append(smoothed)
+            self.means.append(means)
+
+    def _catch_up(self, then: StudyState) -> None:
+        if then.policy.rows > self._counted:
+            packed = then.policy.history.packed
+            arms, rewards = packed["arms"][self._counted :], packed["rewards"][self._counted :]
+            np.add.at(self._sums, arms, rewards)
+            np.add.at(self._counts, arms, 1)
+            self._counted = then.policy.rows
+
+
+def evaluate(session: Session, policy: Any, *, level: float, draws: int) -> Evaluation:
+    """Replay the study, and weigh."""
+    with session.reading() as state:
+        problem, rows = state.problem, state.decisions.column("row").copy()
+        arms = state.decisions.column("arm").astype(np.int64)
+        rewards = state.policy.history.packed["rewards"].astype(np.float64)
+    target = target_probabilities(problem, policy, session.settings.seed)
+    told = np.flatnonzero(rows >= 0)
+    if len(told) < 2:
+        raise ObservationError("fewer than two decisions were told; there is nothing to evaluate on yet")
+    watcher = _Watcher(len(problem.arms), draws, session.settings.seed)
+    then = StudyState(session.settings)
+    for event in _events(session):
+        if event.kind == "asked" and len(watcher.means) <= told[-1]:
+            watcher.look(then, event)
+        then.apply(event)
+    chances, means = np.array(watcher.chances)[told], np.array(watcher.means)[told]
+    return weighted_mean(Record(arms[told], rewards[rows[told]], chances, means), target, level)

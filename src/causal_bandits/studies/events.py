@@ -1,0 +1,15 @@
+"""Events: what happened to a study, in order. They are only ever added, and everything else follows from them."""
+
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["created", "asked", "told", "abandoned", "expired", "arms", "imported"]
+
+
+class Event(NamedTuple):
+    """One event; `seq` counts from 1 without gaps, and its order is the order in which everything is counted."""
+
+    seq: int
+    kind: Kind
+    time: float
+    """Seconds since 1970, UTC, by the clock of the process that wrote it. Nothing is decided by it but expiry."""
+    body: dict[str, Any]

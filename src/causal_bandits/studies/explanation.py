@@ -1,0 +1,135 @@
+"""Why an arm was chosen: the state as it stood then, and the numbers that were compared."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from ..discovery import SeparatingSet
+from ..policies import ArmEstimate
+from ..problem import Arm
+from .decisions import moment
+from .drift import drift_of
+from .propensities import propensities
+from .session import Session
+from .state import StudyState
+
+
+@dataclass(frozen=True)
+class ArmView:
+    """One arm at the time of a decision; `index` is what was compared, where arms were compared."""
+
+    estimate: ArmEstimate
+    index: float | None
+    propensity: float
+
+    @property
+    def arm(self) -> Arm:
+        """The arm."""
+        return self.estimate.arm
+
+    @property
+    def borrowed_rows(self) -> float:
+        """How many rows of its own it would need to know as much as it learnt from the other arms."""
+        return max(self.estimate.effective_rows - self.estimate.own_rows, 0.0)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a decision was what it was; `through` is the set its arm was judged through (None: its own rows)."""
+
+    id: int
+    arm: Arm
+    time: datetime
+    rows: int
+    """How many rows had been counted."""
+    reason: str
+    propensity: float
+    estimate: ArmEstimate
+    through: SeparatingSet | None
+    arms: tuple[ArmView, ...]
+    """All arms of that time, the most probable choice first."""
+
+    @property
+    def own_rows(self) -> int:
+        """Rows of the chosen arm."""
+        return self.estimate.own_rows
+
+    @property
+    def borrowed_rows(self) -> float:
+        """What sharing added, in rows."""
+        return next(view.borrowed_rows for view in self.arms if view.arm == self.arm)
+
+    def __str__(self) -> str:
+        through = "its own rows alone" if self.through is None else f"the set {{{', '.join(self.through.variables)}}}"
+        lines = [
+            f"decision {self.id}: {self.arm}, chosen with probability {self.propensity:.3f} after {self.rows} rows",
+            f"  {self.reason}",
+            f"  judged through {through}: mean {self.estimate.mean:.4g} "
+            f"({self.estimate.low:.4g} to {self.estimate.high:.4g}), "
+            f"{self.own_rows} own rows and {self.borrowed_rows:.0f} borrowed",
+        ]
+        if self.through is not None and self.through.drift is not None and self.through.drift.alarm:
+            lines.append(f"  alarm: this set no longer held, as row {self.through.drift.row} showed")
+        return "\n".join(lines)
+
+
+def explain(session: Session, number: int) -> Explanation:
+    """Replay the study up to a decision, and look."""
+    with session.reading() as state:
+        arm_number = int(state.decisions.column("arm")[number - 1])
+        seq, asked = int(state.decisions.column("seq")[number - 1]), float(state.decisions.column("asked")[number - 1])
+    then = session.at(seq)
+    body = session.event(seq).body
+    chances = propensities(session, number)
+    estimates = then.policy.estimates()
+    indices = _indices(then, number - body["first"], body.get("among"))
+    views = [
+        ArmView(estimate, None if indices is None or np.isnan(indices[place]) else float(indices[place]), float(chance))
+        for place, (estimate, chance) in enumerate(zip(estimates, chances, strict=True))
+    ]
+    chosen = estimates[arm_number]
+    return Explanation(
+        number,
+        chosen.arm,
+        moment(asked),
+        then.policy.rows,
+        _reason(then, views, arm_number),
+        float(chances[arm_number]),
+        chosen,
+        _set(then, chosen.through),
+        tuple(sorted(views, key=lambda view: -view.propensity)),
+    )
+
+
+def _indices(
+    then: StudyState, before: int, among: list[int] | None
+) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    """The numbers that were compared: the same random numbers, after those of the decisions before it in its batch."""
+    rng = then.random(len(then.decisions) + 1)
+    mask = then.mask(among)
+    if before:
+        then.policy.choose(before, rng, among=mask)
+    found: np.ndarray[tuple[int], np.dtype[np.float64]] | None = then.policy.indices(rng, among=mask)
+    return found
+
+
+def _reason(then: StudyState, views: list[ArmView], chosen: int) -> str:
+    compared = sorted((view.index, place) for place, view in enumerate(views) if view.index is not None)
+    if not compared:
+        return "arms were not compared yet: the policy tries all of them first"
+    value = views[chosen].index
+    what = "its upper confidence bound" if "ucb" in then.settings.policy else "its draw from the posterior"
+    rest = [pair for pair in compared if pair[1] != chosen]
+    if not rest:
+        return f"it was the only arm that might be played ({what}: {value:.4g})"
+    best, place = rest[-1]
+    return f"{what}, {value:.4g}, was the highest; the next was {views[place].arm} with {best:.4g}"
+
+
+def _set(then: StudyState, variables: tuple[str, ...] | None) -> SeparatingSet | None:
+    for found in then.policy.separating_sets():
+        if found.variables == variables:
+            drift = drift_of(then.policy.layout, then.policy.history.rows, found)
+            return SeparatingSet(found.variables, found.separated, found.evidence, drift)
+    return None

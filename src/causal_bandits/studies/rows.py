@@ -1,0 +1,70 @@
+"""Tables that a study is given: outcomes of its decisions, and logged rows from before."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data import MISSING
+from ..data.coding import is_missing
+from ..data.frames import columns_of
+from ..errors import CausalBanditsError, ObservationError, listing
+from ..problem import Arm, Level
+from .session import Draft
+from .state import StudyState
+
+CHUNK = 20_000
+"""Rows in one event."""
+
+
+def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
+    """Tell every row of a table; an error names its row, and then nothing is stored."""
+    state = draft.state
+    columns = columns_of(frame)
+    names = [name for name in columns if name in {*state.problem.observed_names, state.problem.target}]
+    if "id" not in columns or (not names and not final):
+        wanted = listing(["id", *state.problem.observed_names, state.problem.target])
+        raise ObservationError(f"the table has columns {listing(columns)}; expected id and some of {wanted}")
+    told = 0
+    for row, given in enumerate(columns["id"]):
+        try:
+            number = state.decisions.check(_whole(given))
+            said = {name: columns[name][row] for name in names}
+            if is_missing(said.get(state.problem.target)):
+                said.pop(state.problem.target, None)
+            news = state.news(number, said, None, final=final) if said or final else {}
+        except CausalBanditsError as error:
+            raise type(error)(f"row {row}: {error}") from None
+        if news:
+            draft.add("told", {"id": number, "seen": news})
+            told += 1
+    return told
+
+
+def _whole(value: Any) -> Any:
+    """Ids that a table keeps as 3.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level] | None) -> list[dict[str, Any]]:
+    """The bodies of the events that import a table, checked and in chunks."""
+    rows = state.policy.history.encode_many(frame, arm, missing=True)
+    problem = state.problem
+    if not len(rows.arms):
+        raise ObservationError("the table has no rows; there is nothing to import")
+    numbers = [place for place, variable in enumerate(problem.observed) if variable.is_number]
+    seen: dict[str, list[Any]] = {}
+    for place, variable in enumerate(problem.observed):
+        codes = rows.codes[:, place]
+        if variable.is_number:
+            values = rows.raw[:, numbers.index(place)]
+            seen[variable.name] = [None if np.isnan(value) else value for value in values.tolist()]
+        else:
+            seen[variable.name] = [None if code == MISSING else variable.levels[code] for code in codes.tolist()]
+    seen[problem.target] = rows.rewards.tolist()
+    bodies = []
+    for start in range(0, len(rows.arms), CHUNK):
+        part = slice(start, start + CHUNK)
+        columns = {name: values[part] for name, values in seen.items()}
+        bodies.append({"of": len(rows.arms), "arms": rows.arms[part].tolist(), "seen": columns})
+    return bodies

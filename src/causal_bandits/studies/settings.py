@@ -1,0 +1,68 @@
+"""What a study is from the start: its problem, its policy, its seed. Plain JSON in the store."""
+
+import secrets
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..errors import OptionError, listing, whole_number
+from ..policies import POLICIES, Policy
+from ..problem import Problem
+
+DEFAULTS = {False: "causal-ts", True: "causal-gaussian-ts"}
+"""The policy by whether the reward is a real number."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a study; they never change (arms that come or go are events)."""
+
+    problem: dict[str, Any]
+    policy: str
+    options: dict[str, Any]
+    seed: int
+    expire_after: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+    def make_policy(self, problem: Problem | None = None) -> Policy[Any]:
+        """A policy that has seen nothing yet; with a problem that got more arms, for that."""
+        chosen = Problem.from_dict(self.problem) if problem is None else problem
+        return POLICIES[self.policy].from_options(chosen, self.options)
+
+    def difference(self, other: "Settings", *, ignore: tuple[str, ...]) -> str | None:
+        """The first setting in which two differ."""
+        mine, theirs = self.to_dict(), other.to_dict()
+        return next((name for name in mine if name not in ignore and mine[name] != theirs[name]), None)
+
+
+def make_settings(
+    problem: object, policy: object, *, seed: int | None, expire_after: float | None, options: dict[str, Any] | None
+) -> Settings:
+    """Settings from what a caller gave, checked by making the policy once."""
+    if not isinstance(problem, Problem):
+        raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
+    made = _policy(problem, policy, options or {})
+    if seed is None:
+        seed = secrets.randbits(63)
+    if expire_after is not None and not (isinstance(expire_after, int | float) and expire_after > 0):
+        raise OptionError(f"expire_after={expire_after!r}; expected a number of seconds above 0, or None")
+    after = None if expire_after is None else float(expire_after)
+    return Settings(problem.to_dict(), made.name, made.options(), whole_number("seed", seed, 0), after)
+
+
+def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy[Any]:
+    if isinstance(policy, Policy):
+        if policy.problem != problem or policy.rows or options:
+            raise OptionError("a policy given to a study must be new, have the study's problem, and hold its options")
+        return policy
+    name = DEFAULTS[problem.reward_is_real] if policy is None else policy
+    if not isinstance(name, str) or name not in POLICIES:
+        raise OptionError(f"policy={policy!r}; expected a policy of this problem, or one of {listing(POLICIES)}")
+    if "seed" in options:
+        raise OptionError("the seed belongs to the study, not to the policy; pass seed=... itself")
+    try:
+        return POLICIES[name].from_options(problem, {**POLICIES[name](problem, seed=0).options(), **options})
+    except TypeError as error:
+        raise OptionError(f"policy {name!r} does not take these options ({error})") from None

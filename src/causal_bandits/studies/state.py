@@ -1,0 +1,214 @@
+"""The state of a study: a function of its settings and its events, in their order, and of nothing else.
+
+Any process that has applied the same events has the same state to the bit, and chooses the same arm next: the random
+numbers of a decision come from the study's seed and the decision's number.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConflictError, DecisionClosedError, ObservationError, OptionError
+from ..policies import POLICIES, Policy
+from ..policies.saving import Saved, from_bytes, to_bytes
+from ..problem import Arm, Level, Problem
+from .decisions import ABANDONED, EXPIRED, Decisions
+from .events import Event
+from .settings import Settings
+
+
+class StudyState:
+    """What the events say so far."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.policy: Policy[Any] = settings.make_policy()
+        self.decisions = Decisions()
+        self.parts: dict[int, dict[str, Any]] = {}
+        """What was told of open decisions."""
+        self.retired: set[int] = set()
+        self.forbidden: set[int] = set()
+        self.seq = 0
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as it is now: arms may have been added."""
+        return self.policy.problem
+
+    # Choosing
+
+    def random(self, number: int) -> np.random.Generator:
+        """The random numbers of a decision."""
+        return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(number,)))
+
+    def choose(self, count: int, among: list[int] | None) -> list[int]:
+        """The next arms, by number."""
+        rng = self.random(len(self.decisions) + 1)
+        chosen: list[int] = self.policy.choose(count, rng, among=self.mask(among)).tolist()
+        return chosen
+
+    def mask(self, among: Iterable[int] | None) -> NDArray[np.bool_] | None:
+        """Arms by number as a mask; None for all."""
+        if among is None:
+            return None
+        chosen = np.zeros(len(self.problem.arms), dtype=np.bool_)
+        chosen[list(among)] = True
+        return chosen
+
+    def subset(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> list[int] | None:
+        """The arms that one ask may choose from, checked."""
+        if arms is None:
+            return None
+        if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable):
+            raise OptionError(f"arms={arms!r}; expected a list of arms")
+        numbers = sorted({self.problem.index(arm) for arm in arms})
+        if not any(self.policy.allowed[numbers]):
+            raise OptionError("none of the arms given may be played; they are retired or forbidden, or none was given")
+        return numbers
+
+    # Telling
+
+    def news(
+        self, number: int, metrics: Mapping[str, Any] | None, reward: object | None, *, final: bool
+    ) -> dict[str, Any]:
+        """What a tell adds to what is known, checked; empty when it says nothing new."""
+        if metrics is not None and not isinstance(metrics, Mapping):
+            raise ObservationError(f"metrics {metrics!r} is not a mapping variable -> value")
+        said = dict(metrics or {})
+        target = self.problem.target
+        if reward is not None:
+            if target in said and said[target] != reward:
+                raise ObservationError(f"the reward {target!r} is {said[target]!r} in metrics, but reward={reward!r}")
+            said[target] = reward
+        if not said and not final:
+            raise ObservationError(f"decision {number} was told nothing; pass metrics, reward, or final=True")
+        value = self.policy.history.value
+        seen = {name: value(name, given) for name, given in said.items()}
+        status = self.decisions.status(number)
+        if status in ("abandoned", "expired"):
+            raise DecisionClosedError(f"decision {number} is {status}; nothing can be told of it any more")
+        known = self.known(number)
+        for name, given in seen.items():
+            if name in known and known[name] != given:
+                raise ConflictError(
+                    f"decision {number}: {name!r} was told to be {_spoken(known[name])}, now {_spoken(given)}; "
+                    "what was told cannot be changed"
+                )
+        if final:
+            if target not in known and target not in seen:
+                raise ObservationError(f"decision {number} has no reward {target!r} yet; final=True needs it")
+            seen = dict.fromkeys(self.problem.observed_names) | known | seen
+        return {name: given for name, given in seen.items() if name not in known}
+
+    def known(self, number: int) -> dict[str, Any]:
+        """What was told of a decision so far."""
+        if self.decisions.status(number) == "told":
+            return self.policy.history.observation(int(self.decisions.column("row")[number - 1]))
+        return self.parts.get(number, {})
+
+    def overdue(self, now: float, after: float | None) -> list[int]:
+        """Open decisions that were asked for too long ago."""
+        if after is None:
+            return []
+        asked = self.decisions.column("asked")
+        late = []
+        for number in self.decisions.open:
+            if asked[number - 1] > now - after:
+                break
+            late.append(number)
+        return late
+
+    # Events
+
+    def apply(self, event: Event) -> None:
+        """Count one event; they come in order."""
+        _APPLY[event.kind](self, event)
+        self.seq = event.seq
+
+    def _created(self, event: Event) -> None:
+        pass
+
+    def _asked(self, event: Event) -> None:
+        self.policy.ready()  # the discovery that was due then
+        self.decisions.add(event.body["arms"], event.seq, event.time)
+
+    def _told(self, event: Event) -> None:
+        number = event.body["id"]
+        part = {**self.parts.pop(number, {}), **event.body["seen"]}
+        if len(part) <= len(self.problem.observed):
+            self.parts[number] = part
+            return
+        arm = self.problem.arms[self.decisions.column("arm")[number - 1]]
+        row = self.policy.rows
+        self.policy.learn(self.policy.history.encode(arm, part, missing=True))
+        self.decisions.close(number, row, event.time)
+
+    def _abandoned(self, event: Event) -> None:
+        for number in event.body["ids"]:
+            self.parts.pop(number, None)
+            self.decisions.close(number, ABANDONED if event.kind == "abandoned" else EXPIRED, event.time)
+
+    def _arms(self, event: Event) -> None:
+        if "added" in event.body:
+            self._add_arm(event.body["added"])
+        self.retired |= set(event.body.get("retired", ()))
+        self.forbidden |= set(event.body.get("forbidden", ()))
+        self.forbidden -= set(event.body.get("allowed", ()))
+        gone = self.retired | self.forbidden
+        self.policy.restrict([arm for number, arm in enumerate(self.problem.arms) if number not in gone])
+
+    def _add_arm(self, settings: dict[str, Level]) -> None:
+        """A problem with one more arm is another problem: all rows are counted anew, discovery runs at the next ask."""
+        rows = self.policy.history.rows
+        self.policy = self.settings.make_policy(self.problem.with_arm(settings, new_levels=True))
+        self.policy.learn(rows)
+
+    def _imported(self, event: Event) -> None:
+        body = event.body
+        levers = {
+            name: [self.problem.arms[arm][name] for arm in body["arms"]] for name in self.problem.intervention_names
+        }
+        self.policy.learn(self.policy.history.encode_many({**levers, **body["seen"]}, missing=True))
+
+    # Snapshots
+
+    def snapshot(self) -> bytes:
+        """Everything as plain arrays."""
+        saved = self.policy.pack()
+        parts = [[number, part] for number, part in self.parts.items()]
+        study = {"seq": self.seq, "parts": parts, "retired": sorted(self.retired), "forbidden": sorted(self.forbidden)}
+        text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
+        return to_bytes(Saved(saved.header, {**saved.arrays, **self.decisions.arrays(), "study": text}))
+
+    @classmethod
+    def restore(cls, settings: Settings, content: bytes) -> "StudyState":
+        """Read back what `snapshot` gave."""
+        saved = from_bytes(content)
+        state = cls.__new__(cls)
+        with saved.checked():
+            state.settings = settings
+            state.policy = POLICIES[settings.policy].restore(saved)
+            state.decisions = Decisions.of(saved.arrays)
+            study = json.loads(saved.arrays["study"].tobytes())
+            state.parts = dict(study["parts"])
+            state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
+            state.seq = study["seq"]
+        return state
+
+
+def _spoken(value: object) -> str:
+    return "missing" if value is None else repr(value)
+
+
+_APPLY: dict[str, Callable[[StudyState, Event], None]] = {
+    "created": StudyState._created,
+    "asked": StudyState._asked,
+    "told": StudyState._told,
+    "abandoned": StudyState._abandoned,
+    "expired": StudyState._abandoned,
+    "arms": StudyState._arms,
+    "imported": StudyState._imported,
+}

@@ -1,0 +1,263 @@
+"""Study: a persisted causal bandit. Ask for an arm, tell what came of it, from any number of processes."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Self, overload
+
+from ..errors import ConflictError, DecisionClosedError, OptionError, StudyExistsError, whole_number
+from ..policies import Policy
+from ..problem import Arm, Level, Problem
+from .decisions import Decision, moment
+from .events import Event
+from .rows import imported_bodies, tell_rows
+from .session import Draft, Session
+from .settings import Settings, make_settings
+from .storage import Store
+from .view import Settable, StudyView
+
+
+class StudyInfo(NamedTuple):
+    """A study in a list."""
+
+    name: str
+    created: float
+    policy: str
+    target: str
+
+
+class Study(StudyView):
+    """A causal bandit whose every decision is stored: it survives restarts, crashes and many processes at once.
+
+    What it answers is a function of its settings and the stored events alone: the same calls in the same order give
+    the same decisions, on every storage.
+
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> storage = f"sqlite:///{folder.name}/studies.db"
+    >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
+    >>> study = Study.create("shop", problem, storage=storage, seed=1)
+    >>> decision = study.ask()
+    >>> study.tell(decision.id, {"clicked": 1}, reward=0)
+    >>> Study.load("shop", storage=storage).to_frame().select("id", "status", "purchase").rows()
+    [(1, 'told', 0)]
+    >>> folder.cleanup()
+    """
+
+    # Studies by name
+
+    @classmethod
+    def create(
+        cls,
+        name: str,
+        problem: Problem,
+        *,
+        storage: str,
+        policy: str | Policy[Any] | None = None,
+        options: dict[str, Any] | None = None,
+        seed: int | None = None,
+        expire_after: float | None = None,
+    ) -> Self:
+        """A new study; the same call again gives the study that is there.
+
+        `policy` is a name (`causal-ts` by default, `causal-gaussian-ts` for real-valued rewards) with `options`, or a
+        policy that was told nothing yet. An open decision expires `expire_after` seconds after it was asked for.
+        """
+        if not isinstance(name, str) or not name.strip():
+            raise OptionError(f"name={name!r}; expected the name of the study")
+        settings = make_settings(problem, policy, seed=seed, expire_after=expire_after, options=options)
+        store = Store(storage, create=True)
+        row, is_new = store.add(name, time.time(), settings.to_dict())
+        other = Settings(**row.settings).difference(settings, ignore=("seed",) if seed is None else ())
+        if not is_new and other is not None:
+            store.close()
+            raise StudyExistsError(
+                f"study {name!r} is already in storage {store.place}, with another {other}; "
+                "load it, delete it, or take another name"
+            )
+        return cls(Session(store, row))
+
+    @classmethod
+    def load(cls, name: str, *, storage: str) -> Self:
+        """A study that is there."""
+        store = Store(storage, create=False)
+        return cls(Session(store, store.find(name)))
+
+    @classmethod
+    def list(cls, *, storage: str) -> Sequence[StudyInfo]:
+        """All studies of a storage, the oldest first."""
+        rows = Store(storage, create=False).all()
+        return [StudyInfo(r.name, r.created, r.settings["policy"], r.settings["problem"]["target"]) for r in rows]
+
+    @classmethod
+    def delete(cls, name: str, *, storage: str) -> None:
+        """Delete a study and all its decisions, for good."""
+        Store(storage, create=False).delete(name)
+
+    # Acting
+
+    @overload
+    def ask(self, n: None = None, *, key: str | None = None, arms: Iterable[Settable] | None = None) -> Decision: ...
+    @overload
+    def ask(self, n: int, *, key: str | None = None, arms: Iterable[Settable] | None = None) -> Sequence[Decision]: ...
+    def ask(
+        self, n: int | None = None, *, key: str | None = None, arms: Iterable[Settable] | None = None
+    ) -> Decision | Sequence[Decision]:
+        """The next decision, or `n` of them from the same state; stored before it is given.
+
+        The same `key` gives the same decisions again, whoever asks. `arms` limits this one ask to some arms.
+        """
+        count = 1 if n is None else whole_number("n", n, 1)
+        with self._session.writing() as draft:
+            among = draft.state.subset(arms)
+            event = self._repeated(draft, key, "asked") or self._asked(draft, count, among, key)
+            body = event.body
+            if len(body["arms"]) != count or body.get("among") != among:
+                raise ConflictError(f"key {key!r} was used for another ask; take a new key for a new decision")
+            problem = draft.state.problem
+        numbers = range(body["first"], body["first"] + count)
+        made = [
+            Decision(number, problem.arms[arm], moment(event.time), self)
+            for number, arm in zip(numbers, body["arms"], strict=True)
+        ]
+        return made[0] if n is None else made
+
+    def _asked(self, draft: Draft, count: int, among: Any, key: str | None) -> Event:
+        self._expire(draft, self._session.settings.expire_after)
+        draft.touched = True  # discovery may be due
+        first = len(draft.state.decisions) + 1
+        body = {"first": first, "arms": draft.state.choose(count, among)}
+        event = draft.add("asked", body if among is None else {**body, "among": among})
+        if key is not None:
+            draft.transaction.put_key(key, event.seq)
+        return event
+
+    def _repeated(self, draft: Draft, key: str | None, kind: str) -> Event | None:
+        """The event that a key stands for."""
+        if key is None:
+            return None
+        if not isinstance(key, str) or not key:
+            raise OptionError(f"key={key!r}; expected a non-empty string")
+        seq = draft.transaction.key(key)
+        if seq is None:
+            return None
+        event = draft.transaction.events(seq - 1, seq)[0]
+        if event.kind != kind:
+            raise ConflictError(f"key {key!r} was used for something else; take a new key")
+        return event
+
+    # Telling
+
+    def tell(
+        self,
+        decision: int | Decision,
+        metrics: Mapping[str, Any] | None = None,
+        reward: Any = None,
+        *,
+        final: bool = False,
+    ) -> None:
+        """What came of a decision: all at once or in parts, late, in any order.
+
+        The row counts when every observed variable and the reward are there. None says that a variable will never be
+        known; `final` says so of all that were not told. The same again changes nothing; anything else about what was
+        already told is a `ConflictError`.
+        """
+        with self._session.writing() as draft:
+            number = draft.state.decisions.check(decision)
+            news = draft.state.news(number, metrics, reward, final=final)
+            if news:
+                draft.add("told", {"id": number, "seen": news})
+
+    def tell_many(self, frame: Any, *, final: bool = False) -> int:
+        """Tell a table with a column `id` and a column for each variable that is told: all its rows, or none.
+
+        An empty cell of an observed variable says that it will never be known, an empty reward that it is not known
+        yet. Gives the number of rows that said something new.
+        """
+        with self._session.writing() as draft:
+            return tell_rows(draft, frame, final=final)
+
+    def abandon(self, decision: int | Decision) -> None:
+        """Nothing will be told of this decision; what was told of it in part is not counted."""
+        with self._session.writing() as draft:
+            number = draft.state.decisions.check(decision)
+            status = draft.state.decisions.status(number)
+            if status == "told":
+                raise DecisionClosedError(f"decision {number} is told already; it cannot be abandoned")
+            if status == "open":
+                draft.add("abandoned", {"ids": [number]})
+
+    def expire(self, older_than: float) -> Sequence[int]:
+        """Close the open decisions that are older than so many seconds; gives their ids."""
+        if not isinstance(older_than, int | float) or not older_than >= 0:
+            raise OptionError(f"older_than={older_than!r}; expected a number of seconds from 0")
+        with self._session.writing() as draft:
+            return self._expire(draft, float(older_than))
+
+    def _expire(self, draft: Draft, after: float | None) -> Sequence[int]:
+        late = draft.state.overdue(draft.now, after)
+        if late:
+            draft.add("expired", {"ids": late})
+        return late
+
+    def import_rows(self, frame: Any, *, arm: Settable | None = None, key: str | None = None) -> int:
+        """Count the rows of a logged table as prior data; gives their number.
+
+        The table has a column per intervention variable, or `arm` made all rows (`arm={}`: observational rows). Cells
+        of observed variables may be empty. With a `key` the same import again changes nothing.
+        """
+        with self._session.writing() as draft:
+            done = self._repeated(draft, key, "imported")
+            if done is not None:
+                return int(done.body["of"])
+            bodies = imported_bodies(draft.state, frame, arm)
+            for place, body in enumerate(bodies):
+                event = draft.add("imported", body)
+                if place == 0 and key is not None:
+                    draft.transaction.put_key(key, event.seq)
+            return int(bodies[0]["of"]) if bodies else 0
+
+    # Arms that come and go
+
+    def retire(self, arm: Settable) -> None:
+        """Never choose this arm again; what it taught stays."""
+        self._change_arms("retired", arm)
+
+    def forbid(self, arm: Settable) -> None:
+        """Do not choose this arm until it is allowed again."""
+        self._change_arms("forbidden", arm)
+
+    def allow(self, arm: Settable) -> None:
+        """Choose a forbidden arm again."""
+        self._change_arms("allowed", arm)
+
+    def _change_arms(self, how: str, arm: Settable) -> None:
+        with self._session.writing() as draft:
+            state = draft.state
+            number = state.problem.index(arm)
+            if how == "allowed" and number in state.retired:
+                raise OptionError(f"arm {state.problem.arms[number]} is retired, for good; add another arm instead")
+            if how != "allowed" and not (
+                set(range(len(state.problem.arms))) - state.retired - state.forbidden - {number}
+            ):
+                raise OptionError(f"arm {state.problem.arms[number]} is the last that may be played; it has to stay")
+            if (number in {"retired": state.retired}.get(how, state.forbidden)) == (how == "allowed"):
+                draft.add("arms", {how: [number]})
+
+    def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Arm:
+        """One more arm from now on; with `new_levels` its levers may have values that no arm had before.
+
+        An arm that is there already stays as it is.
+        """
+        with self._session.writing() as draft:
+            old = draft.state.problem
+            if isinstance(settings, Mapping) and all(
+                level in old.intervention(name).codes for name, level in settings.items()
+            ):
+                wanted = {**old.idle_settings, **{old.intervention(n).name: v for n, v in settings.items()}}
+                same = [arm for arm in old.arms if all(str(arm[name]) == str(wanted[name]) for name in wanted)]
+                if same:
+                    return same[0]
+            problem = old.with_arm(settings, new_levels=new_levels)
+            self._session.settings.make_policy(problem)  # refuses what is too large, before anything is stored
+            draft.add("arms", {"added": dict(settings)})
+            return problem.arms[-1]

@@ -1,0 +1,114 @@
+"""What a study shows: looking at it never changes which arms come next."""
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+
+from ..discovery import SeparatingSet
+from ..errors import OptionError, whole_number
+from ..policies import Estimates, Policy, Recommendation
+from ..problem import Arm, Level, Problem
+from .decisions import Decision
+from .drift import watched_sets
+from .evaluation import Evaluation, evaluate
+from .explanation import Explanation, explain
+from .propensities import propensities
+from .session import Session
+from .tables import decisions_frame
+
+Settable = Arm | Mapping[str, Level]
+
+
+class StudyView:
+    """A study as one looks at it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def close(self) -> None:
+        """Let go of the storage."""
+        self._session.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        """Its name in the storage."""
+        return self._session.row.name
+
+    @property
+    def seed(self) -> int:
+        """What its random numbers come from."""
+        return self._session.settings.seed
+
+    @property
+    def policy_name(self) -> str:
+        """Its policy's name in the registry."""
+        return self._session.settings.policy
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as it is now: arms may have been added."""
+        with self._session.reading() as state:
+            return state.problem
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
+
+    def recommend(self, *, draws: int = 4000) -> Recommendation:
+        """The arm to deploy among those that may be played, and how probable it is to be the best of them."""
+        with self._session.reading() as state:
+            return state.policy.recommend(draws=draws)
+
+    def estimates(self, *, level: float = 0.95) -> Estimates:
+        """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used."""
+        with self._session.reading() as state:
+            return state.policy.estimates(level=level)
+
+    def separating_sets(self, *, rejected: bool = False) -> Sequence[SeparatingSet]:
+        """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
+        with self._session.reading() as state:
+            return watched_sets(state, rejected=rejected)
+
+    def explain(self, decision: int | Decision) -> Explanation:
+        """Why a decision was what it was: which set, own and borrowed rows, posterior, what was compared."""
+        with self._session.reading() as state:
+            number = state.decisions.check(decision)
+        return explain(self._session, number)
+
+    def evaluate(
+        self, policy: Settable | Mapping[Arm, float] | Policy[Any], *, level: float = 0.95, draws: int = 200
+    ) -> Evaluation:
+        """What another policy would have earned on the recorded decisions, with an interval (see `evaluation`).
+
+        `policy` is an arm (always that one), a mapping arm -> probability, or a policy as it stands. Propensities are
+        estimated from `draws` choices at each decision.
+        """
+        if not isinstance(level, int | float) or not 0 < level < 1:
+            raise OptionError(f"evaluate(level={level!r}): expected a number between 0 and 1")
+        return evaluate(self._session, policy, level=level, draws=whole_number("draws", draws, 1))
+
+    def propensity(self, decision: int | Decision) -> float:
+        """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
+        with self._session.reading() as state:
+            number = state.decisions.check(decision)
+            arm = int(state.decisions.column("arm")[number - 1])
+        return float(propensities(self._session, number)[arm])
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per decision: id, status, times, the levers, the observed variables, the reward."""
+        with self._session.reading() as state:
+            return decisions_frame(state)
+
+    def missing(self) -> dict[str, int]:
+        """For each observed variable in how many of the counted rows it has no value."""
+        with self._session.reading() as state:
+            return state.policy.history.missing

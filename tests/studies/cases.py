@@ -1,0 +1,60 @@
+"""Problems for studies, and users who answer the same way whoever asks."""
+
+from typing import Any
+
+import numpy as np
+
+import causal_bandits as cb
+from causal_bandits.studies import Decision
+from tests.policies.cases import full_state
+
+SHOP = cb.Problem(
+    "purchase",
+    {"clicked": 2, "cart": ["empty", "some", "full"]},
+    {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]},
+)
+PLANT = cb.Problem("yield", {"temperature": float, "valve": ["open", "shut"]}, {"feed": 3}, reward=float)
+PROBLEMS = {"discrete": SHOP, "real": PLANT}
+
+
+def answer(problem: cb.Problem, decision: Decision) -> dict[str, Any]:
+    """What a user does: depends on the arm and on the number of the decision only."""
+    rng = np.random.default_rng(decision.id)
+    if problem.reward_is_real:
+        temperature = float(decision.arm["feed"]) + rng.normal()
+        valve = "open" if rng.random() < 0.5 else "shut"
+        return {"temperature": temperature, "valve": valve, "yield": temperature + rng.normal()}
+    clicked = int(rng.random() < (0.5 if decision.arm["banner"] == "red" else 0.2))
+    cart = ["empty", "some", "full"][int(rng.integers(1 + clicked, 3)) if clicked else int(rng.random() < 0.3)]
+    return {
+        "clicked": clicked,
+        "cart": cart,
+        "purchase": int(rng.random() < {"empty": 0.05, "some": 0.3, "full": 0.6}[cart]),
+    }
+
+
+def play(study: cb.Study, rounds: int) -> list[cb.Arm]:
+    """Ask and tell."""
+    arms = []
+    for _ in range(rounds):
+        decision = study.ask()
+        study.tell(decision.id, answer(study.problem, decision))
+        arms.append(decision.arm)
+    return arms
+
+
+def fingerprint(study: cb.Study) -> dict[str, Any]:
+    """All that a study knows, to the bit, but for times and random numbers that were used up."""
+    with study._session.reading() as state:
+        known = {**full_state(state.policy), "rng": None, "seq": state.seq, "parts": repr(sorted(state.parts.items()))}
+        for name in ("arm", "row", "seq"):
+            known[f"decisions {name}"] = state.decisions.column(name).tobytes()
+        return {**known, "open": list(state.decisions.open), "allowed": state.policy.allowed.tolist()}
+
+
+def rebuilt(study: cb.Study) -> cb.Study:
+    """The same study from its events alone."""
+    with study._session.store.writing(study._session.row.id) as transaction:
+        transaction.drop_snapshots()
+    url = study._session.store.url.render_as_string(hide_password=False)
+    return cb.Study.load(study.name, storage=url)

@@ -1,0 +1,319 @@
+"""What a study promises, on every storage."""
+
+import os
+from typing import Any
+
+import polars as pl
+import pytest
+
+import causal_bandits as cb
+from causal_bandits.errors import (
+    ConflictError,
+    DecisionClosedError,
+    ObservationError,
+    OptionError,
+    StudyExistsError,
+    UnknownArmError,
+    UnknownDecisionError,
+    UnknownLevelError,
+    UnknownStudyError,
+    UnknownVariableError,
+)
+from causal_bandits.studies import session
+
+from .cases import PLANT, PROBLEMS, SHOP, answer, fingerprint, play, rebuilt
+from .conftest import NewStorage
+
+every_problem = pytest.mark.parametrize("kind", PROBLEMS)
+
+
+def shop(storage: str, **options: Any) -> cb.Study:
+    return cb.Study.create("shop", SHOP, storage=storage, seed=1, **options)
+
+
+def test_create_load_list_delete(storage: str) -> None:
+    study = shop(storage)
+    assert cb.Study.load("shop", storage=storage).seed == 1
+    cb.Study.create("plant", PLANT, storage=storage)
+    assert [(row.name, row.policy, row.target) for row in cb.Study.list(storage=storage)] == [
+        ("shop", "causal-ts", "purchase"),
+        ("plant", "causal-gaussian-ts", "yield"),
+    ]
+    cb.Study.delete("shop", storage=storage)
+    with pytest.raises(UnknownStudyError, match=r"there is no study 'shop' in storage .*; it has 'plant'"):
+        cb.Study.load("shop", storage=storage)
+    with pytest.raises(UnknownStudyError, match="no longer in storage"):
+        study.ask()
+
+
+def test_the_same_create_again_gives_the_same_study(storage: str) -> None:
+    play(shop(storage), 3)
+    assert len(shop(storage).to_frame()) == 3
+    assert len(cb.Study.create("shop", SHOP, storage=storage).to_frame()) == 3  # no seed asked for: any will do
+    for other in ({"seed": 2}, {"seed": 1, "policy": "ts"}, {"seed": 1, "expire_after": 3}):
+        with pytest.raises(StudyExistsError, match="is already in storage"):
+            cb.Study.create("shop", SHOP, storage=storage, **other)
+
+
+@every_problem
+def test_a_restart_changes_nothing(storage: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "SNAPSHOT_EVENTS", 30)
+    problem = PROBLEMS[kind]
+    study = cb.Study.create("s", problem, storage=storage, seed=5)
+    play(study, 80)
+    study.ask(3)
+    study.tell(82, reward=1)
+    loaded = cb.Study.load("s", storage=storage)
+    assert fingerprint(loaded) == fingerprint(study)
+    again = rebuilt(study)
+    assert fingerprint(again) == fingerprint(study)
+    assert play(again, 20)  # one goes on, the others follow
+    assert fingerprint(loaded) == fingerprint(again) == fingerprint(study)
+
+
+@every_problem
+def test_the_same_calls_give_the_same_decisions(new_storage: NewStorage, sqlite: str, kind: str) -> None:
+    problem = PROBLEMS[kind]
+    one = cb.Study.create("s", problem, storage=new_storage(), seed=7)
+    other = cb.Study.create("s", problem, storage=sqlite, seed=7)
+    arms = play(one, 60)
+    half = play(other, 30)
+    other.close()
+    assert half + play(cb.Study.load("s", storage=sqlite), 30) == arms
+    assert fingerprint(one) == fingerprint(cb.Study.load("s", storage=sqlite))
+    assert play(cb.Study.create("t", problem, storage=sqlite, seed=8), 60) != arms
+
+
+def test_two_at_once_see_the_same_state(storage: str) -> None:
+    one, other = shop(storage), shop(storage)
+    for place in range(40):
+        asking, telling = (one, other) if place % 2 else (other, one)
+        decision = asking.ask()
+        telling.tell(decision.id, answer(SHOP, decision))
+    assert fingerprint(one) == fingerprint(other)
+
+
+def test_asking_again_with_a_key(storage: str) -> None:
+    study = shop(storage)
+    first = study.ask(key="visitor 1")
+    assert study.ask(key="visitor 1") == first
+    assert cb.Study.load("shop", storage=storage).ask(key="visitor 1") == first
+    assert study.ask(key="visitor 2").id == 2
+    pair = study.ask(2, key="pair")
+    assert study.ask(2, key="pair") == pair
+    with pytest.raises(ConflictError, match="key 'pair' was used for another ask"):
+        study.ask(3, key="pair")
+    with pytest.raises(OptionError, match="key=''"):
+        study.ask(key="")
+    assert len(study.to_frame()) == 4
+
+
+def test_telling_in_parts_late_and_out_of_order(storage: str) -> None:
+    study = shop(storage)
+    study.ask(3)
+    study.tell(3, {"clicked": 1})
+    study.tell(1, reward=1)
+    study.tell(3, {"cart": "some"}, reward=0)
+    study.tell(1, {"clicked": 0})
+    assert study.to_frame().select("id", "status", "clicked", "cart", "purchase").rows() == [
+        (1, "open", 0, None, 1),
+        (2, "open", None, None, None),
+        (3, "told", 1, "some", 0),
+    ]
+    study.tell(1, {"cart": "full"})
+    assert sum(estimate.own_rows for estimate in study.estimates()) == 2
+
+
+def test_telling_the_same_twice_changes_nothing(storage: str) -> None:
+    study = shop(storage)
+    study.ask(2)
+    study.tell(1, {"clicked": 1})
+    study.tell(2, {"clicked": 1, "cart": "some"}, reward=0)
+    before = fingerprint(study)
+    study.tell(1, {"clicked": 1})
+    study.tell(2, {"clicked": 1, "cart": "some"}, reward=0)
+    study.tell(2, {"cart": "some"})
+    study.tell(2, {"clicked": "1", "purchase": False})  # the same levels, spelt otherwise
+    assert fingerprint(study) == before
+    for number, metrics, reward in (
+        (1, {"clicked": 0}, None),
+        (2, {"cart": "full"}, 0),
+        (2, {}, 1),
+        (2, {"cart": None}, 0),
+    ):
+        with pytest.raises(ConflictError, match=rf"decision {number}: .* was told to be .*, now"):
+            study.tell(number, metrics, reward)
+    assert fingerprint(study) == before == fingerprint(rebuilt(study))
+
+
+def test_missing_mediators(storage: str) -> None:
+    study = shop(storage)
+    study.ask(3)
+    study.tell(1, {"clicked": None, "cart": "some"}, reward=1)
+    study.tell(2, {"cart": "full"}, reward=0)
+    study.tell(2, final=True)
+    with pytest.raises(ObservationError, match="decision 3 has no reward 'purchase' yet"):
+        study.tell(3, final=True)
+    assert study.missing() == {"clicked": 2, "cart": 0}
+    rows = {found.variables: found.evidence.rows for found in study.separating_sets(rejected=True)}
+    assert rows == {(): 2, ("clicked",): 0, ("cart",): 2, ("clicked", "cart"): 0}
+
+
+def test_tell_many(storage: str) -> None:
+    study = shop(storage)
+    decisions = study.ask(4)
+    rows = [{"id": d.id, **answer(SHOP, d)} for d in decisions]
+    with pytest.raises(ObservationError, match="row 3: reward 'purchase' is 7"):
+        study.tell_many([*rows[:3], {**rows[3], "purchase": 7}])
+    assert study.to_frame()["status"].to_list() == ["open"] * 4
+    assert study.tell_many(pl.DataFrame(rows).select("id", "clicked", "cart")) == 4
+    assert study.tell_many(pl.DataFrame(rows)) == 4
+    assert study.tell_many(rows) == 0
+    assert study.to_frame()["status"].to_list() == ["told"] * 4
+    with pytest.raises(ObservationError, match="expected id and some of"):
+        study.tell_many([{"clicked": 1}])
+
+
+def test_abandon_and_expire(storage: str) -> None:
+    study = shop(storage, expire_after=100)
+    now = [1000.0]
+    study._session.clock = lambda: now[0]
+    study.ask(3)
+    study.tell(1, {"clicked": 1})
+    study.abandon(1)
+    study.abandon(1)
+    with pytest.raises(DecisionClosedError, match="decision 1 is abandoned"):
+        study.tell(1, {"cart": "some"}, reward=1)
+    study.tell(2, {"clicked": 1, "cart": "some"}, reward=0)
+    with pytest.raises(DecisionClosedError, match="decision 2 is told already"):
+        study.abandon(2)
+    now[0] += 101
+    study.ask()
+    assert study.to_frame()["status"].to_list() == ["abandoned", "told", "expired", "open"]
+    with pytest.raises(DecisionClosedError, match="decision 3 is expired"):
+        study.tell(3, {"clicked": 1})
+    assert study.expire(older_than=0) == [4]
+    assert fingerprint(rebuilt(study)) == fingerprint(study)
+
+
+def test_arms_come_and_go(storage: str) -> None:
+    study = shop(storage)
+    play(study, 30)
+    red, blue = SHOP.arm(banner="red"), SHOP.arm(banner="blue")
+    study.retire(red)
+    study.forbid(blue)
+    assert not {red, blue} & {decision.arm for decision in study.ask(200)}
+    assert study.recommend().arm not in (red, blue)
+    assert study.ask(arms=[red, {"discount": "10%"}]).arm == SHOP.arm(discount="10%")
+    with pytest.raises(OptionError, match="none of the arms given may be played"):
+        study.ask(arms=[red])
+    study.allow(blue)
+    assert blue in {decision.arm for decision in study.ask(200)}
+    with pytest.raises(OptionError, match=r"do\(banner=red\) is retired"):
+        study.allow(red)
+    green = study.add_arm({"banner": "green"}, new_levels=True)
+    assert study.add_arm({"banner": "green"}) == green
+    with pytest.raises(UnknownLevelError):
+        study.add_arm({"banner": "purple"})
+    made = study.ask(300)
+    assert green in {decision.arm for decision in made}
+    study.tell(made[-1].id, {"clicked": 1, "cart": "full"}, reward=1)
+    assert study.problem.arms == (*SHOP.arms, green)
+    assert fingerprint(rebuilt(study)) == fingerprint(study)
+    for arm in study.problem.arms[:-1]:
+        study.retire(arm)
+    with pytest.raises(OptionError, match="is the last that may be played"):
+        study.forbid(green)
+
+
+@every_problem
+def test_imports_are_prior_data(storage: str, kind: str) -> None:
+    problem = PROBLEMS[kind]
+    source = cb.Study.create("source", problem, storage=storage, seed=1)
+    play(source, 50)
+    log = source.to_frame()
+    study = cb.Study.create("s", problem, storage=storage, seed=2)
+    assert study.import_rows(log, key="log") == 50
+    assert study.import_rows(log, key="log") == 50
+    assert study.import_rows(log.head(5).drop(*problem.intervention_names), arm={}) == 5
+    gaps = log.head(4).with_columns(pl.lit(None).alias(problem.observed_names[0]))
+    study.import_rows(gaps)
+    assert study.missing()[problem.observed_names[0]] == 4
+    assert sum(estimate.own_rows for estimate in study.estimates()) == 59
+    play(study, 5)
+    assert fingerprint(rebuilt(study)) == fingerprint(study)
+    before = fingerprint(study)
+    with pytest.raises(ObservationError, match="the table has no column"):
+        study.import_rows(log.drop(problem.target))
+    with pytest.raises(ObservationError, match="no rows"):
+        study.import_rows(log.head(0))
+    assert fingerprint(study) == before
+
+
+BAD: list[tuple[Any, Any, Any, type[Exception], str]] = [
+    (9, {"clicked": 1}, None, UnknownDecisionError, "decision 9 is not known; the study has made decisions 1 to 1"),
+    ("1", {"clicked": 1}, None, UnknownDecisionError, "decision '1' is not known"),
+    (1, {"click": 1}, None, UnknownVariableError, "'click' is not an observed variable"),
+    (1, {"cart": "huge"}, None, UnknownLevelError, "'huge' is not a level of 'cart'"),
+    (1, {}, 2, ObservationError, "reward 'purchase' is 2; expected 0 or 1"),
+    (1, {}, float("nan"), ObservationError, "reward 'purchase' is nan"),
+    (1, [1], 1, ObservationError, "is not a mapping"),
+    (1, None, None, ObservationError, "was told nothing"),
+    (1, {"purchase": 1}, 0, ObservationError, "but reward=0"),
+]
+
+
+@pytest.mark.parametrize(("number", "metrics", "reward", "error", "message"), BAD)
+def test_a_bad_tell_changes_nothing(
+    sqlite: str, number: Any, metrics: Any, reward: Any, error: type[Exception], message: str
+) -> None:
+    study = shop(sqlite)
+    study.ask()
+    before = fingerprint(study)
+    with pytest.raises(error, match=message):
+        study.tell(number, metrics, reward)
+    assert fingerprint(study) == before == fingerprint(rebuilt(study))
+
+
+def test_other_doors(sqlite: str) -> None:
+    study = shop(sqlite)
+    with pytest.raises(OptionError, match="n=0"):
+        study.ask(0)
+    with pytest.raises(UnknownArmError):
+        study.ask(arms=["red"])  # type: ignore[list-item]
+    with pytest.raises(OptionError, match="expected a list of arms"):
+        study.ask(arms={"banner": "red"})  # type: ignore[dict-item]
+    for options in ({"policy": "greedy"}, {"options": {"alpha": 1}}, {"options": {"seed": 1}}, {"expire_after": -1}):
+        with pytest.raises(OptionError):
+            cb.Study.create("other", SHOP, storage=sqlite, **options)
+    with pytest.raises(OptionError, match="name=''"):
+        cb.Study.create("", SHOP, storage=sqlite)
+    told = cb.ThompsonSampling(SHOP)
+    told.tell({}, {"clicked": 1, "cart": "some", "purchase": 1})
+    with pytest.raises(OptionError, match="must be new"):
+        cb.Study.create("other", SHOP, storage=sqlite, policy=told)
+    assert [row.name for row in cb.Study.list(storage=sqlite)] == ["shop"]
+
+
+def test_a_policy_with_options(sqlite: str) -> None:
+    policy = cb.CausalThompsonSampling(SHOP, discovery=cb.KnownSets([["cart"]]), max_size=1)
+    study = cb.Study.create("s", SHOP, storage=sqlite, policy=policy, seed=3)
+    play(study, 10)
+    assert [found.variables for found in study.separating_sets()] == [("cart",)]
+    loaded = cb.Study.load("s", storage=sqlite)
+    assert [found.evidence.source for found in loaded.separating_sets()] == ["told"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_has_connections_of_its_own(storage: str) -> None:
+    study = shop(storage)
+    study.ask()
+    child = os.fork()
+    if child == 0:
+        try:
+            study.ask()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert study.ask().id == 3

@@ -1,0 +1,187 @@
+"""Many processes, killed processes, cut logs, full disks. Longer runs: `python -m benchmarks.reliability`."""
+
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.reliability import check_complete, copies_cut_short, create, hammer, kill_writers, sound
+from sqlalchemy import event
+
+import causal_bandits as cb
+from causal_bandits.errors import StorageError, UnknownStudyError
+from causal_bandits.studies.storage import migrations, schema
+
+from .cases import SHOP, fingerprint, play, rebuilt
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def test_many_processes_at_once(storage: str) -> None:
+    hammer(storage, processes=4, rounds=50)
+    check_complete(storage, 200)
+    study = cb.Study.load("s", storage=storage)
+    assert fingerprint(study) == fingerprint(rebuilt(study))  # the serial replay of the events
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill")
+def test_killed_writers_lose_nothing_that_was_promised(sqlite: str, tmp_path: Path) -> None:
+    found = kill_writers(sqlite, 12, tmp_path / "journal", seed=1)
+    assert found.acknowledged > 0
+    assert (found.lost, found.doubled) == (0, 0)
+    assert 0 <= found.unacknowledged <= 12  # a kill between commit and answer
+    assert sound(sqlite)
+    study = cb.Study.load("s", storage=sqlite)
+    assert fingerprint(study) == fingerprint(rebuilt(study))
+
+
+def test_a_log_cut_short_loses_the_last_transaction_or_nothing(sqlite: str, tmp_path: Path) -> None:
+    study = create(sqlite)
+    study.ask(5)
+    before = fingerprint(study)["seq"]
+    study.tell_many([{"id": number, "a": 1, "b": 0, "y": 1} for number in range(1, 6)])  # five events, all or none
+    after = fingerprint(study)["seq"]
+    with copies_cut_short(sqlite, tmp_path) as cut:
+        for missing in range(1, 65):
+            left = cb.Study.load("s", storage=cut(missing))
+            assert fingerprint(left)["seq"] in (before, after)
+            left.close()
+            assert sound(cut(missing))
+
+
+def limit_pages(study: cb.Study, pages: int) -> None:
+    """As on a disk that has no room for more."""
+    engine = study._session.store._engine
+    study.close()
+
+    def connect(connection: Any, _record: object) -> None:
+        connection.execute(f"PRAGMA max_page_count={pages}")
+
+    event.listen(engine, "connect", connect)
+
+
+def test_a_full_disk_stores_nothing_half(sqlite: str) -> None:
+    study = create(sqlite)
+    study.ask()
+    limit_pages(study, 12)
+    done, said = 0, ""
+    while not said:
+        try:
+            study.ask(20)
+            done += 1
+        except StorageError as error:
+            said = str(error)
+    assert "is on a full disk; make room" in said
+    room = cb.Study.load("s", storage=sqlite)
+    assert len(room.to_frame()) == 1 + 20 * done
+    assert room.ask().id == 2 + 20 * done
+
+
+def test_a_read_only_database(sqlite: str) -> None:
+    study = create(sqlite)
+    study.ask()
+    engine = study._session.store._engine
+    study.close()
+    event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only=ON"))
+    assert len(study.to_frame()) == 1
+    with pytest.raises(StorageError, match="is read-only; make it writable"):
+        study.ask()
+    assert len(study.to_frame()) == 1
+
+
+BAD = [
+    ("studies.db", "'studies.db' is not a URL; for a file write 'sqlite:///studies.db'"),
+    (7, "storage is 7; expected a URL"),
+    ("mysql://host/x", "expected sqlite or postgresql"),
+    ("sqlite://", "names no file"),
+    ("sqlite:////nowhere/at/all.db", "cannot be opened; check that its folder exists"),
+    ("postgresql://someone:secret@127.0.0.1:1/x", "cannot be reached; check that the server runs"),
+]
+
+
+@pytest.mark.parametrize(("storage", "message"), BAD)
+def test_storages_that_cannot_be_used(storage: Any, message: str) -> None:
+    with pytest.raises(StorageError, match=message) as caught:
+        cb.Study.create("s", SHOP, storage=storage)
+    assert "secret" not in str(caught.value)
+
+
+def test_files_that_are_no_storage(tmp_path: Path, sqlite: str) -> None:
+    with pytest.raises(StorageError, match="does not exist; create a study first"):
+        cb.Study.load("s", storage=sqlite)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "text.db").write_text("not a database, but long enough to be looked at as one" * 9)
+    with pytest.raises(StorageError, match="is not an SQLite database"):
+        cb.Study.create("s", SHOP, storage=f"sqlite:///{tmp_path}/text.db")
+    sqlite3.connect(tmp_path / "other.db").close()
+    with pytest.raises(StorageError, match="holds no studies"):
+        cb.Study.load("s", storage=f"sqlite:///{tmp_path}/other.db")
+
+
+def test_a_newer_schema_is_refused(storage: str) -> None:
+    study = cb.Study.create("s", SHOP, storage=storage)
+    with study._session.store._writer.begin() as connection:
+        connection.execute(schema.schema.update(), {"version": schema.VERSION + 1})
+    with pytest.raises(StorageError, match=f"has schema version {schema.VERSION + 1}; .* upgrade causal-bandits"):
+        cb.Study.load("s", storage=storage)
+    with pytest.raises(StorageError, match="upgrade causal-bandits"):
+        cb.Study.create("t", SHOP, storage=storage)
+
+
+@pytest.mark.parametrize("version", range(1, schema.VERSION + 1))
+def test_every_released_schema_can_be_read(version: int, tmp_path: Path) -> None:
+    """The fixtures were written by the releases that had these schemas; they are kept as they are."""
+    with sqlite3.connect(tmp_path / "old.db") as connection:
+        connection.executescript((FIXTURES / f"schema_{version}.sql").read_text())
+    connection.close()
+    study = cb.Study.load("shop", storage=f"sqlite:///{tmp_path}/old.db")
+    frame = study.to_frame()
+    assert frame["status"].to_list() == ["told"] * 12 + ["open", "abandoned", "open"]
+    assert frame["clicked"].to_list()[11:] == [None, 1, None, None]
+    assert sum(estimate.own_rows for estimate in study.estimates()) == 15
+    assert study.ask().id == 16
+
+
+def test_a_migration_is_one_step(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = cb.Study.create("s", SHOP, storage=sqlite)
+    play(study, 3)
+    study.close()
+    monkeypatch.setattr(migrations, "VERSION", schema.VERSION + 1)
+    monkeypatch.setattr("causal_bandits.studies.storage.store.VERSION", schema.VERSION + 1)
+
+    def fails(connection: Any) -> None:
+        connection.exec_driver_sql("DELETE FROM cb_events")
+        raise StorageError("no room")
+
+    monkeypatch.setitem(migrations.STEPS, schema.VERSION, fails)
+    with pytest.raises(StorageError, match="no room"):
+        cb.Study.load("s", storage=sqlite)
+    monkeypatch.setitem(
+        migrations.STEPS, schema.VERSION, lambda connection: connection.exec_driver_sql("CREATE TABLE more (x INTEGER)")
+    )
+    assert len(cb.Study.load("s", storage=sqlite).to_frame()) == 3
+    with sqlite3.connect(sqlite.removeprefix("sqlite:///")) as connection:
+        assert connection.execute("SELECT version FROM cb_schema").fetchall() == [(schema.VERSION + 1,)]
+    connection.close()
+
+
+def test_a_damaged_snapshot_is_no_loss(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("causal_bandits.studies.session.SNAPSHOT_EVENTS", 10)
+    study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
+    play(study, 20)
+    with study._session.store._writer.begin() as connection:
+        assert connection.execute(schema.snapshots.update(), {"content": b"rubbish"}).rowcount == 1
+    assert fingerprint(cb.Study.load("s", storage=sqlite)) == fingerprint(study)
+
+
+def test_deleting_and_creating_again_starts_afresh(storage: str) -> None:
+    old = cb.Study.create("s", SHOP, storage=storage, seed=1)
+    play(old, 3)
+    cb.Study.delete("s", storage=storage)
+    new = cb.Study.create("s", SHOP, storage=storage, seed=1)
+    assert new.ask().id == 1
+    with pytest.raises(UnknownStudyError):
+        old.tell(1, {"clicked": 1})
+    with pytest.raises(UnknownStudyError):
+        old.to_frame()
