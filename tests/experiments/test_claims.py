@@ -24,13 +24,13 @@ EVEN = np.full(3, 1 / 3)
 
 def line(seed: int, runs: int = 6, mean: float = 5.0, stream: tuple[int, ...] = ()) -> Line:
     values = np.random.default_rng(seed).normal(mean, 1, size=(3, runs, 2))
-    return Line(values, np.ones_like(values), EVEN, stream)
+    return Line(values, np.ones_like(values), EVEN, stream, POINTS)
 
 
 def test_a_difference_of_ratios_by_hand() -> None:
     """Two series of one world in pairs: the standard error is that of the linearised difference, run by run."""
     lines = {"ts": line(0), "a": line(1), "b": line(2)}
-    found = measure(below("a", "b"), lines, {"a": "ts", "b": "ts", "ts": "ts"}, POINTS, SIZE)
+    found = measure(below("a", "b"), lines, {"a": "ts", "b": "ts", "ts": "ts"}, SIZE)
     a, b, ts = (lines[key].values[:, :, 1] for key in ("a", "b", "ts"))
     ratio_a, ratio_b = a.mean() / ts.mean(), b.mean() / ts.mean()
     moved = ((b - ratio_b * ts) - (a - ratio_a * ts)) / ts.mean()
@@ -42,11 +42,11 @@ def test_a_difference_of_ratios_by_hand() -> None:
 def test_absolute_differences_and_constants() -> None:
     lines = {"a": line(1), "b": line(2)}
     terms = (Term(1.0, "b", 0.5), Term(-1.0, "a", 0.5))
-    found = measure(Contrast("b - a", terms, relative=False), lines, {"a": "", "b": ""}, POINTS, SIZE)
+    found = measure(Contrast("b - a", terms, relative=False), lines, {"a": "", "b": ""}, SIZE)
     paired = lines["b"].values[:, :, 0] - lines["a"].values[:, :, 0]
     assert found.difference == pytest.approx(paired.mean())
     assert found.se == pytest.approx(np.sqrt((paired.var(axis=1, ddof=1) / 6).sum() / 9))
-    capped = measure(at_most(1.5, "a"), lines, {"a": "b"}, POINTS, SIZE)
+    capped = measure(at_most(1.5, "a"), lines, {"a": "b"}, SIZE)
     assert capped.difference == pytest.approx(
         1.5 - lines["a"].values[:, :, 1].mean() / lines["b"].values[:, :, 1].mean()
     )
@@ -55,7 +55,7 @@ def test_absolute_differences_and_constants() -> None:
 def test_a_method_with_fewer_runs_is_compared_over_the_runs_both_have() -> None:
     lines = {"fast": line(1, runs=6), "slow": line(2, runs=4)}
     terms = (Term(1.0, "fast"), Term(-1.0, "slow"))
-    found = measure(Contrast("fast - slow", terms, relative=False), lines, dict.fromkeys(lines, ""), POINTS, SIZE)
+    found = measure(Contrast("fast - slow", terms, relative=False), lines, dict.fromkeys(lines, ""), SIZE)
     expected = lines["fast"].values[:, :4, 1].mean() - lines["slow"].values[:, :, 1].mean()
     assert found.difference == pytest.approx(expected)
 
@@ -63,9 +63,9 @@ def test_a_method_with_fewer_runs_is_compared_over_the_runs_both_have() -> None:
 def test_streams_of_their_own_are_independent() -> None:
     lines = {"a": line(1), "b": line(1, stream=(5,))}  # the same numbers, but not in pairs
     terms = (Term(1.0, "b"), Term(-1.0, "a"))
-    apart = measure(Contrast("b - a", terms, relative=False), lines, dict.fromkeys(lines, ""), POINTS, SIZE)
+    apart = measure(Contrast("b - a", terms, relative=False), lines, dict.fromkeys(lines, ""), SIZE)
     together = measure(
-        Contrast("b - a", terms, relative=False), {**lines, "b": line(1)}, dict.fromkeys(lines, ""), POINTS, SIZE
+        Contrast("b - a", terms, relative=False), {**lines, "b": line(1)}, dict.fromkeys(lines, ""), SIZE
     )
     assert together.se == pytest.approx(0, abs=1e-12)
     spread = lines["a"].values[:, :, 1].var(axis=1, ddof=1)
@@ -83,10 +83,10 @@ def test_the_standard_error_of_a_contrast_is_its_spread() -> None:
     for _ in range(2000):
         common = rng.normal(20, 2, size=(3, 6, 2))
         lines = {
-            key: Line(common * factor + rng.normal(0, 1, size=common.shape), np.ones_like(common), EVEN, ())
+            key: Line(common * factor + rng.normal(0, 1, size=common.shape), np.ones_like(common), EVEN, (), POINTS)
             for key, factor in (("ts", 1.0), ("a", 0.5), ("b", 0.7))
         }
-        found.append(measure(below("a", "b"), lines, dict.fromkeys(lines, "ts"), POINTS, SIZE))
+        found.append(measure(below("a", "b"), lines, dict.fromkeys(lines, "ts"), SIZE))
     differences = np.array([one.difference for one in found])
     reported = np.mean([one.se**2 for one in found])
     assert differences.var(ddof=1) / reported == pytest.approx(1, abs=5 * 0.032)

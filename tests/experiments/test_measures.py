@@ -61,7 +61,7 @@ def test_what_is_told_is_accepted_in_every_round() -> None:
 def test_regret_is_that_of_a_plain_play() -> None:
     taken = REGRET.take(ThompsonSampling(WORLD.problem, seed=3), WORLD, 250, np.random.default_rng(4))
     run = play(ThompsonSampling(WORLD.problem, seed=3), WORLD, 250, np.random.default_rng(4))
-    assert taken[""].values.tolist() == run.regret(WORLD.means)[REGRET.points(250) - 1].tolist()
+    assert taken[""].values.tolist() == run.regret(WORLD.means)[REGRET.lines[""].points(250) - 1].tolist()
 
 
 def test_checkpoints_end_at_the_horizon() -> None:

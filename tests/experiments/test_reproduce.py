@@ -29,7 +29,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_files_and_their_content(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     told = Told(lambda *count: seen.append(count), pytest.fail)
-    [(summary, folder)] = reproduce("fig2a", scale="smoke", jobs=1, out=tmp_path / "new", told=told)
+    [(summary, folder, _)] = reproduce("fig2a", scale="smoke", jobs=1, out=tmp_path / "new", told=told)
     assert seen == [("fig2a", 0, 4), *(("fig2a", done, 4) for done in range(5))]
     assert folder == tmp_path / "new/fig2a"
     assert {"summary.json", "runs.parquet", "figure.png", "figure.svg"} <= {path.name for path in folder.iterdir()}
@@ -71,7 +71,7 @@ class Interrupted(Engine):
 
 
 def test_resuming_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [(_, whole)] = reproduce("fig2c", scale="smoke", jobs=1, out=tmp_path / "whole")
+    [(_, whole, _)] = reproduce("fig2c", scale="smoke", jobs=1, out=tmp_path / "whole")
     parts = tmp_path / "parts"
     with monkeypatch.context() as patch:
         patch.setattr(
@@ -92,9 +92,9 @@ def test_another_plan_never_uses_old_chunks(tmp_path: Path, monkeypatch: pytest.
     def chunks() -> set[str]:
         return {path.name for path in (tmp_path / "fig2c/chunks").iterdir()}
 
-    [(first, _)] = reproduce("fig2c", scale="quick", seed=0, jobs=1, out=tmp_path)
+    [(first, _, _)] = reproduce("fig2c", scale="quick", seed=0, jobs=1, out=tmp_path)
     assert len(chunks()) == 4
-    [(second, _)] = reproduce("fig2c", scale="quick", seed=1, jobs=1, out=tmp_path)
+    [(second, _, _)] = reproduce("fig2c", scale="quick", seed=1, jobs=1, out=tmp_path)
     assert len(chunks()) == 8
     assert first["series"]["ts"]["mean"] != second["series"]["ts"]["mean"]
     reproduce("fig2c", scale="quick", runs=2, jobs=1, out=tmp_path)
@@ -106,7 +106,7 @@ def test_another_plan_never_uses_old_chunks(tmp_path: Path, monkeypatch: pytest.
 
 def test_weights_change_the_mean_only(tmp_path: Path) -> None:
     reproduce("fig2a", scale="quick", jobs=1, out=tmp_path)
-    [(summary, folder)] = reproduce("fig2a", scale="quick", jobs=1, out=tmp_path, weighted=True)
+    [(summary, folder, _)] = reproduce("fig2a", scale="quick", jobs=1, out=tmp_path, weighted=True)
     assert len(list((folder / "chunks").iterdir())) == 4
     runs = pl.read_parquet(folder / "runs.parquet").filter((pl.col("series") == "ts") & (pl.col("t") == 100))
     expected = sum(w * r for w, r in zip(WEIGHTS, runs.sort("world")["regret"], strict=True)) / sum(WEIGHTS)

@@ -71,13 +71,13 @@ def test_a_chunk_that_vanishes_meanwhile(tmp_path: Path) -> None:
 
 def test_a_damaged_chunk_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXPERIMENTS, "fig2c", SMALL_2C)
-    [(first, folder)] = reproduce("fig2c", scale="quick", jobs=1, out=tmp_path)
+    [(first, folder, _)] = reproduce("fig2c", scale="quick", jobs=1, out=tmp_path)
     victim = sorted((folder / "chunks").iterdir())[1]
     victim.write_bytes(victim.read_bytes()[:200])
     said: list[str] = []
     done: list[int] = []
     told = Told(lambda _what, count, _of: done.append(count), said.append)
-    [(second, _)] = reproduce("fig2c", scale="quick", jobs=1, out=tmp_path, told=told)
+    [(second, _, _)] = reproduce("fig2c", scale="quick", jobs=1, out=tmp_path, told=told)
     assert second == first
     assert said == [f"{victim} is damaged; that part is run again"]
     assert done == [0, 3, 4]

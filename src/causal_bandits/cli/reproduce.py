@@ -69,9 +69,9 @@ def reproduce_command(
 
 
 def _show(terminal: Console, found: list[Reproduced], out: Path) -> None:
-    for summary, folder in found:
-        terminal.print(terminal_table(sheet_of(summary)))
-        terminal.print(f"Figure: {folder / 'figure.png'}", highlight=False, soft_wrap=True)
+    for each in found:
+        terminal.print(terminal_table(sheet_of(each.summary)))
+        terminal.print(f"Figure: {each.folder / 'figure.png'}", highlight=False, soft_wrap=True)
     verdicts = [verdict for each in found for verdict in judge(each.summary)]
     if verdicts:
         terminal.print(terminal_table(claims_sheet(verdicts)))

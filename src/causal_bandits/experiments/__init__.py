@@ -4,6 +4,8 @@ from .base import Experiment, Scale
 from .claims import judge
 from .comparison import Comparison, compare
 from .curves import Curves, Method, Panel
+from .families import FAMILIES
+from .field import compare_field
 from .registry import ALL, EXPERIMENTS, find_experiments
 from .reproduction import Reproduced, reproduce
 from .run import Told
@@ -11,6 +13,7 @@ from .run import Told
 __all__ = [
     "ALL",
     "EXPERIMENTS",
+    "FAMILIES",
     "Comparison",
     "Curves",
     "Experiment",
@@ -20,6 +23,7 @@ __all__ = [
     "Scale",
     "Told",
     "compare",
+    "compare_field",
     "find_experiments",
     "judge",
     "reproduce",

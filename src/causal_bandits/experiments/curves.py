@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import OptionError
+from ..policies import Tier
 from ..simulate import observe
 from ..simulate.run import World
 from ..simulate.runs import PolicyFactory
@@ -35,6 +36,8 @@ class Method:
     baseline: str = ""
     """The key of the method that this one is set in relation to; the experiment's unless given."""
     slow: bool = False
+    tier: Tier | None = None
+    """In which it is fairly compared, where a table is ordered by what methods know."""
 
 
 def told_nothing(factory: PolicyFactory) -> Callable[[World], PolicyFactory]:
@@ -126,7 +129,7 @@ def play_runs(
 
     A run's numbers depend on the seed, the world's number and the run's number alone.
     """
-    points = measure.points(size.horizon)
+    points = {suffix: shown.points(size.horizon) for suffix, shown in measure.lines.items()}
     make = panel.maker(number)
     frames = []
     for run in runs:
@@ -140,7 +143,7 @@ def play_runs(
             observe(policy, world, panel.observational, np.random.default_rng(of_observations))
             taken = measure.take(policy, world, size.horizon, np.random.default_rng(of_draws))
             for suffix, reading in taken.items():
-                rows = pl.DataFrame({"t": points, measure.column: reading.values}).select(
+                rows = pl.DataFrame({"t": points[suffix], measure.column: reading.values}).select(
                     pl.lit(f"{method.key}{panel.suffix}{suffix}").alias("series"),
                     pl.lit(number, dtype=pl.Int32).alias("world"),
                     pl.lit(run, dtype=pl.Int32).alias("run"),

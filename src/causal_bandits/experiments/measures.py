@@ -26,6 +26,13 @@ class Reading(NamedTuple):
 Take = Callable[[Policy, World, int, np.random.Generator], dict[str, Reading]]
 
 
+class Shown(NamedTuple):
+    """A line that a measure gives: what it is called, and at which rounds of a horizon it is read."""
+
+    label: str
+    points: Callable[[int], Ints]
+
+
 class Measure(NamedTuple):
     """A quantity that is followed over the rounds, with a line per suffix in the figure."""
 
@@ -35,12 +42,10 @@ class Measure(NamedTuple):
     """In the table of runs."""
     per: str | None
     """The column that it is a share of, if it is a share."""
-    lines: Mapping[str, str]
-    """The suffix of a key, and what it is called."""
+    lines: Mapping[str, Shown]
+    """By the suffix of their keys."""
     axis: str
     """Of the rounds: linear or log."""
-    points: Callable[[int], Ints]
-    """The checkpoints of a horizon."""
     take: Take
     """Plays, and gives a reading per suffix."""
 
@@ -85,13 +90,31 @@ def _acceptance(policy: Policy, world: World, horizon: int, rng: np.random.Gener
     }
 
 
-REGRET = Measure("cumulative regret", "regret", None, {"": ""}, "linear", even_checkpoints, _regret)
+def _both_regrets(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> dict[str, Reading]:
+    found = _regret(policy, world, horizon, rng)
+    recommended = getattr(policy, "recommend", None)
+    if recommended is None:
+        raise OptionError(f"{type(policy).__name__} has no recommend(), which simple regret needs")
+    arm = world.problem.index(recommended(draws=1).arm)
+    return {**found, SIMPLE: Reading(np.array([world.means.max() - world.means[arm]]))}
+
+
+def last_round(horizon: int) -> Ints:
+    """The horizon alone."""
+    return np.array([horizon], dtype=np.int64)
+
+
+SIMPLE = "-simple"
+REGRET = Measure("cumulative regret", "regret", None, {"": Shown("", even_checkpoints)}, "linear", _regret)
+BOTH_REGRETS = REGRET._replace(lines={**REGRET.lines, SIMPLE: Shown("simple regret", last_round)}, take=_both_regrets)
 ACCEPTANCE = Measure(
     "share of the sets accepted",
     "accepted",
     "sets",
-    {"-fpr": "false positives", "-sensitivity": "sensitivity"},
+    {
+        "-fpr": Shown("false positives", geometric_checkpoints),
+        "-sensitivity": Shown("sensitivity", geometric_checkpoints),
+    },
     "log",
-    geometric_checkpoints,
     _acceptance,
 )

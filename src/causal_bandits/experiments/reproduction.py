@@ -18,10 +18,11 @@ from .run import SILENT, Result, Told, run_experiment
 
 
 class Reproduced(NamedTuple):
-    """A figure's summary and the folder of its files."""
+    """A figure's summary, the folder of its files, and how it was made."""
 
     summary: Summary
     folder: Path
+    about: dict[str, Any]
 
 
 def reproduce(
@@ -69,17 +70,15 @@ def make_files(
     result = run_experiment(experiment, size, options["seed"], folder / "chunks", engine, told)
     summary = experiment.summarise(result.rows, size, options["seed"], weighted=options["weighted"])
     _write(folder, result, summary)
-    root.record(
-        experiment.name,
-        {
-            "command": _command(),
-            "options": options,
-            "workers": engine.workers,
-            "seconds": round(time.monotonic() - start, 1),
-            "work_seconds": round(result.seconds, 1),
-        },
-    )
-    return Reproduced(summary, folder)
+    about = {
+        "command": _command(),
+        "options": options,
+        "workers": engine.workers,
+        "seconds": round(time.monotonic() - start, 1),
+        "work_seconds": round(result.seconds, 1),
+    }
+    root.record(experiment.name, about)
+    return Reproduced(summary, folder, about)
 
 
 def _write(folder: Path, result: Result, summary: Summary) -> None:

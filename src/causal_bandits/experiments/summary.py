@@ -21,27 +21,28 @@ class Line(NamedTuple):
     of: Floats
     weights: Floats
     stream: tuple[int, ...]
+    points: list[int]
 
 
 def summarise_curves(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, weighted: bool) -> Summary:
     """Every line's numbers. Methods played the same worlds with the same streams, so ratios are paired."""
-    points = experiment.measure.points(size.horizon).tolist()
-    lines = _lines(experiment, rows, size, points, weighted=weighted)
+    lines = _lines(experiment, rows, size, weighted=weighted)
     shown = {}
     for panel in experiment.panels:
         for method in experiment.methods:
-            for suffix, adds in experiment.measure.lines.items():
+            for suffix, line in experiment.measure.lines.items():
                 key = f"{method.key}{panel.suffix}{suffix}"
-                baseline = _baseline(experiment, method, panel)
+                baseline = _baseline(experiment, method, panel, suffix)
                 shown[key] = {
                     "label": method.label,
                     "method": method.key,
                     "knows": method.knows,
-                    "panel": ", ".join(part for part in (panel.title, adds) if part),
+                    **({} if method.tier is None else {"tier": int(method.tier), "tier_label": method.tier.label}),
+                    "panel": ", ".join(part for part in (panel.title, line.label) if part),
                     "baseline": baseline,
                     "worlds": len(lines[key].values),
                     "runs": lines[key].values.shape[1],
-                    "t": points,
+                    "t": lines[key].points,
                     **_numbers(lines[key], lines.get(baseline)),
                 }
     bases = {key: shown[key]["baseline"] for key in shown}
@@ -52,38 +53,39 @@ def summarise_curves(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, w
         "weights": "orbit sizes" if weighted else "equal",
         "series": shown,
         "claims": [
-            record(claim.where, claim.text, [measure(each, lines, bases, points, size) for each in claim.contrasts])
+            record(claim.where, claim.text, [measure(each, lines, bases, size) for each in claim.contrasts])
             for claim in experiment.claims
         ],
     }
 
 
-def _baseline(experiment: "Curves", method: "Method", panel: "Panel") -> str:
+def _baseline(experiment: "Curves", method: "Method", panel: "Panel", suffix: str) -> str:
     key = method.baseline or experiment.baseline
-    return key and key + panel.suffix
+    return key and key + panel.suffix + suffix
 
 
-def _lines(
-    experiment: "Curves", rows: pl.DataFrame, size: Scale, points: list[int], *, weighted: bool
-) -> dict[str, Line]:
+def _lines(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Line]:
     measure = experiment.measure
     lines = {}
     for (key,), found in rows.group_by("series", maintain_order=True):
-        panel = next(panel for panel in experiment.panels if _is_in(str(key), experiment, panel))
+        panel, points = _origin(str(key), experiment, size)
         ordered = found.sort("world", "run", "t")
         shape = (size.worlds(panel.worlds), -1, len(points))
         values = ordered[measure.column].to_numpy().reshape(shape)
         of = np.ones_like(values) if measure.per is None else ordered[measure.per].to_numpy().reshape(shape)
         weights = np.asarray(experiment.weights() if weighted and experiment.weights else np.ones(len(values)))
-        lines[str(key)] = Line(values, of, weights / weights.sum(), panel.stream)
+        lines[str(key)] = Line(values, of, weights / weights.sum(), panel.stream, points)
     return lines
 
 
-def _is_in(key: str, experiment: "Curves", panel: "Panel") -> bool:
-    return any(
-        key == f"{method.key}{panel.suffix}{suffix}"
+def _origin(key: str, experiment: "Curves", size: Scale) -> "tuple[Panel, list[int]]":
+    """The panel of a line, and the rounds at which it was read."""
+    return next(
+        (panel, line.points(size.horizon).tolist())
+        for panel in experiment.panels
         for method in experiment.methods
-        for suffix in experiment.measure.lines
+        for suffix, line in experiment.measure.lines.items()
+        if key == f"{method.key}{panel.suffix}{suffix}"
     )
 
 
@@ -96,9 +98,7 @@ def _numbers(line: Line, base: Line | None) -> dict[str, Any]:
     return numbers
 
 
-def measure(
-    contrast: Contrast, lines: dict[str, Line], baselines: dict[str, str], points: list[int], size: Scale
-) -> Measured:
+def measure(contrast: Contrast, lines: dict[str, Line], baselines: dict[str, str], size: Scale) -> Measured:
     """A contrast's value and standard error.
 
     Each term is a ratio of means (to the baseline, or to what the line is a share of), which run by run moves by
@@ -109,7 +109,7 @@ def measure(
     difference, moves = contrast.constant, dict[tuple[int, ...], Floats]()
     for term in contrast.terms:
         line = lines[term.key]
-        at = int(np.argmin(np.abs(np.asarray(points) - term.at * size.horizon)))
+        at = int(np.argmin(np.abs(np.asarray(line.points) - term.at * size.horizon)))
         relative = contrast.relative and bool(baselines[term.key])
         below = lines[baselines[term.key]].values if relative else line.of
         top, bottom = line.values[:, :runs, at], below[:, :runs, at]

@@ -30,9 +30,8 @@ LABELLED = 2
 
 def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
     """Mean over rounds with a band of two standard errors, a plot per panel."""
-    panels: dict[str, Found] = {}
-    for key, series in summary["series"].items():
-        panels.setdefault(series["panel"], {})[key] = series
+    panels = _panels(summary)
+    first: Found = next(iter(panels.values()))
     colours = _colours(summary)
     labelled = len(panels) <= LABELLED and not narrow
     columns = 1 if narrow else min(len(panels), COLUMNS)
@@ -46,11 +45,24 @@ def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
         if labelled:
             _label_lines(axes, found, colours, summary["horizon"])
     if not labelled:
-        names = [_name(series) for series in next(iter(panels.values())).values()]
-        figure.axes[0].legend(figure.axes[0].lines, names, loc="best", fontsize=8)
+        differ = len({tuple(series["method"] for series in found.values()) for found in panels.values()}) > 1
+        for axes, found in zip(figure.axes, panels.values(), strict=True) if differ else [(figure.axes[0], first)]:
+            axes.legend(axes.lines, [_name(series) for series in found.values()], loc="best", fontsize=8)
     if not narrow:
         figure.suptitle(summary["title"], x=0.01, ha="left", fontsize=11, fontweight="bold")
         figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT)
+
+
+def _panels(summary: dict[str, Any]) -> dict[str, Found]:
+    """The lines of each plot; where methods are ordered by tier, a plot per tier with the baseline in all of them."""
+    lines = {key: series for key, series in summary["series"].items() if len(series["t"]) > 1}
+    panels: dict[str, Found] = {}
+    for key, series in lines.items():
+        title = f"{series['tier']}: {series['tier_label']}" if "tier" in series else series["panel"]
+        if "tier" in series:
+            panels.setdefault(title, {})[series["baseline"]] = lines[series["baseline"]]
+        panels.setdefault(title, {})[key] = series
+    return panels
 
 
 def _frame(axes: Axes, summary: dict[str, Any], title: str) -> None:

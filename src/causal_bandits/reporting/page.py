@@ -84,9 +84,9 @@ def _overview(verdicts: list[tuple[Section, Verdict]]) -> str:
 
 def _section(section: Section) -> str:
     summary = section.summary
-    sheet = sheet_of(summary)
+    sheet = sheet_of(summary, section.about)
     table = html_table(sheet)
-    if len(sheet.rows) > LONG:
+    if "rows" in summary and len(sheet.rows) > LONG:
         table = f"<details><summary>All {len(sheet.rows)} rows</summary>{table}</details>"
     return (
         f"<section id='{escape(summary['figure'])}'><h2>{escape(summary['title'])}</h2>"

@@ -1,6 +1,6 @@
 """Tables, made from summaries alone: as plain text cells first, then for the terminal or for a page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple, Protocol
 
@@ -25,9 +25,41 @@ class Sheet(NamedTuple):
     """The first column that holds numbers."""
 
 
-def sheet_of(summary: dict[str, Any]) -> Sheet:
-    """The numbers of a summary."""
-    return _curves(summary) if "series" in summary else ROWS[summary["figure"]](summary)
+def sheet_of(summary: dict[str, Any], about: Mapping[str, Any] | None = None) -> Sheet:
+    """The numbers of a summary; `about` may add what is not the same in every run."""
+    if "series" not in summary:
+        return ROWS[summary["figure"]](summary)
+    if any("tier" in found for found in summary["series"].values()):
+        return _by_tier(summary, about or {})
+    return _curves(summary)
+
+
+def _by_tier(summary: dict[str, Any], about: Mapping[str, Any]) -> Sheet:
+    """Cumulative and simple regret at the end, least told first, and within a tier the least regret first."""
+    series, times = summary["series"], about.get("microseconds", {})
+    methods = [key for key, found in series.items() if key == found["method"]]
+    methods.sort(key=lambda key: (series[key]["tier"], series[key]["mean"][-1]))
+    rows = []
+    for key in methods:
+        found, simple = series[key], series.get(f"{key}-simple")
+        rows.append(
+            (
+                f"{found['tier']}: {found['tier_label']}",
+                found["label"],
+                found["knows"],
+                _with_error(found["mean"][-1], found["se"][-1]),
+                "1" if key == found["baseline"] else _ratio(found, -1),
+                "" if simple is None else f"{simple['mean'][-1]:.4f} ± {simple['se'][-1]:.4f}",
+                f"{times[key]:.1f}" if key in times else "",
+            )
+        )
+    end = next(iter(series.values()))["t"][-1]
+    columns = ("tier", "policy", "told", f"regret, t = {end}", "relative", "simple regret", "µs per round")
+    caption = (
+        f"± standard error over {counted(summary)}; relative to the policy marked 1 in the same worlds; simple regret: "
+        "of the arm recommended at the end; time: one process, in the first world. Compare within a tier"
+    )
+    return Sheet(summary["title"], caption, columns, tuple(rows), 3)
 
 
 def _curves(summary: dict[str, Any]) -> Sheet:

@@ -93,12 +93,13 @@ def told(name: str, world: World, *, horizon: int, separating: Iterable[str] | N
 
 
 def field(
-    world: World, *, horizon: int, separating: Iterable[str] | None = None
+    world: World, *, horizon: int, separating: Iterable[str] | None = None, among: Iterable[str] | None = None
 ) -> tuple[dict[str, Factory], dict[str, str]]:
-    """Every policy that applies to a world, told what it needs, and why each of the others does not apply."""
+    """The policies that apply to a world, told what they need, and why each of the others does not."""
     applies: dict[str, Factory] = {}
     refused: dict[str, str] = {}
-    for name in _entries(world):
+    wanted = set(FIELD if among is None else among)
+    for name in [entry for entry in _entries(world) if entry in wanted]:
         try:
             factory = told(name, world, horizon=horizon, separating=separating)
             factory(world.problem, seed=0)

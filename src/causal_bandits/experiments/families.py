@@ -1,0 +1,105 @@
+"""Families of worlds by name, for comparing policies over them."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..environments import (
+    DiscreteSCM,
+    bilodeau_world,
+    lee_bareinboim_world,
+    paper_world,
+    parallel_world,
+)
+from ..graphs import random_mixed_graph
+from ..simulate.run import World
+from .worlds import class_world, random_world, structureless_world
+
+
+class Family(NamedTuple):
+    """Worlds to average over. `make(horizon, number, seed)` makes one."""
+
+    title: str
+    worlds: int
+    make: Callable[[int, int, np.random.SeedSequence], World]
+    claimed: tuple[str, ...] | None = None
+    """A set that policies are told separates although it does not."""
+    too_slow: tuple[str, ...] = ()
+    """Policies that are left out unless they are asked for."""
+
+
+def single_interventions(world: DiscreteSCM) -> DiscreteSCM:
+    """The same world with the arms do() and do(X = x) alone."""
+    arms = [arm for arm in world.problem.arms if len(arm.active) <= 1]
+    return DiscreteSCM(
+        {name: variable.levels for name, variable in world.variables.items()},
+        world.mechanisms,
+        world.interventions,
+        target=world.problem.target,
+        noise={name: chances.tolist() for name, chances in world.noise.items()},
+        arms=arms,
+    )
+
+
+def _classes(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return class_world(number, seed)
+
+
+def _singles(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return single_interventions(class_world(number, seed))
+
+
+def _structureless(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return structureless_world(number, seed)
+
+
+def _random(nodes: int, _horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return random_world(nodes, number, seed)
+
+
+def _confounded(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    """Random graphs over 4 variables with at least one hidden common cause, in which the reward has a parent."""
+    rng = np.random.default_rng(seed)
+    while True:
+        graph = random_mixed_graph(["A", "B", "C", "Y"], rng, p_directed=0.5, p_bidirected=0.3)
+        if graph.parents("Y") and graph.bidirected:
+            return paper_world(graph, seed=rng)
+
+
+def _benign(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return bilodeau_world("benign", horizon=horizon)
+
+
+def _worst(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return bilodeau_world("worst", horizon=horizon)
+
+
+def _parallel(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return parallel_world(5)
+
+
+def _diagram(name: str, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return lee_bareinboim_world(name, seed=np.random.default_rng(seed))  # type: ignore[arg-type]
+
+
+ASD = ("causal-ts-asd",)
+"""Causal discovery with hidden common causes is quick over four variables and slow over more."""
+
+FAMILIES: dict[str, Family] = {
+    "dags4": Family("all 4-node DAGs, 27 arms", 64, _classes),
+    "dags4-singles": Family("all 4-node DAGs, do() and single interventions: 7 arms", 64, _singles),
+    "dags5": Family("random 5-node DAGs, 81 arms", 32, partial(_random, 5), too_slow=ASD),
+    "dags6": Family("random 6-node DAGs, 243 arms", 16, partial(_random, 6), too_slow=ASD),
+    "confounded4": Family("random 4-node graphs with hidden common causes, 27 arms", 64, _confounded),
+    "structureless": Family(
+        "4 nodes, no set separates (a false one is told): 27 arms", 64, _structureless, ("A", "B", "C")
+    ),
+    "bilodeau-benign": Family("Bilodeau, Wang and Roy: Z separates, 20 arms", 1, _benign),
+    "bilodeau-worst": Family("Bilodeau, Wang and Roy: Z does not separate but is told, 20 arms", 1, _worst, ("Z",)),
+    "parallel": Family("Lattimore's parallel bandit, 5 variables", 1, _parallel, too_slow=ASD),
+    "iv": Family("Lee and Bareinboim: instrument", 16, partial(_diagram, "iv")),
+    "front-door": Family("Lee and Bareinboim: front door", 16, partial(_diagram, "front-door")),
+    "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),
+}

@@ -1,0 +1,130 @@
+"""The whole field: every policy that applies, told what it needs, over families of worlds, in a table by tier."""
+
+import os
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from ..errors import OptionError, WorldError, listing, whole_number
+from ..policies import Policy
+from ..simulate import FIELD, field, play
+from ..simulate import told as told_policy
+from ..simulate.run import World
+from ..simulate.runs import PolicyFactory
+from .base import Scale
+from .curves import Curves, Method, Panel
+from .engines import make_engine
+from .families import FAMILIES, Family
+from .folder import ResultsFolder
+from .measures import BOTH_REGRETS
+from .report import write_report
+from .reproduction import Reproduced, make_files
+from .run import SILENT, Told
+
+BASELINE = "ts"
+TIMED_ROUNDS = 1000
+INTRODUCTION = (
+    "Every policy that applies to a family of worlds, told what it needs to know and no more. Compare within a tier: "
+    "a policy that is told the graph is not a peer of one that is told nothing. Policies made to find the best arm at "
+    "the end (explore, then commit) are meant for simple regret: that of the arm they recommend after the last round."
+)
+
+
+def compare_field(
+    policies: Sequence[str] | None,
+    worlds: Sequence[str],
+    *,
+    horizon: int,
+    runs: int,
+    seed: int = 0,
+    out: str | os.PathLike[str] = "comparison",
+    jobs: int | None = None,
+    engine: str = "local",
+    scheduler: str | None = None,
+    told: Told = SILENT,
+) -> list[Reproduced]:
+    """Compare policies by name (all that apply, if none are named) over families of worlds by name.
+
+    Files as in `reproduce`: one folder per family, and a report over all of them.
+    """
+    size = Scale(whole_number("horizon", horizon, 2), whole_number("runs", runs, 1))
+    seed = whole_number("seed", seed, 0)
+    for name in worlds:
+        if name not in FAMILIES:
+            raise OptionError(f"worlds {name!r} are not known; expected some of {listing(FAMILIES, 20)}")
+    found = []
+    with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
+        experiments = [field_experiment(name, policies, size, seed) for name in worlds]
+        root = ResultsFolder(out)
+        for experiment in experiments:
+            made = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, told)
+            about = {**made.about, "microseconds": _microseconds(experiment, size, seed)}
+            root.record(experiment.name, about)
+            found.append(made._replace(about=about))
+    write_report(root, "Causal bandits, by what they are told", INTRODUCTION)
+    return found
+
+
+def field_experiment(name: str, policies: Sequence[str] | None, size: Scale, seed: int) -> Curves:
+    """The experiment of one family; policies that are named must apply to all its worlds."""
+    family = FAMILIES[name]
+    chosen = _applying(family, size, seed) if policies is None else list(dict.fromkeys([BASELINE, *policies]))
+    sample = _first(family, size, seed, 0)
+    methods = [_method(policy, family, size.horizon, sample) for policy in chosen]
+    return Curves(
+        name=name,
+        title=family.title,
+        question=f"Who has the least regret after {size.horizon} rounds, given what they are told?",
+        scales={},
+        methods=tuple(sorted(methods, key=lambda method: method.tier or 0)),
+        panels=(Panel("", "", family.worlds, partial(family.make, size.horizon)),),
+        baseline=BASELINE,
+        measure=BOTH_REGRETS,
+    )
+
+
+def _first(family: Family, size: Scale, seed: int, number: int) -> World:
+    """The world of the first run."""
+    root = np.random.SeedSequence(seed, spawn_key=(number, 0))
+    return family.make(size.horizon, number, root.spawn(1)[0])
+
+
+def _applying(family: Family, size: Scale, seed: int) -> list[str]:
+    """The policies that apply to every world of a family, in the order of the field."""
+    left = [name for name in FIELD if name not in family.too_slow]
+    for number in range(family.worlds):
+        world = _first(family, size, seed, number)
+        applies, _ = field(world, horizon=size.horizon, separating=family.claimed, among=left)
+        left = [name for name in left if name in applies]
+    return left
+
+
+def _method(name: str, family: Family, horizon: int, world: World) -> Method:
+    factory = _told(name, horizon, family.claimed, world)
+    policy = factory(world.problem, seed=0)
+    if not isinstance(policy, Policy):
+        raise WorldError(f"{name!r} is not a policy of the field")
+    label = f"{name} (explore, then commit)" if policy.simple_regret else name
+    return Method(name, label, policy.hints, partial(_told, name, horizon, family.claimed), tier=policy.tier)
+
+
+def _told(name: str, horizon: int, claimed: tuple[str, ...] | None, world: World) -> PolicyFactory:
+    return told_policy(name, world, horizon=horizon, separating=claimed)
+
+
+def _microseconds(experiment: Curves, size: Scale, seed: int) -> dict[str, float]:
+    """Time per round (choose, pull, learn), compiled where it is; the least of three, in the first world."""
+    world = experiment.panels[0].maker(0)(0, np.random.SeedSequence(seed))
+    rounds = min(size.horizon, TIMED_ROUNDS)
+    times = {}
+    for method in experiment.methods:
+        taken = []
+        for _ in range(3):
+            policy = method.policy(world)(world.problem, seed=0)
+            start = time.perf_counter()
+            play(policy, world, rounds, np.random.default_rng(0))
+            taken.append(time.perf_counter() - start)
+        times[method.key] = round(1e6 * min(taken) / rounds, 2)
+    return times
