@@ -15,7 +15,7 @@ SIZE = Scale(5000, 10)
 
 
 def _seconds(engine: Engine) -> tuple[float, float]:
-    """Wall-clock time of a run with its chunks stored, and the time of the chunks alone."""
+    """Wall-clock time of a run with its chunks stored, and the work on the chunks alone."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         result = run_experiment(EXPERIMENT, SIZE, 0, Path(folder), engine)

@@ -86,10 +86,24 @@ def test_ctrl_c_leaves_finished_work(tmp_path: Path) -> None:
     assert errors == "Stopped. Finished work is kept; the same command goes on from there.\n"
 
 
+def test_compare_lists_and_compares(tmp_path: Path) -> None:
+    listed = run("compare", "--list").stdout
+    assert "causal-ts" in listed
+    assert "bilodeau-worst" in listed
+    options = ("--policies", "ucb1, kl-ucb", "--worlds", "iv", "--horizon", 50, "--runs", 1, "--jobs", 1)
+    result = run("compare", *options, "--out", tmp_path / "new")
+    assert result.returncode == 0, result.stderr
+    assert "0: rewards only" in " ".join(result.stdout.split())
+    assert (tmp_path / "new/iv/figure.png").exists()
+    assert (tmp_path / "new/report.html").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["reproduce", "fig9"], "Error: figure 'fig9' is not known; expected one of 'fig2a', 'fig2b', 'fig2c'"),
+        (["compare", "--worlds", "mars"], "Error: worlds 'mars' are not known; expected some of 'dags4'"),
+        (["compare", "--worlds", "iv", "--policies", "c-ucb"], "Error: the world cannot say a separating set"),
         (["reproduce", "fig2a", "--runs", "0"], "Error: runs=0; expected a whole number from 1"),
         (["reproduce", "fig2a", "--jobs", "0"], "Error: jobs=0; expected a whole number from 1"),
         (["reproduce", "fig2a", "--seed", "-1"], "Error: seed=-1; expected a whole number from 0"),

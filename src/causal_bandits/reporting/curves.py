@@ -31,10 +31,9 @@ LABELLED = 2
 def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
     """Mean over rounds with a band of two standard errors, a plot per panel."""
     panels = _panels(summary)
-    first: Found = next(iter(panels.values()))
     colours = _colours(summary)
     labelled = len(panels) <= LABELLED and not narrow
-    columns = 1 if narrow else min(len(panels), COLUMNS)
+    columns = 1 if narrow else 2 if len(panels) == 4 else min(len(panels), COLUMNS)
     rows = math.ceil(len(panels) / columns)
     width = 4.6 if narrow else 7.2 if labelled else 4.2
     figure.set_size_inches(width * columns, (3.4 if narrow else 4.6 if labelled else 3.4) * rows + 0.4)
@@ -45,12 +44,20 @@ def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
         if labelled:
             _label_lines(axes, found, colours, summary["horizon"])
     if not labelled:
-        differ = len({tuple(series["method"] for series in found.values()) for found in panels.values()}) > 1
-        for axes, found in zip(figure.axes, panels.values(), strict=True) if differ else [(figure.axes[0], first)]:
-            axes.legend(axes.lines, [_name(series) for series in found.values()], loc="best", fontsize=8)
+        _add_legends(figure.axes, panels)
     if not narrow:
         figure.suptitle(summary["title"], x=0.01, ha="left", fontsize=11, fontweight="bold")
         figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT)
+
+
+def _add_legends(plots: list[Axes], panels: dict[str, Found]) -> None:
+    """In the first plot, or in each where they show different methods."""
+    differ = len({tuple(series["method"] for series in found.values()) for found in panels.values()}) > 1
+    for axes, found in zip(plots, panels.values(), strict=True):
+        names = [series["label"] if differ else _name(series) for series in found.values()]
+        axes.legend(axes.lines, names, loc="best", fontsize=8).set_in_layout(False)
+        if not differ:
+            return
 
 
 def _panels(summary: dict[str, Any]) -> dict[str, Found]:

@@ -1,0 +1,84 @@
+"""The field over families of worlds: who applies, what they are told, and the table by tier."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from causal_bandits.environments import DiscreteSCM
+from causal_bandits.errors import CausalBanditsError, OptionError, WorldError
+from causal_bandits.experiments import FAMILIES, Scale, compare_field
+from causal_bandits.experiments.families import single_interventions
+from causal_bandits.experiments.field import field_experiment
+from causal_bandits.reporting import sheet_of
+from causal_bandits.simulate import FIELD
+
+POLICIES = ["ucb1", "causal-ts", "c-ucb", "lattimore-general"]
+
+
+@pytest.mark.parametrize("name", list(FAMILIES))
+def test_families_make_worlds(name: str) -> None:
+    family = FAMILIES[name]
+    first, again = (family.make(1000, family.worlds - 1, np.random.SeedSequence(3)) for _ in range(2))
+    assert np.array_equal(first.means, again.means)
+    assert first.problem == again.problem
+    assert np.ptp(first.means) > 0
+
+
+def test_single_interventions_keep_the_means() -> None:
+    world = FAMILIES["dags4"].make(100, 20, np.random.SeedSequence(0))
+    assert isinstance(world, DiscreteSCM)
+    few = single_interventions(world)
+    assert len(few.problem.arms) == 7
+    for arm in few.problem.arms:
+        assert few.means[few.problem.index(arm)] == pytest.approx(world.means[world.problem.index(dict(arm))])
+
+
+def test_a_comparison_by_tier(tmp_path: Path) -> None:
+    [found] = compare_field(POLICIES, ["bilodeau-benign"], horizon=1000, runs=3, jobs=1, out=tmp_path)
+    summary = json.loads((tmp_path / "bilodeau-benign/summary.json").read_text())
+    assert summary == found.summary
+    assert [key for key in summary["series"] if not key.endswith("-simple")] == ["ts", *POLICIES]
+    assert len(summary["series"]["ts"]["t"]) == 100
+    assert summary["series"]["ts-simple"]["t"] == [1000]
+    assert all(0 <= summary["series"][f"{key}-simple"]["mean"][0] <= 0.5 for key in ["ts", *POLICIES])
+    sheet = sheet_of(summary, found.about)
+    assert [row[0][0] for row in sheet.rows] == ["0", "0", "1", "3", "3"]
+    labels = [row[1] for row in sheet.rows]
+    assert "lattimore-general (explore, then commit)" in labels
+    assert all(row[2] and float(row[-1]) > 0 for row in sheet.rows)
+    assert "microseconds" not in json.dumps(summary)
+    page = (tmp_path / "report.html").read_text()
+    assert "3: parents and P(Pa | a) told" in page
+    assert "µs per round" in page
+
+
+def test_all_means_those_that_apply_to_every_world() -> None:
+    experiment = field_experiment("bilodeau-worst", None, Scale(1000, 1), 0)
+    found = {method.key for method in experiment.methods}
+    assert {"ts", "causal-ts", "hac-ucb", "c-ucb"} <= found  # the last two are told that Z separates
+    assert not found & {"pomis-ts", "yabe"}
+    assert found < set(FIELD)
+    tiers = [int(method.tier or 0) for method in experiment.methods]
+    assert tiers == sorted(tiers)
+
+
+def test_the_same_bytes_from_two_processes(tmp_path: Path) -> None:
+    for jobs in (1, 2):
+        compare_field(["ucb1", "c-ts"], ["bilodeau-benign"], horizon=1000, runs=11, jobs=jobs, out=tmp_path / str(jobs))
+    one, two = ((tmp_path / jobs / "bilodeau-benign/summary.json").read_bytes() for jobs in ("1", "2"))
+    assert one == two
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    out = tmp_path / "new"
+    with pytest.raises(OptionError, match="worlds 'mars' are not known; expected some of 'dags4'"):
+        compare_field(["ts"], ["mars"], horizon=100, runs=1, out=out)
+    with pytest.raises(OptionError, match="policy 'best' is unknown; expected one of 'ts'"):
+        compare_field(["best"], ["iv"], horizon=100, runs=1, out=out)
+    with pytest.raises(WorldError, match=r"cannot say .* which 'c-ucb' needs; these do without: ts"):
+        compare_field(["c-ucb"], ["iv"], horizon=100, runs=1, out=out)
+    with pytest.raises(CausalBanditsError, match="runs=0"):
+        compare_field(["ts"], ["iv"], horizon=100, runs=0, out=out)
+    assert not out.exists()
