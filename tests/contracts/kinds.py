@@ -102,7 +102,10 @@ ATOMIC = TOLD._replace(
     best=SINGLES.problem.arm(I_A=1),
     rows=lambda arm: [{**row, "Y": row["A"]} for row in _told_rows(arm)],
 )
-PARENTS = {"separating": ["A", "B"], "chances": [WORLD.distribution(arm, ["A", "B"]) for arm in WORLD.problem.arms]}
+PARENTS: dict[str, Any] = {
+    "separating": ["A", "B"],
+    "chances": [WORLD.distribution(arm, ["A", "B"]) for arm in WORLD.problem.arms],
+}
 HORIZON = {"horizon": 600}
 KNOWLEDGE: dict[str, dict[str, Any]] = {
     "ucb-small": HORIZON,
@@ -111,7 +114,7 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "ucb-plus": {"parents": 2, **HORIZON},
     "lu-tree": {
         "skeleton": [("A", "B")],
-        "marginals": dict.fromkeys("ABC", [0.5, 0.5]),
+        "marginals": {name: [0.5, 0.5] for name in "ABC"},
         "budget": 30,
     },
     "yabe": {"graph": WORLD.graph, **HORIZON, "budget": 540},

@@ -12,7 +12,7 @@ import numpy as np
 from ..discovery import ASD, KnownSets
 from ..environments import DiscreteSCM, StructurelessWorld
 from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole_number
-from ..graphs import MixedGraph, separating_sets
+from ..graphs import MixedGraph, separates, separating_sets
 from ..policies import POLICIES, Policy, RealPolicy, Tier
 from ..policies.causal_thompson import CausalThompsonSampling
 from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus
@@ -168,8 +168,11 @@ def _separating(world: DiscreteSCM) -> tuple[str, ...] | None:
     """The parents of the reward if they separate the levers from it, else the smallest set that does."""
     problem = world.problem
     graph = world.graph.with_context(dict(problem.targets))
-    parents = tuple(name for name in world.graph.parents(problem.target))
-    sets = separating_sets(graph, problem.intervention_names, problem.target)
-    if parents in sets:
+    parents = world.graph.parents(problem.target)
+    if separates(graph, parents, problem.intervention_names, problem.target):
         return parents
-    return sets[0] if sets else None
+    for size in range(len(problem.observed) + 1):
+        sets = separating_sets(graph, problem.intervention_names, problem.target, max_size=size)
+        if sets:
+            return sets[0]
+    return None
