@@ -122,7 +122,7 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "c-ucb": {**PARENTS, **HORIZON},
     "c-ts": PARENTS,
     "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
-    "lattimore-parallel": {**HORIZON, "budget": 120},
+    "lattimore-parallel": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
     "sen": {**PARENTS, **HORIZON},
     "pomis-ts": {"graph": WORLD.graph},
     "pomis-kl-ucb": {"graph": WORLD.graph},

@@ -187,9 +187,14 @@ DOORS: dict[str, tuple[Any, type[Exception], str]] = {
     "no problem": (lambda: cb.UCB1(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
     "no problem, with targets": (lambda: cb.RapsUCB(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
     "a budget of nothing": (
-        lambda: cb.LattimoreParallel(SINGLES.problem, horizon=10, budget=0),
+        lambda: cb.LattimoreParallel(SINGLES.problem, graph=GRAPH, horizon=10, budget=0),
         OptionError,
         "budget=0",
+    ),
+    "causes that are not independent": (
+        lambda: cb.LattimoreParallel(SINGLES.problem, graph=LATENT, horizon=10),
+        GraphError,
+        "needs independent causes of 'Y'",
     ),
 }
 

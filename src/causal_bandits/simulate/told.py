@@ -13,7 +13,7 @@ from ..discovery import ASD, KnownSets
 from ..environments import DiscreteSCM, StructurelessWorld
 from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole_number
 from ..graphs import MixedGraph, separates, separating_sets
-from ..policies import POLICIES, Policy, RealPolicy, Tier
+from ..policies import POLICIES, Policy, RealPolicy
 from ..policies.causal_thompson import CausalThompsonSampling
 from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus
 from ..problem import Problem
@@ -79,53 +79,45 @@ def told(name: str, world: World, *, horizon: int, separating: Iterable[str] | N
     if name not in FIELD:
         raise OptionError(f"policy {name!r} is unknown; expected one of {listing(FIELD, 40)}")
     knowledge = _known(world, whole_number("horizon", horizon, 2), separating)
-    missing = _missing(FIELD[name], knowledge)
-    if missing:
-        others = [other for other, entry in _entries(world).items() if not _missing(entry, knowledge)]
-        raise WorldError(
-            f"the world cannot say {listing_of(missing)}, which {name!r} needs; these do without: {', '.join(others)}"
-        )
-    entry = FIELD[name]
-    options = dict(entry.options)
-    for need in entry.needs:
-        options["discovery" if need == "known" else need] = getattr(knowledge, need)
-    return partial(entry.policy, **options)
+    try:
+        return _make(name, knowledge)
+    except WorldError as error:
+        others = ", ".join(_apply(world, knowledge)[0])
+        raise WorldError(f"{error}; these do without: {others}") from None
 
 
 def field(
     world: World, *, horizon: int, separating: Iterable[str] | None = None
 ) -> tuple[dict[str, Factory], dict[str, str]]:
     """Every policy that applies to a world, told what it needs, and why each of the others does not apply."""
+    return _apply(world, _known(world, whole_number("horizon", horizon, 2), separating))
+
+
+def _apply(world: World, knowledge: Known) -> tuple[dict[str, Factory], dict[str, str]]:
     applies: dict[str, Factory] = {}
     refused: dict[str, str] = {}
-    for name in _entries(world):
+    real = world.problem.reward_is_real
+    for name, entry in FIELD.items():
+        if issubclass(entry.policy, RealPolicy) != real:
+            continue
         try:
-            factory = told(name, world, horizon=horizon, separating=separating)
-            factory(world.problem, seed=0)
-            applies[name] = factory
+            applies[name] = _make(name, knowledge)
+            applies[name](world.problem, seed=0)
         except CausalBanditsError as error:
+            applies.pop(name, None)
             refused[name] = str(error)
     return applies, refused
 
 
-def tier_of(factory: Factory, world: World) -> Tier:
-    """The tier of what a factory makes."""
-    return factory(world.problem, seed=0).tier
-
-
-def listing_of(missing: list[str]) -> str:
-    """Missing knowledge in words."""
-    return " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
-
-
-def _entries(world: World) -> dict[str, Entry]:
-    """The policies for rewards of the world's kind."""
-    real = world.problem.reward_is_real
-    return {name: entry for name, entry in FIELD.items() if issubclass(entry.policy, RealPolicy) == real}
-
-
-def _missing(entry: Entry, knowledge: Known) -> list[str]:
-    return [need for need in entry.needs if getattr(knowledge, need) is None]
+def _make(name: str, knowledge: Known) -> Factory:
+    """The factory of an entry; a WorldError that says which knowledge is missing."""
+    entry = FIELD[name]
+    missing = [need for need in entry.needs if getattr(knowledge, need) is None]
+    if missing:
+        words = " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
+        raise WorldError(f"the world cannot say {words}, which {name!r} needs")
+    told_of = {"discovery" if need == "known" else need: getattr(knowledge, need) for need in entry.needs}
+    return partial(entry.policy, **entry.options, **told_of)
 
 
 def _known(world: World, horizon: int, claimed: Iterable[str] | None) -> Known:

@@ -110,7 +110,7 @@ def test_lattimore_general_estimates(seed: int) -> None:
 def test_lattimore_parallel_by_hand() -> None:
     """100 rounds: 50 of do(), then 50 over the arms that were seen least, then the best of all."""
     world = parallel_world(3, rare=1, chance=0.05)
-    policy = LattimoreParallel(world.problem, horizon=200, budget=100, seed=0)
+    policy = LattimoreParallel(world.problem, graph=world.graph, horizon=200, budget=100, seed=0)
     assert set(rounds(policy, world, 50)) == {0}
     observed = rows_of(policy)
     share = [np.mean([codes[(arm - 1) // 2] == (arm - 1) % 2 for _, codes, _ in observed]) for arm in range(1, 7)]
@@ -261,6 +261,16 @@ def test_yabe_with_infinite_rows_is_exact() -> None:
         policy._state.seen[number] = np.round(counts * 10**9)
     np.testing.assert_allclose(policy.scores(), world.means, atol=1e-6)
     chances = policy._parent_chances(policy._joints(policy._state))
-    np.testing.assert_allclose(chances[:, :3], np.array([[1, 1, 1], [0, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 1]]))
+    np.testing.assert_allclose(chances[:, :2], np.array([[1, 1], [0, 1], [0, 1], [1, 0], [1, 0]]))  # C is no ancestor
     expected = [world.distribution(arm, ["A", "B"]).ravel() for arm in world.problem.arms]
-    np.testing.assert_allclose(chances[:, 3:], expected, atol=1e-6)
+    np.testing.assert_allclose(chances[:, 2:], expected, atol=1e-6)
+
+
+def test_yabe_leaves_out_what_the_reward_causes() -> None:
+    """As above on a graph in which Y has a child with a lever of its own."""
+    world = paper_world(MixedGraph(["A", "B", "C", "Y"], [("A", "B"), ("B", "Y"), ("Y", "C"), ("A", "C")]), seed=3)
+    policy = YabePropagating(world.problem, graph=world.graph, horizon=300, seed=0)
+    for number, arm in enumerate(world.problem.arms):
+        counts = world.distribution(arm, ["A", "B", "C", "Y"]).reshape(8, 2)
+        policy._state.seen[number] = np.round(counts * 10**9)
+    np.testing.assert_allclose(policy.scores(), world.means, atol=1e-6)
