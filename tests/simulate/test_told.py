@@ -14,6 +14,7 @@ from tests.contracts.kinds import SINGLES, WORLD
 
 CHAIN = paper_world(MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")]), seed=0)
 CONFOUNDED = paper_world(MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")], [("B", "Y")]), seed=0)
+ONE = paper_world(MixedGraph(["A", "Y"], [("A", "Y")]), seed=0)
 NONE = StructurelessWorld(CHAIN, seed=1)
 LOGGED = LoggedWorld(
     Problem("Y", {"A": float}, {"I": 2}, reward=float), {"I": [0, 1], "A": [0.5, 0.1], "Y": [1.0, 2.0]}
@@ -37,6 +38,13 @@ def test_what_is_told_is_true() -> None:
     assert options_of("lu-tree", CHAIN)["skeleton"] == [("A", "B")]
     assert options_of("lu-tree", CHAIN)["marginals"]["A"] == CHAIN.distribution({}, ["A"]).tolist()
     assert str(options_of("causal-ts-known", CHAIN)["discovery"]) == "KnownSets({B})"
+
+
+def test_without_do_nothing_is_observed() -> None:
+    arms = [{"I_A": 0}, {"I_A": 1}]
+    world = DiscreteSCM({"A": 2, "Y": 2}, dict(ONE.mechanisms), ONE.interventions, arms=arms)
+    with pytest.raises(WorldError, match=r"cannot say P\(X\) of its variables, which 'lu-tree' needs"):
+        told("lu-tree", world, horizon=100)
 
 
 def test_parents_that_do_not_separate_are_not_told() -> None:

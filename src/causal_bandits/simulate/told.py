@@ -82,23 +82,23 @@ def told(name: str, world: World, *, horizon: int, separating: Iterable[str] | N
     try:
         return _make(name, knowledge)
     except WorldError as error:
-        others = ", ".join(_apply(world, knowledge)[0])
-        raise WorldError(f"{error}; these do without: {others}") from None
+        plain = [other for other, entry in FIELD.items() if not entry.options]  # no variants, which may be slow to make
+        raise WorldError(f"{error}; these do without: {', '.join(_apply(world, knowledge, plain)[0])}") from None
 
 
 def field(
     world: World, *, horizon: int, separating: Iterable[str] | None = None
 ) -> tuple[dict[str, Factory], dict[str, str]]:
     """Every policy that applies to a world, told what it needs, and why each of the others does not apply."""
-    return _apply(world, _known(world, whole_number("horizon", horizon, 2), separating))
+    return _apply(world, _known(world, whole_number("horizon", horizon, 2), separating), list(FIELD))
 
 
-def _apply(world: World, knowledge: Known) -> tuple[dict[str, Factory], dict[str, str]]:
+def _apply(world: World, knowledge: Known, names: list[str]) -> tuple[dict[str, Factory], dict[str, str]]:
     applies: dict[str, Factory] = {}
     refused: dict[str, str] = {}
     real = world.problem.reward_is_real
-    for name, entry in FIELD.items():
-        if issubclass(entry.policy, RealPolicy) != real:
+    for name in names:
+        if issubclass(FIELD[name].policy, RealPolicy) != real:
             continue
         try:
             applies[name] = _make(name, knowledge)
@@ -151,8 +151,11 @@ def _tree(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:
     return list(inner.directed) if alone and tree else None
 
 
-def _marginals(world: DiscreteSCM) -> dict[str, Any]:
-    idle = world.problem.arms[0] if not world.problem.arms[0].active else {}
+def _marginals(world: DiscreteSCM) -> dict[str, Any] | None:
+    """P(X) of every observed variable, where do() is among the arms."""
+    idle = next((arm for arm in world.problem.arms if not arm.active), None)
+    if idle is None:
+        return None
     return {name: world.distribution(idle, [name]).tolist() for name in world.problem.observed_names}
 
 

@@ -9,12 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from causal_bandits import Problem
+from causal_bandits import Problem, play
+from causal_bandits.compiled import interpreted
+from causal_bandits.data import Rows
 from causal_bandits.policies import (
     CTS,
     CUCB,
     HACUCB,
     KLUCB,
+    POLICIES,
     UCB1,
     UCBV,
     EpsilonGreedy,
@@ -25,9 +28,12 @@ from causal_bandits.policies import (
     TallyPolicy,
     UCBPlus,
     UCBTuned,
+    choose_tally,
+    learn_tally,
 )
 from causal_bandits.policies.comparators.settings import settings_of
-from tests.contracts.kinds import SINGLES, WORLD
+from tests.contracts.kinds import KNOWLEDGE, SINGLES, WORLD, world_of
+from tests.policies.cases import full_state
 from tests.policies.test_algorithm1 import FALSE_ALARM, g_test
 from tests.reference import comparators as slow
 
@@ -193,6 +199,21 @@ def test_nair_observes_or_plays_the_pooled_bound(count: int, seed: int) -> None:
     else:
         values = [slow.ucb1(m, len(each), t) if each else np.inf for m, each in zip(means, shared, strict=True)]
         assert asked <= best(np.array(values))
+
+
+@pytest.mark.parametrize("name", sorted(KNOWLEDGE))
+def test_compiled_is_interpreted(name: str) -> None:
+    """The choosing and the learning function, in Python, leave the same tally and ask for the same arms."""
+    world = world_of(name)
+    one, two = (POLICIES[name](world.problem, seed=3, **KNOWLEDGE[name]) for _ in range(2))
+    played = play(one, world, 40, np.random.default_rng(4))
+    rows = one.history.rows
+    for number in range(40):
+        assert int(interpreted(choose_tally)(two._state, two.rng)) == played.arms[number]
+        interpreted(learn_tally)(two._state, rows.arms[number], rows.codes[number], rows.rewards[number])
+        one_row: list[Any] = [column[number : number + 1] for column in rows]
+        two.remember(Rows(*one_row))
+    assert {**full_state(one), "due": 0} == {**full_state(two), "due": 0}
 
 
 def test_relabelled_arms_and_variables_give_relabelled_answers() -> None:
