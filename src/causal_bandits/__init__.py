@@ -73,6 +73,7 @@ from .policies import (
     UCBNormal,
     UCBPlus,
     UCBTuned,
+    UnknownUCBPlus,
     YabePropagating,
     load_policy,
 )
@@ -126,6 +127,7 @@ __all__ = [
     "UCBNormal",
     "UCBPlus",
     "UCBTuned",
+    "UnknownUCBPlus",
     "YabePropagating",
     "all_dags",
     "bilodeau_world",

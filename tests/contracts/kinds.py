@@ -112,6 +112,7 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "hac-ucb": {"separating": ["A", "B"], **HORIZON},
     "raps-ucb": {"budget": 30},
     "ucb-plus": {"parents": 2, **HORIZON},
+    "ucb-plus-unknown": HORIZON,
     "lu-tree": {
         "skeleton": [("A", "B")],
         "marginals": {name: [0.5, 0.5] for name in "ABC"},
@@ -132,6 +133,7 @@ SINGLE_ARMS = {"lattimore-parallel", "nair-observing", "lu-tree"}
 SOME_ARMS = {
     "raps-ucb",
     "ucb-plus",
+    "ucb-plus-unknown",
     "nair-observing",
     "lu-tree",
     "c-ucb",
@@ -143,7 +145,7 @@ SOME_ARMS = {
     "pomis-kl-ucb",
 }
 """Policies that never play certain arms, or not at first."""
-EXPLORERS = {"epsilon-greedy", "sen", "yabe", "nair-observing"}
+EXPLORERS = {"epsilon-greedy", "ucb-plus-unknown", "sen", "yabe", "nair-observing"}
 """Policies that now and then play an arm they think worse."""
 REAL = Kind(
     SIX,

@@ -15,7 +15,7 @@ from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole
 from ..graphs import MixedGraph, separates, separating_sets
 from ..policies import POLICIES, Policy, RealPolicy
 from ..policies.causal_thompson import CausalThompsonSampling
-from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus
+from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus, UnknownUCBPlus
 from ..problem import Problem
 from .run import World
 
@@ -47,6 +47,7 @@ FIELD: dict[str, Entry] = {name: Entry(policy, policy.needs, {}) for name, polic
     "raps-ucb-100": Entry(RapsUCB, (), {"budget": 100}),
     "lu-tree-100": Entry(LuTree, LuTree.needs, {"budget": 100}),
     "ucb-plus-small": Entry(UCBPlus, UCBPlus.needs, {"constant": 0.1}),
+    "ucb-plus-unknown-small": Entry(UnknownUCBPlus, UnknownUCBPlus.needs, {"constant": 0.1}),
 }
 """Everything that can be compared: the registry, and variants that are told more or look in another way."""
 

@@ -28,11 +28,13 @@ from causal_bandits.policies import (
     SuccessiveElimination,
     TallyPolicy,
     UCBPlus,
+    UnknownUCBPlus,
     YabePropagating,
 )
 from causal_bandits.policies.comparators.raps import raps_budget
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence, phase_allocation
 from causal_bandits.policies.comparators.ucb_plus import enough_actions
+from causal_bandits.policies.comparators.ucb_plus_unknown import phases
 from causal_bandits.simulate import told
 from tests.contracts.kinds import PARENTS, SINGLES, WORLD
 from tests.reference import comparators as slow
@@ -236,6 +238,47 @@ def test_ucb_plus_sizes() -> None:
     policy = UCBPlus(world.problem, parents=1, horizon=100, seed=1)
     assert np.count_nonzero(policy._playable) == math.ceil(2 * 5 / 5 * math.log(10)) == 5
     assert set(rounds(policy, world, 300)) == set(np.flatnonzero(policy._playable).tolist())
+
+
+def test_ucb_plus_with_unknown_parents_round_by_round() -> None:
+    """Played by hand beside it: the leader by its index, the rows of mixtures, phases of T_i rounds with q_i actions.
+
+    T = 200, n = m = 3, v = 2: r = 4, T_1 = 2^5 * 2 = 64 and q_1 = 16, T_2 = 128 and q_2 = 8, then q_3 = 4, q_4 = 2.
+    """
+    world = paper_world(MixedGraph(["A", "B", "C", "Y"], [("A", "Y"), ("A", "B"), ("C", "B")]), seed=2)
+    policy = UnknownUCBPlus(world.problem, horizon=200, constant=0.5, seed=0)
+    assert phases(200, 3, 3, 2) == [(64, 16), (128, 8), (256, 4), (512, 2)]
+    actions = [number for number, arm in enumerate(world.problem.arms) if len(arm.active) == 3]
+    assert np.flatnonzero(policy._state.allowed).tolist() == actions  # q_1 is more than there are
+    rows: dict[int, list[int]] = {}
+    mixtures: list[set[int]] = []
+    ends, seen = {64, 192, 448}, set()
+    rng = np.random.default_rng(5)
+    for t in range(1, 500):
+        offered = [*np.flatnonzero(policy._state.allowed).tolist(), *range(27, 27 + len(mixtures))]
+        assert set(offered[: len(offered) - len(mixtures)]) <= set(actions)
+        index = [
+            float(np.mean(rows[each])) + math.sqrt(0.5 * math.log(200) / len(rows[each]))
+            if rows.get(each)
+            else math.inf
+            for each in offered
+        ]
+        leader = offered[int(np.argmax(index))]
+        assert policy.leader == leader
+        arm = int(world.problem.index(policy.ask()))
+        assert arm == leader if leader < 27 else arm in mixtures[leader - 27]
+        reward = int(play(policy, world, 1, rng).rewards[0])  # asks again: for a mixture, another draw
+        pulled = int(policy.history.rows.arms[-1])
+        assert pulled == leader if leader < 27 else pulled in mixtures[leader - 27]
+        rows.setdefault(pulled, []).append(reward)
+        if leader >= 27:
+            rows.setdefault(leader, []).append(reward)
+        seen.add(pulled)
+        if t in ends:
+            mixtures.append(seen)
+            seen = set()
+    assert len(mixtures) == 3
+    assert np.count_nonzero(policy._state.allowed) == 2
 
 
 def test_yabe_learns_the_distributions() -> None:

@@ -28,6 +28,8 @@ class TallyPolicy(Policy[Tally]):
 
     layout: TableLayout
     rule: int
+    most_mixtures = 0
+    """How many mixtures of arms its rule may come to play."""
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class TallyPolicy(Policy[Tally]):
                 numbers=self._numbers,
                 chances=self._chances,
                 settings=self._settings,
+                mixtures=self.most_mixtures,
             )
         )
 
