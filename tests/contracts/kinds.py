@@ -102,13 +102,17 @@ ATOMIC = TOLD._replace(
     best=SINGLES.problem.arm(I_A=1),
     rows=lambda arm: [{**row, "Y": row["A"]} for row in _told_rows(arm)],
 )
-PARENTS = {"separating": ["A", "B"], "chances": [WORLD.distribution(arm, ["A", "B"]) for arm in WORLD.problem.arms]}
+PARENTS: dict[str, Any] = {
+    "separating": ["A", "B"],
+    "chances": [WORLD.distribution(arm, ["A", "B"]) for arm in WORLD.problem.arms],
+}
 HORIZON = {"horizon": 600}
 KNOWLEDGE: dict[str, dict[str, Any]] = {
     "ucb-small": HORIZON,
     "hac-ucb": {"separating": ["A", "B"], **HORIZON},
     "raps-ucb": {"budget": 30},
     "ucb-plus": {"parents": 2, **HORIZON},
+    "ucb-plus-unknown": HORIZON,
     "lu-tree": {
         "skeleton": [("A", "B")],
         "marginals": {name: [0.5, 0.5] for name in "ABC"},
@@ -119,7 +123,7 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "c-ucb": {**PARENTS, **HORIZON},
     "c-ts": PARENTS,
     "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
-    "lattimore-parallel": {**HORIZON, "budget": 120},
+    "lattimore-parallel": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
     "sen": {**PARENTS, **HORIZON},
     "pomis-ts": {"graph": WORLD.graph},
     "pomis-kl-ucb": {"graph": WORLD.graph},
@@ -129,6 +133,7 @@ SINGLE_ARMS = {"lattimore-parallel", "nair-observing", "lu-tree"}
 SOME_ARMS = {
     "raps-ucb",
     "ucb-plus",
+    "ucb-plus-unknown",
     "nair-observing",
     "lu-tree",
     "c-ucb",
@@ -140,7 +145,7 @@ SOME_ARMS = {
     "pomis-kl-ucb",
 }
 """Policies that never play certain arms, or not at first."""
-EXPLORERS = {"epsilon-greedy", "sen", "yabe", "nair-observing"}
+EXPLORERS = {"epsilon-greedy", "ucb-plus-unknown", "sen", "yabe", "nair-observing"}
 """Policies that now and then play an arm they think worse."""
 REAL = Kind(
     SIX,

@@ -27,6 +27,7 @@ from .comparators import (
     SuccessiveElimination,
     UCBPlus,
     UCBTuned,
+    UnknownUCBPlus,
     YabePropagating,
 )
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
@@ -53,6 +54,7 @@ POLICIES: dict[str, type[Policy[Any]]] = {
         HACUCB,
         RapsUCB,
         UCBPlus,
+        UnknownUCBPlus,
         LuTree,
         YabePropagating,
         NairObserving,

@@ -12,10 +12,10 @@ import numpy as np
 from ..discovery import ASD, KnownSets
 from ..environments import DiscreteSCM, StructurelessWorld
 from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole_number
-from ..graphs import MixedGraph, separating_sets
-from ..policies import POLICIES, Policy, RealPolicy, Tier
+from ..graphs import MixedGraph, separates, separating_sets
+from ..policies import POLICIES, Policy, RealPolicy
 from ..policies.causal_thompson import CausalThompsonSampling
-from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus
+from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus, UnknownUCBPlus
 from ..problem import Problem
 from .run import World
 
@@ -47,6 +47,7 @@ FIELD: dict[str, Entry] = {name: Entry(policy, policy.needs, {}) for name, polic
     "raps-ucb-100": Entry(RapsUCB, (), {"budget": 100}),
     "lu-tree-100": Entry(LuTree, LuTree.needs, {"budget": 100}),
     "ucb-plus-small": Entry(UCBPlus, UCBPlus.needs, {"constant": 0.1}),
+    "ucb-plus-unknown-small": Entry(UnknownUCBPlus, UnknownUCBPlus.needs, {"constant": 0.1}),
 }
 """Everything that can be compared: the registry, and variants that are told more or look in another way."""
 
@@ -79,54 +80,47 @@ def told(name: str, world: World, *, horizon: int, separating: Iterable[str] | N
     if name not in FIELD:
         raise OptionError(f"policy {name!r} is unknown; expected one of {listing(FIELD, 40)}")
     knowledge = _known(world, whole_number("horizon", horizon, 2), separating)
-    missing = _missing(FIELD[name], knowledge)
-    if missing:
-        others = [other for other, entry in _entries(world).items() if not _missing(entry, knowledge)]
-        raise WorldError(
-            f"the world cannot say {listing_of(missing)}, which {name!r} needs; these do without: {', '.join(others)}"
-        )
-    entry = FIELD[name]
-    options = dict(entry.options)
-    for need in entry.needs:
-        options["discovery" if need == "known" else need] = getattr(knowledge, need)
-    return partial(entry.policy, **options)
+    try:
+        return _make(name, knowledge)
+    except WorldError as error:
+        plain = [other for other, entry in FIELD.items() if not entry.options]  # no variants, which may be slow to make
+        raise WorldError(f"{error}; these do without: {', '.join(_apply(world, knowledge, plain)[0])}") from None
 
 
 def field(
     world: World, *, horizon: int, separating: Iterable[str] | None = None, among: Iterable[str] | None = None
 ) -> tuple[dict[str, Factory], dict[str, str]]:
     """The policies that apply to a world, told what they need, and why each of the others does not."""
+    wanted = set(FIELD if among is None else among)
+    knowledge = _known(world, whole_number("horizon", horizon, 2), separating)
+    return _apply(world, knowledge, [name for name in FIELD if name in wanted])
+
+
+def _apply(world: World, knowledge: Known, names: list[str]) -> tuple[dict[str, Factory], dict[str, str]]:
     applies: dict[str, Factory] = {}
     refused: dict[str, str] = {}
-    wanted = set(FIELD if among is None else among)
-    for name in [entry for entry in _entries(world) if entry in wanted]:
+    real = world.problem.reward_is_real
+    for name in names:
+        if issubclass(FIELD[name].policy, RealPolicy) != real:
+            continue
         try:
-            factory = told(name, world, horizon=horizon, separating=separating)
-            factory(world.problem, seed=0)
-            applies[name] = factory
+            applies[name] = _make(name, knowledge)
+            applies[name](world.problem, seed=0)
         except CausalBanditsError as error:
+            applies.pop(name, None)
             refused[name] = str(error)
     return applies, refused
 
 
-def tier_of(factory: Factory, world: World) -> Tier:
-    """The tier of what a factory makes."""
-    return factory(world.problem, seed=0).tier
-
-
-def listing_of(missing: list[str]) -> str:
-    """Missing knowledge in words."""
-    return " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
-
-
-def _entries(world: World) -> dict[str, Entry]:
-    """The policies for rewards of the world's kind."""
-    real = world.problem.reward_is_real
-    return {name: entry for name, entry in FIELD.items() if issubclass(entry.policy, RealPolicy) == real}
-
-
-def _missing(entry: Entry, knowledge: Known) -> list[str]:
-    return [need for need in entry.needs if getattr(knowledge, need) is None]
+def _make(name: str, knowledge: Known) -> Factory:
+    """The factory of an entry; a WorldError that says which knowledge is missing."""
+    entry = FIELD[name]
+    missing = [need for need in entry.needs if getattr(knowledge, need) is None]
+    if missing:
+        words = " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
+        raise WorldError(f"the world cannot say {words}, which {name!r} needs")
+    told_of = {"discovery" if need == "known" else need: getattr(knowledge, need) for need in entry.needs}
+    return partial(entry.policy, **entry.options, **told_of)
 
 
 def _known(world: World, horizon: int, claimed: Iterable[str] | None) -> Known:
@@ -160,8 +154,11 @@ def _tree(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:
     return list(inner.directed) if alone and tree else None
 
 
-def _marginals(world: DiscreteSCM) -> dict[str, Any]:
-    idle = world.problem.arms[0] if not world.problem.arms[0].active else {}
+def _marginals(world: DiscreteSCM) -> dict[str, Any] | None:
+    """P(X) of every observed variable, where do() is among the arms."""
+    idle = next((arm for arm in world.problem.arms if not arm.active), None)
+    if idle is None:
+        return None
     return {name: world.distribution(idle, [name]).tolist() for name in world.problem.observed_names}
 
 
@@ -169,8 +166,11 @@ def _separating(world: DiscreteSCM) -> tuple[str, ...] | None:
     """The parents of the reward if they separate the levers from it, else the smallest set that does."""
     problem = world.problem
     graph = world.graph.with_context(dict(problem.targets))
-    parents = tuple(name for name in world.graph.parents(problem.target))
-    sets = separating_sets(graph, problem.intervention_names, problem.target)
-    if parents in sets:
+    parents = world.graph.parents(problem.target)
+    if separates(graph, parents, problem.intervention_names, problem.target):
         return parents
-    return sets[0] if sets else None
+    for size in range(len(problem.observed) + 1):
+        sets = separating_sets(graph, problem.intervention_names, problem.target, max_size=size)
+        if sets:
+            return sets[0]
+    return None

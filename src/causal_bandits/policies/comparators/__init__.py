@@ -16,6 +16,7 @@ from .tally import Tally, learn_tally
 from .told_set import CTS, CUCB
 from .ucb import UCB1, UCBV, SmallUCB, UCBTuned
 from .ucb_plus import UCBPlus
+from .ucb_plus_unknown import UnknownUCBPlus
 from .yabe import YabePropagating
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "TallyPolicy",
     "UCBPlus",
     "UCBTuned",
+    "UnknownUCBPlus",
     "YabePropagating",
     "choose_tally",
     "learn_tally",

@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 from ...compiled import Floats, Ints
 from ...data import Rows, TableLayout
 from ...discovery import Findings
-from ...errors import ObservationError, OptionError, ProblemError, listing, whole_number
+from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, listing, whole_number
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy, Recommendation
@@ -19,8 +19,8 @@ from .rules import choose_tally_many, count_tally_wins
 from .tally import FALLEN, PLANNED, Tally, empty_tally, learn_tally_rows, tally_moments
 
 NEVER = 2**62
-MOST_COUNTS = 2**26
-"""Arms times cells times two: half a gigabyte."""
+MOST_COUNTS = 2**24
+"""Arms times cells times two: 128 MB."""
 
 
 class TallyPolicy(Policy[Tally]):
@@ -28,6 +28,8 @@ class TallyPolicy(Policy[Tally]):
 
     layout: TableLayout
     rule: int
+    most_mixtures = 0
+    """How many mixtures of arms its rule may come to play."""
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class TallyPolicy(Policy[Tally]):
                 numbers=self._numbers,
                 chances=self._chances,
                 settings=self._settings,
+                mixtures=self.most_mixtures,
             )
         )
 
@@ -185,7 +188,12 @@ ALL = ("*",)
 
 def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:
     """How the cell of a row is found: the last named variable runs fastest, as in an array with an axis per name."""
-    TableLayout.of(problem, len(names)).find(names)  # refuses unknown names
+    for name in names:
+        if name not in problem.observed_names:
+            known = listing(problem.observed_names)
+            raise UnknownVariableError(f"{name!r} is not an observed variable; expected some of {known}")
+    if len(set(names)) < len(names):
+        raise OptionError(f"the set {list(names)} names a variable twice")
     strides = np.zeros(len(problem.observed), dtype=np.int64)
     cells = 1
     for name in reversed(names):

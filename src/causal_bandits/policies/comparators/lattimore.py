@@ -2,19 +2,21 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...compiled import Bools, Floats, Ints
-from ...errors import whole_number
+from ...errors import GraphError, whole_number
+from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
 from ..tiers import Tier
 from . import rules
 from .allocation import best_allocation
 from .base import TallyPolicy, checked_horizon, set_names
-from .settings import atomic_arms, settings_of
+from .settings import atomic_arms, checked_graph, plain_graph, settings_of
 from .tally import Tally
 
 
@@ -84,18 +86,29 @@ class LattimoreParallel(TallyPolicy):
 
     name = "lattimore-parallel"
     tier = Tier.PARENTS
-    needs = ("horizon",)
-    hints = "the X_i are independent causes of Y, the horizon"
+    needs = ("graph", "horizon")
+    hints = "the graph, of independent causes, and the horizon"
     simple_regret = True
     rule = rules.UCB1
 
-    def __init__(self, problem: Problem, *, horizon: int, budget: int | None = None, seed: Seed = None) -> None:
+    def __init__(
+        self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
+    ) -> None:
         horizon = checked_horizon(horizon)
         self.budget = checked_budget(horizon, budget)
         settings = settings_of(problem, self.name)
         self._idle = atomic_arms(problem, settings, self.name)
-        options = {"horizon": horizon, "budget": self.budget}
+        self.graph = checked_graph(problem, graph)
+        caused = [name for name in graph.children(graph.nodes) if name != problem.target]
+        if caused or graph.bidirected:
+            raise GraphError(f"{self.name} needs independent causes of {problem.target!r}, in a graph without latents")
+        options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
         super().__init__(problem, seed=seed, settings=settings, options=options)
+
+    @classmethod
+    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
+        """A fresh policy from what `options` gave."""
+        return cls(problem, **{**options, "graph": MixedGraph(**options["graph"])})
 
     def _start(self, tally: Tally) -> Tally:
         tally.donors[:] = np.arange(len(tally.donors)) == self._idle

@@ -17,7 +17,7 @@ from .indices import (
     ucb_tuned_index,
     ucb_v_index,
 )
-from .tally import FALLEN, HAC, PLANNED, ROWS, Tally
+from .tally import FALLEN, HAC, LEADING, MIXING, PLANNED, ROWS, Tally
 
 UCB1, UCB_V, UCB_TUNED, SCALED_UCB, KL_UCB, THOMPSON, GREEDY = range(7)
 OBSERVING = 7
@@ -27,7 +27,7 @@ C_UCB, C_TS = 21, 22
 TIE = 1e-12
 """Sums of the same terms differ in the last bits; arms this close are drawn from."""
 
-__all__ = ["C_TS", "C_UCB", "GREEDY", "HAC", "KL_UCB", "OBSERVING", "SAMPLING", "SCALED_UCB", "THOMPSON"]
+__all__ = ["C_TS", "C_UCB", "GREEDY", "HAC", "KL_UCB", "MIXING", "OBSERVING", "SAMPLING", "SCALED_UCB", "THOMPSON"]
 __all__ += ["UCB1", "UCB_TUNED", "UCB_V", "choose_tally", "choose_tally_many", "count_tally_wins"]
 
 
@@ -44,14 +44,14 @@ def _planned(tally: Tally, rng: np.random.Generator) -> int:
 
 
 @compiled
-def _sampled(tally: Tally, rng: np.random.Generator) -> int:
-    """An arm with the told probabilities."""
-    chance = rng.random() * tally.weights.sum()
-    for arm in range(len(tally.weights)):
-        chance -= tally.weights[arm]
-        if chance < 0 and tally.weights[arm] > 0:
+def _sampled(weights: Floats, rng: np.random.Generator) -> int:
+    """An arm with these probabilities."""
+    chance = rng.random() * weights.sum()
+    for arm in range(len(weights)):
+        chance -= weights[arm]
+        if chance < 0 and weights[arm] > 0:
             return arm
-    return int(np.argmax(tally.weights))
+    return int(np.argmax(weights))
 
 
 @compiled
@@ -130,7 +130,10 @@ def choose_tally(tally: Tally, rng: np.random.Generator) -> int:
     if tally.flags[PLANNED] > 0:
         return _planned(tally, rng)
     if tally.rule == SAMPLING:
-        return _sampled(tally, rng)
+        return _sampled(tally.weights, rng)
+    if tally.rule == MIXING:
+        action = tally.flags[LEADING]
+        return action if action < len(tally.allowed) else _sampled(tally.mixtures[action - len(tally.allowed)], rng)
     if tally.rule == OBSERVING and _observation_is_due(tally):
         return int(tally.numbers[0])
     if tally.rule == GREEDY and rng.random() * (tally.flags[ROWS] + 1) < tally.numbers[0] * len(tally.allowed):

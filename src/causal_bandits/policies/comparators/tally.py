@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import Bools, Floats, Ints, compiled
-from .indices import doubts_the_set
+from .indices import doubts_the_set, scaled_ucb_index
 
-ROWS, PLANNED, FALLEN = 0, 1, 2
-"""Places in `flags`: rows counted, planned pulls left, whether HAC-UCB has fallen back to plain UCB."""
+ROWS, PLANNED, FALLEN, LEADING, MIXTURES = range(5)
+"""Places in `flags`: rows counted, planned pulls left, whether HAC-UCB has fallen back to plain UCB, the action that
+leads (arms, then mixtures of arms), and how many mixtures there are."""
 
-HAC = 20
-"""The one rule that learning has to know of: it tests its set after every row."""
+MIXING, HAC = 11, 20
+"""The rules that learning has to know of: one remembers which action leads, one tests its set after every row."""
 
 
 class Tally(NamedTuple):
@@ -45,8 +46,12 @@ class Tally(NamedTuple):
     """(arms, variables): where rows are credited to other arms, the levels an arm sets, -1 where none; else empty."""
     donors: Bools
     """(arms,): whose rows are credited to the arms whose levels they happen to have."""
+    mixtures: Floats
+    """(most mixtures, arms): actions that pull an arm with these probabilities."""
+    mixed: Ints
+    """(most mixtures, 2): zeros and ones of the rows that a mixture led to."""
     flags: Ints
-    """See ROWS, PLANNED and FALLEN."""
+    """See ROWS and the others."""
 
 
 @compiled
@@ -56,6 +61,21 @@ def _agrees(settings: Ints, arm: int, codes: Ints) -> bool:
         if settings[arm, variable] >= 0 and settings[arm, variable] != codes[variable]:
             return False
     return True
+
+
+@compiled
+def find_leader(tally: Tally) -> None:
+    """The action with the highest m + sqrt(c ln T / n), arms first, then mixtures; the first of equals."""
+    arms, leader, highest = len(tally.allowed), -1, -np.inf
+    for action in range(arms + tally.flags[MIXTURES]):
+        if action < arms and not tally.allowed[action]:
+            continue
+        counts = tally.rewards[action] if action < arms else tally.mixed[action - arms]
+        n, ones = counts[0] + counts[1], counts[1]
+        value = scaled_ucb_index(ones / n, n, tally.numbers[1], tally.numbers[0]) if n else np.inf
+        if value > highest:
+            leader, highest = action, value
+    tally.flags[LEADING] = leader
 
 
 @compiled
@@ -71,6 +91,10 @@ def learn_tally(tally: Tally, arm: int, codes: Ints, reward: int) -> None:
         for other in range(len(tally.settings)):
             if other != arm and _agrees(tally.settings, other, codes):
                 tally.rewards[other, reward] += 1
+    if tally.rule == MIXING:
+        if tally.flags[LEADING] >= len(tally.allowed):
+            tally.mixed[tally.flags[LEADING] - len(tally.allowed), reward] += 1
+        find_leader(tally)
     tally.flags[ROWS] += 1
     if tally.quota[arm] > 0:
         tally.quota[arm] -= 1
@@ -109,7 +133,7 @@ def _beta(zeros: int, ones: int) -> tuple[float, float]:
 
 
 def empty_tally(
-    arms: int, strides: Ints, cells: int, *, rule: int, numbers: Floats, chances: Floats, settings: Ints
+    arms: int, strides: Ints, cells: int, *, rule: int, numbers: Floats, chances: Floats, settings: Ints, mixtures: int
 ) -> Tally:
     """A tally that has counted nothing: all arms allowed, nothing planned."""
     return Tally(
@@ -125,5 +149,7 @@ def empty_tally(
         chances,
         settings,
         np.ones(arms, dtype=np.bool_),
-        np.zeros(3, dtype=np.int64),
+        np.zeros((mixtures, arms)),
+        np.zeros((mixtures, 2), dtype=np.int64),
+        np.zeros(5, dtype=np.int64),
     )

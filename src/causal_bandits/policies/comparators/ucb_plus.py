@@ -27,9 +27,6 @@ class UCBPlus(TallyPolicy):
     hold a best one with probability 1 - 1 / sqrt(T); with m < k all are kept. m is the most variables that an arm
     sets; arms that set fewer are never played. Counting rows for other actions is biased where variables are
     confounded. Theory has c = 2; the authors' own experiments take c below 0.1.
-
-    Their variant for unknown k is left out: its mixture actions stand for earlier phases, and a row that comes back
-    does not say which of two actions that share an arm it was pulled for.
     """
 
     name = "ucb-plus"
