@@ -11,6 +11,7 @@ policy.tell(arm, {"clicked": 1, "purchase": 0})
 from typing import TYPE_CHECKING, Any
 
 from . import datasets
+from .analysis import analyze
 from .data import History
 from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, ResidualTesting, SeparatingSet, discover
 from .environments import (
@@ -94,6 +95,7 @@ __all__ = [
     "ThompsonSampling",
     "UCBNormal",
     "all_dags",
+    "analyze",
     "bins",
     "dag_classes",
     "datasets",

@@ -1,6 +1,6 @@
 """The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
 
-from . import reproduce
+from . import analyze, reproduce, study
 from .root import app, main
 
-__all__ = ["app", "main", "reproduce"]
+__all__ = ["analyze", "app", "main", "reproduce", "study"]

@@ -11,6 +11,7 @@ from ..errors import OptionError, whole_number
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
 from .decisions import Decision
+from .describe import describe
 from .drift import watched_sets
 from .evaluation import Evaluation, evaluate
 from .explanation import Explanation, explain
@@ -107,6 +108,10 @@ class StudyView:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
         with self._session.reading() as state:
             return decisions_frame(state)
+
+    def describe(self, *, history: bool = False) -> dict[str, Any]:
+        """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
+        return describe(self._session, history=history)
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""
