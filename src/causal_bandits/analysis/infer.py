@@ -146,6 +146,8 @@ def _observed(column: pl.Series, kind: Kind, notes: list[str], *, forced: bool) 
     if len(values) < 2:
         notes.append(f"{name}: always {values[0]!r}, left out" if values else f"{name}: empty, left out")
         return None
+    if len(values) > MOST_LEVELS:
+        _refuse_mixture(column)
     numeric = column.dtype.is_numeric()
     if len(values) == len(seen) and len(seen) > MOST_LEVELS and not column.dtype.is_float() and not forced:
         notes.append(f"{name}: a different value in every row, taken for an identifier and left out")
@@ -158,7 +160,6 @@ def _observed(column: pl.Series, kind: Kind, notes: list[str], *, forced: bool) 
         cuts = sorted({float(seen.quantile(q / QUANTILES, "linear") or 0.0) for q in range(1, QUANTILES)})
         return bins(cuts)
     if len(values) > MOST_LEVELS or not (numeric or column.dtype in (pl.String, pl.Boolean, pl.Categorical)):
-        _refuse_mixture(column)
         notes.append(f"{name}: {len(values)} values of type {column.dtype}, left out")
         return None
     notes.append(f"{name}: {len(values)} levels, {listing(values, 6)}{gaps}")

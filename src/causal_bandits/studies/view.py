@@ -13,7 +13,7 @@ from ..problem import Arm, Level, Problem
 from .decisions import Decision
 from .describe import describe
 from .drift import watched_sets
-from .evaluation import Evaluation, evaluate
+from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, explain
 from .propensities import propensities
 from .session import Session
@@ -86,16 +86,22 @@ class StudyView:
         return explain(self._session, number)
 
     def evaluate(
-        self, policy: Settable | Mapping[Arm, float] | Policy[Any], *, level: float = 0.95, draws: int = 200
+        self,
+        policy: Settable | Mapping[Arm, float] | Policy[Any],
+        *,
+        method: Method = "direct",
+        level: float = 0.95,
+        draws: int = 200,
     ) -> Evaluation:
         """What another policy would have earned on the recorded decisions, with an interval (see `evaluation`).
 
-        `policy` is an arm (always that one), a mapping arm -> probability, or a policy as it stands. Propensities are
-        estimated from `draws` choices at each decision.
+        `policy` is an arm (always that one), a mapping arm -> probability, or a policy as it stands. The method
+        `direct` takes each arm's own decisions; `weighted` weighs decisions by their propensities, which are estimated
+        from `draws` choices each, and does not take for granted that arms stay as they are.
         """
         if not isinstance(level, int | float) or not 0 < level < 1:
             raise OptionError(f"evaluate(level={level!r}): expected a number between 0 and 1")
-        return evaluate(self._session, policy, level=level, draws=whole_number("draws", draws, 1))
+        return evaluate(self._session, policy, method=method, level=level, draws=whole_number("draws", draws, 1))
 
     def propensity(self, decision: int | Decision) -> float:
         """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
