@@ -19,7 +19,7 @@ p.lead { font-size: 1.1rem; } .soft { color: var(--soft); } .alarm { color: var(
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
+svg { width: 100%; min-width: 36rem; height: auto; display: block; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .soft { fill: var(--soft); } svg .axis { stroke: var(--line); } ul { padding-left: 1.2rem; }
 """
 
@@ -65,6 +65,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Ite
     )
 
 
+def _figure(parts: list[str]) -> str:
+    """A drawing that scrolls sideways where the screen is narrow, rather than shrink until it cannot be read."""
+    return f'<div class="scroll">{"".join(parts)}</svg></div>'
+
+
 def _scale(low: float, high: float, start: float, end: float) -> tuple[float, float]:
     """Slope and offset from values to places."""
     slope = (end - start) / ((high - low) or 1.0)
@@ -95,7 +100,7 @@ def intervals(names: Sequence[str], shared: Sequence[Interval | None], alone: Se
     for at, anchor in ((min(known), "start"), (max(known), "end")):
         x = at * slope + offset
         parts.append(f'<text class="soft" x="{x:.0f}" y="{height - 8}" text-anchor="{anchor}">{number(at)}</text>')
-    return "".join([*parts, "</svg>"])
+    return _figure(parts)
 
 
 def _legend(x: int, y: int, colour: str, name: str) -> str:
@@ -112,13 +117,13 @@ def lines(
     mark: float | None = None,
     label: str = "",
 ) -> str:
-    """Lines over a common axis, with a legend; `mark` draws a level across."""
+    """Lines of powers of ten over a common axis, with a legend; `mark` draws a level across."""
     slope_y, offset_y = _scale(low, high, 210, 20)
     slope_x, offset_x = _scale(min(xs), max(xs), 50, 700)
     parts = [f'<svg viewBox="0 0 720 {250 + 18 * len(series)}" role="img" aria-label="{escape(label)}">']
     parts.append('<line class="axis" x1="50" x2="700" y1="210" y2="210"/>')
     parts += [
-        f'<text class="soft" x="44" y="{v * slope_y + offset_y + 4:.0f}" text-anchor="end">{number(v, 2)}</text>'
+        f'<text class="soft" x="44" y="{v * slope_y + offset_y + 4:.0f}" text-anchor="end">{10**v:g}</text>'
         for v in (low, high)
     ]
     parts += [
@@ -140,7 +145,7 @@ def lines(
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts.append(_legend(52, 246 + 18 * place, colour, name))
-    return "".join([*parts, "</svg>"])
+    return _figure(parts)
 
 
 def stacked(until: Sequence[int], names: Sequence[str], shares: Sequence[Sequence[float]]) -> str:
@@ -169,4 +174,4 @@ def stacked(until: Sequence[int], names: Sequence[str], shares: Sequence[Sequenc
         legend.append(("#9aa3ab", f"{len(order) - len(shown)} others"))
     for place, (colour, name) in enumerate(legend):
         parts.append(_legend(12, 246 + 18 * place, colour, name))
-    return "".join([*parts, "</svg>"])
+    return _figure(parts)

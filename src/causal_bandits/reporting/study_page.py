@@ -141,7 +141,9 @@ def _sets(sets: list[Values]) -> str:
                 held,
             )
         )
-    return table(("set", "", "separates", "evidence", "rows", "recently"), rows, numeric=(4,))
+    columns = ("set", "", "separates", "evidence", "rows", "recently")
+    shown = len(columns) if any(found["alarm"] is not None for found in sets) else len(columns) - 1
+    return table(columns[:shown], [row[:shown] for row in rows], numeric=(4,))
 
 
 def _evidence(over_time: Values) -> str:
@@ -155,6 +157,6 @@ def _evidence(over_time: Values) -> str:
     if len(over_time["rows"]) < 2 or not any(p is not None for _, values in series for p in values):
         return '<p class="soft">Too few rows to show a course.</p>'
     figure = lines(over_time["rows"], series, low=-6, high=0, mark=math.log10(0.05), label="Evidence over time")
-    note = "The smallest p-value of each set, as a power of ten, over the rows; the broken line is 0.05."
+    note = "The smallest p-value of each set over the rows, on a logarithmic scale; the broken line is 0.05."
     more = f" The first 8 of {len(over_time['sets'])} sets." if len(over_time["sets"]) > 8 else ""
     return f'{figure}<p class="soft">{note}{more}</p>'
