@@ -19,7 +19,8 @@ p.lead { font-size: 1.1rem; } .soft { color: var(--soft); } .alarm { color: var(
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-svg { width: 100%; min-width: 36rem; height: auto; display: block; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
+svg { width: 100%; min-width: 36rem; height: auto; display: block; }
+svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
 svg .soft { fill: var(--soft); } svg .axis { stroke: var(--line); } ul { padding-left: 1.2rem; }
 """
 

@@ -157,12 +157,12 @@ class _Watcher:
         """Before a decision is counted."""
         self._catch_up(then)
         rng = np.random.default_rng((self.seed, event.seq))
-        found = then.policy.frequencies(self.draws, rng, among=then.mask(event.body.get("among")))
+        among = then.mask(event.body.get("among"))
+        found = then.policy.frequencies(self.draws, rng, among=among)
+        possible = then.policy.allowed if among is None else then.policy.allowed & among
         # A draw's worth is kept for every arm that was possible, so that no weight is infinite.
         smoothed = np.zeros(self.arms)
-        smoothed[: len(found)] = (found * self.draws + 0.5 * then.policy.allowed) / (
-            self.draws + 0.5 * then.policy.allowed.sum()
-        )
+        smoothed[: len(found)] = (found * self.draws + 0.5 * possible) / (self.draws + 0.5 * possible.sum())
         overall = self._sums.sum() / max(self._counts.sum(), 1)
         means = np.where(self._counts > 0, self._sums / np.maximum(self._counts, 1), overall)
         for _ in event.body["arms"]:
