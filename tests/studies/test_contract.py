@@ -42,7 +42,7 @@ def test_create_load_list_delete(storage: str) -> None:
     cb.Study.delete("shop", storage=storage)
     with pytest.raises(UnknownStudyError, match=r"there is no study 'shop' in storage .*; it has 'plant'"):
         cb.Study.load("shop", storage=storage)
-    with pytest.raises(UnknownStudyError, match="no longer in storage"):
+    with pytest.raises(UnknownStudyError, match="no longer in its storage"):
         study.ask()
 
 

@@ -107,8 +107,9 @@ class StudyView:
         """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
         with self._session.reading() as state:
             number = state.decisions.check(decision)
-            arm = int(state.decisions.column("arm")[number - 1])
-        return float(propensities(self._session, number)[arm])
+            arm, seq = (int(state.decisions.column(name)[number - 1]) for name in ("arm", "seq"))
+        among = self._session.event(seq).body.get("among")
+        return float(propensities(self._session.at(seq), number, among)[arm])
 
     def to_frame(self) -> pl.DataFrame:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
