@@ -34,6 +34,7 @@ class RealPolicy(Policy[RealState]):
 
     layout: DesignLayout
     fewest_rows = 2
+    counts_missing = True
 
     def __init__(
         self,
