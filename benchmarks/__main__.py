@@ -13,6 +13,7 @@ from .gaussian import gaussian_rounds
 from .peers import against_mabwiser, against_river
 from .rounds import against_literal, growth, larger_problems, subsets
 from .start import starting
+from .studies import studies
 from .tests_speed import testing
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -33,6 +34,10 @@ TARGETS = {
     "gaussian_round_growth_1e3_1e5_ratio": ("at least", 0.8),
     "two_processes_vs_one_ratio": ("at least", 1.7),
     "storing_overhead_percent": ("at most", 5.0),
+    "study_vs_optuna_ratio": ("at least", 10.0),
+    "study_vs_bare_sqlalchemy_ratio": ("at least", 0.5),
+    "study_ask_growth_1e2_1e5_ratio": ("at least", 0.8),
+    "study_load_1e5_s": ("at most", 2.0),
     "first_use_compile_s": ("at most", 20.0),
     "warm_start_s": ("at most", 3.0),
 }
@@ -47,6 +52,7 @@ THEMES: dict[str, Callable[[], dict[str, float]]] = {
     "larger problems": larger_problems,
     "an experiment over two processes, and storing it": spreading,
     "a fresh process": starting,
+    "studies (27 arms, 8 sets; durable on SQLite)": studies,
 }
 
 

@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import datasets
+from .analysis import analyze
 from .data import History
 from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, ResidualTesting, SeparatingSet, discover
 from .environments import (
@@ -149,6 +150,7 @@ __all__ = [
     "UnknownUCBPlus",
     "YabePropagating",
     "all_dags",
+    "analyze",
     "bilodeau_world",
     "bins",
     "compare",

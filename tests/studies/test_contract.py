@@ -42,7 +42,7 @@ def test_create_load_list_delete(storage: str) -> None:
     cb.Study.delete("shop", storage=storage)
     with pytest.raises(UnknownStudyError, match=r"there is no study 'shop' in storage .*; it has 'plant'"):
         cb.Study.load("shop", storage=storage)
-    with pytest.raises(UnknownStudyError, match="no longer in storage"):
+    with pytest.raises(UnknownStudyError, match="no longer in its storage"):
         study.ask()
 
 
@@ -273,6 +273,18 @@ def test_a_bad_tell_changes_nothing(
     with pytest.raises(error, match=message):
         study.tell(number, metrics, reward)
     assert fingerprint(study) == before == fingerprint(rebuilt(study))
+
+
+def test_settings_with_cuts_are_the_same_settings(sqlite: str) -> None:
+    problem = cb.Problem("y", {"a": cb.bins([0.5, 1.5]), "b": cb.bins(quantiles=3, after=5)}, {"i": [0, 1.5]})
+    study = cb.Study.create("s", problem, storage=sqlite, seed=1)
+    for number in range(8):
+        study.tell(study.ask().id, {"a": float(number), "b": None if number == 3 else number / 2}, reward=number % 2)
+    assert cb.Study.create("s", problem, storage=sqlite, seed=1).problem == problem
+    assert fingerprint(rebuilt(study)) == fingerprint(study)
+    study.ask(arms=[{"i": 1.5}], key="k")
+    study.retire({"i": 1.5})
+    assert study.ask(arms=[{"i": 1.5}], key="k").id == 9  # asked before it was retired
 
 
 def test_other_doors(sqlite: str) -> None:

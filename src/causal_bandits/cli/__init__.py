@@ -1,6 +1,6 @@
 """The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
 
-from . import compare, reproduce
+from . import analyze, compare, reproduce, study
 from .root import app, main
 
-__all__ = ["app", "compare", "main", "reproduce"]
+__all__ = ["analyze", "app", "compare", "main", "reproduce", "study"]

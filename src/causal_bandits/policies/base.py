@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..data import History, Rows, SubsetLayout
 from ..discovery import Findings, SeparatingSet, next_refresh
-from ..errors import OptionError, SaveFileError, whole_number
+from ..errors import ObservationError, OptionError, SaveFileError, whole_number
 from ..problem import Arm, Level, Problem
 from ..seeds import Seed, generator
 from .estimates import Estimates
@@ -49,6 +49,8 @@ class Policy(ABC, Generic[State]):
     """Made to find the best arm at the end, not to earn on the way: explores, then commits."""
     fewest_rows = 0
     """An arm with fewer rows of its own is not recommended."""
+    counts_missing = False
+    """Whether it can count a row in which an observed variable has no value."""
 
     def __init__(self, problem: Problem, seed: Seed) -> None:
         if not isinstance(problem, Problem):
@@ -93,20 +95,24 @@ class Policy(ABC, Generic[State]):
     def _wins(self, state: State, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
         """How often each arm is the best in draws from the posterior."""
 
-    @abstractmethod
     def _among(self, state: State, allowed: NDArray[np.bool_]) -> State:
         """The state that chooses among some arms only."""
+        if not allowed.all():
+            raise OptionError(f"policy {self.name!r} cannot be restricted to some arms; use another one")
+        return state
 
-    @abstractmethod
     def _indices(self, state: State, rng: np.random.Generator) -> NDArray[np.float64] | None:
         """What `_choose` compares with the same random numbers: NaN for arms not compared; None if not one per arm."""
+        return None
 
-    @abstractmethod
     def _rows_seen(self) -> NDArray[np.int64]:
         """For each set how many rows have a value for all its variables."""
+        return np.full(len(self.layout.names), self.rows)
 
     def _check(self, rows: Rows) -> None:
         """Refuse rows that this policy cannot count."""
+        if not self.counts_missing and np.any(rows.codes < 0):
+            raise ObservationError(f"a value is missing; policy {self.name!r} needs whole rows")
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         """Running sums that cannot be made afresh to the last bit; they go into the save file."""

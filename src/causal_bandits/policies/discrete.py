@@ -19,6 +19,7 @@ class DiscretePolicy(Policy[ThompsonState]):
     """A Thompson sampler over counts."""
 
     layout: TableLayout
+    counts_missing = True
 
     def __init__(self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int) -> None:
         if isinstance(problem, Problem):

@@ -29,7 +29,11 @@ class ArmEstimate:
     through: tuple[str, ...] | None
     own_rows: int
     effective_rows: float
-    used_rows: int
+    used_rows: int = -1
+
+    def __post_init__(self) -> None:
+        if self.used_rows < 0:
+            object.__setattr__(self, "used_rows", self.own_rows)
 
 
 class Estimates(Sequence[ArmEstimate]):

@@ -35,6 +35,7 @@ class RealPolicy(Policy[RealState]):
 
     layout: DesignLayout
     fewest_rows = 2
+    counts_missing = True
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class RealPolicy(Policy[RealState]):
         patterns = ((rows.codes < 0) << np.arange(rows.codes.shape[1])).sum(axis=1)
         fresh = sorted(set(patterns.tolist()) - {0, *self._patterns})
         if fresh:  # sets that were learnt from the same rows now are not: all views are made anew, from all rows
-            self._patterns += fresh
+            self._patterns = sorted([*self._patterns, *fresh])
             self._recount()
             return
         self.reserve(len(rows.arms))

@@ -71,17 +71,18 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
         means[arm], variances[arm] = own_mean_and_variance(moments, arm)
     if len(pools.widths) == 0:
         return Beliefs(chosen, means, variances)
-    shared, spread = means_through(moments, pools, state.options.bootstraps == 0)
+    shared, spread = np.empty(pools.groups.shape), np.empty(pools.groups.shape)
+    for place in range(-1, len(state.views.counts)):  # one call of it all: what is called twice is compiled twice
+        rows_of = moments if place < 0 else view(state.views, place)
+        through, variance = means_through(rows_of, pools, state.options.bootstraps == 0)
+        for index in range(len(pools.widths)):
+            if state.view_of[index] == place:
+                shared[index] = through[index]
+                spread[index] = variance[index]
     if state.options.bootstraps:
         rows = moments.counts.sum()
         kept = state.kept_arms[:rows], state.kept_values[:rows]
         spread = bootstrap_variance(moments, pools, kept[0], kept[1], state.options.bootstraps, rng)
-    for place in range(len(state.views.counts)):
-        fewer_means, fewer_spread = means_through(view(state.views, place), pools, True)
-        for index in range(len(pools.widths)):
-            if state.view_of[index] == place:
-                shared[index] = fewer_means[index]
-                spread[index] = fewer_spread[index]
     for index in range(len(pools.widths)):
         for arm in range(arms):
             if moments.counts[arm] >= 2 and spread[index, arm] < variances[arm]:

@@ -4,10 +4,14 @@ from .figures import draw
 from .graphs import draw_graphs
 from .page import Section, duration, report_page
 from .progress import progress
+from .study_page import analysis_page, study_page
+from .study_tables import arms_table, sets_table
 from .tables import claims_sheet, evidence, sheet_of, terminal_table
 
 __all__ = [
     "Section",
+    "analysis_page",
+    "arms_table",
     "claims_sheet",
     "draw",
     "draw_graphs",
@@ -15,6 +19,8 @@ __all__ = [
     "evidence",
     "progress",
     "report_page",
+    "sets_table",
     "sheet_of",
+    "study_page",
     "terminal_table",
 ]

@@ -3,6 +3,16 @@
 from .decisions import Decision
 from .evaluation import Evaluation
 from .explanation import Explanation
+from .rows import parse_arm, parse_metrics, parse_number
 from .study import Study, StudyInfo
 
-__all__ = ["Decision", "Evaluation", "Explanation", "Study", "StudyInfo"]
+__all__ = [
+    "Decision",
+    "Evaluation",
+    "Explanation",
+    "Study",
+    "StudyInfo",
+    "parse_arm",
+    "parse_metrics",
+    "parse_number",
+]

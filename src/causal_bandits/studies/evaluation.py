@@ -1,21 +1,29 @@
 """Off-policy evaluation: what another policy would have earned on the recorded decisions.
 
-Every told decision t gives a doubly robust score
+An arm is all that decides a reward here, so a policy that plays arm a with probability pi(a) earns sum_a pi(a) mu(a).
+
+`direct` (the default) puts the posterior of each mu(a) from the arm's own recorded decisions there. A posterior does
+not ask how the arms came to be chosen; after Thompson Sampling on two arms (means 0.4 and 0.6, 150 to 600 rounds) its
+95 % intervals covered in 90 to 98 % of runs.
+
+`weighted` needs no arm to be the same throughout: it estimates what the policy would have earned on average over the
+recorded times. Every told decision t gives a doubly robust score
 
     G_t = sum_a pi(a) m_t(a) + pi(a_t) / e_t(a_t) (y_t - m_t(a_t)),
 
 with e_t the propensities at that decision, and m_t(a) the mean of the arm's rows that had been counted before it, so
 that G_t is unbiased given the past whatever m_t is. Decisions that could have told little weigh little:
 h_t = (sum_a pi(a)^2 / e_t(a))^(-1/2), which makes the weighted mean asymptotically normal though the arms were chosen
-adaptively (Hadad, Hirshberg, Zhan, Wager and Athey 2021).
+adaptively (Hadad, Hirshberg, Zhan, Wager and Athey 2021). Where the policy plays arms that the study hardly ever played
+the normal law is far: in the same simulation the intervals of the worse arm covered in 84 % of runs only.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import betaincinv, ndtri
 
 from ..compiled import Floats, Ints
 from ..errors import ObservationError, OptionError
@@ -39,7 +47,7 @@ class Evaluation:
     decisions: int
     """Told decisions that were used."""
     effective_decisions: float
-    """How many decisions with equal weights would tell as much."""
+    """How many of them tell something about the policy: its arms' decisions, or the worth of the weights."""
     recorded_mean: float
     """What the study itself earned on them."""
 
@@ -102,6 +110,32 @@ def weighted_mean(record: Record, target: Floats, level: float) -> Evaluation:
     return Evaluation(mean, mean - reach, mean + reach, error, len(row), worth, earned)
 
 
+def direct_mean(record: Record, target: Floats, level: float, *, real: bool) -> Evaluation:
+    """The estimate from each arm's own decisions; its interval is of the Beta with the same moments, or normal."""
+    arms = len(target)
+    rows = np.bincount(record.arms, minlength=arms)
+    sums = np.bincount(record.arms, weights=record.rewards, minlength=arms)
+    played = target > 0
+    if real and np.any(rows[played] < 2):
+        raise ObservationError("an arm of this policy was played less than twice; there is nothing to judge it by")
+    if real:
+        squares = np.bincount(record.arms, weights=record.rewards**2, minlength=arms)
+        means = np.where(played, sums / np.maximum(rows, 1), 0.0)
+        variances = np.maximum(squares / np.maximum(rows, 1) - means**2, 0.0) / np.maximum(rows - 1, 1)
+    else:
+        means = (sums + 1) / (rows + 2)
+        variances = means * (1 - means) / (rows + 3)
+    mean, variance = float(target @ means), float(target**2 @ np.where(played, variances, 0.0))
+    tail = (1 - level) / 2
+    if real:
+        low, high = mean + float(ndtri(tail)) * variance**0.5, mean - float(ndtri(tail)) * variance**0.5
+    else:
+        size = mean * (1 - mean) / variance - 1
+        low, high = map(float, betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail])))
+    used = int(rows[played].sum())
+    return Evaluation(mean, low, high, variance**0.5, len(record.arms), float(used), float(record.rewards.mean()))
+
+
 def _events(session: Session) -> Iterator[Event]:
     after = 0
     while found := session.store.reading(session.row.id, lambda tx, at=after: tx.events(at, at + CHUNK)):  # type: ignore[misc]
@@ -123,12 +157,12 @@ class _Watcher:
         """Before a decision is counted."""
         self._catch_up(then)
         rng = np.random.default_rng((self.seed, event.seq))
-        found = then.policy.frequencies(self.draws, rng, among=then.mask(event.body.get("among")))
+        among = then.mask(event.body.get("among"))
+        found = then.policy.frequencies(self.draws, rng, among=among)
+        possible = then.policy.allowed if among is None else then.policy.allowed & among
         # A draw's worth is kept for every arm that was possible, so that no weight is infinite.
         smoothed = np.zeros(self.arms)
-        smoothed[: len(found)] = (found * self.draws + 0.5 * then.policy.allowed) / (
-            self.draws + 0.5 * then.policy.allowed.sum()
-        )
+        smoothed[: len(found)] = (found * self.draws + 0.5 * possible) / (self.draws + 0.5 * possible.sum())
         overall = self._sums.sum() / max(self._counts.sum(), 1)
         means = np.where(self._counts > 0, self._sums / np.maximum(self._counts, 1), overall)
         for _ in event.body["arms"]:
@@ -144,8 +178,13 @@ class _Watcher:
             self._counted = then.policy.rows
 
 
-def evaluate(session: Session, policy: Any, *, level: float, draws: int) -> Evaluation:
-    """Replay the study, and weigh."""
+Method = Literal["direct", "weighted"]
+
+
+def evaluate(session: Session, policy: Any, *, method: Method, level: float, draws: int) -> Evaluation:
+    """Collect what was recorded, and judge by it."""
+    if method not in get_args(Method):
+        raise OptionError(f"method={method!r}; expected one of {', '.join(get_args(Method))}")
     with session.reading() as state:
         problem, rows = state.problem, state.decisions.column("row").copy()
         arms = state.decisions.column("arm").astype(np.int64)
@@ -154,6 +193,10 @@ def evaluate(session: Session, policy: Any, *, level: float, draws: int) -> Eval
     told = np.flatnonzero(rows >= 0)
     if len(told) < 2:
         raise ObservationError("fewer than two decisions were told; there is nothing to evaluate on yet")
+    if method == "direct":
+        nothing = np.empty((0, len(problem.arms)))
+        record = Record(arms[told], rewards[rows[told]], nothing, nothing)
+        return direct_mean(record, target, level, real=problem.reward_is_real)
     watcher = _Watcher(len(problem.arms), draws, session.settings.seed)
     then = StudyState(session.settings)
     for event in _events(session):

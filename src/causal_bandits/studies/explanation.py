@@ -81,7 +81,7 @@ def explain(session: Session, number: int) -> Explanation:
         seq, asked = int(state.decisions.column("seq")[number - 1]), float(state.decisions.column("asked")[number - 1])
     then = session.at(seq)
     body = session.event(seq).body
-    chances = propensities(session, number)
+    chances = propensities(then, number, body.get("among"))
     estimates = then.policy.estimates()
     indices = _indices(then, number - body["first"], body.get("among"))
     views = [

@@ -1,6 +1,6 @@
 """Tables that a study is given: outcomes of its decisions, and logged rows from before."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from ..data import MISSING
 from ..data.coding import is_missing
 from ..data.frames import columns_of
 from ..errors import CausalBanditsError, ObservationError, listing
-from ..problem import Arm, Level
+from ..problem import Arm, Level, Problem
 from .session import Draft
 from .state import StudyState
 
@@ -68,3 +68,45 @@ def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level
         columns = {name: values[part] for name, values in seen.items()}
         bodies.append({"of": len(rows.arms), "arms": rows.arms[part].tolist(), "seen": columns})
     return bodies
+
+
+def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
+    """Values from texts such as clicked=1; an empty value says that there is none."""
+    metrics: dict[str, Any] = {}
+    numbers = {variable.name for variable in problem.observed if variable.is_number} | {problem.target}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        name, text = name.strip(), text.strip()
+        if not sign or not name:
+            raise ObservationError(f"{pair!r} is not of the form variable=value")
+        if name in metrics:
+            raise ObservationError(f"{name!r} is given twice")
+        metrics[name] = (
+            None if text.lower() in ("", "null", "none", "na") and text not in _levels(problem, name) else text
+        )
+        if name in numbers and metrics[name] is not None:
+            metrics[name] = parse_number(name, text)
+    return metrics
+
+
+def parse_number(name: str, text: str) -> float:
+    """A number from its text."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ObservationError(f"{name!r} is {text!r}; expected a number") from None
+
+
+def _levels(problem: Problem, name: str) -> set[str]:
+    return {str(level) for variable in problem.observed if variable.name == name for level in variable.levels}
+
+
+def parse_arm(text: str) -> dict[str, str]:
+    """An arm from a text such as banner=red,discount=10%; empty for the idle arm."""
+    arm = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise ObservationError(f"{pair!r} is not of the form lever=value")
+        arm[name.strip()] = value.strip()
+    return arm

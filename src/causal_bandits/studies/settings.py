@@ -1,5 +1,6 @@
 """What a study is from the start: its problem, its policy, its seed. Plain JSON in the store."""
 
+import json
 import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -23,8 +24,9 @@ class Settings:
     expire_after: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
+        """Plain values, as JSON gives them back."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
 
     def make_policy(self, problem: Problem | None = None) -> Policy[Any]:
         """A policy that has seen nothing yet; with a problem that got more arms, for that."""

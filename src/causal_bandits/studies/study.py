@@ -109,7 +109,9 @@ class Study(StudyView):
         count = 1 if n is None else whole_number("n", n, 1)
         with self._session.writing() as draft:
             among = draft.state.subset(arms)
-            event = self._repeated(draft, key, "asked") or self._asked(draft, count, among, key)
+            event = self._repeated(draft, key, "asked")
+            if event is None:
+                event = self._asked(draft, count, among, key)
             body = event.body
             if len(body["arms"]) != count or body.get("among") != among:
                 raise ConflictError(f"key {key!r} was used for another ask; take a new key for a new decision")
@@ -122,6 +124,8 @@ class Study(StudyView):
         return made[0] if n is None else made
 
     def _asked(self, draft: Draft, count: int, among: Any, key: str | None) -> Event:
+        if among is not None and not any(draft.state.policy.allowed[among]):
+            raise OptionError("none of the arms given may be played; they are retired or forbidden, or none was given")
         self._expire(draft, self._session.settings.expire_after)
         draft.touched = True  # discovery may be due
         first = len(draft.state.decisions) + 1

@@ -11,8 +11,9 @@ from ..errors import OptionError, whole_number
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
 from .decisions import Decision
+from .describe import describe
 from .drift import watched_sets
-from .evaluation import Evaluation, evaluate
+from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, explain
 from .propensities import propensities
 from .session import Session
@@ -85,28 +86,39 @@ class StudyView:
         return explain(self._session, number)
 
     def evaluate(
-        self, policy: Settable | Mapping[Arm, float] | Policy[Any], *, level: float = 0.95, draws: int = 200
+        self,
+        policy: Settable | Mapping[Arm, float] | Policy[Any],
+        *,
+        method: Method = "direct",
+        level: float = 0.95,
+        draws: int = 200,
     ) -> Evaluation:
         """What another policy would have earned on the recorded decisions, with an interval (see `evaluation`).
 
-        `policy` is an arm (always that one), a mapping arm -> probability, or a policy as it stands. Propensities are
-        estimated from `draws` choices at each decision.
+        `policy` is an arm (always that one), a mapping arm -> probability, or a policy as it stands. The method
+        `direct` takes each arm's own decisions; `weighted` weighs decisions by their propensities, which are estimated
+        from `draws` choices each, and does not take for granted that arms stay as they are.
         """
         if not isinstance(level, int | float) or not 0 < level < 1:
             raise OptionError(f"evaluate(level={level!r}): expected a number between 0 and 1")
-        return evaluate(self._session, policy, level=level, draws=whole_number("draws", draws, 1))
+        return evaluate(self._session, policy, method=method, level=level, draws=whole_number("draws", draws, 1))
 
     def propensity(self, decision: int | Decision) -> float:
         """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
         with self._session.reading() as state:
             number = state.decisions.check(decision)
-            arm = int(state.decisions.column("arm")[number - 1])
-        return float(propensities(self._session, number)[arm])
+            arm, seq = (int(state.decisions.column(name)[number - 1]) for name in ("arm", "seq"))
+        among = self._session.event(seq).body.get("among")
+        return float(propensities(self._session.at(seq), number, among)[arm])
 
     def to_frame(self) -> pl.DataFrame:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
         with self._session.reading() as state:
             return decisions_frame(state)
+
+    def describe(self, *, history: bool = False) -> dict[str, Any]:
+        """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
+        return describe(self._session, history=history)
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""

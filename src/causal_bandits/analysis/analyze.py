@@ -1,0 +1,94 @@
+"""Analyse a logged table: which sets separate, what each arm is worth, which one to take."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ..data.table_files import read_table
+from ..errors import OptionError
+from ..policies import POLICIES, Policy, Recommendation
+from .infer import Inferred, Kind, infer
+from .summary import arm_rows, evidence_over_time, set_rows
+
+EXAMPLE = "example"
+"""Stands for the table that comes with the package, where no file has that name."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a table says."""
+
+    inferred: Inferred
+    policy: Policy[Any]
+    recommendation: Recommendation
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        sets = set_rows(self.policy.separating_sets(rejected=True))
+        return {
+            "target": self.inferred.problem.target,
+            "interventions": list(self.inferred.problem.intervention_names),
+            "observed": list(self.inferred.problem.observed_names),
+            "kind": self.inferred.kind,
+            "rows": self.policy.rows,
+            "missing": {name: count for name, count in self.policy.history.missing.items() if count},
+            "inferred": self.inferred.notes,
+            "level": self.level,
+            "sets": sets,
+            "accepted": [found for found in sets if found["accepted"]],
+            "arms": arm_rows(self.policy, self.level),
+            "recommendation": {
+                "arm": str(self.recommendation.arm),
+                "settings": dict(self.recommendation.arm),
+                "mean": self.recommendation.mean,
+                "probability_best": self.recommendation.probability_best,
+            },
+            "evidence_over_time": evidence_over_time(self.policy),
+        }
+
+
+def _table(source: Any, needed: Iterable[str]) -> pl.DataFrame:
+    if isinstance(source, str | os.PathLike):
+        if str(source) == EXAMPLE and not Path(EXAMPLE).exists():
+            with resources.as_file(resources.files("causal_bandits.datasets") / "checkout.csv") as path:
+                return read_table(path, needed=needed)
+        return read_table(source, needed=needed)
+    if isinstance(source, pl.DataFrame):
+        return source
+    try:
+        return pl.DataFrame(source)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        raise OptionError(
+            f"a {type(source).__name__} is not a table; expected a file name, a dataframe, or a dict of columns"
+        ) from None
+
+
+def analyze(
+    source: Any,
+    *,
+    target: str,
+    interventions: Sequence[str] | str,
+    observed: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
+    kind: Kind | None = None,
+    level: float = 0.95,
+    max_size: int | None = None,
+) -> Analysis:
+    """Analyse a table: a CSV or Parquet file, or a dataframe. "example" is the one that comes with the package.
+
+    >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
+    do(banner=red, discount=10%)
+    """
+    levers = [interventions] if isinstance(interventions, str) else list(interventions)
+    inferred = infer(_table(source, (target, *levers)), target, levers, observed=observed, ignore=ignore, kind=kind)
+    name = "causal-ts" if inferred.kind == "discrete" else "causal-gaussian-ts"
+    base = POLICIES[name](inferred.problem, seed=0).options()
+    policy = POLICIES[name].from_options(inferred.problem, base if max_size is None else {**base, "max_size": max_size})
+    policy.tell_many(inferred.table, missing=True)
+    return Analysis(inferred, policy, policy.recommend(), level)

@@ -1,0 +1,179 @@
+"""From the columns of a table to a problem; whatever is inferred is said."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+
+from ..errors import OptionError, TableFileError, listing
+from ..problem import Levels, Problem, bins
+
+Kind = Literal["discrete", "gaussian"]
+
+MOST_LEVELS = 20
+"""A column with more values than this is a number, if it can be, or left out."""
+QUANTILES = 4
+IDLE_WORDS = ("none", "idle", "control", "off", "no", "false", "0", "0.0", "baseline", "default", "a")
+
+
+class Inferred(NamedTuple):
+    """The problem, the rows that can be used, and what was inferred, in words."""
+
+    problem: Problem
+    table: pl.DataFrame
+    kind: Kind
+    notes: list[str]
+
+
+def infer(
+    table: pl.DataFrame,
+    target: str,
+    interventions: Sequence[str],
+    *,
+    observed: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
+    kind: Kind | None = None,
+) -> Inferred:
+    """Which columns are what: levers and target are named, everything else is observed unless it is left out."""
+    levers = _check_names(table, target, interventions)
+    if kind not in (None, "discrete", "gaussian"):
+        raise OptionError(f"kind={kind!r}; expected discrete or gaussian")
+    notes: list[str] = []
+    table = _whole_rows(table, target, levers, notes)
+    kind = _kind(table[target], kind, notes)
+    left_out = _listed(table, ignore, "ignore")
+    chosen = _listed(table, observed, "observed") if observed is not None else None
+    seen = [n for n in table.columns if n not in (target, *levers, *left_out) and (chosen is None or n in chosen)]
+    declared: dict[str, Levels] = {}
+    for name in seen:
+        found = _observed(table[name], kind, notes, forced=chosen is not None)
+        if found is not None:
+            declared[name] = found
+    settings = {name: _lever(table[name], notes) for name in levers}
+    arms = table.select(levers).unique(maintain_order=True)
+    order = {name: {level: place for place, level in enumerate(settings[name])} for name in levers}
+    rows = sorted(arms.to_dicts(), key=lambda arm: [order[name][arm[name]] for name in levers])
+    if len(rows) < 2:
+        raise TableFileError(f"all rows have the same {listing(levers)}; there is only one arm and nothing to compare")
+    notes.append(f"arms: the {len(rows)} combinations of {', '.join(levers)} that occur")
+    problem = Problem(target, declared, settings, arms=rows, reward=float if kind == "gaussian" else bool)
+    return Inferred(problem, table.select([*levers, *declared, target]), kind, notes)
+
+
+def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str]) -> list[str]:
+    levers = list(dict.fromkeys(interventions))
+    if not levers:
+        raise OptionError("no intervention is named; say which columns were set: interventions=['I1', ...]")
+    for name in (target, *levers):
+        if name not in table.columns:
+            raise TableFileError(f"the table has no column {name!r}; it has {listing(table.columns)}")
+    if target in levers:
+        raise OptionError(f"target {target!r} is also listed as an intervention; the reward cannot be set")
+    return levers
+
+
+def _listed(table: pl.DataFrame, names: Iterable[str], role: str) -> list[str]:
+    found = list(names)
+    for name in found:
+        if name not in table.columns:
+            raise TableFileError(f"{role}: the table has no column {name!r}; it has {listing(table.columns)}")
+    return found
+
+
+def _whole_rows(table: pl.DataFrame, target: str, levers: list[str], notes: list[str]) -> pl.DataFrame:
+    kept = table.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None)).drop_nulls([target, *levers])
+    if kept.height < table.height:
+        notes.append(
+            f"{table.height - kept.height} of {table.height} rows lack the target or a lever, and are left out"
+        )
+    if not kept.height:
+        raise TableFileError(f"no row has both {target!r} and {listing(levers)}")
+    return kept
+
+
+def _kind(column: pl.Series, kind: Kind | None, notes: list[str]) -> Kind:
+    name = column.name
+    values = column.unique().sort().to_list()
+    binary = set(values) <= {0, 1}
+    if not binary and not column.dtype.is_numeric():
+        raise TableFileError(_not_a_reward(column))
+    if kind == "discrete" and not binary:
+        raise TableFileError(f"target {name!r} has values such as {listing(values, 3)}; kind=discrete needs 0 and 1")
+    found: Kind = kind or ("discrete" if binary else "gaussian")
+    if len(values) < 2:
+        raise TableFileError(f"target {name!r} is {values[0]!r} in every row; there is nothing to learn")
+    told = "" if kind is None else ", as told"
+    what = (
+        "0 or 1, so the analysis is discrete" if found == "discrete" else "a real number, so the analysis is Gaussian"
+    )
+    notes.append(f"target {name}: {what}{told}")
+    return found
+
+
+def _not_a_reward(column: pl.Series) -> str:
+    numbers = column.cast(pl.Float64, strict=False)
+    text = column.filter(numbers.is_null()).to_list()
+    if numbers.is_not_null().any():
+        row = int((numbers.is_null()).arg_max() or 0)
+        return f"target {column.name!r} mixes numbers and text ({text[0]!r} in row {row + 1}); clean it first"
+    return f"target {column.name!r} is text ({listing(sorted(set(text)), 3)}); code it as 0 and 1, or as a number"
+
+
+def _lever(column: pl.Series, notes: list[str]) -> list[Any]:
+    """The levels of a lever, the idle one first."""
+    levels = column.unique().sort().to_list()
+    if len(levels) > MOST_LEVELS:
+        raise TableFileError(
+            f"intervention {column.name!r} has {len(levels)} values; expected at most {MOST_LEVELS}: group them first"
+        )
+    idle = next((level for word in IDLE_WORDS for level in levels if str(level).lower() == word), None)
+    why = "by its name"
+    if idle is None:
+        idle = column.value_counts(sort=True)[column.name][0]
+        why = "the most frequent"
+    levels = [idle, *(level for level in levels if level != idle)]
+    notes.append(f"lever {column.name}: {listing(levels)}; idle is {idle!r} ({why})")
+    if len(levels) < 2:
+        levels.append(f"not {idle}" if isinstance(idle, str) else idle + 1)  # a problem needs two; no row has it
+    return levels
+
+
+def _observed(column: pl.Series, kind: Kind, notes: list[str], *, forced: bool) -> Levels | None:
+    """How an observed column is declared; None when it is left out."""
+    name, seen = column.name, column.drop_nulls()
+    values = seen.unique().sort().to_list()
+    gaps = f", missing in {column.null_count()} rows" if column.null_count() else ""
+    if len(values) < 2:
+        notes.append(f"{name}: always {values[0]!r}, left out" if values else f"{name}: empty, left out")
+        return None
+    if len(values) > MOST_LEVELS:
+        _refuse_mixture(column)
+    numeric = column.dtype.is_numeric()
+    if len(values) == len(seen) and len(seen) > MOST_LEVELS and not column.dtype.is_float() and not forced:
+        notes.append(f"{name}: a different value in every row, taken for an identifier and left out")
+        return None
+    if numeric and (len(values) > MOST_LEVELS or (kind == "gaussian" and column.dtype.is_float())):
+        if kind == "gaussian":
+            notes.append(f"{name}: a real number{gaps}")
+            return float
+        notes.append(f"{name}: a real number, cut at its quartiles{gaps}")
+        cuts = sorted({float(seen.quantile(q / QUANTILES, "linear") or 0.0) for q in range(1, QUANTILES)})
+        return bins(cuts)
+    if len(values) > MOST_LEVELS or not (numeric or column.dtype in (pl.String, pl.Boolean, pl.Categorical)):
+        notes.append(f"{name}: {len(values)} values of type {column.dtype}, left out")
+        return None
+    notes.append(f"{name}: {len(values)} levels, {listing(values, 6)}{gaps}")
+    return values
+
+
+def _refuse_mixture(column: pl.Series) -> None:
+    """Text among many numbers is a mistake in the file, not a level."""
+    if column.dtype != pl.String:
+        return
+    numbers = column.cast(pl.Float64, strict=False)
+    odd = column.filter(numbers.is_null() & column.is_not_null())
+    if len(odd) and numbers.is_not_null().sum() > len(odd):
+        row = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
+        raise TableFileError(
+            f"column {column.name!r} mixes numbers and text ({odd[0]!r} in row {row + 1}); clean it, or ignore it"
+        )

@@ -1,0 +1,93 @@
+"""What a policy knows as plain rows, beside what it would know without sharing."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..data import Rows
+from ..discovery import SeparatingSet
+from ..policies import GaussianThompsonSampling, Policy, ThompsonSampling
+
+POINTS = 24
+
+
+def finite(value: float) -> float | None:
+    """A number for JSON; None for an infinite bound."""
+    return float(value) if math.isfinite(value) else None
+
+
+def plain_twin(policy: Policy[Any]) -> Policy[Any]:
+    """A policy that shares nothing, with the same rows."""
+    twin: Policy[Any]
+    if policy.problem.reward_is_real:
+        twin = GaussianThompsonSampling(policy.problem, seed=0)
+    else:
+        twin = ThompsonSampling(policy.problem, seed=0)
+    twin.learn(policy.history.rows)
+    return twin
+
+
+def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[dict[str, Any]]:
+    """Per arm: the estimate with and without sharing, own and borrowed rows; the best first."""
+    pairs = zip(policy.estimates(level=level), plain_twin(policy).estimates(level=level), strict=True)
+    rows = [
+        {
+            "arm": str(shared.arm),
+            "settings": dict(shared.arm),
+            "mean": finite(shared.mean),
+            "low": finite(shared.low),
+            "high": finite(shared.high),
+            "width": finite(shared.high - shared.low),
+            "through": None if shared.through is None else list(shared.through),
+            "own_rows": shared.own_rows,
+            "used_rows": shared.used_rows,
+            "borrowed_rows": round(max(shared.effective_rows - shared.own_rows, 0.0), 1),
+            "without_sharing": {
+                "mean": finite(own.mean),
+                "low": finite(own.low),
+                "high": finite(own.high),
+                "width": finite(own.high - own.low),
+            },
+        }
+        for shared, own in pairs
+    ]
+    return sorted(rows, key=lambda row: -math.inf if row["mean"] is None else row["mean"], reverse=True)
+
+
+def set_rows(sets: list[SeparatingSet]) -> list[dict[str, Any]]:
+    """Per set: what it separates, and every test with its p-value and the rows it saw."""
+    return [
+        {
+            "variables": list(found.variables),
+            "separated": list(found.separated),
+            "accepted": found.accepted,
+            "rows": found.evidence.rows,
+            "source": found.evidence.source,
+            "tests": [
+                {"levers": list(names), "statistic": result.statistic, "dof": result.dof, "p_value": result.p_value}
+                for names, result in found.evidence.tests.items()
+            ],
+            "confidence": dict(found.evidence.confidence),
+            "alarm": None if found.drift is None else found.drift.alarm,
+            "alarm_row": found.drift.row if found.drift is not None and found.drift.alarm else None,
+        }
+        for found in sets
+    ]
+
+
+def evidence_over_time(policy: Policy[Any]) -> dict[str, Any]:
+    """The smallest p-value of each set after the first 10, 20, ... rows, as discovery would see them."""
+    rows = policy.history.rows
+    total = len(rows.arms)
+    points = sorted({int(at) for at in np.geomspace(min(20, max(total, 1)), max(total, 1), POINTS)})
+    fresh = type(policy).from_options(policy.problem, policy.options())
+    series: dict[tuple[str, ...], list[float | None]] = {}
+    start = 0
+    for at in points:
+        fresh.learn(Rows(rows.arms[start:at], rows.codes[start:at], rows.rewards[start:at], rows.raw[start:at]))
+        start = at
+        for found in fresh.separating_sets(rejected=True):
+            p_values = [result.p_value for result in found.evidence.tests.values() if result.dof > 0]
+            series.setdefault(found.variables, []).append(min(p_values) if p_values else None)
+    return {"rows": points, "sets": [{"variables": list(names), "p_value": p} for names, p in series.items()]}

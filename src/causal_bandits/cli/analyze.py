@@ -1,0 +1,63 @@
+"""`causal-bandits analyze`: a logged table in one command."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..analysis import analyze
+from ..files import replacing
+from ..reporting import analysis_page, arms_table, sets_table
+from .root import app, console
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+@app.command("analyze")
+def analyze_command(
+    table: Annotated[str, typer.Argument(help="A CSV or Parquet file, or 'example' for the one that comes along.")],
+    target: Annotated[str, typer.Option(help="The column that is the reward: 0 and 1, or a number.")],
+    interventions: Annotated[str, typer.Option(help="The columns that were set, separated by commas.")],
+    observed: Annotated[str | None, typer.Option(help="The columns between them; all others by default.")] = None,
+    ignore: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
+    kind: Annotated[str | None, typer.Option(help="discrete or gaussian; inferred from the target by default.")] = None,
+    level: Annotated[float, typer.Option(help="The level of the intervals.")] = 0.95,
+    max_size: Annotated[int | None, typer.Option(min=0, help="The largest sets that are tested.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Which sets separate the interventions from the target, what each arm is worth, and which one to take."""
+    found = analyze(
+        table,
+        target=target,
+        interventions=_names(interventions),
+        observed=None if observed is None else _names(observed),
+        ignore=_names(ignore),
+        kind=kind,  # type: ignore[arg-type]
+        level=level,
+        max_size=max_size,
+    ).to_dict()
+    if html is not None:
+        with replacing(html) as path:
+            path.write_text(analysis_page(found), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        return
+    terminal = console()
+    terminal.print(f"[bold]{found['rows']:,} rows.[/] Inferred from the table:", highlight=False)
+    for note in found["inferred"]:
+        terminal.print(f"  {note}", highlight=False, markup=False)
+    terminal.print(sets_table(found["sets"]))
+    terminal.print(arms_table(found["arms"]))
+    best = found["recommendation"]
+    terminal.print(
+        f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best arm with probability "
+        f"{best['probability_best']:.2f}.",
+        highlight=False,
+        markup=False,
+    )
+    if html is not None:
+        terminal.print(f"Page: {html}", highlight=False, soft_wrap=True)

@@ -1,0 +1,226 @@
+"""`causal-bandits study ...`: adaptive experiments that are kept in a database."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..data.table_files import read_table, write_table
+from ..errors import OptionError
+from ..files import replacing
+from ..problem import Problem
+from ..reporting import arms_table, sets_table, study_page
+from .root import app, console
+
+if TYPE_CHECKING:
+    from ..studies import Study
+
+studies = typer.Typer(no_args_is_help=True, help="Adaptive experiments that are kept in a database.")
+app.add_typer(studies, name="study")
+
+Name = Annotated[str, typer.Argument(help="The name of the study.")]
+Storage = Annotated[
+    str,
+    typer.Option(envvar="CAUSAL_BANDITS_STORAGE", help="Where studies are kept: sqlite:///FILE or postgresql://..."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DEFAULT_STORAGE = "sqlite:///studies.db"
+
+
+def _load(name: str, storage: str) -> "Study":
+    from ..studies import Study  # the database library is imported by these commands alone
+
+    return Study.load(name, storage=storage)
+
+
+def _say(as_json: bool, values: Any, text: str) -> None:
+    typer.echo(json.dumps(values, ensure_ascii=False) if as_json else text)
+
+
+def _read_json(what: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise OptionError(f"{what} is not JSON ({error})") from None
+
+
+@studies.command("create")
+def create(
+    name: Name,
+    problem: Annotated[
+        Path, typer.Option(help="A JSON file: target, observed, interventions; maybe arms, idle, reward.")
+    ],
+    storage: Storage = DEFAULT_STORAGE,
+    policy: Annotated[str | None, typer.Option(help="The policy; a causal one by default.")] = None,
+    options: Annotated[str | None, typer.Option(help="Options of the policy as JSON.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same decisions.")] = None,
+    expire_after: Annotated[float | None, typer.Option(help="Seconds after which an open decision expires.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a study; the same command again changes nothing."""
+    from ..studies import Study
+
+    try:
+        text = problem.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise OptionError(f"cannot read the problem from {str(problem)!r} ({error}); name a JSON file") from None
+    described = _read_json(f"the problem in {str(problem)!r}", text)
+    if not isinstance(described, dict):
+        raise OptionError(f"the problem in {str(problem)!r} is not an object with target, observed, interventions")
+    told = _read_json("--options", options) if options else None
+    study = Study.create(
+        name,
+        Problem.from_dict(described),
+        storage=storage,
+        policy=policy,
+        options=told,
+        seed=seed,
+        expire_after=expire_after,
+    )
+    values = {"name": name, "policy": study.policy_name, "seed": study.seed, "arms": len(study.problem.arms)}
+    _say(as_json, values, f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}")
+
+
+@studies.command("list")
+def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
+    """All studies of a storage."""
+    from ..studies import Study
+
+    rows = Study.list(storage=storage)
+    _say(
+        as_json,
+        [row._asdict() for row in rows],
+        "\n".join(f"{row.name}: {row.policy}, target {row.target}" for row in rows) or "no studies",
+    )
+
+
+@studies.command("show")
+def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
+    """What a study knows: arms, sets, the recommended arm, alarms."""
+    about = _load(name, storage).describe()
+    if as_json:
+        typer.echo(json.dumps(about, indent=1, ensure_ascii=False))
+        return
+    terminal = console()
+    counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
+    terminal.print(f"[bold]{about['name']}[/]: {about['policy']}, seed {about['seed']}", highlight=False)
+    terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows", highlight=False)
+    for variable, count in about["missing"].items():
+        terminal.print(f"{variable} is missing in {count:,} rows", highlight=False, markup=False)
+    terminal.print(arms_table(about["arms"]))
+    terminal.print(sets_table(about["sets"]))
+    for found in about["alarms"]:
+        which = "{" + ", ".join(found["variables"]) + "}"
+        terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red", markup=False)
+    best = about["recommendation"]
+    if best is not None:
+        terminal.print(
+            f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best with probability "
+            f"{best['probability_best']:.2f}",
+            highlight=False,
+            markup=False,
+        )
+
+
+@studies.command("ask")
+def ask(
+    name: Name,
+    storage: Storage = DEFAULT_STORAGE,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many decisions.")] = 1,
+    key: Annotated[str | None, typer.Option(help="The same key gives the same decisions again.")] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="Choose among these arms only, each as lever=value,...")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The next decisions; each has an id for `tell`."""
+    from ..studies import parse_arm
+
+    made = _load(name, storage).ask(n, key=key, arms=None if arm is None else [parse_arm(text) for text in arm])
+    values = [{"id": one.id, "arm": dict(one.arm), "time": one.time.isoformat()} for one in made]
+    _say(as_json, values, "\n".join(f"{one.id}\t{one.arm}" for one in made))
+
+
+@studies.command("tell")
+def tell(
+    name: Name,
+    decision: Annotated[int | None, typer.Argument(help="The id that `ask` gave.")] = None,
+    metric: Annotated[list[str] | None, typer.Option("--metric", "-m", help="variable=value; empty: missing.")] = None,
+    reward: Annotated[str | None, typer.Option(help="The reward.")] = None,
+    final: Annotated[bool, typer.Option("--final", help="What was not told will never be.")] = False,
+    file: Annotated[Path | None, typer.Option(help="Instead: a table with a column id.")] = None,
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """What came of a decision, or of a table of them; in parts if need be."""
+    from ..studies import parse_metrics, parse_number
+
+    study = _load(name, storage)
+    if (file is None) == (decision is None):
+        raise OptionError("tell needs the id of a decision, or --file with a table that has a column id")
+    if file is not None:
+        told = study.tell_many(read_table(file, needed=["id"]), final=final)
+        _say(as_json, {"told": told}, f"{told} rows said something new")
+        return
+    value = None if reward is None else parse_number(study.problem.target, reward)
+    study.tell(decision or 0, parse_metrics(study.problem, metric or []), value, final=final)
+    _say(as_json, {"id": decision}, f"decision {decision}: noted")
+
+
+@studies.command("import")
+def import_table(
+    name: Name,
+    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file of logged rows.")],
+    arm: Annotated[str | None, typer.Option(help="All rows belong to this arm, as lever=value,...")] = None,
+    observational: Annotated[bool, typer.Option("--observational", help="All rows belong to the idle arm.")] = False,
+    key: Annotated[str | None, typer.Option(help="With the same key the same import is done once.")] = None,
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Count logged rows as prior data."""
+    from ..studies import parse_arm
+
+    if arm is not None and observational:
+        raise OptionError("--arm and --observational exclude each other")
+    made_by = {} if observational else None if arm is None else parse_arm(arm)
+    count = _load(name, storage).import_rows(read_table(file), arm=made_by, key=key)
+    _say(as_json, {"imported": count}, f"{count} rows imported")
+
+
+@studies.command("export")
+def export(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="A .csv or .parquet file.")],
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Write all decisions to a table, one row each."""
+    frame = _load(name, storage).to_frame()
+    with replacing(out) as path:
+        write_table(frame, path)
+    _say(as_json, {"decisions": len(frame), "file": str(out)}, f"{len(frame)} decisions written to {out}")
+
+
+@studies.command("report")
+def report(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("report.html"),
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page: arms, own and borrowed rows, sets and their evidence, decisions over time."""
+    written = study_page(_load(name, storage).describe(history=True))
+    with replacing(out) as path:
+        path.write_text(written, encoding="utf-8")
+    _say(as_json, {"file": str(out)}, f"Report: {out}")
+
+
+@studies.command("abandon")
+def abandon(
+    name: Name,
+    decision: Annotated[int, typer.Argument(help="The id that `ask` gave.")],
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Nothing will be told of a decision any more."""
+    _load(name, storage).abandon(decision)
+    _say(as_json, {"id": decision}, f"decision {decision}: abandoned")

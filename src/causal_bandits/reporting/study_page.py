@@ -1,0 +1,162 @@
+"""The page of a study and the page of an analysed table, from plain values alone."""
+
+import math
+from html import escape
+from typing import Any
+
+from .plain_pages import Interval, intervals, lines, number, page, stacked, table
+
+Values = dict[str, Any]
+
+
+def braces(variables: list[str] | None) -> str:
+    """A set as it is written."""
+    return "own rows" if variables is None else "{" + ", ".join(variables) + "}"
+
+
+def study_page(study: Values) -> str:
+    """A study: `Study.describe(history=True)`."""
+    decisions = study["decisions"]
+    counts = ", ".join(f"{decisions[name]:,} {name}" for name in ("told", "open", "abandoned", "expired"))
+    over_time = study["decisions_over_time"]
+    parts = [
+        f"<h1>Study {escape(study['name'])}</h1>",
+        f'<p class="soft">{escape(study["policy"])}, seed {study["seed"]}, since {escape(study["created"])}. '
+        f"{decisions['all']:,} decisions ({counts}); {study['rows']:,} rows counted.</p>",
+        _recommended(study),
+        _alarms(study),
+        _missing(study),
+        "<h2>Arms, the best first</h2>",
+        _arms_figure(study["arms"]),
+        _arms_table(study["arms"]),
+        "<h2>Separating sets</h2>",
+        _sets(study["sets"]),
+        "<h2>Evidence over time</h2>",
+        _evidence(study["evidence_over_time"]),
+        "<h2>Decisions over time</h2>",
+        stacked(over_time["until"], over_time["arms"], over_time["shares"]),
+    ]
+    return page(f"Study {study['name']}", parts)
+
+
+def analysis_page(analysis: Values) -> str:
+    """An analysed table: `Analysis.to_dict()`."""
+    notes = "".join(f"<li>{escape(note)}</li>" for note in analysis["inferred"])
+    parts = [
+        f"<h1>What decides {escape(analysis['target'])}?</h1>",
+        f'<p class="soft">{analysis["rows"]:,} rows; levers {escape(", ".join(analysis["interventions"]))}.</p>',
+        _recommended(analysis),
+        _missing(analysis),
+        "<h2>Arms, the best first</h2>",
+        _arms_figure(analysis["arms"]),
+        _arms_table(analysis["arms"]),
+        "<h2>Separating sets</h2>",
+        _sets(analysis["sets"]),
+        "<h2>Evidence as rows came in</h2>",
+        _evidence(analysis["evidence_over_time"]),
+        f"<h2>What was inferred from the table</h2><ul>{notes}</ul>",
+    ]
+    return page(f"Analysis of {analysis['target']}", parts)
+
+
+def _recommended(values: Values) -> str:
+    best = values["recommendation"]
+    if best is None:
+        return '<p class="box">No arm can be recommended yet: none has enough rows.</p>'
+    return (
+        f'<p class="lead box">Recommended: <b>{escape(best["arm"])}</b>, mean {number(best["mean"])}; '
+        f"the best arm with probability {best['probability_best']:.2f}.</p>"
+    )
+
+
+def _alarms(values: Values) -> str:
+    return "".join(
+        f'<p class="box bad"><span class="alarm">Alarm:</span> the set {escape(braces(found["variables"]))} no longer '
+        f"holds on recent rows, as row {found['alarm_row']:,} showed. What it taught may be out of date.</p>"
+        for found in values["alarms"]
+    )
+
+
+def _missing(values: Values) -> str:
+    gaps = values["missing"]
+    if not gaps:
+        return ""
+    told = ", ".join(f"{name} in {count:,} rows" for name, count in gaps.items())
+    return f'<p class="soft">Missing: {escape(told)}. A row counts for the sets whose variables it has.</p>'
+
+
+def _interval(row: Values) -> Interval | None:
+    values = row["mean"], row["low"], row["high"]
+    return None if any(value is None for value in values) else values
+
+
+def _arms_figure(arms: list[Values]) -> str:
+    shown = arms[:40]
+    figure = intervals(
+        [row["arm"] for row in shown],
+        [_interval(row) for row in shown],
+        [_interval(row["without_sharing"]) for row in shown],
+    )
+    more = f" The best 40 of {len(arms)} arms." if len(arms) > 40 else ""
+    return f'{figure}<p class="soft">Thick: with sharing. Thin: what the arm\'s own rows alone would say.{more}</p>'
+
+
+def _arms_table(arms: list[Values]) -> str:
+    rows = []
+    for row in arms:
+        alone = row["without_sharing"]
+        status = "" if row.get("status", "played") == "played" else f" ({row['status']})"
+        rows.append(
+            (
+                row["arm"] + status,
+                number(row["mean"]),
+                f"{number(row['low'])} to {number(row['high'])}",
+                number(row["width"]),
+                number(alone["width"]),
+                braces(row["through"]),
+                f"{row['own_rows']:,}",
+                f"{row['borrowed_rows']:,.0f}",
+            )
+        )
+    columns = ("arm", "mean", "interval", "width", "width alone", "through", "own rows", "borrowed rows")
+    return table(columns, rows, numeric=(1, 2, 3, 4, 6, 7))
+
+
+def _sets(sets: list[Values]) -> str:
+    if not sets:
+        return '<p class="soft">This policy shares nothing: it looks for no sets.</p>'
+    rows = []
+    for found in sorted(sets, key=lambda each: not each["accepted"]):
+        tests = "; ".join(f"{', '.join(test['levers'])}: p = {number(test['p_value'])}" for test in found["tests"])
+        sure = "; ".join(f"{name}: {value:.1f} nats" for name, value in found["confidence"].items())
+        state = "accepted" if found["accepted"] else "rejected"
+        held = {None: "", True: "no longer holds", False: "holds"}[found["alarm"]]
+        rows.append(
+            (
+                braces(found["variables"]),
+                state,
+                ", ".join(found["separated"]) or "–",
+                tests or sure or found["source"],
+                f"{found['rows']:,}",
+                held,
+            )
+        )
+    columns = ("set", "", "separates", "evidence", "rows", "recently")
+    shown = len(columns) if any(found["alarm"] is not None for found in sets) else len(columns) - 1
+    return table(columns[:shown], [row[:shown] for row in rows], numeric=(4,))
+
+
+def _evidence(over_time: Values) -> str:
+    series = [
+        (
+            braces(each["variables"]),
+            [None if p is None else max(math.log10(max(p, 1e-6)), -6.0) for p in each["p_value"]],
+        )
+        for each in over_time["sets"][:8]
+    ]
+    if len(over_time["rows"]) < 2 or not any(p is not None for _, values in series for p in values):
+        return '<p class="soft">Too few rows to show a course.</p>'
+    figure = lines(over_time["rows"], series, low=-6, high=0, mark=math.log10(0.05), label="Evidence over time")
+    note = "The smallest p-value of each set over the rows, on a logarithmic scale; the broken line is 0.05."
+    more = f" The first 8 of {len(over_time['sets'])} sets." if len(over_time["sets"]) > 8 else ""
+    return f'{figure}<p class="soft">{note}{more}</p>'

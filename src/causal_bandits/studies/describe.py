@@ -1,0 +1,92 @@
+"""A study in plain values: for `show`, for JSON, for the report."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from ..analysis import arm_rows, evidence_over_time, set_rows
+from ..errors import ObservationError
+from .decisions import STATUS, moment
+from .drift import watched_sets
+from .session import Session
+from .state import StudyState
+
+PERIODS = 24
+
+
+def describe(session: Session, *, history: bool = False) -> dict[str, Any]:
+    """All there is to say; with `history` also how it came about."""
+    with session.reading() as state:
+        settings = session.settings
+        sets = set_rows(watched_sets(state, rejected=True))
+        about: dict[str, Any] = {
+            "name": session.row.name,
+            "created": moment(session.row.created).isoformat(timespec="seconds"),
+            "policy": settings.policy,
+            "options": settings.options,
+            "seed": settings.seed,
+            "target": state.problem.target,
+            "interventions": list(state.problem.intervention_names),
+            "observed": list(state.problem.observed_names),
+            "decisions": _statuses(state),
+            "rows": state.policy.rows,
+            "missing": {name: count for name, count in state.policy.history.missing.items() if count},
+            "arms": _arms(state),
+            "sets": sets,
+            "alarms": [found for found in sets if found["alarm"]],
+            "recommendation": _recommendation(state),
+        }
+        if history:
+            about["evidence_over_time"] = evidence_over_time(state.policy)
+            about["decisions_over_time"] = _over_time(state)
+        return about
+
+
+def _statuses(state: StudyState) -> dict[str, int]:
+    rows = state.decisions.column("row")
+    counted = Counter(STATUS.get(int(row), "told") if row < 0 else "told" for row in rows)
+    return {"all": len(rows), **{name: counted.get(name, 0) for name in ("told", "open", "abandoned", "expired")}}
+
+
+def _arms(state: StudyState) -> list[dict[str, Any]]:
+    found = arm_rows(state.policy)
+    for row in found:
+        number = state.problem.index(row["settings"])
+        gone = "retired" if number in state.retired else "forbidden" if number in state.forbidden else None
+        row["status"] = gone or "played"
+        row["decisions"] = int(np.count_nonzero(state.decisions.column("arm") == number))
+    return found
+
+
+def _recommendation(state: StudyState) -> dict[str, Any] | None:
+    try:
+        best = state.policy.recommend()
+    except ObservationError:
+        return None
+    return {
+        "arm": str(best.arm),
+        "settings": dict(best.arm),
+        "mean": best.mean,
+        "probability_best": best.probability_best,
+    }
+
+
+def _over_time(state: StudyState) -> dict[str, Any]:
+    """How often each arm was chosen in each stretch of decisions, and what they earned."""
+    arms, rows = state.decisions.column("arm"), state.decisions.column("row")
+    rewards = state.policy.history.packed["rewards"]
+    edges = np.unique(np.linspace(0, len(arms), min(PERIODS, max(len(arms), 1)) + 1).astype(int))
+    stretches = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    shares, earned = [], []
+    for start, end in stretches:
+        counts = np.bincount(arms[start:end], minlength=len(state.problem.arms))
+        shares.append((counts / max(end - start, 1)).tolist())
+        told = rows[start:end][rows[start:end] >= 0]
+        earned.append(float(rewards[told].mean()) if len(told) else None)
+    return {
+        "until": [end for _, end in stretches],
+        "arms": list(map(str, state.problem.arms)),
+        "shares": shares,
+        "mean_reward": earned,
+    }

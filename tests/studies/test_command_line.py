@@ -1,0 +1,135 @@
+"""The study and analyze commands, in this process; one real process shows that errors end well."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from causal_bandits.cli import app
+from causal_bandits.errors import CausalBanditsError
+
+from .cases import SHOP
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CAUSAL_BANDITS_STORAGE", f"sqlite:///{tmp_path}/cli.db")
+    (tmp_path / "problem.json").write_text(json.dumps(SHOP.to_dict()))
+
+    def work(*arguments: object) -> Any:
+        result = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=True)
+        if isinstance(result.exception, CausalBanditsError):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout) if "--json" in arguments else result.stdout
+
+    return work
+
+
+def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
+    made = run("study", "create", "shop", "--problem", "problem.json", "--seed", 1, "--json")
+    assert made == {"name": "shop", "policy": "causal-ts", "seed": 1, "arms": 6}
+    assert run("study", "list", "--json")[0]["name"] == "shop"
+    assert "shop: causal-ts" in run("study", "list")
+    first, second = run("study", "ask", "shop", "-n", 2, "--key", "k", "--json")
+    assert run("study", "ask", "shop", "-n", 2, "--key", "k", "--json") == [first, second]
+    run("study", "tell", "shop", 1, "-m", "clicked=1", "-m", "cart=")
+    run("study", "tell", "shop", 1, "--reward", 1)
+    only = run("study", "ask", "shop", "--arm", "banner=red,discount=10%", "--json")
+    assert only[0]["arm"] == {"banner": "red", "discount": "10%"}
+    run("study", "abandon", "shop", 3)
+    pl.DataFrame({"id": [2], "clicked": [0], "cart": ["full"], "purchase": [1]}).write_csv(tmp_path / "told.csv")
+    assert run("study", "tell", "shop", "--file", "told.csv", "--json") == {"told": 1}
+    log = pl.DataFrame(
+        [{**arm, "clicked": 1, "cart": "some", "purchase": n % 2} for n, arm in enumerate(SHOP.arms * 5)]
+    )
+    log.write_parquet(tmp_path / "log.parquet")
+    assert run("study", "import", "shop", "log.parquet", "--key", "x", "--json") == {"imported": 30}
+    assert run("study", "import", "shop", "log.parquet", "--key", "x", "--json") == {"imported": 30}
+    log.drop("banner", "discount").write_csv(tmp_path / "seen.csv")
+    assert run("study", "import", "shop", "seen.csv", "--observational", "--json") == {"imported": 30}
+    assert run("study", "import", "shop", "seen.csv", "--arm", "banner=blue", "--json") == {"imported": 30}
+    about = run("study", "show", "shop", "--json")
+    assert about["decisions"] == {"all": 3, "told": 2, "open": 0, "abandoned": 1, "expired": 0}
+    assert about["rows"] == 92
+    assert about["missing"] == {"cart": 1}
+    shown = run("study", "show", "shop")
+    for word in ("Arms, the best first", "Separating sets", "Recommended", "cart is missing in 1 rows"):
+        assert word in shown
+    run("study", "report", "shop", "--out", "page.html")
+    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    run("study", "export", "shop", "--out", "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet")["status"].to_list() == ["told", "told", "abandoned"]
+
+
+BAD = [
+    (["study", "show", "nothing"], "there is no study 'nothing'"),
+    (["study", "tell", "shop", 9, "--reward", 1], "decision 9 is not known"),
+    (["study", "tell", "shop", 1, "--reward", "lots"], "'purchase' is 'lots'; expected a number"),
+    (["study", "tell", "shop", 1, "-m", "clicked"], "'clicked' is not of the form variable=value"),
+    (["study", "tell", "shop", 1, "-m", "cart=huge"], "'huge' is not a level of 'cart'"),
+    (["study", "tell", "shop"], "tell needs the id of a decision"),
+    (["study", "tell", "shop", "--file", "nothing.csv"], "there is no file 'nothing.csv'"),
+    (["study", "create", "shop", "--problem", "problem.json", "--seed", 2], "with another seed"),
+    (["study", "create", "other", "--problem", "nothing.json"], "cannot read the problem"),
+    (["study", "create", "other", "--problem", "bad.json"], "is not JSON"),
+    (["study", "create", "other", "--problem", "list.json"], "is not an object"),
+    (["study", "create", "other", "--problem", "problem.json", "--options", "{"], "--options is not JSON"),
+    (["study", "ask", "shop", "--arm", "banner=green"], "'green' is not a level of 'banner'"),
+    (["study", "ask", "shop", "--storage", "studies.db"], "is not a URL"),
+    (["study", "import", "shop", "told.csv"], "the table has no column"),
+    (["study", "import", "shop", "told.csv", "--arm", "banner=red", "--observational"], "exclude each other"),
+    (["study", "report", "shop", "--out", "/dev/null/x.html"], "cannot write"),
+    (["analyze", "told.csv", "--target", "y", "--interventions", "i"], "has no column 'y'"),
+    (["analyze", "nothing.csv", "--target", "y", "--interventions", "i"], "there is no file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_bad_input_is_one_sentence_and_stores_nothing(
+    run: Run, tmp_path: Path, arguments: list[object], message: str
+) -> None:
+    run("study", "create", "shop", "--problem", "problem.json", "--seed", 1)
+    run("study", "ask", "shop")
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "list.json").write_text("[]")
+    (tmp_path / "told.csv").write_text("id,clicked\n1,1\n")
+    before = run("study", "show", "shop", "--json")
+    with pytest.raises(CausalBanditsError, match=message):
+        run(*arguments)
+    assert run("study", "show", "shop", "--json") == before
+    assert [row["name"] for row in run("study", "list", "--json")] == ["shop"]
+
+
+def test_a_real_process_ends_with_one_line(tmp_path: Path) -> None:
+    command = [
+        str(Path(sys.executable).parent / "causal-bandits"),
+        "study",
+        "show",
+        "x",
+        "--storage",
+        f"sqlite:///{tmp_path}/no.db",
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("Error: storage")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_analyze(run: Run, tmp_path: Path) -> None:
+    arguments = ["analyze", "example", "--target", "purchase", "--interventions", "banner, discount"]
+    shown = run(*arguments, "--html", "page.html")
+    for word in ("Inferred from the table", "{cart}", "width alone", "Recommended: do(banner=red, discount=10%)"):
+        assert word in shown
+    assert "Evidence as rows came in" in (tmp_path / "page.html").read_text()
+    found = run(*arguments, "--json", "--ignore", "seconds", "--max-size", 1)
+    assert [each["variables"] for each in found["sets"]] == [[], ["clicked"], ["cart"]]
