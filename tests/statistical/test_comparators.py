@@ -122,7 +122,7 @@ def simple_regret(name: str, world: Any, budget: int, runs: int) -> Floats:
 def test_lattimore_finds_the_best_arm_with_fewer_rounds() -> None:
     """Lattimore et al. 2016, Theorems 1 and 3: simple regret sqrt(m / T) where a plain policy has sqrt(K / T).
 
-    20 variables, 41 arms, 300 rounds: null: no better than UCB1's recommendation. 60 runs each; the difference is at
+    12 variables, 25 arms, 150 rounds: null: no better than UCB1's recommendation. 60 runs each; the difference is at
     least 4 of its standard errors: false alarms below 1e-4. Seed 7.
     """
     world = parallel_world(12, rare=2, chance=0.1, gap=0.3)
@@ -206,8 +206,8 @@ def test_raps_with_its_own_budget_finds_the_parents() -> None:
 
 
 def test_pomis_bandits_win_where_intervening_on_all_loses() -> None:
-    """Lee and Bareinboim 2018: over all arms KL-UCB needs longer. Null: no difference over 12 worlds of xyzwst, 365
-    arms of which 56 are POMIS arms, T = 1000; paired by world, 4 standard errors, false alarms 3e-5. Seed 2.
+    """Lee and Bareinboim 2018: over all arms KL-UCB needs longer. Null: no difference over 12 worlds of xyzwst, 243
+    arms of which 16 are POMIS arms, T = 1000; paired by world, 4 standard errors, false alarms 3e-5. Seed 2.
     """
     for name, plain in (("pomis-ts", "ts"), ("pomis-kl-ucb", "kl-ucb")):
         saved = []
