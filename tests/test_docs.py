@@ -81,6 +81,8 @@ def test_the_site_loads_nothing_from_another_host(tmp_path: Path) -> None:
         assert [address for address in loaded.addresses if re.match(r"(\w+:)?//", address)] == []
 
 
-def test_the_results_page_is_what_its_files_say() -> None:
+def test_the_results_pages_are_what_their_files_say() -> None:
     script = runpy.run_path(str(ROOT / "scripts/make_results.py"))
     assert script["page"]() == (DOCS / "results.md").read_text()
+    field = (DOCS / "field.md").read_text()
+    assert runpy.run_path(str(ROOT / "scripts/make_field.py"))["page"](field) == field

@@ -22,7 +22,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = ResultsFolder(tmp_path_factory.mktemp("report") / "results")
     manifest = json.loads((RESULTS / "manifest.json").read_text())
     for path in RESULTS.glob("*.json"):
-        if path.name != "manifest.json":
+        if path.name not in ("manifest.json", "field.json"):
             summary = json.loads(path.read_text())
             (root.path / summary["figure"]).mkdir()
             (root.path / summary["figure"] / "summary.json").write_text(path.read_text())

@@ -144,12 +144,6 @@ class TallyPolicy(Policy[Tally]):
         both = state.allowed & allowed
         return state._replace(allowed=both if both.any() else allowed)
 
-    def _indices(self, state: Tally, rng: np.random.Generator) -> NDArray[np.float64] | None:
-        return None
-
-    def _rows_seen(self) -> NDArray[np.int64]:
-        return np.array([self.rows], dtype=np.int64)
-
     def _check(self, rows: Rows) -> None:
         if np.any(rows.codes[:, self._strides > 0] < 0):
             raise ObservationError(f"{self.name} needs a value of each of {listing(self._through)} in every row")
