@@ -9,6 +9,7 @@ import importlib
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
@@ -93,9 +94,26 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
         if self._executor is None:
             assert self._open is not None
             self._executor = self._open(self._stack)
-        self._futures = {self._executor.submit(work_on, chunk, __version__): place for place, chunk in left.items()}
+        with _undisturbed():
+            self._futures = {self._executor.submit(work_on, chunk, __version__): place for place, chunk in left.items()}
         for future in as_completed(self._futures):
             yield self._futures[future], future.result()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Processes that start meanwhile ignore Ctrl-C from their first moment: it goes to the whole group.
+
+    The workers finish their chunk; this process hands out no more.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def make_engine(name: str = "local", *, jobs: int | None = None, scheduler: str | None = None) -> Engine:
@@ -115,10 +133,7 @@ def make_engine(name: str = "local", *, jobs: int | None = None, scheduler: str 
 
 
 def _processes(jobs: int) -> Executor:
-    # Ctrl-C goes to the whole group: the workers finish their chunk, this process stops handing out more.
-    ignore = (signal.SIGINT, signal.SIG_IGN)
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=signal.signal, initargs=ignore)
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
 
 def _dask(stack: contextlib.ExitStack, scheduler: str | None, jobs: int) -> Executor:

@@ -59,7 +59,7 @@ def geometric_checkpoints(horizon: int) -> Ints:
     """About 40 rounds, each a fixed factor after the one before, the last at the horizon.
 
     >>> geometric_checkpoints(20).tolist()
-    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 19, 20]
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20]
     """
     steps: Ints = np.unique(np.geomspace(1, max(horizon, 1), 40).round().astype(np.int64))
     return steps[steps <= horizon]

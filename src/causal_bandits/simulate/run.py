@@ -67,7 +67,8 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     if policy.problem != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
     if compiled and _plain(policy, world):
-        if isinstance(policy, DiscretePolicy | TallyPolicy) and isinstance(world, DiscreteWorld):
+        restricted = isinstance(policy, TallyPolicy) and not policy.allowed.all()  # its state is then a copy
+        if isinstance(policy, DiscretePolicy | TallyPolicy) and isinstance(world, DiscreteWorld) and not restricted:
             return _play_discrete(policy, world, horizon, rng)
         if isinstance(policy, RealPolicy) and isinstance(world, RealWorld):
             return _play_real(policy, world, horizon, rng)

@@ -139,10 +139,12 @@ class TallyPolicy(Policy[Tally]):
     def _among(self, state: Tally, allowed: NDArray[np.bool_]) -> Tally:
         if allowed.all():
             return state
-        if state.flags[PLANNED]:
-            raise OptionError(f"{self.name} plans pulls of every arm ahead; it cannot leave some out")
+        if self.plays_all_arms:
+            raise OptionError(f"{self.name} plays by a plan over all arms; it cannot leave some out")
         both = state.allowed & allowed
-        return state._replace(allowed=both if both.any() else allowed)
+        quota, flags = np.where(allowed, state.quota, 0), state.flags.copy()
+        flags[PLANNED] = quota.sum()  # planned pulls of other arms wait until these are allowed again
+        return state._replace(allowed=both if both.any() else allowed.copy(), quota=quota, flags=flags)
 
     def _check(self, rows: Rows) -> None:
         if np.any(rows.codes[:, self._strides > 0] < 0):

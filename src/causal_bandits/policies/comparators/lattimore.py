@@ -29,6 +29,7 @@ class LattimoreGeneral(TallyPolicy):
     """
 
     name = "lattimore-general"
+    plays_all_arms = True
     tier = Tier.PARENTS
     needs = ("separating", "chances", "horizon")
     hints = "a separating set Z, P(Z | a), the horizon"

@@ -29,6 +29,7 @@ class UnknownUCBPlus(TallyPolicy):
     """
 
     name = "ucb-plus-unknown"
+    plays_all_arms = True
     tier = Tier.OBSERVED
     needs = ("horizon",)
     hints = "the horizon"
