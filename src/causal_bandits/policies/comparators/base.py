@@ -1,7 +1,7 @@
 """What all comparators share: a tally, one compiled rule, and plans that change at certain rows."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,8 @@ class TallyPolicy(Policy[Tally]):
 
     layout: TableLayout
     rule: int
+    plays_all_arms: ClassVar[bool] = False
+    """Whether its plan cannot do without some of the arms."""
     most_mixtures = 0
     """How many mixtures of arms its rule may come to play."""
 
