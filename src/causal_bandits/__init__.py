@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets
 from .data import History
-from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, ResidualTesting, SeparatingSet, discover
+from .discovery import (
+    ASD,
+    BayesFactors,
+    DirectTesting,
+    DiscoveredGraphs,
+    KnownSets,
+    ResidualTesting,
+    SeparatingSet,
+    discover,
+)
 from .environments import (
     DiscreteSCM,
     LinearGaussianSCM,
@@ -45,12 +54,13 @@ from .graphs import (
     separating_sets,
     to_networkx,
 )
-from .independence import IndependenceResult, g_squared
+from .independence import IndependenceResult, g_squared, log_bayes_factor
 from .policies import (
     CausalGaussianThompsonSampling,
     CausalThompsonSampling,
     CausalUCBNormal,
     GaussianThompsonSampling,
+    SafeThompsonSampling,
     ThompsonSampling,
     UCBNormal,
     load_policy,
@@ -77,6 +87,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "ASD",
     "Arm",
+    "BayesFactors",
     "CausalBanditsError",
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
@@ -95,6 +106,7 @@ __all__ = [
     "MixedGraph",
     "Problem",
     "ResidualTesting",
+    "SafeThompsonSampling",
     "SeparatingSet",
     "Simulation",
     "StructurelessWorld",
@@ -116,6 +128,7 @@ __all__ = [
     "latent_projection",
     "linear_sharing",
     "load_policy",
+    "log_bayes_factor",
     "mis_sets",
     "muct",
     "observe",

@@ -35,6 +35,7 @@ from .real import RealPolicy
 from .real_rules import RealState, choose_real, learn_real_row
 from .registry import POLICIES, load_policy
 from .rules import ThompsonState, choose
+from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
 from .tiers import Tier
 from .ucb_normal import CausalUCBNormal, UCBNormal
@@ -66,6 +67,7 @@ __all__ = [
     "RealPolicy",
     "RealState",
     "Recommendation",
+    "SafeThompsonSampling",
     "SenPhases",
     "SmallUCB",
     "SuccessiveElimination",

@@ -30,6 +30,7 @@ from .comparators import (
     YabePropagating,
 )
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
+from .safe_thompson import SafeThompsonSampling
 from .saving import read
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
@@ -39,6 +40,7 @@ POLICIES: dict[str, type[Policy[Any]]] = {
     for policy in (
         ThompsonSampling,
         CausalThompsonSampling,
+        SafeThompsonSampling,
         UCBNormal,
         CausalUCBNormal,
         GaussianThompsonSampling,
