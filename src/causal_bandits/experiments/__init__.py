@@ -4,13 +4,14 @@ from .base import Experiment, Scale
 from .claims import judge
 from .comparison import Comparison, compare
 from .curves import Curves, Method, Panel
-from .registry import ALL, EXPERIMENTS, find_experiments
+from .registry import ALL, EXPERIMENTS, PAPER, find_experiments
 from .reproduction import Reproduced, reproduce
 from .run import Told
 
 __all__ = [
     "ALL",
     "EXPERIMENTS",
+    "PAPER",
     "Comparison",
     "Curves",
     "Experiment",

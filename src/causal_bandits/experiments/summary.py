@@ -29,7 +29,7 @@ def summarise_curves(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, w
     lines = _lines(experiment, rows, size, points, weighted=weighted)
     shown = {}
     for panel in experiment.panels:
-        for method in experiment.methods:
+        for method in experiment.played(panel):
             for suffix, adds in experiment.measure.lines.items():
                 key = f"{method.key}{panel.suffix}{suffix}"
                 baseline = _baseline(experiment, method, panel)
@@ -82,7 +82,7 @@ def _lines(
 def _is_in(key: str, experiment: "Curves", panel: "Panel") -> bool:
     return any(
         key == f"{method.key}{panel.suffix}{suffix}"
-        for method in experiment.methods
+        for method in experiment.played(panel)
         for suffix in experiment.measure.lines
     )
 
