@@ -18,12 +18,12 @@ from causal_bandits import (
     paper_world,
 )
 from causal_bandits.data import TableLayout
-from causal_bandits.discovery import Findings, discovery_from_dict
+from causal_bandits.discovery import Findings, SeparatingSet, discovery_from_dict
 from causal_bandits.discovery.bayes import Others
 from causal_bandits.errors import OptionError
 from tests.problem.strategies import logs
 
-READINGS: list[Others] = ["marginal", "conditional"]
+READINGS: list[Others] = ["both", "marginal", "conditional"]
 
 
 def naive(rows: list[dict[str, Any]], lever: str, given: list[str]) -> float:
@@ -56,22 +56,34 @@ def test_agrees_with_predicting_row_by_row(
     findings = weighed(problem, rows, BayesFactors(threshold, reading))
     for s in findings.sets:
         assert (s.evidence.rows, s.evidence.source, s.evidence.tests) == (len(rows), "weighed", {})
+        assert s.evidence.log_bayes_factor.keys() == set(levers)
+        assert s.evidence.given_others.keys() == (set(levers) if reading == "both" else set())
         for lever, nats in s.evidence.log_bayes_factor.items():
-            others = [] if reading == "marginal" else [name for name in levers if name != lever]
-            expected = naive(rows, lever, [*s.variables, *others])
+            others = [name for name in levers if name != lever]
+            expected = naive(rows, lever, [*s.variables, *(others if reading == "conditional" else [])])
             assert nats == pytest.approx(expected, abs=1e-9)
             assert (lever in s.separated) == (nats > threshold)
-        assert s.evidence.log_bayes_factor.keys() == set(levers)
+            if reading == "both":
+                assert s.evidence.given_others[lever] == pytest.approx(
+                    naive(rows, lever, [*s.variables, *others]), abs=1e-9
+                )
 
 
-@given(logs())
-def test_the_probability_is_a_product_over_what_is_pooled(log: tuple[Problem, list[dict[str, Any]]]) -> None:
+@given(logs(), st.sampled_from(READINGS))
+def test_the_probability_is_a_product_over_what_is_pooled(
+    log: tuple[Problem, list[dict[str, Any]]], reading: Others
+) -> None:
     problem, rows = log
-    findings = weighed(problem, rows, BayesFactors(0.0))
+    findings = weighed(problem, rows, BayesFactors(0.0, reading))
     assert findings.probability is not None
     for s, held in zip(findings.sets, findings.probability, strict=True):
-        each = [1 / (1 + math.exp(-s.evidence.log_bayes_factor[lever])) for lever in s.separated]
-        assert held == pytest.approx(math.prod(each))
+        assert held == pytest.approx(math.prod(probability(s, lever) for lever in s.separated))
+
+
+def probability(s: SeparatingSet, lever: str) -> float:
+    """By the weaker of the two factors, at even odds beforehand."""
+    nats = s.evidence.log_bayes_factor[lever]
+    return 1 / (1 + math.exp(-min(nats, s.evidence.given_others.get(lever, nats))))
 
 
 def test_told_sets_are_certain_and_tests_give_no_probability() -> None:
@@ -113,7 +125,7 @@ def test_bad_threshold(threshold: Any) -> None:
 
 
 def test_bad_reading() -> None:
-    with pytest.raises(OptionError, match="reading='joint'; expected one of marginal, conditional"):
+    with pytest.raises(OptionError, match="reading='joint'; expected one of both, marginal, conditional"):
         BayesFactors(reading="joint")  # type: ignore[arg-type]
 
 

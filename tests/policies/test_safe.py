@@ -1,5 +1,6 @@
 """Sharing that counts what it would be wrong by: the rule, the policy, and that the paper's stays what it was."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from causal_bandits import (
 from causal_bandits.compiled import interpreted
 from causal_bandits.errors import OptionError
 from causal_bandits.policies.rules import squared_error
+from tests.discovery.test_bayes import probability
 from tests.policies.cases import CASES, FOUR_ARMS, NINE_ARMS, random_table
 from tests.reference import squared_error as reference
 from tests.reference.algorithm1 import Data
@@ -33,9 +35,9 @@ def test_the_set_of_each_arm_is_the_one_the_formula_says(problem: Any, rows: int
     table = random_table(problem, rows, seed=rows)
     policy.tell_many(table)
     found = [s for s in policy.separating_sets() if s.accepted]
-    pi = [np.prod([1 / (1 + np.exp(-s.evidence.log_bayes_factor[name])) for name in s.separated]) for s in found]
+    pi = [math.prod(probability(s, lever) for lever in s.separated) for s in found]
     expected = reference.errors_of_sets(
-        Data.of(problem, table), problem, [(s.variables, s.separated) for s in found], [float(each) for each in pi]
+        Data.of(problem, table), problem, [(s.variables, s.separated) for s in found], pi
     )
     for estimate, errors in zip(policy.estimates(), expected, strict=True):
         assert errors[estimate.through] == pytest.approx(min(errors.values()), rel=1e-9)  # sets may tie

@@ -21,7 +21,7 @@ class Evidence:
 
     A key of `tests` is the tuple of intervention variables that were tested together; `confidence` is, per
     intervention variable, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
-    rows speak for it, in nats.
+    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed.
     """
 
     rows: int
@@ -29,6 +29,7 @@ class Evidence:
     tests: Mapping[tuple[str, ...], IndependenceResult] = field(default_factory=dict)
     confidence: Mapping[str, float] = field(default_factory=dict)
     log_bayes_factor: Mapping[str, float] = field(default_factory=dict)
+    given_others: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,21 @@ class Findings:
     """(sets,): how many rows have a value for every variable of the set, where some lack one."""
     log_bayes_factor: NDArray[np.float64] | None = None
     """(sets, intervention variables): log [P(Y | S) / P(Y | S, I)]."""
+    given_others: NDArray[np.float64] | None = None
+    """(sets, intervention variables): the same given the other intervention variables as well."""
 
     @property
     def probability(self) -> NDArray[np.float64] | None:
         """(sets,): how probable it is that each set separates what it was accepted for, at even odds beforehand.
 
-        By Bayes factors the product over the variables pooled; 1 for sets that were told; None where tests alone speak.
+        By Bayes factors the product over the variables pooled, each by the weaker of its factors; 1 for sets that were
+        told; None where tests alone speak.
         """
-        if self.log_bayes_factor is None:
+        nats = self.log_bayes_factor
+        if nats is None:
             return np.ones(len(self.separated)) if self.source == TOLD else None
-        held: NDArray[np.float64] = np.where(self.separated, expit(self.log_bayes_factor), 1.0).prod(axis=1)
+        weaker = nats if self.given_others is None else np.minimum(nats, self.given_others)
+        held: NDArray[np.float64] = np.where(self.separated, expit(weaker), 1.0).prod(axis=1)
         return held
 
     @property
@@ -96,18 +102,20 @@ class Findings:
 
     def _evidence(self, place: int) -> Evidence:
         rows = self.rows if self.seen is None else int(self.seen[place])
-        levers = self.layout.problem.intervention_names
         if self.confidence is not None:
-            scores = dict(zip(levers, map(float, self.confidence[place]), strict=True))
-            return Evidence(rows, self.source, confidence=scores)
+            return Evidence(rows, self.source, confidence=self._per_lever(self.confidence, place))
         if self.log_bayes_factor is not None:
-            nats = dict(zip(levers, map(float, self.log_bayes_factor[place]), strict=True))
-            return Evidence(rows, self.source, log_bayes_factor=nats)
+            nats, given = (self._per_lever(found, place) for found in (self.log_bayes_factor, self.given_others))
+            return Evidence(rows, self.source, log_bayes_factor=nats, given_others=given)
         if self.statistic is None or self.dof is None or self.p_value is None:
             return Evidence(rows, self.source)
         columns = zip(self.tests, self.statistic[place], self.dof[place], self.p_value[place], strict=True)
         results = {names: IndependenceResult(float(g), int(df), float(p)) for names, g, df, p in columns}
         return Evidence(rows, self.source, results)
+
+    def _per_lever(self, found: NDArray[np.float64] | None, place: int) -> dict[str, float]:
+        levers = self.layout.problem.intervention_names
+        return {} if found is None else dict(zip(levers, map(float, found[place]), strict=True))
 
 
 class Discovery(Protocol):

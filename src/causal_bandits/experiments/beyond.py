@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
-from ..policies import SafeThompsonSampling
+from ..policies import GraphPosteriorThompson, SafeThompsonSampling
 from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
 from .curves import Curves, Method, told_nothing
-from .de_kroon import CLASSES, DIRECT, NOTHING, PERFECT, TS
+from .de_kroon import CLASSES, DIRECT, NOTHING, PERFECT, TARGETS, TS
 from .worlds import orbit_sizes, structureless_world
 
 SAFE = Method("causal-ts-safe", "Safe TS", NOTHING, told_nothing(SafeThompsonSampling))
+GRAPHS = Method("graph-posterior", "Graph posterior TS", TARGETS, told_nothing(GraphPosteriorThompson))
 OF_DIRECT = 0.65
 
 
@@ -23,7 +24,7 @@ BEYOND = Curves(
     title="Beyond the paper: 4-node DAGs with and without separating sets, 27 arms",
     question="Can one policy, told nothing, share more where sets separate and lose little where none does?",
     scales={"smoke": Scale(500, 1), "quick": Scale(2000, 4), "paper": Scale(2000, 20)},
-    methods=(TS, DIRECT, SAFE, PERFECT),
+    methods=(TS, DIRECT, SAFE, PERFECT, GRAPHS),
     panels=(
         replace(CLASSES, title="separating sets exist"),
         replace(

@@ -31,6 +31,8 @@ from .comparators import (
 from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
+from .graph_posterior import GraphPosteriorThompson
+from .graph_rules import GraphState, choose_by_graph, learn_graph_row
 from .real import RealPolicy
 from .real_rules import RealState, choose_real, learn_real_row
 from .registry import POLICIES, load_policy
@@ -56,6 +58,8 @@ __all__ = [
     "EpsilonGreedy",
     "Estimates",
     "GaussianThompsonSampling",
+    "GraphPosteriorThompson",
+    "GraphState",
     "LattimoreGeneral",
     "LattimoreParallel",
     "LuTree",
@@ -81,8 +85,10 @@ __all__ = [
     "UCBTuned",
     "YabePropagating",
     "choose",
+    "choose_by_graph",
     "choose_real",
     "choose_tally",
+    "learn_graph_row",
     "learn_real_row",
     "learn_tally",
     "load_policy",

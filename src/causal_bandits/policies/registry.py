@@ -30,6 +30,7 @@ from .comparators import (
     YabePropagating,
 )
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
+from .graph_posterior import GraphPosteriorThompson
 from .safe_thompson import SafeThompsonSampling
 from .saving import read
 from .thompson import ThompsonSampling
@@ -41,6 +42,7 @@ POLICIES: dict[str, type[Policy[Any]]] = {
         ThompsonSampling,
         CausalThompsonSampling,
         SafeThompsonSampling,
+        GraphPosteriorThompson,
         UCBNormal,
         CausalUCBNormal,
         GaussianThompsonSampling,
