@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..compiled import Floats, Ints, compiled
 from ..data import CountTables
-from .g_squared import ArmTests, checked_counts, counts_of_test
+from .g_squared import ArmTests, checked_counts, counts_of_test, number_strata, pulled_arms
 
 
 @compiled
@@ -43,9 +43,12 @@ def log_bayes_factor_statistic(table: Ints) -> float:
 def log_bayes_factors_of_arms(tables: CountTables, tests: ArmTests) -> Floats:
     """The log Bayes factor of independence of every test (columns) given every set S (rows)."""
     found = np.empty((len(tables.cells), len(tests.strata_count)))
+    pulled = pulled_arms(tables, tests.strata.shape[1])
     for test in range(found.shape[1]):
+        numbers = number_strata(tests, test, pulled)
         for place in range(found.shape[0]):
-            found[place, test] = log_bayes_factor_statistic(counts_of_test(tables, tests, test, place))
+            table = counts_of_test(tables, tests, test, place, pulled, numbers)
+            found[place, test] = log_bayes_factor_statistic(table)
     return found
 
 

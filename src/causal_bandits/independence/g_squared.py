@@ -120,13 +120,41 @@ class ArmTests(NamedTuple):
 
 
 @compiled
-def counts_of_test(tables: CountTables, tests: ArmTests, test: int, place: int) -> Ints:
-    """The counts of one test given one set S: (strata x cells of S, rows, 2)."""
+def pulled_arms(tables: CountTables, arms: int) -> Ints:
+    """The arms that have rows: of thousands most may have none, and those change no test."""
+    found = np.empty(arms, dtype=np.int64)
+    count = 0
+    for arm in range(arms):
+        if tables.counts[2 * arm] + tables.counts[2 * arm + 1]:
+            found[count] = arm
+            count += 1
+    return found[:count]
+
+
+@compiled
+def number_strata(tests: ArmTests, test: int, pulled: Ints) -> Ints:
+    """A number for each stratum that has rows, in order; -1 for the others. The last entry is how many there are."""
+    strata = tests.strata_count[test]
+    numbers = np.full(strata + 1, -1)
+    for arm in pulled:
+        numbers[tests.strata[test, arm]] = 0
+    count = 0
+    for stratum in range(strata):
+        if numbers[stratum] == 0:
+            numbers[stratum] = count
+            count += 1
+    numbers[strata] = count
+    return numbers
+
+
+@compiled
+def counts_of_test(tables: CountTables, tests: ArmTests, test: int, place: int, pulled: Ints, numbers: Ints) -> Ints:
+    """The counts of one test given one set S: (strata with rows x cells of S, rows, 2)."""
     cells = tables.cells[place]
-    table = np.zeros((tests.strata_count[test] * cells, tests.rows_count[test], 2), dtype=np.int64)
-    for arm in range(tests.strata.shape[1]):
+    table = np.zeros((numbers[-1] * cells, tests.rows_count[test], 2), dtype=np.int64)
+    for arm in pulled:
         start = tables.starts[place] + arm * cells * 2
-        first = tests.strata[test, arm] * cells
+        first = numbers[tests.strata[test, arm]] * cells
         row = tests.rows[test, arm]
         for cell in range(cells):
             table[first + cell, row, 0] += tables.counts[start + 2 * cell]
@@ -141,8 +169,10 @@ def g_squared_of_arms(tables: CountTables, tests: ArmTests) -> tuple[Floats, Int
     count = len(tests.strata_count)
     statistic = np.empty((sets, count))
     dof = np.empty((sets, count), dtype=np.int64)
+    pulled = pulled_arms(tables, tests.strata.shape[1])
     for test in range(count):
+        numbers = number_strata(tests, test, pulled)
         for place in range(sets):
-            table = counts_of_test(tables, tests, test, place)
+            table = counts_of_test(tables, tests, test, place, pulled, numbers)
             statistic[place, test], dof[place, test] = g_squared_statistic(table)
     return statistic, dof
