@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from causal_bandits.experiments import EXPERIMENTS, judge
+from causal_bandits.experiments import PAPER, judge
 from causal_bandits.experiments.report import again
 from causal_bandits.reporting import duration, evidence, sheet_of
 from causal_bandits.reporting.tables import Sheet
@@ -25,7 +25,7 @@ def keep(results: Path) -> None:
     manifest = json.loads((results / "manifest.json").read_text())
     for entry in manifest["figures"].values():
         entry.pop("command")  # it names a folder of the machine it ran on
-    for figure in EXPERIMENTS:
+    for figure in PAPER:
         shutil.copy(results / figure / "summary.json", KEPT / f"{figure}.json")
         shutil.copy(results / figure / "figure.png", KEPT / f"{figure}.png")
     (KEPT / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
@@ -34,7 +34,7 @@ def keep(results: Path) -> None:
 def page() -> str:
     """The page, from the files in docs/results."""
     manifest = json.loads((KEPT / "manifest.json").read_text())["figures"]
-    summaries = [json.loads((KEPT / f"{figure}.json").read_text()) for figure in EXPERIMENTS]
+    summaries = [json.loads((KEPT / f"{figure}.json").read_text()) for figure in PAPER]
     total = sum(entry["seconds"] for entry in manifest.values())
     about = next(iter(manifest.values()))
     rows = [

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 from . import datasets
 from .analysis import analyze
 from .data import History
-from .discovery import ASD, DirectTesting, DiscoveredGraphs, KnownSets, ResidualTesting, SeparatingSet, discover
+from .discovery import (
+    ASD,
+    BayesFactors,
+    DirectTesting,
+    DiscoveredGraphs,
+    KnownSets,
+    ResidualTesting,
+    SeparatingSet,
+    discover,
+)
 from .environments import (
     DiscreteSCM,
     LinearGaussianSCM,
@@ -49,7 +58,7 @@ from .graphs import (
     separating_sets,
     to_networkx,
 )
-from .independence import IndependenceResult, g_squared
+from .independence import IndependenceResult, g_squared, log_bayes_factor
 from .policies import (
     CTS,
     CUCB,
@@ -62,6 +71,7 @@ from .policies import (
     CausalUCBNormal,
     EpsilonGreedy,
     GaussianThompsonSampling,
+    GraphPosteriorThompson,
     LattimoreGeneral,
     LattimoreParallel,
     LuTree,
@@ -69,6 +79,7 @@ from .policies import (
     PomisKLUCB,
     PomisTS,
     RapsUCB,
+    SafeThompsonSampling,
     SenPhases,
     SmallUCB,
     SuccessiveElimination,
@@ -109,6 +120,7 @@ __all__ = [
     "UCB1",
     "UCBV",
     "Arm",
+    "BayesFactors",
     "CausalBanditsError",
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
@@ -119,6 +131,7 @@ __all__ = [
     "DiscreteSCM",
     "EpsilonGreedy",
     "GaussianThompsonSampling",
+    "GraphPosteriorThompson",
     "History",
     "IndependenceResult",
     "KnownSets",
@@ -135,6 +148,7 @@ __all__ = [
     "Problem",
     "RapsUCB",
     "ResidualTesting",
+    "SafeThompsonSampling",
     "SenPhases",
     "SeparatingSet",
     "Simulation",
@@ -167,6 +181,7 @@ __all__ = [
     "lee_bareinboim_world",
     "linear_sharing",
     "load_policy",
+    "log_bayes_factor",
     "mis_sets",
     "muct",
     "observe",

@@ -127,6 +127,7 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "sen": {**PARENTS, **HORIZON},
     "pomis-ts": {"graph": WORLD.graph},
     "pomis-kl-ucb": {"graph": WORLD.graph},
+    "graph-posterior": {},
 }
 """What each policy with needs is told of its world."""
 SINGLE_ARMS = {"lattimore-parallel", "nair-observing", "lu-tree"}

@@ -1,4 +1,5 @@
 import itertools
+import re
 from collections import Counter
 from typing import Any
 
@@ -128,8 +129,20 @@ def test_memory_of_the_design_example() -> None:
 
 
 def test_too_much_memory_is_refused_without_trying() -> None:
-    with pytest.raises(ProblemError, match=r"up to 30 variables take 3068016.9 GiB; lower max_size"):
+    fits = r"lower max_size \(6 takes 0.6 GiB\), observe fewer levels, or list the arms"
+    with pytest.raises(ProblemError, match=rf"up to 30 variables take 3068016.9 GiB; {fits}"):
         TableLayout.of(binary(30), 30)
+
+
+def test_what_is_said_to_fit_fits() -> None:
+    with pytest.raises(ProblemError) as refused:
+        TableLayout.of(binary(25), 25)
+    said = re.search(r"\((\d+) takes", str(refused.value))
+    assert said is not None
+    fitting = int(said[1])
+    assert TableLayout.of(binary(25), fitting).max_size == fitting
+    with pytest.raises(ProblemError):
+        TableLayout.of(binary(25), fitting + 1)
 
 
 @pytest.mark.parametrize("max_size", [-1, 1.5, "2"])

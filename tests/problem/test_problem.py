@@ -213,3 +213,11 @@ def test_descriptions_that_lack_something(key: str) -> None:
 def test_hand_written_description_needs_only_three_keys() -> None:
     text = '{"target": "Y", "observed": {"A": 2, "B": {"quantiles": 3}}, "interventions": {"I": ["off", "on"]}}'
     assert Problem.from_dict(json.loads(text)) == Problem("Y", {"A": 2, "B": bins(quantiles=3)}, {"I": ["off", "on"]})
+
+
+def test_too_many_arms_are_refused_before_they_are_made() -> None:
+    levers = {f"I{place}": 3 for place in range(20)}
+    text = r"make 3,486,784,401 arms, which take about 2,597.9 GiB .*; list those .* arms=\[...\], or use fewer levels"
+    with pytest.raises(ProblemError, match=text):
+        Problem("Y", {"A": 2}, levers)
+    assert len(Problem("Y", {"A": 2}, levers, arms=[{}, {"I0": 1}]).arms) == 2

@@ -14,7 +14,7 @@ from .root import app, console
 
 @app.command("reproduce")
 def reproduce_command(
-    figure: Annotated[str, typer.Argument(help=f"Which figure of the paper: {', '.join([*EXPERIMENTS, ALL])}.")],
+    figure: Annotated[str, typer.Argument(help=f"Which figure: {', '.join([*EXPERIMENTS, ALL])} (all: the paper's).")],
     scale: Annotated[
         str, typer.Option(help="smoke: seconds; quick: a minute or two on two cores; paper: the full design.")
     ] = "quick",

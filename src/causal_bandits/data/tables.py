@@ -98,10 +98,13 @@ class TableLayout(SubsetLayout):
         if max_size is not None:
             layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
             if layout.nbytes > LIMIT_BYTES:
-                gib = layout.nbytes / 2**30
-                raise ProblemError(f"tables of all sets up to {max_size} variables take {gib:.1f} GiB; lower max_size")
+                raise ProblemError(
+                    f"tables of all sets up to {max_size} variables take {_gib(layout.nbytes)}; {_fitting(problem)}"
+                )
             return layout
         fitting = cls(problem, 0)
+        if fitting.nbytes > LIMIT_BYTES:
+            raise ProblemError(f"the counts of {len(problem.arms)} arms take {_gib(fitting.nbytes)}; list fewer arms")
         for size in range(1, observed + 1):
             layout = cls(problem, size)
             sets = sum(math.comb(observed, members) for members in range(size + 1))
@@ -133,3 +136,20 @@ class TableLayout(SubsetLayout):
         lengths = cells * len(self.problem.arms) * 2
         starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
         return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32))
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB"
+
+
+def _fitting(problem: Problem) -> str:
+    """What would fit in the place of too large a max_size, in words."""
+    sizes = [TableLayout(problem, size) for size in range(len(problem.observed) + 1)]
+    fitting = [layout for layout in sizes if layout.nbytes <= LIMIT_BYTES]
+    if not fitting:
+        return "list fewer arms with arms=[...]"
+    best = fitting[-1]
+    return (
+        f"lower max_size ({best.max_size} takes {_gib(best.nbytes)}), observe fewer levels, or list the arms that can "
+        "be pulled with arms=[...]"
+    )

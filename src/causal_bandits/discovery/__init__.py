@@ -1,7 +1,8 @@
-"""Finding separating sets: by direct testing, by causal discovery, or told. All answer with `Findings`."""
+"""Finding separating sets: tests, Bayes factors, causal discovery, or told. All answer with `Findings`."""
 
 from .asd import ASD, DiscoveredGraphs, discover
 from .base import Discovery, Evidence, Findings, RealDiscovery, SeparatingSet
+from .bayes import BayesFactors
 from .direct import DirectTesting
 from .known import KnownSets
 from .refresh import next_refresh
@@ -11,6 +12,7 @@ from .residual import ResidualTesting
 __all__ = [
     "ASD",
     "DISCOVERIES",
+    "BayesFactors",
     "DirectTesting",
     "DiscoveredGraphs",
     "Discovery",

@@ -6,10 +6,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout
 from ..independence import IndependenceResult
 from ..independence.drift import Drift
+
+TOLD = "told"
 
 
 @dataclass(frozen=True)
@@ -17,13 +20,16 @@ class Evidence:
     """Why a set was accepted or rejected: the tests, and how many rows they saw.
 
     A key of `tests` is the tuple of intervention variables that were tested together; `confidence` is, per
-    intervention variable, how sure causal discovery is of the separation, in nats.
+    intervention variable, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
+    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed.
     """
 
     rows: int
     source: str
     tests: Mapping[tuple[str, ...], IndependenceResult] = field(default_factory=dict)
     confidence: Mapping[str, float] = field(default_factory=dict)
+    log_bayes_factor: Mapping[str, float] = field(default_factory=dict)
+    given_others: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,24 @@ class Findings:
     """(sets, intervention variables): confidences of causal discovery."""
     seen: NDArray[np.int64] | None = None
     """(sets,): how many rows have a value for every variable of the set, where some lack one."""
+    log_bayes_factor: NDArray[np.float64] | None = None
+    """(sets, intervention variables): log [P(Y | S) / P(Y | S, I)]."""
+    given_others: NDArray[np.float64] | None = None
+    """(sets, intervention variables): the same given the other intervention variables as well."""
+
+    @property
+    def probability(self) -> NDArray[np.float64] | None:
+        """(sets,): how probable it is that each set separates what it was accepted for, at even odds beforehand.
+
+        By Bayes factors the product over the variables pooled, each by the weaker of its factors; 1 for sets that were
+        told; None where tests alone speak.
+        """
+        nats = self.log_bayes_factor
+        if nats is None:
+            return np.ones(len(self.separated)) if self.source == TOLD else None
+        weaker = nats if self.given_others is None else np.minimum(nats, self.given_others)
+        held: NDArray[np.float64] = np.where(self.separated, expit(weaker), 1.0).prod(axis=1)
+        return held
 
     @property
     def sets(self) -> list[SeparatingSet]:
@@ -79,14 +103,19 @@ class Findings:
     def _evidence(self, place: int) -> Evidence:
         rows = self.rows if self.seen is None else int(self.seen[place])
         if self.confidence is not None:
-            levers = self.layout.problem.intervention_names
-            scores = dict(zip(levers, map(float, self.confidence[place]), strict=True))
-            return Evidence(rows, self.source, confidence=scores)
+            return Evidence(rows, self.source, confidence=self._per_lever(self.confidence, place))
+        if self.log_bayes_factor is not None:
+            nats, given = (self._per_lever(found, place) for found in (self.log_bayes_factor, self.given_others))
+            return Evidence(rows, self.source, log_bayes_factor=nats, given_others=given)
         if self.statistic is None or self.dof is None or self.p_value is None:
             return Evidence(rows, self.source)
         columns = zip(self.tests, self.statistic[place], self.dof[place], self.p_value[place], strict=True)
         results = {names: IndependenceResult(float(g), int(df), float(p)) for names, g, df, p in columns}
         return Evidence(rows, self.source, results)
+
+    def _per_lever(self, found: NDArray[np.float64] | None, place: int) -> dict[str, float]:
+        levers = self.layout.problem.intervention_names
+        return {} if found is None else dict(zip(levers, map(float, found[place]), strict=True))
 
 
 class Discovery(Protocol):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data import ArmMoments, CountTables, SubsetLayout
 from ..errors import OptionError
-from .base import Findings
+from .base import TOLD, Findings
 
 
 class KnownSets:
@@ -39,7 +39,7 @@ class KnownSets:
             place = layout.find(variables)
             chosen = names if told is None else [layout.problem.intervention(name).name for name in told]
             separated[place] = [name in chosen for name in names]
-        return Findings(layout, rows, "told", separated)
+        return Findings(layout, rows, TOLD, separated)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -6,12 +6,14 @@ from typing import Any
 from ..errors import OptionError, listing
 from .asd import ASD
 from .base import Discovery, RealDiscovery
+from .bayes import BayesFactors
 from .direct import DirectTesting
 from .known import KnownSets
 from .residual import ResidualTesting
 
 DISCOVERIES: dict[str, Callable[..., Discovery | RealDiscovery]] = {
     "direct": DirectTesting,
+    "bayes": BayesFactors,
     "known": KnownSets.from_pairs,
     "asd": ASD,
     "residual": ResidualTesting,

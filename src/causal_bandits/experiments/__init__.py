@@ -6,7 +6,7 @@ from .comparison import Comparison, compare
 from .curves import Curves, Method, Panel
 from .families import FAMILIES
 from .field import compare_field
-from .registry import ALL, EXPERIMENTS, find_experiments
+from .registry import ALL, EXPERIMENTS, PAPER, find_experiments
 from .reproduction import Reproduced, reproduce
 from .run import Told
 
@@ -14,6 +14,7 @@ __all__ = [
     "ALL",
     "EXPERIMENTS",
     "FAMILIES",
+    "PAPER",
     "Comparison",
     "Curves",
     "Experiment",

@@ -63,6 +63,8 @@ class Panel:
     observational: int = 0
     """Rows of the idle arm given before the first round, without regret."""
     stream: tuple[int, ...] = ()
+    without: tuple[str, ...] = ()
+    """Methods that cannot be played here: what they must be told does not exist."""
 
     def maker(self, number: int) -> WorldMaker:
         """What makes world `number`; of given worlds, that one alone is sent to where it is played."""
@@ -88,8 +90,12 @@ class Curves(Experiment):
 
     def describe(self) -> list[Any]:
         """Methods and panels by name: what they do is fixed by the release."""
-        panels = [[p.suffix, p.worlds, p.observational, p.stream] for p in self.panels]
+        panels = [[p.suffix, p.worlds, p.observational, p.stream, *p.without] for p in self.panels]
         return [[method.key for method in self.methods], panels, self.identity]
+
+    def played(self, panel: Panel) -> tuple[Method, ...]:
+        """The methods of a panel."""
+        return tuple(method for method in self.methods if method.key not in panel.without)
 
     def can_weigh(self) -> bool:
         """Whether its worlds are classes of graphs that can be weighed."""
@@ -107,7 +113,7 @@ class Curves(Experiment):
 
     def _work(self, panel: Panel, number: int, runs: range, size: Scale, seed: int) -> Callable[[], pl.DataFrame]:
         bare = Panel(panel.suffix, "", 1, panel.maker(number), panel.observational, panel.stream)
-        return partial(play_runs, self.measure, self.methods, bare, number, runs, size, seed)
+        return partial(play_runs, self.measure, self.played(panel), bare, number, runs, size, seed)
 
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
         """Means, standard errors and paired ratios of every line, and what the claims hang on."""

@@ -2,18 +2,21 @@
 
 from ..errors import OptionError, listing
 from .base import Experiment
+from .beyond import BEYOND
 from .de_kroon import EXAMPLE, FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM
 
-EXPERIMENTS: dict[str, Experiment] = {
+PAPER: dict[str, Experiment] = {
     experiment.name: experiment for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE)
 }
+"""What `all` stands for."""
+EXPERIMENTS: dict[str, Experiment] = {**PAPER, BEYOND.name: BEYOND}
 ALL = "all"
 
 
 def find_experiments(name: str) -> list[Experiment]:
-    """An experiment by name, or all of them."""
+    """An experiment by name, or all of the paper's."""
     if name == ALL:
-        return list(EXPERIMENTS.values())
+        return [EXPERIMENTS[each] for each in PAPER]
     if name not in EXPERIMENTS:
         raise OptionError(f"figure {name!r} is not known; expected one of {listing([*EXPERIMENTS, ALL], limit=20)}")
     return [EXPERIMENTS[name]]

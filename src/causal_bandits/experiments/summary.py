@@ -29,7 +29,7 @@ def summarise_curves(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, w
     lines = _lines(experiment, rows, size, weighted=weighted)
     shown = {}
     for panel in experiment.panels:
-        for method in experiment.methods:
+        for method in experiment.played(panel):
             for suffix, line in experiment.measure.lines.items():
                 key = f"{method.key}{panel.suffix}{suffix}"
                 baseline = _baseline(experiment, method, panel, suffix)
@@ -83,7 +83,7 @@ def _origin(key: str, experiment: "Curves", size: Scale) -> "tuple[Panel, list[i
     return next(
         (panel, line.points(size.horizon).tolist())
         for panel in experiment.panels
-        for method in experiment.methods
+        for method in experiment.played(panel)
         for suffix, line in experiment.measure.lines.items()
         if key == f"{method.key}{panel.suffix}{suffix}"
     )

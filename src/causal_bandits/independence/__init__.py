@@ -1,5 +1,6 @@
-"""Conditional independence tests: each returns statistic, degrees of freedom and p-value; the caller holds alpha."""
+"""Conditional independence: tests give statistic, dof and p-value, Bayes factors nats; the caller decides."""
 
+from .bayes import log_bayes_factor, log_bayes_factors_of_arms
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
 from .residual import Factor, ResidualResults, residual_test, residual_tests
 
@@ -10,6 +11,8 @@ __all__ = [
     "ResidualResults",
     "g_squared",
     "g_squared_of_arms",
+    "log_bayes_factor",
+    "log_bayes_factors_of_arms",
     "p_values",
     "residual_test",
     "residual_tests",

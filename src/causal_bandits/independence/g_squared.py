@@ -72,6 +72,24 @@ def g_squared_statistic(table: Ints) -> tuple[float, int]:
     return max(2 * total_terms, 0.0), dof
 
 
+def checked_counts(table: ArrayLike, columns: int | None = None) -> Ints:
+    """A table of counts (strata, rows, columns); one stratum where there is no such axis."""
+    try:
+        counts = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        counts = np.empty(0)
+    if counts.ndim == 2:
+        counts = counts[None]
+    fits = counts.ndim == 3 and (columns is None or counts.shape[2] == columns)
+    if not fits or not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
+        last = "columns" if columns is None else str(columns)
+        raise ObservationError(
+            f"{table!r} is not a table of counts; expected whole numbers from 0 in the shape "
+            f"(rows, {last}) or (strata, rows, {last})"
+        )
+    return counts.astype(np.int64)
+
+
 def g_squared(table: ArrayLike) -> IndependenceResult:
     """Test rows against columns within strata, from a table (strata, rows, columns) or (rows, columns) of counts.
 
@@ -79,18 +97,8 @@ def g_squared(table: ArrayLike) -> IndependenceResult:
     >>> round(result.statistic, 3), result.dof, round(result.p_value, 4)
     (4.027, 1, 0.0448)
     """
-    try:
-        counts = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
-        counts = np.empty(0)
-    if counts.ndim == 2:
-        counts = counts[None]
-    if counts.ndim != 3 or not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
-        raise ObservationError(
-            f"{table!r} is not a table of counts; expected whole numbers from 0 in the shape "
-            "(rows, columns) or (strata, rows, columns)"
-        )
-    statistic, dof = g_squared_statistic(counts.astype(np.int64))
+    counts = checked_counts(table)
+    statistic, dof = g_squared_statistic(counts)
     return IndependenceResult(statistic, dof, float(p_values(np.array(statistic), np.array(dof))))
 
 
@@ -112,25 +120,59 @@ class ArmTests(NamedTuple):
 
 
 @compiled
+def pulled_arms(tables: CountTables, arms: int) -> Ints:
+    """The arms that have rows: of thousands most may have none, and those change no test."""
+    found = np.empty(arms, dtype=np.int64)
+    count = 0
+    for arm in range(arms):
+        if tables.counts[2 * arm] + tables.counts[2 * arm + 1]:
+            found[count] = arm
+            count += 1
+    return found[:count]
+
+
+@compiled
+def number_strata(tests: ArmTests, test: int, pulled: Ints) -> Ints:
+    """A number for each stratum that has rows, in order; -1 for the others. The last entry is how many there are."""
+    strata = tests.strata_count[test]
+    numbers = np.full(strata + 1, -1)
+    for arm in pulled:
+        numbers[tests.strata[test, arm]] = 0
+    count = 0
+    for stratum in range(strata):
+        if numbers[stratum] == 0:
+            numbers[stratum] = count
+            count += 1
+    numbers[strata] = count
+    return numbers
+
+
+@compiled
+def counts_of_test(tables: CountTables, tests: ArmTests, test: int, place: int, pulled: Ints, numbers: Ints) -> Ints:
+    """The counts of one test given one set S: (strata with rows x cells of S, rows, 2)."""
+    cells = tables.cells[place]
+    table = np.zeros((numbers[-1] * cells, tests.rows_count[test], 2), dtype=np.int64)
+    for arm in pulled:
+        start = tables.starts[place] + arm * cells * 2
+        first = numbers[tests.strata[test, arm]] * cells
+        row = tests.rows[test, arm]
+        for cell in range(cells):
+            table[first + cell, row, 0] += tables.counts[start + 2 * cell]
+            table[first + cell, row, 1] += tables.counts[start + 2 * cell + 1]
+    return table
+
+
+@compiled
 def g_squared_of_arms(tables: CountTables, tests: ArmTests) -> tuple[Floats, Ints]:
     """Statistic and degrees of freedom of every test (columns) given every set S (rows)."""
     sets = len(tables.cells)
     count = len(tests.strata_count)
-    arms = tests.strata.shape[1]
     statistic = np.empty((sets, count))
     dof = np.empty((sets, count), dtype=np.int64)
+    pulled = pulled_arms(tables, tests.strata.shape[1])
     for test in range(count):
-        strata = tests.strata_count[test]
-        rows = tests.rows_count[test]
+        numbers = number_strata(tests, test, pulled)
         for place in range(sets):
-            cells = tables.cells[place]
-            table = np.zeros((strata * cells, rows, 2), dtype=np.int64)
-            for arm in range(arms):
-                start = tables.starts[place] + arm * cells * 2
-                first = tests.strata[test, arm] * cells
-                row = tests.rows[test, arm]
-                for cell in range(cells):
-                    table[first + cell, row, 0] += tables.counts[start + 2 * cell]
-                    table[first + cell, row, 1] += tables.counts[start + 2 * cell + 1]
+            table = counts_of_test(tables, tests, test, place, pulled, numbers)
             statistic[place, test], dof[place, test] = g_squared_statistic(table)
     return statistic, dof

@@ -32,10 +32,13 @@ from .comparators import (
 from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
+from .graph_posterior import GraphPosteriorThompson
+from .graph_rules import GraphState, choose_by_graph, learn_graph_row
 from .real import RealPolicy
 from .real_rules import RealState, choose_real, learn_real_row
 from .registry import POLICIES, load_policy
 from .rules import ThompsonState, choose
+from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
 from .tiers import Tier
 from .ucb_normal import CausalUCBNormal, UCBNormal
@@ -56,6 +59,8 @@ __all__ = [
     "EpsilonGreedy",
     "Estimates",
     "GaussianThompsonSampling",
+    "GraphPosteriorThompson",
+    "GraphState",
     "LattimoreGeneral",
     "LattimoreParallel",
     "LuTree",
@@ -67,6 +72,7 @@ __all__ = [
     "RealPolicy",
     "RealState",
     "Recommendation",
+    "SafeThompsonSampling",
     "SenPhases",
     "SmallUCB",
     "SuccessiveElimination",
@@ -81,8 +87,10 @@ __all__ = [
     "UnknownUCBPlus",
     "YabePropagating",
     "choose",
+    "choose_by_graph",
     "choose_real",
     "choose_tally",
+    "learn_graph_row",
     "learn_real_row",
     "learn_tally",
     "load_policy",

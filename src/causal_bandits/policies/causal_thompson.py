@@ -3,7 +3,7 @@
 The name also stands for a method of Bareinboim, Forney and Pearl (2015), which is another one.
 """
 
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from ..discovery import DirectTesting, Discovery, KnownSets, discovery_from_dict
 from ..errors import OptionError, whole_number
@@ -12,12 +12,16 @@ from ..seeds import Seed
 from .discrete import DiscretePolicy
 from .tiers import Tier
 
+Choice = Literal["variance", "squared-error"]
+
 
 class CausalThompsonSampling(DiscretePolicy):
     """Thompson Sampling that discovers separating sets while it plays, and lets arms share rewards through them.
 
     Per arm, the accepted set with the lowest posterior variance is used, or the arm's own rows if they do better.
-    `variance` is how those variances are found: in closed form, or from `samples` draws as the paper does.
+    `variance` is how those variances are found: in closed form, or from `samples` draws as the paper does. With
+    ``choice="squared-error"`` the set with the lowest expected squared error is used, which counts what the set would
+    be wrong by if it did not separate; it needs `BayesFactors`, and both together are `SafeThompsonSampling`.
     `max_size` limits the sets that are looked at; by default all, or as many as stay fast.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
@@ -40,9 +44,15 @@ class CausalThompsonSampling(DiscretePolicy):
         max_size: int | None = None,
         variance: Literal["closed-form", "monte-carlo"] = "closed-form",
         samples: int = 200,
+        choice: Choice = "variance",
     ) -> None:
         if variance not in ("closed-form", "monte-carlo"):
             raise OptionError(f"variance={variance!r}; expected 'closed-form' or 'monte-carlo'")
+        if choice not in get_args(Choice):
+            raise OptionError(f"choice={choice!r}; expected 'variance' or 'squared-error'")
+        self.doubts = choice == "squared-error"
+        if self.doubts and variance == "monte-carlo":
+            raise OptionError("choice='squared-error' needs variance='closed-form'; it has no Monte Carlo form")
         samples = whole_number("samples", samples, 2)
         super().__init__(problem, seed=seed, max_size=max_size, samples=samples if variance == "monte-carlo" else 0)
         self.discovery = DirectTesting() if discovery is None else discovery
@@ -50,7 +60,13 @@ class CausalThompsonSampling(DiscretePolicy):
             self.tier, self.hints = Tier.SEPARATING_SET, f"the separating sets {discovery.described}"
         self.variance = variance
         self.samples = samples
-        self._discover()  # sets that cannot be are refused here, not later
+        self.choice = choice
+        found = self._discover()  # sets that cannot be are refused here, not later
+        if self.doubts and found is not None and found.probability is None:
+            raise OptionError(
+                f"choice='squared-error' weighs sets by Bayes factors, which {type(self.discovery).__name__} does not "
+                "give; use discovery=BayesFactors()"
+            )
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
@@ -59,6 +75,7 @@ class CausalThompsonSampling(DiscretePolicy):
             "max_size": self.layout.max_size,
             "variance": self.variance,
             "samples": self.samples,
+            "choice": self.choice,
         }
 
     @classmethod

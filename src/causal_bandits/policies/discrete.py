@@ -21,6 +21,9 @@ class DiscretePolicy(Policy[ThompsonState]):
     layout: TableLayout
     counts_missing = True
 
+    doubts = False
+    """Whether a set that may not separate is weighed by what its bias would cost."""
+
     def __init__(self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int) -> None:
         if isinstance(problem, Problem):
             self.layout = TableLayout.of(problem, max_size)
@@ -29,13 +32,17 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     def _empty(self) -> ThompsonState:
         arms = len(self.problem.arms)
-        return ThompsonState(self.layout.empty(), no_pools(arms), self._samples, np.ones(arms, dtype=np.bool_))
+        anything = np.ones(arms, dtype=np.bool_)
+        return ThompsonState(self.layout.empty(), no_pools(arms), np.empty(0), self._samples, anything)
 
     def _count(self, rows: Rows) -> None:
         learn_many(self._state.tables, self._state.pools, rows.arms, rows.codes, rows.rewards)
 
     def _share(self, findings: Findings) -> ThompsonState:
-        return self._state._replace(pools=make_pools(findings, self._state.tables))
+        pools = make_pools(findings, self._state.tables)
+        probability = findings.probability if self.doubts else None
+        doubt = np.zeros(len(pools.places)) if probability is None else 1 - probability[pools.places]
+        return self._state._replace(pools=pools, doubt=doubt)
 
     def _statistics(self) -> CountTables:
         return self._state.tables

@@ -31,6 +31,8 @@ from .comparators import (
     YabePropagating,
 )
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
+from .graph_posterior import GraphPosteriorThompson
+from .safe_thompson import SafeThompsonSampling
 from .saving import read
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
@@ -40,6 +42,8 @@ POLICIES: dict[str, type[Policy[Any]]] = {
     for policy in (
         ThompsonSampling,
         CausalThompsonSampling,
+        SafeThompsonSampling,
+        GraphPosteriorThompson,
         UCBNormal,
         CausalUCBNormal,
         GaussianThompsonSampling,

@@ -17,6 +17,8 @@ class ThompsonState(NamedTuple):
 
     tables: CountTables
     pools: Pools
+    doubt: Floats
+    """(accepted sets,): how probable it is that the set does not separate; 0: sets are compared by variance alone."""
     samples: int
     """0: variances in closed form; otherwise the number of Monte Carlo samples, as in the paper."""
     allowed: Bools
@@ -24,17 +26,38 @@ class ThompsonState(NamedTuple):
 
 
 @compiled
+def squared_error(variance: float, own_variance: float, difference: float, doubt: float) -> float:
+    """Expected squared error of an arm's mean through a set, of which its own mean differs by `difference`.
+
+    If the set separates, the difference is noise of variance own_variance - variance, since then the shared mean is the
+    better of two unbiased ones. What it exceeds that by is taken for bias, as far as the set is doubted.
+    """
+    bias = difference * difference - max(own_variance - variance, 0.0)
+    return variance + doubt * max(bias, 0.0)
+
+
+@compiled
 def best_sets(state: ThompsonState) -> Ints:
-    """For each arm the accepted set with the lowest posterior variance, or -1 when its own rows do better."""
-    arms = state.pools.groups.shape[1]
+    """For each arm the accepted set with the lowest expected squared error, or -1 when its own rows do better.
+
+    Without doubt that is the lowest posterior variance, the paper's rule.
+    """
+    pools = state.pools
+    arms = pools.groups.shape[1]
     chosen = np.full(arms, -1)
-    lowest = np.empty(arms)
+    lowest, own_mean, own_variance = np.empty(arms), np.empty(arms), np.empty(arms)
     for arm in range(arms):
-        lowest[arm] = own_moments(state.tables, arm)[1]
-    for index in range(len(state.pools.places)):
+        own_mean[arm], own_variance[arm] = own_moments(state.tables, arm)
+        lowest[arm] = own_variance[arm]
+    for index in range(len(pools.places)):
+        doubt = state.doubt[index]
         for arm in range(arms):
-            if state.pools.variance[index, arm] < lowest[arm]:
-                lowest[arm] = state.pools.variance[index, arm]
+            error = pools.variance[index, arm]
+            if error < lowest[arm] and doubt > 0:
+                difference = pools.linear[index, arm] / pools.totals[index, arm] - own_mean[arm]
+                error = squared_error(error, own_variance[arm], difference, doubt)
+            if error < lowest[arm]:
+                lowest[arm] = error
                 chosen[arm] = index
     return chosen
 

@@ -151,7 +151,7 @@ def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
         "found": np.frombuffer(about, dtype=np.uint8),
         "separated": findings.separated,
     }
-    for name in ("statistic", "dof", "p_value", "confidence", "seen"):
+    for name in ("statistic", "dof", "p_value", "confidence", "seen", "log_bayes_factor", "given_others"):
         if getattr(findings, name) is not None:
             packed[name] = getattr(findings, name)
     return packed
@@ -164,7 +164,9 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
     about = json.loads(arrays["found"].tobytes())
     sets, levers = len(layout.names), len(layout.problem.intervention_names)
     results = [arrays[name].shape for name in ("statistic", "dof", "p_value") if name in arrays]
-    if arrays["separated"].shape != (sets, levers) or any(shape != (sets, len(about["tests"])) for shape in results):
+    per_lever = ("separated", "log_bayes_factor", "given_others")
+    fits = all(arrays[name].shape == (sets, levers) for name in per_lever if name in arrays or name == "separated")
+    if not fits or any(shape != (sets, len(about["tests"])) for shape in results):
         raise ValueError("its tests do not fit its sets")
     return Findings(
         layout,
@@ -177,4 +179,6 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
         arrays.get("p_value"),
         arrays.get("confidence"),
         arrays.get("seen"),
+        arrays.get("log_bayes_factor"),
+        arrays.get("given_others"),
     )

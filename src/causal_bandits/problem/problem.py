@@ -1,6 +1,7 @@
 """The bandit problem of sec. 2.2, with everything a learner may know about it."""
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,9 @@ from .variables import Level, Levels, Variable, bins, declare
 
 REAL = "real"
 """How a description in JSON says `float`."""
+MOST_ARMS = 1_000_000
+BYTES_PER_ARM = 800
+"""Measured, with eight intervention variables: the arm itself and how it is found."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -97,6 +101,13 @@ class Problem:
 
     def _make_arms(self, arms: Iterable[Mapping[str, Level]] | None) -> tuple[Arm, ...]:
         if arms is None:
+            count = math.prod(variable.size for variable in self.interventions)
+            if count > MOST_ARMS:
+                raise ProblemError(
+                    f"the levels of the intervention variables make {count:,} arms, which take about "
+                    f"{count * BYTES_PER_ARM / 2**30:,.1f} GiB before anything is counted; list those that can be "
+                    "pulled with arms=[...], or use fewer levels"
+                )
             levels = (variable.levels for variable in self.interventions)
             return tuple(self._arm_of(choice) for choice in itertools.product(*levels))
         made = tuple(self._resolve(arm) for arm in arms)

@@ -7,12 +7,15 @@ from ..data import design_row
 from ..environments import RealSampler, Sampler, draw, draw_real
 from ..estimators import learn
 from ..policies import (
+    GraphState,
     RealState,
     Tally,
     ThompsonState,
     choose,
+    choose_by_graph,
     choose_real,
     choose_tally,
+    learn_graph_row,
     learn_real_row,
     learn_tally,
 )
@@ -54,6 +57,26 @@ def tally_rollout(
         arm = choose_tally(tally, policy_rng)
         reward = draw(sampler, arm, world_rng, values, codes[step])
         learn_tally(tally, arm, codes[step], reward)
+        arms[step] = arm
+        rewards[step] = reward
+
+
+@compiled
+def graph_rollout(
+    state: GraphState,
+    sampler: Sampler,
+    policy_rng: np.random.Generator,
+    world_rng: np.random.Generator,
+    arms: Ints,
+    codes: Ints,
+    rewards: Ints,
+) -> None:
+    """The same for the policy that draws causal graphs."""
+    values = np.empty(sampler.order.shape[1], dtype=np.int64)
+    for step in range(len(arms)):
+        arm = choose_by_graph(state, policy_rng)
+        reward = draw(sampler, arm, world_rng, values, codes[step])
+        learn_graph_row(state, arm, codes[step], reward)
         arms[step] = arm
         rewards[step] = reward
 

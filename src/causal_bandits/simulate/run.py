@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from ..data import Rows
 from ..environments import DiscreteWorld, RealWorld
 from ..errors import OptionError, whole_number
-from ..policies import DiscretePolicy, RealPolicy, TallyPolicy
+from ..policies import DiscretePolicy, GraphPosteriorThompson, RealPolicy, TallyPolicy
 from ..policies import Policy as AskTell
 from ..problem import Arm, Level, Problem
 from ..seeds import check_generator
-from .rollout import real_rollout, rollout, tally_rollout
+from .rollout import graph_rollout, real_rollout, rollout, tally_rollout
+
+OverCounts = DiscretePolicy | TallyPolicy | GraphPosteriorThompson
 
 
 class Policy(Protocol):
@@ -68,9 +70,10 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
         raise OptionError("policy and world have different problems; make the policy with world.problem")
     if compiled and _plain(policy, world):
         restricted = isinstance(policy, TallyPolicy) and not policy.allowed.all()  # its state is then a copy
-        if isinstance(policy, DiscretePolicy | TallyPolicy) and isinstance(world, DiscreteWorld) and not restricted:
-            return _play_discrete(policy, world, horizon, rng)
-        if isinstance(policy, RealPolicy) and isinstance(world, RealWorld):
+        if isinstance(policy, DiscretePolicy | TallyPolicy | GraphPosteriorThompson) and not restricted:
+            if isinstance(world, DiscreteWorld):
+                return _play_discrete(policy, world, horizon, rng)
+        elif isinstance(policy, RealPolicy) and isinstance(world, RealWorld):
             return _play_real(policy, world, horizon, rng)
     return _play_by_ask_and_tell(policy, world, horizon, rng)
 
@@ -126,9 +129,7 @@ def _parts(policy: AskTell[Any], horizon: int) -> Iterator[slice]:
         done = part.stop
 
 
-def _play_discrete(
-    policy: DiscretePolicy | TallyPolicy, world: DiscreteWorld, horizon: int, rng: np.random.Generator
-) -> Run:
+def _play_discrete(policy: OverCounts, world: DiscreteWorld, horizon: int, rng: np.random.Generator) -> Run:
     arms = np.empty(horizon, dtype=np.int64)
     codes = np.empty((horizon, len(world.problem.observed)), dtype=np.int64)
     rewards = np.empty(horizon, dtype=np.int64)
@@ -136,6 +137,8 @@ def _play_discrete(
         received = arms[part], codes[part], rewards[part]
         if isinstance(policy, TallyPolicy):
             tally_rollout(policy.ready(), world.sampler, policy.rng, rng, *received)
+        elif isinstance(policy, GraphPosteriorThompson):
+            graph_rollout(policy.ready(), world.sampler, policy.rng, rng, *received)
         else:
             rollout(policy.ready(), world.sampler, policy.rng, rng, *received)
         policy.remember(Rows(arms[part], codes[part], rewards[part], np.empty((part.stop - part.start, 0))))

@@ -1,0 +1,192 @@
+"""Thompson Sampling over causal graphs: for those who know what their levers act on and accept no hidden causes."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from ..compiled import Ints
+from ..data import Rows, TableLayout
+from ..discovery import Findings
+from ..errors import ObservationError, OptionError, ProblemError, whole_number
+from ..graphs import MixedGraph
+from ..graphs.enumeration import MOST_NODES, edge_sets
+from ..problem import Problem
+from ..seeds import Seed
+from .base import Policy
+from .estimates import ArmEstimate, Estimates
+from .graph_rules import GraphState, choose_many_by_graph, draw_graph_means, graph_weights, learn_graph_rows
+from .tiers import Tier
+
+DRAWS = 1000
+"""Worlds drawn from the posterior for `estimates`."""
+MOST_VALUES = 2**14
+"""Joint values of the observed variables that a round may go through, for each arm."""
+
+
+class GraphPosteriorThompson(Policy[GraphState]):
+    """Draws a causal graph and its parameters from their exact posterior, and plays the arm that is best there.
+
+    It is told what every lever acts on (``Problem(..., targets=...)``) and assumes that a lever overrides the other
+    causes of what it acts on, and that no two variables have a hidden common cause; where that is wrong, it may settle
+    on a bad arm. All graphs are listed, so there can be at most 4 observed variables. Every row must be complete.
+
+    >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]}, targets={"I": "A"})
+    >>> policy = GraphPosteriorThompson(problem, seed=0)
+    >>> for arm, a in (({}, 0), ({"I": "on"}, 1)):
+    ...     for _ in range(20):
+    ...         policy.tell(arm, {"A": a, "Y": a})
+    >>> policy.recommend().arm
+    do(I=on)
+    >>> [(str(graph), round(chance, 2)) for graph, chance in policy.graphs(1)]
+    [('MixedGraph(A -> Y)', 1.0)]
+    """
+
+    name = "graph-posterior"
+    tier = Tier.OBSERVED
+    hints = "what every lever acts on, and that there are no hidden common causes"
+    layout: TableLayout
+
+    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
+        if isinstance(problem, Problem):
+            self.layout = TableLayout.of(problem, 0)
+            _check_problem(problem)
+        super().__init__(problem, seed)
+
+    def graphs(self, count: int = 10) -> list[tuple[MixedGraph, float]]:
+        """The most probable graphs with their posterior probabilities."""
+        state = self._state
+        weights = graph_weights(state)
+        names = (*self.problem.observed_names, self.problem.target)
+        best = np.argsort(-weights, kind="stable")[: whole_number("count", count, 1)]
+        return [(_graph(names, state.graphs[place]), float(weights[place] / weights.sum())) for place in best]
+
+    def _empty(self) -> GraphState:
+        problem = self.problem
+        sizes = np.array([*(variable.size for variable in problem.observed), 2], dtype=np.int64)
+        strides, starts, length = _local_tables(sizes)
+        acting = _acting(problem)
+        return GraphState(
+            sizes,
+            acting,
+            strides,
+            starts,
+            np.zeros(length, dtype=np.int64),
+            np.zeros(starts.shape),
+            np.zeros((len(sizes), int(acting.max()) + 1, int(sizes.max())), dtype=np.int64),
+            _all_graphs(len(sizes)),
+            np.zeros((len(problem.arms), 2), dtype=np.int64),
+            np.ones(len(problem.arms), dtype=np.bool_),
+        )
+
+    def _check(self, rows: Rows) -> None:
+        if np.any(rows.codes < 0):
+            raise ObservationError(f"{self.name} needs a value of every observed variable in every row")
+
+    def _count(self, rows: Rows) -> None:
+        learn_graph_rows(self._state, rows.arms, rows.codes, rows.rewards)
+
+    def _share(self, findings: Findings) -> GraphState:
+        return self._state
+
+    def _statistics(self) -> GraphState:
+        return self._state
+
+    def _choose(self, state: GraphState, count: int) -> NDArray[np.int64]:
+        return choose_many_by_graph(state, self.rng, count)
+
+    def _wins(self, state: GraphState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
+        return np.bincount(choose_many_by_graph(state, rng, draws), minlength=len(self.problem.arms))
+
+    def _among(self, state: GraphState, allowed: NDArray[np.bool_]) -> GraphState:
+        return state._replace(allowed=allowed)
+
+    def _indices(self, state: GraphState, rng: np.random.Generator) -> NDArray[np.float64] | None:
+        return draw_graph_means(state, rng)
+
+    def _rows_seen(self) -> NDArray[np.int64]:
+        return np.array([self.rows])
+
+    def _estimate(self, state: GraphState, level: float) -> Estimates:
+        """Means over drawn worlds; intervals are those of the Beta with the draws' mean and variance."""
+        rng, every = np.random.default_rng(self.rows), self._among(state, np.ones_like(state.allowed))
+        draws = np.array([draw_graph_means(every, rng) for _ in range(DRAWS)]).clip(1e-9, 1 - 1e-9)
+        tails = np.array([(1 - level) / 2, (1 + level) / 2])
+        rows = []
+        for number, arm in enumerate(self.problem.arms):
+            mean, variance = float(draws[:, number].mean()), max(float(draws[:, number].var()), 1e-12)
+            size = mean * (1 - mean) / variance - 1
+            low, high = betaincinv(mean * size, (1 - mean) * size, tails)
+            own = int(state.own[number].sum())
+            rows.append(ArmEstimate(arm, mean, float(low), float(high), None, own, size - 2, own))
+        return Estimates(rows)
+
+
+def _check_problem(problem: Problem) -> None:
+    if len(problem.observed) >= MOST_NODES:
+        raise ProblemError(
+            f"graph-posterior lists every causal graph, which is possible for {MOST_NODES - 1} observed variables and "
+            f"the reward; this problem has {len(problem.observed)}; use SafeThompsonSampling"
+        )
+    values = int(np.prod([variable.size for variable in problem.observed], dtype=np.int64))
+    if values > MOST_VALUES:
+        raise ProblemError(
+            f"{values} joint values of the observed variables are too many to sum over; use fewer levels"
+        )
+    known = dict(problem.targets)
+    for name in problem.intervention_names:
+        if name not in known:
+            raise OptionError(f"what {name!r} acts on is not known; pass targets={{...}} to Problem")
+
+
+def _acting(problem: Problem) -> Ints:
+    """(arms, nodes): which joint setting of the levers on a node an arm has; 0 where all of them are idle."""
+    nodes = (*problem.observed_names, problem.target)
+    idle = np.array([v.code(problem.idle_settings[v.name]) for v in problem.interventions])
+    acting = np.zeros((len(problem.arms), len(nodes)), dtype=np.int64)
+    for place, node in enumerate(nodes):
+        levers = [lever for lever, name in enumerate(problem.intervention_names) if node in dict(problem.targets)[name]]
+        settings = problem.arm_codes[:, levers]
+        busy = (settings != idle[levers]).any(axis=1)
+        if busy.any():
+            acting[busy, place] = 1 + np.unique(settings[busy], axis=0, return_inverse=True)[1].reshape(-1)
+    return acting
+
+
+def _local_tables(sizes: Ints) -> tuple[Ints, Ints, int]:
+    """Strides and starts of the local counts, and how many there are."""
+    nodes = len(sizes)
+    strides = np.zeros((nodes, 2**nodes, nodes), dtype=np.int64)
+    starts = np.full((nodes, 2**nodes), -1, dtype=np.int64)
+    length = 0
+    for node in range(nodes):
+        for mask in range(2**nodes):
+            if mask >> node & 1:
+                continue
+            cells = 1
+            for parent in range(nodes):
+                if mask >> parent & 1:
+                    strides[node, mask, parent] = cells
+                    cells *= int(sizes[parent])
+            starts[node, mask] = length
+            length += cells * int(sizes[node])
+    return strides, starts, length
+
+
+@lru_cache(maxsize=MOST_NODES)
+def _all_graphs(nodes: int) -> Ints:
+    """(graphs, nodes): the parents of each node as a mask, for every DAG."""
+    found = []
+    for edges in edge_sets(nodes):
+        masks = [0] * nodes
+        for tail, head in edges:
+            masks[head] |= 1 << tail
+        found.append(masks)
+    return np.array(found, dtype=np.int64)
+
+
+def _graph(names: tuple[str, ...], masks: Ints) -> MixedGraph:
+    count = len(names)
+    edges = [(names[a], names[b]) for b in range(count) for a in range(count) if masks[b] >> a & 1]
+    return MixedGraph(names, edges)
