@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..experiments import FAMILIES, Told, compare_field
-from ..reporting import progress, sheet_of, terminal_table
+from ..experiments import FAMILIES, compare_field
+from ..reporting import sheet_of, terminal_table
 from ..simulate import FIELD
+from .long_work import run_long, show_places
 from .root import app, console
 
 
@@ -51,28 +52,25 @@ def compare_command(
 ) -> None:
     """Compare policies over families of worlds: a table by tier with simple and cumulative regret, figure, report."""
     terminal = console(quiet=quiet or as_json)
-    errors = Console(stderr=True)
     terminal.print("Looking which policies apply. The first use of a release compiles for a minute.", highlight=False)
-    try:
-        with progress(terminal) as done:
-            found = compare_field(
-                None if policies == "all" else _names(policies),
-                _names(worlds),
-                horizon=horizon,
-                runs=runs,
-                seed=seed,
-                out=out,
-                jobs=jobs,
-                engine=engine,
-                scheduler=scheduler,
-                told=Told(done, lambda text: errors.print(text, style="yellow", highlight=False, soft_wrap=True)),
-            )
-    except KeyboardInterrupt:
-        errors.print("Stopped. Finished work is kept; the same command goes on from there.")
-        raise typer.Exit(130) from None
+    found = run_long(
+        terminal,
+        lambda told: compare_field(
+            None if policies == "all" else _names(policies),
+            _names(worlds),
+            horizon=horizon,
+            runs=runs,
+            seed=seed,
+            out=out,
+            jobs=jobs,
+            engine=engine,
+            scheduler=scheduler,
+            told=told,
+        ),
+    )
     for each in found:
         terminal.print(terminal_table(sheet_of(each.summary, each.about)))
-        terminal.print(f"Figure: {each.folder / 'figure.png'}", highlight=False, soft_wrap=True)
+        show_places(terminal, each)
     terminal.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
     if as_json:
         typer.echo(json.dumps({each.summary["figure"]: each.summary for each in found}, indent=1))

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..experiments import ALL, EXPERIMENTS, Reproduced, Told, find_experiments, judge, reproduce
-from ..reporting import claims_sheet, progress, sheet_of, terminal_table
+from ..experiments import ALL, EXPERIMENTS, Reproduced, find_experiments, judge, reproduce
+from ..reporting import claims_sheet, sheet_of, terminal_table
+from .long_work import run_long, show_places
 from .root import app, console
 
 
@@ -40,29 +41,26 @@ def reproduce_command(
     goes on where it stopped when it is given again.
     """
     terminal = console(quiet=quiet or as_json)
-    errors = Console(stderr=True)
     for experiment in find_experiments(figure):
         size = experiment.size(scale, runs)
         chunks = len(experiment.chunks(size, seed))
         terminal.print(f"[bold]{experiment.title}[/]\n{experiment.question} ({chunks} parts)", highlight=False)
     terminal.print("The first use of a release compiles for some seconds.", highlight=False)
-    try:
-        with progress(terminal) as done:
-            found = reproduce(
-                figure,
-                scale=scale,
-                seed=seed,
-                jobs=jobs,
-                out=out,
-                runs=runs,
-                weighted=weighted,
-                engine=engine,
-                scheduler=scheduler,
-                told=Told(done, lambda text: errors.print(text, style="yellow", highlight=False, soft_wrap=True)),
-            )
-    except KeyboardInterrupt:
-        errors.print("Stopped. Finished work is kept; the same command goes on from there.")
-        raise typer.Exit(130) from None
+    found = run_long(
+        terminal,
+        lambda told: reproduce(
+            figure,
+            scale=scale,
+            seed=seed,
+            jobs=jobs,
+            out=out,
+            runs=runs,
+            weighted=weighted,
+            engine=engine,
+            scheduler=scheduler,
+            told=told,
+        ),
+    )
     _show(terminal, found, out)
     if as_json:
         typer.echo(json.dumps({each.summary["figure"]: each.summary for each in found}, indent=1))
@@ -71,7 +69,7 @@ def reproduce_command(
 def _show(terminal: Console, found: list[Reproduced], out: Path) -> None:
     for each in found:
         terminal.print(terminal_table(sheet_of(each.summary)))
-        terminal.print(f"Figure: {each.folder / 'figure.png'}", highlight=False, soft_wrap=True)
+        show_places(terminal, each)
     verdicts = [verdict for each in found for verdict in judge(each.summary)]
     if verdicts:
         terminal.print(terminal_table(claims_sheet(verdicts)))
