@@ -58,6 +58,6 @@ def log_bayes_factor(table: ArrayLike) -> float:
     Above 0 they speak for independence, below 0 against it; 1 nat is odds of 2.7 to 1.
 
     >>> round(log_bayes_factor([[20, 30], [30, 20]]), 2), round(log_bayes_factor([[25, 25], [25, 25]]), 2)
-    (-0.48, 1.57)
+    (-0.57, 1.41)
     """
     return float(log_bayes_factor_statistic(checked_counts(table, 2)))

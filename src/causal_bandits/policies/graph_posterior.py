@@ -82,7 +82,7 @@ class GraphPosteriorThompson(Policy[GraphState]):
 
     def _check(self, rows: Rows) -> None:
         if np.any(rows.codes < 0):
-            raise ObservationError(f"{self.name} needs a value of every observed variable in every row")
+            raise ObservationError(f"{self.name} needs a value of each observed variable in every row")
 
     def _count(self, rows: Rows) -> None:
         learn_graph_rows(self._state, rows.arms, rows.codes, rows.rewards)
