@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from causal_bandits.experiments import Scale
-from causal_bandits.experiments.de_kroon import ASD_JCI, FIG2A
+from causal_bandits.experiments.de_kroon import ASD_JCI, CLASSES, FIG2A
 from causal_bandits.experiments.engines import Engine, make_engine
 from causal_bandits.experiments.run import run_experiment
 
-EXPERIMENT = replace(FIG2A, methods=tuple(method for method in FIG2A.methods if method is not ASD_JCI))
+EXPERIMENT = replace(
+    FIG2A,
+    methods=tuple(method for method in FIG2A.methods if method is not ASD_JCI),
+    panels=(replace(CLASSES, worlds=12),),
+)
 SIZE = Scale(5000, 10)
 
 
