@@ -115,7 +115,7 @@ def kill_writers(storage: str, kills: int, journal: Path, seed: int, writers: in
         while not journal.exists() or journal.stat().st_size == grown:
             time.sleep(0.001)
         for process in running:
-            time.sleep(rng.random() * 0.03)
+            time.sleep(rng.random() * 0.2)
             os.kill(process.pid or 0, signal.SIGKILL)
         for process in running:
             process.join()
