@@ -133,11 +133,20 @@ def rare_arms(chances: Floats, settings: Ints) -> Bools:
     active = (settings >= 0).any(axis=1)
     variable = np.where(active, (settings >= 0).argmax(axis=1), -1)
     lowest = np.array([chances[variable == place].min() for place in np.unique(variable[active])])
-    tau = 2
-    while np.count_nonzero(lowest < 1 / tau) > tau:
-        tau += 1
-    rare: Bools = active & (chances <= 1 / tau)
+    rare: Bools = active & (chances <= 1 / smallest_tau(lowest))
     return rare
+
+
+def smallest_tau(q: Floats) -> int:
+    """m = min{tau >= 2: #{i: q_i < 1 / tau} <= tau}.
+
+    >>> smallest_tau(np.array([0.5, 0.5, 0.1, 0.1, 0.1]))
+    3
+    """
+    tau = 2
+    while np.count_nonzero(q < 1 / tau) > tau:
+        tau += 1
+    return tau
 
 
 def checked_budget(horizon: int, budget: int | None) -> int:
