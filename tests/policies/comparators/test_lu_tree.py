@@ -1,6 +1,7 @@
 """Lu, Meisami and Tewari 2021: the rows of a question, the order of questions on trees and forests, what is played."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_the_rows_of_a_question() -> None:
     assert "100 rows per question is a heuristic (the paper's: 5903)" in LuTree(**_told(world), budget=100).hints
 
 
-def _told(world: DiscreteSCM) -> dict[str, object]:
+def _told(world: DiscreteSCM) -> dict[str, Any]:
     factory = told("lu-tree", world, horizon=5000)
     return {"problem": world.problem, **factory.keywords}  # type: ignore[attr-defined]
 

@@ -172,8 +172,11 @@ def test_sen_allocation_and_phases() -> None:
 DETERMINED = MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("B", "Y"), ("A", "Y")])
 
 
-def copies(graph: MixedGraph) -> DiscreteSCM:
-    """Every variable follows the sum of its parents, nearly always; roots are fair coins."""
+def copies(graph: MixedGraph, *, singles: bool = False) -> DiscreteSCM:
+    """Every variable follows the sum of its parents, nearly always; roots are fair coins.
+
+    With `singles` the arms are do() and do(X = x).
+    """
 
     def chances(*values: int) -> list[float]:
         one = 0.05 + 0.9 * sum(values) / len(values)
@@ -184,7 +187,8 @@ def copies(graph: MixedGraph) -> DiscreteSCM:
         parents = graph.parents(name)
         mechanisms[name] = Mechanism(parents, chances if parents else [0.5, 0.5])
     levers = {f"I_{name}": perfect(name) for name in graph.nodes if name != "Y"}
-    return DiscreteSCM(dict.fromkeys(graph.nodes, 2), mechanisms, levers)
+    arms = [{}, *({lever: level} for lever in levers for level in (0, 1))] if singles else None
+    return DiscreteSCM(dict.fromkeys(graph.nodes, 2), mechanisms, levers, arms=arms)
 
 
 @pytest.mark.parametrize("shuffle", range(6))
