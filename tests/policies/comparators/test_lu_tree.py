@@ -34,7 +34,7 @@ def questions(policy: LuTree, world: DiscreteSCM) -> list[str]:
 
 
 def test_the_rows_of_a_question() -> None:
-    """B for n = 5, K = 2, gap = eps = .2, delta = .05: 800 ln(1600) = 5902.2 > 50 ln(16000) (before their Lemma 1)."""
+    """B for n = 5, K = 2, gap = eps = .2, delta = .05: 800 ln(1600) = 5902.2 > 50 ln(16000); B of their Lemma 1."""
     world = copies(MixedGraph(CHAIN.nodes, [*CHAIN.directed, ("E", "Y")]))
     policy = told("lu-tree", world, horizon=5000)(world.problem)
     assert isinstance(policy, LuTree)
