@@ -13,7 +13,7 @@ from causal_bandits.policies import EpsilonGreedy, LuTree
 from causal_bandits.policies.comparators.maiti import effect_means
 from causal_bandits.simulate import told
 from tests.policies.comparators.test_plans import copies
-from tests.statistical.test_comparators import mean, simple_regret
+from tests.statistical.test_comparators import mean, regret, simple_regret
 
 Floats = NDArray[np.float64]
 HORIZON = 4000
@@ -101,6 +101,17 @@ def test_epsilon_greedy_errs_as_often_as_its_theorem_says() -> None:
     pulls, error = mean((found[:, 1] - found[:, 0]) / 0.5)
     wanted = 48 * math.log(2)
     assert -4 * error < pulls - wanted < 1 + 4 * error
+
+
+@pytest.mark.parametrize("name", ["causal-ts", "causal-ts-asd", "causal-ts-safe", "graph-posterior"])
+def test_finding_sets_or_graphs_saves_regret(name: str) -> None:
+    """De Kroon et al., and what goes beyond them. Null: no less regret than Thompson Sampling on a DAG, 27 arms.
+
+    40 paired runs, 4 standard errors: a pass under the null is rarer than 1e-4; measured it is 8 and more, so a false
+    alarm is as rare. Seed 11.
+    """
+    saved, error = mean(regret("ts", "dag", 40).sum(axis=1) - regret(name, "dag", 40).sum(axis=1))
+    assert saved > 4 * error
 
 
 TREE = [(f"X{child // 2}", f"X{child}") for child in range(2, 16)]

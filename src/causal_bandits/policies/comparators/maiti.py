@@ -30,7 +30,8 @@ class MaitiObserving(TallyPolicy):
     paper does not apply; such an arm counts as never observed (q_i = 0), so it is pulled. Conditionals are frequencies,
     even where the condition was not seen. Levels may be many, pulls are whole, and the best arm is played on.
 
-    Its tier is that of the graph with latents, which it is told; all probabilities are learnt.
+    Its tier is that of the graph with latents, which it is told; all probabilities are learnt. Not built: CRM-ALG, for
+    cumulative regret without latents, of which `NairObserving` is the case without back-doors.
 
     >>> problem = Problem("Y", {"X": 2, "Z": 2}, {"I": ["idle", 0, 1]}, targets={"I": "X"})
     >>> front_door = MixedGraph(["X", "Z", "Y"], [("X", "Z"), ("Z", "Y")], [("X", "Y")])
