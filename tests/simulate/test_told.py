@@ -207,6 +207,11 @@ DOORS: dict[str, tuple[Any, type[Exception], str]] = {
         GraphError,
         "has a cycle, and lu-tree searches forests; raps-ucb takes any graph",
     ),
+    "a variable in the skeleton that no lever sets": (
+        lambda: cb.LuTree(SINGLES.problem, skeleton=[("A", "B"), ("B", "C")], marginals={}),
+        GraphError,
+        "joins 'C', which no lever sets, and lu-tree asks by setting; use hac-ucb",
+    ),
     "a cyclic graph": (
         lambda: cb.MaitiObserving(SINGLES.problem, graph=MixedGraph([*"ABCY"], [("A", "B"), ("B", "A")]), horizon=9),
         GraphError,

@@ -190,6 +190,12 @@ def is_forest(joined: MixedGraph) -> bool:
 
 def _forest(names: list[str], problem: Problem, edges: list[tuple[str, ...]]) -> dict[int, set[int]]:
     """The neighbours of every variable; an error unless the edges form a forest over these variables."""
+    alone = [name for edge in edges for name in edge if name in problem.observed_names and name not in names]
+    if alone:
+        raise GraphError(
+            f"the skeleton joins {alone[0]!r}, which no lever sets, and lu-tree asks by setting; use hac-ucb, causal-ts "
+            "or a policy that only sees rewards"
+        )
     joined = MixedGraph(names, bidirected=edges)  # type: ignore[arg-type]  # refuses unknown names and pairs that are none
     if not is_forest(joined):
         raise GraphError(
