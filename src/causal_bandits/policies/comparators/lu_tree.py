@@ -193,8 +193,8 @@ def _forest(names: list[str], problem: Problem, edges: list[tuple[str, ...]]) ->
     alone = [name for edge in edges for name in edge if name in problem.observed_names and name not in names]
     if alone:
         raise GraphError(
-            f"the skeleton joins {alone[0]!r}, which no lever sets, and lu-tree asks by setting; use hac-ucb, causal-ts "
-            "or a policy that only sees rewards"
+            f"the skeleton joins {alone[0]!r}, which no lever sets, and lu-tree asks by setting; use hac-ucb, "
+            "causal-ts or a policy that only sees rewards"
         )
     joined = MixedGraph(names, bidirected=edges)  # type: ignore[arg-type]  # refuses unknown names and pairs that are none
     if not is_forest(joined):

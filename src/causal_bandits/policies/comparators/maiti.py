@@ -28,7 +28,7 @@ class MaitiObserving(TallyPolicy):
 
     Decided here: only ancestors of Y count, and setting another variable is do(). Where a child of X_i is in C_i the
     paper does not apply; such an arm counts as never observed (q_i = 0), so it is pulled. Conditionals are frequencies,
-    even where the condition was not seen. Levels may be many, pulls are whole, and the best arm is played on.
+    and uniform where the condition was not seen. Levels may be many, pulls are whole, the best arm is played on.
 
     Its tier is that of the graph with latents, which it is told; all probabilities are learnt. Not built: CRM-ALG, for
     cumulative regret without latents, of which `NairObserving` is the case without back-doors.
