@@ -21,17 +21,18 @@ from .tally import Tally
 class MaitiObserving(TallyPolicy):
     """SRM-ALG: half of the budget observes, the other half pulls the arms that observing teaches too little about.
 
-    As in the paper: arms are do() and do(X_i = x). C_i is the c-component of X_i, k_i its size. Where no child of X_i
-    is in C_i, E[Y | do(X_i = x)] follows from observed rows (see `effect_means`). q_i = min P(X_i = x, Pa^c = z) over
-    x and z, Pa^c the rest of C_i and the parents of C_i. With m = min{tau >= 2: #{i: q_i^k_i < 1 / tau} <= tau} the
-    arms with q_i^k_i < 1 / m share the second half evenly, and their means are those of their pulls. The best is kept.
+    As in the paper, known to us from reviews of it: arms are do() and do(X_i = x). C_i is the c-component of X_i, k_i
+    its size. Where no child of X_i is in C_i, E[Y | do(X_i = x)] follows from observed rows (see `effect_means`).
+    q_i = min P(X_i = x, Pa^c = z) over x and z. With m = min{tau >= 2: #{i: q_i^k_i < 1 / tau} <= tau} the arms with
+    q_i^k_i < 1 / m share the second half evenly, and their means are those of their pulls. The best is recommended.
 
-    Decided here: only ancestors of Y count, and setting another variable is do(). Where a child of X_i is in C_i the
-    paper does not apply; such an arm counts as never observed (q_i = 0), so it is pulled. Conditionals are frequencies,
-    and uniform where the condition was not seen. Levels may be many, pulls are whole, the best arm is played on.
+    Decided here: Pa^c is the rest of C_i and the parents of C_i. Only ancestors of Y count, and setting another variable
+    is do(). Where a child of X_i is in C_i the paper does not apply; such an arm counts as never observed (q_i = 0), so
+    it is pulled. Conditionals are frequencies, and uniform where the condition was not seen. Levels may be many, pulls
+    are whole, the best arm is played on.
 
-    Its tier is that of the graph with latents, which it is told; all probabilities are learnt. Not built: CRM-ALG, for
-    cumulative regret without latents, of which `NairObserving` is the case without back-doors.
+    Its tier is that of the graph with latents, which it is told; all probabilities are learnt. Not built: CRM-ALG, their
+    algorithm for cumulative regret without latents.
 
     >>> problem = Problem("Y", {"X": 2, "Z": 2}, {"I": ["idle", 0, 1]}, targets={"I": "X"})
     >>> front_door = MixedGraph(["X", "Z", "Y"], [("X", "Z"), ("Z", "Y")], [("X", "Y")])
