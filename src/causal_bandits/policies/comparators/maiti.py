@@ -26,13 +26,13 @@ class MaitiObserving(TallyPolicy):
     q_i = min P(X_i = x, Pa^c = z) over x and z. With m = min{tau >= 2: #{i: q_i^k_i < 1 / tau} <= tau} the arms with
     q_i^k_i < 1 / m share the second half evenly, and their means are those of their pulls. The best is recommended.
 
-    Decided here: Pa^c is the rest of C_i and the parents of C_i. Only ancestors of Y count, and setting another variable
-    is do(). Where a child of X_i is in C_i the paper does not apply; such an arm counts as never observed (q_i = 0), so
-    it is pulled. Conditionals are frequencies, and uniform where the condition was not seen. Levels may be many, pulls
-    are whole, the best arm is played on.
+    Decided here: Pa^c is the rest of C_i and the parents of C_i. Only ancestors of Y count; setting another variable is
+    do(). Where a child of X_i is in C_i the paper does not apply; such an arm counts as never observed (q_i = 0), so it
+    is pulled. Conditionals are frequencies, and uniform where the condition was not seen. Levels may be many, pulls are
+    whole, the best arm is played on.
 
-    Its tier is that of the graph with latents, which it is told; all probabilities are learnt. Not built: CRM-ALG, their
-    algorithm for cumulative regret without latents.
+    Its tier is that of the graph with latents, which it is told; all probabilities are learnt. Not built: CRM-ALG, for
+    cumulative regret without latents.
 
     >>> problem = Problem("Y", {"X": 2, "Z": 2}, {"I": ["idle", 0, 1]}, targets={"I": "X"})
     >>> front_door = MixedGraph(["X", "Z", "Y"], [("X", "Z"), ("Z", "Y")], [("X", "Y")])
