@@ -125,12 +125,13 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
     "lattimore-parallel": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
     "sen": {**PARENTS, **HORIZON},
+    "maiti-observing": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
     "pomis-ts": {"graph": WORLD.graph},
     "pomis-kl-ucb": {"graph": WORLD.graph},
     "graph-posterior": {},
 }
 """What each policy with needs is told of its world."""
-SINGLE_ARMS = {"lattimore-parallel", "nair-observing", "lu-tree"}
+SINGLE_ARMS = {"lattimore-parallel", "maiti-observing", "nair-observing", "lu-tree"}
 SOME_ARMS = {
     "raps-ucb",
     "ucb-plus",
@@ -141,6 +142,7 @@ SOME_ARMS = {
     "c-ts",
     "lattimore-general",
     "lattimore-parallel",
+    "maiti-observing",
     "sen",
     "pomis-ts",
     "pomis-kl-ucb",

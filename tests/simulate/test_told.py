@@ -37,6 +37,7 @@ def test_what_is_told_is_true() -> None:
     assert options_of("ucb-plus", CHAIN)["parents"] == 1
     assert options_of("lu-tree", CHAIN)["skeleton"] == [("A", "B")]
     assert options_of("lu-tree", CHAIN)["marginals"]["A"] == CHAIN.distribution({}, ["A"]).tolist()
+    assert options_of("maiti-observing", CONFOUNDED) == {"graph": CONFOUNDED.graph, "horizon": 100}
     assert str(options_of("causal-ts-known", CHAIN)["discovery"]) == "KnownSets({B})"
 
 
@@ -61,7 +62,11 @@ def test_parents_that_do_not_separate_are_not_told() -> None:
         told("c-ts", CONFOUNDED, horizon=100)
 
 
-@pytest.mark.parametrize("name", ["c-ucb", "c-ts", "pomis-ts", "yabe", "sen", "ucb-plus", "causal-ts-known", "hac-ucb"])
+TELLING = {"c-ucb", "c-ts", "pomis-ts", "yabe", "sen", "ucb-plus", "causal-ts-known", "hac-ucb"}
+TELLING |= {"maiti-observing", "lu-tree", "graph-posterior"}
+
+
+@pytest.mark.parametrize("name", sorted(TELLING))
 def test_a_world_that_does_not_know_says_so(name: str) -> None:
     with pytest.raises(WorldError, match=f"cannot say .*which '{name}' needs; these do without: ts, causal-ts, "):
         told(name, NONE, horizon=100)
@@ -73,6 +78,21 @@ def test_logged_data_have_no_graph_and_no_probabilities() -> None:
     applies, refused = field(LOGGED, horizon=100)
     assert set(applies) == {"ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts"}
     assert refused == {}
+
+
+def test_what_a_policy_takes_for_granted_is_asked_of_the_world() -> None:
+    """The graph posterior assumes no hidden common causes, and Lu et al. a forest; a world without says so."""
+    with pytest.raises(WorldError, match="that it has no hidden common causes, which 'graph-posterior' needs; these"):
+        told("graph-posterior", CONFOUNDED, horizon=100)
+    assert options_of("graph-posterior", CHAIN) == {}
+    assert "no hidden common causes" in cb.GraphPosteriorThompson.hints
+    for edges in ([("A", "B"), ("B", "C"), ("A", "C"), ("C", "Y")], [("A", "Y"), ("B", "Y")]):
+        world = paper_world(MixedGraph(["A", "B", "C", "Y"], edges), seed=0)
+        with pytest.raises(WorldError, match=r"form a forest with one parent .*these do without: ts, .*raps-ucb"):
+            told("lu-tree", world, horizon=100)
+    forest = paper_world(MixedGraph(["A", "B", "C", "Y"], [("B", "A"), ("B", "Y")]), seed=0)
+    assert options_of("lu-tree", forest)["skeleton"] == [("B", "A")]
+    assert "forest" in told("lu-tree", forest, horizon=100)(forest.problem, seed=0).hints
 
 
 def test_a_claimed_set() -> None:
@@ -103,11 +123,14 @@ def test_tiers() -> None:
     assert of["causal-ts-known"] == of["yabe"] == Tier.SEPARATING_SET
     assert of["c-ucb"] == of["c-ts"] == of["hac-ucb-told"] == of["sen"] == of["lattimore-general"] == Tier.PARENTS
     assert of["pomis-ts"] == of["pomis-kl-ucb"] == Tier.GRAPH
+    assert of["causal-ts-safe"] == of["graph-posterior"] == cb.LuTree.tier == Tier.OBSERVED
+    assert cb.MaitiObserving.tier == Tier.GRAPH
     labelled = {name for name, policy in POLICIES.items() if policy.simple_regret}
-    assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen"}
+    assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen", "maiti-observing"}
 
 
 GRAPH = MixedGraph(["A", "B", "C", "Y"], [("A", "Y"), ("B", "Y")])
+THREE = paper_world(GRAPH, seed=0)
 LATENT = MixedGraph(GRAPH.nodes, GRAPH.directed, [("A", "B")])
 DOORS: dict[str, tuple[Any, type[Exception], str]] = {
     "an unknown name": (lambda: told("ucb7", WORLD, horizon=9), OptionError, "policy 'ucb7' is unknown"),
@@ -179,10 +202,25 @@ DOORS: dict[str, tuple[Any, type[Exception], str]] = {
         "at most 2",
     ),
     "combinations that are missing": (lambda: cb.RapsUCB(SINGLES.problem), ProblemError, "every combination"),
-    "a skeleton that is no tree": (
-        lambda: cb.LuTree(SINGLES.problem, skeleton=[], marginals={}),
+    "a skeleton with a cycle": (
+        lambda: cb.LuTree(THREE.problem, skeleton=[("A", "B"), ("B", "C"), ("C", "A")], marginals={}),
         GraphError,
-        "is not a tree over",
+        "has a cycle, and lu-tree searches forests; raps-ucb takes any graph",
+    ),
+    "a variable in the skeleton that no lever sets": (
+        lambda: cb.LuTree(SINGLES.problem, skeleton=[("A", "B"), ("B", "C")], marginals={}),
+        GraphError,
+        "joins 'C', which no lever sets, and lu-tree asks by setting; use hac-ucb",
+    ),
+    "a cyclic graph": (
+        lambda: cb.MaitiObserving(SINGLES.problem, graph=MixedGraph([*"ABCY"], [("A", "B"), ("B", "A")]), horizon=9),
+        GraphError,
+        "needs an acyclic graph; use a policy that only sees rewards",
+    ),
+    "arms that set two, with latents": (
+        lambda: cb.MaitiObserving(WORLD.problem, graph=GRAPH, horizon=9),
+        ProblemError,
+        "maiti-observing plays do\\(\\) and arms that set one variable",
     ),
     "marginals that are missing": (
         lambda: cb.LuTree(SINGLES.problem, skeleton=[("A", "B")], marginals={"A": [0.5, 0.5]}),

@@ -148,7 +148,7 @@ def test_simple_regret_falls_with_the_budget(name: str) -> None:
 
 
 def test_clipped_estimates_of_sen_have_a_small_bias() -> None:
-    """Sen et al. 2017, Theorem 1: clipping takes away at most eps / 2 of the mean, and adds nothing.
+    """Sen et al. 2017, their clipped estimator: clipping takes away at most eps / 2 of the mean, and adds nothing.
 
     Null: mean of the estimate in [mu - eps / 2, mu]. 400 replications of 300 rows; at most 4 standard errors outside.
     Six arms at rate 6e-5 each. Seed 9.

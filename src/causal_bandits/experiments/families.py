@@ -59,13 +59,17 @@ def _random(nodes: int, _horizon: int, number: int, seed: np.random.SeedSequence
     return random_world(nodes, number, seed)
 
 
-def _confounded(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+def _confounded(_horizon: int, _number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
     """Random graphs over 4 variables with at least one hidden common cause, in which the reward has a parent."""
     rng = np.random.default_rng(seed)
     while True:
         graph = random_mixed_graph(["A", "B", "C", "Y"], rng, p_directed=0.5, p_bidirected=0.3)
         if graph.parents("Y") and graph.bidirected:
             return paper_world(graph, seed=rng)
+
+
+def _confounded_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return single_interventions(_confounded(horizon, number, seed))
 
 
 def _benign(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
@@ -93,6 +97,9 @@ FAMILIES: dict[str, Family] = {
     "dags5": Family("random 5-node DAGs, 81 arms", 32, partial(_random, 5), too_slow=ASD),
     "dags6": Family("random 6-node DAGs, 243 arms", 16, partial(_random, 6), too_slow=ASD),
     "confounded4": Family("random 4-node graphs with hidden common causes, 27 arms", 64, _confounded),
+    "confounded4-singles": Family(
+        "random 4-node graphs with hidden common causes, do() and single interventions: 7 arms", 64, _confounded_singles
+    ),
     "structureless": Family(
         "4 nodes, no set separates (a false one is told): 27 arms", 64, _structureless, ("A", "B", "C")
     ),

@@ -18,6 +18,7 @@ from .comparators import (
     LattimoreGeneral,
     LattimoreParallel,
     LuTree,
+    MaitiObserving,
     NairObserving,
     PomisKLUCB,
     PomisTS,
@@ -67,6 +68,7 @@ POLICIES: dict[str, type[Policy[Any]]] = {
         LattimoreParallel,
         LattimoreGeneral,
         SenPhases,
+        MaitiObserving,
         PomisTS,
         PomisKLUCB,
     )

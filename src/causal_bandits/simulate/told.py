@@ -16,6 +16,8 @@ from ..graphs import MixedGraph, separates, separating_sets
 from ..policies import POLICIES, Policy, RealPolicy
 from ..policies.causal_thompson import CausalThompsonSampling
 from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus, UnknownUCBPlus
+from ..policies.comparators.lu_tree import is_forest
+from ..policies.graph_posterior import GraphPosteriorThompson
 from ..problem import Problem
 from .run import World
 
@@ -27,8 +29,9 @@ WORDS = {
     "chances": "P(Z | a) of a separating set Z",
     "graph": "the causal graph",
     "parents": "the number of parents of the reward",
-    "skeleton": "that its variables form a tree with one parent of the reward",
+    "skeleton": "that its variables form a forest with one parent of the reward and no latents",
     "marginals": "P(X) of its variables",
+    "unconfounded": "that it has no hidden common causes",
 }
 
 
@@ -41,6 +44,7 @@ class Entry(NamedTuple):
 
 
 FIELD: dict[str, Entry] = {name: Entry(policy, policy.needs, {}) for name, policy in POLICIES.items()} | {
+    "graph-posterior": Entry(GraphPosteriorThompson, ("unconfounded",), {}),
     "causal-ts-asd": Entry(CausalThompsonSampling, (), {"discovery": ASD()}),
     "causal-ts-known": Entry(CausalThompsonSampling, ("known",), {}),
     "hac-ucb-told": Entry(HACUCB, ("separating", "horizon", "chances"), {}),
@@ -62,6 +66,7 @@ class Known(NamedTuple):
     horizon: int
     skeleton: list[tuple[str, str]] | None = None
     marginals: dict[str, Any] | None = None
+    unconfounded: bool | None = None
 
     @property
     def known(self) -> KnownSets | None:
@@ -120,6 +125,7 @@ def _make(name: str, knowledge: Known) -> Factory:
         words = " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
         raise WorldError(f"the world cannot say {words}, which {name!r} needs")
     told_of = {"discovery" if need == "known" else need: getattr(knowledge, need) for need in entry.needs}
+    told_of.pop("unconfounded", None)  # the policy always takes it for granted
     return partial(entry.policy, **entry.options, **told_of)
 
 
@@ -139,19 +145,16 @@ def _known(world: World, horizon: int, claimed: Iterable[str] | None) -> Known:
     if graph is None:
         return Known(separating, chances, None, None, horizon)
     parents = len(graph.parents(base.problem.target))
-    return Known(separating, chances, graph, parents, horizon, _tree(graph, base.problem), _marginals(base))
+    plain = True if not graph.bidirected and len(graph.nodes) == len(base.problem.observed) + 1 else None
+    skeleton = _forest(graph, base.problem) if plain else None
+    return Known(separating, chances, graph, parents, horizon, skeleton, _marginals(base), plain)
 
 
-def _tree(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:
-    """The edges among the observed variables, if they are a tree without latents and one leads to the reward."""
+def _forest(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:
+    """The edges among the observed variables, if they are a forest and one of them is the parent of the reward."""
     inner = graph.subgraph(problem.observed_names)
-    alone = len(graph.parents(problem.target)) == 1 and not graph.children(problem.target) and not graph.bidirected
-    joined = MixedGraph(inner.nodes, bidirected=inner.directed)
-    reached = set(inner.nodes[:1])
-    for _ in inner.nodes:
-        reached |= set(joined.spouses(reached))
-    tree = len(inner.directed) == len(inner.nodes) - 1 and len(reached) == len(inner.nodes)
-    return list(inner.directed) if alone and tree else None
+    alone = len(graph.parents(problem.target)) == 1 and not graph.children(problem.target)
+    return list(inner.directed) if alone and is_forest(MixedGraph(inner.nodes, bidirected=inner.directed)) else None
 
 
 def _marginals(world: DiscreteSCM) -> dict[str, Any] | None:

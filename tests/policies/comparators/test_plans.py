@@ -22,21 +22,19 @@ from causal_bandits.policies import (
     HACUCB,
     LattimoreGeneral,
     LattimoreParallel,
-    LuTree,
     RapsUCB,
     SenPhases,
     SuccessiveElimination,
     TallyPolicy,
     UCBPlus,
     UnknownUCBPlus,
-    YabePropagating,
 )
 from causal_bandits.policies.comparators.raps import raps_budget
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence, phase_allocation
 from causal_bandits.policies.comparators.ucb_plus import enough_actions
 from causal_bandits.policies.comparators.ucb_plus_unknown import phases
 from causal_bandits.simulate import told
-from tests.contracts.kinds import PARENTS, SINGLES, WORLD
+from tests.contracts.kinds import PARENTS, WORLD
 from tests.reference import comparators as slow
 
 
@@ -173,8 +171,11 @@ def test_sen_allocation_and_phases() -> None:
 DETERMINED = MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("B", "Y"), ("A", "Y")])
 
 
-def copies(graph: MixedGraph) -> DiscreteSCM:
-    """Every variable follows the sum of its parents, nearly always; roots are fair coins."""
+def copies(graph: MixedGraph, *, singles: bool = False) -> DiscreteSCM:
+    """Every variable follows the sum of its parents, nearly always; roots are fair coins.
+
+    With `singles` the arms are do() and do(X = x).
+    """
 
     def chances(*values: int) -> list[float]:
         one = 0.05 + 0.9 * sum(values) / len(values)
@@ -185,7 +186,8 @@ def copies(graph: MixedGraph) -> DiscreteSCM:
         parents = graph.parents(name)
         mechanisms[name] = Mechanism(parents, chances if parents else [0.5, 0.5])
     levers = {f"I_{name}": perfect(name) for name in graph.nodes if name != "Y"}
-    return DiscreteSCM(dict.fromkeys(graph.nodes, 2), mechanisms, levers)
+    arms = [{}, *({lever: level} for lever in levers for level in (0, 1))] if singles else None
+    return DiscreteSCM(dict.fromkeys(graph.nodes, 2), mechanisms, levers, arms=arms)
 
 
 @pytest.mark.parametrize("shuffle", range(6))
@@ -207,26 +209,6 @@ def test_raps_budget() -> None:
     assert raps_budget(3, 2, 0.2, 0.2, 0.05) == 8131
     assert "heuristic" in RapsUCB(WORLD.problem, budget=100).hints
     assert "heuristic" not in RapsUCB(WORLD.problem).hints
-
-
-CHAIN = MixedGraph(["A", "B", "C", "D", "E", "Y"], [("A", "B"), ("B", "C"), ("C", "D"), ("D", "E")])
-
-
-@pytest.mark.parametrize("parent", "ABCDE")
-def test_lu_tree_finds_the_parent_with_few_questions(parent: str) -> None:
-    """A chain of five: the central node, then a half; at most three questions, and the parent's values are played.
-
-    Null: a comparison errs when a difference with standard error .025 is off by .09 or more (the weakest effect is
-    .295, the threshold .2): below 3e-4 each, at most 12 of them, five cases. Seeds 0 and 1.
-    """
-    graph = MixedGraph(CHAIN.nodes, [*CHAIN.directed, (parent, "Y")])
-    world = copies(graph)
-    policy = told("lu-tree", world, horizon=5000)(world.problem, gap=0.4, eps=0.4, budget=800, seed=0)
-    assert isinstance(policy, LuTree)
-    rounds(policy, world, 7 * 800)
-    assert {next(iter(world.problem.arms[arm].active)) for arm in rounds(policy, world, 50)} == {f"I_{parent}"}
-    assert len(policy._asked) <= 3
-    assert 2 in policy._asked  # C is the centre
 
 
 def test_ucb_plus_sizes() -> None:
@@ -279,41 +261,3 @@ def test_ucb_plus_with_unknown_parents_round_by_round() -> None:
             seen = set()
     assert len(mixtures) == 3
     assert np.count_nonzero(policy._state.allowed) == 2
-
-
-def test_yabe_learns_the_distributions() -> None:
-    """With many rows the propagated joint distributions and means are the world's: within 6 standard errors of
-    sqrt(1/4 / 4000) = .008 per conditional, that is .05. Seed 1.
-    """
-    world = paper_world(MixedGraph(["A", "B", "C", "Y"], [("A", "B"), ("B", "Y"), ("C", "Y"), ("C", "B")]), seed=3)
-    policy = YabePropagating(world.problem, graph=world.graph, horizon=200_000, budget=60_000, seed=0)
-    rounds(policy, world, 60_000)
-    joints = policy._joints(policy._state)
-    for number, arm in enumerate(world.problem.arms):
-        np.testing.assert_allclose(joints[number], world.distribution(arm, "ABC"), atol=0.05)
-    np.testing.assert_allclose(policy.scores(), world.means, atol=0.05)
-    assert world.means[rounds(policy, world, 1)[0]] >= world.means.max() - 0.02
-
-
-def test_yabe_with_infinite_rows_is_exact() -> None:
-    """Counts in exact proportion to the world's probabilities (times 10^9) give the world's numbers to 1e-6."""
-    world = SINGLES
-    policy = YabePropagating(world.problem, graph=world.graph, horizon=300, seed=0)
-    for number, arm in enumerate(world.problem.arms):
-        counts = world.distribution(arm, ["A", "B", "C", "Y"]).reshape(8, 2)
-        policy._state.seen[number] = np.round(counts * 10**9)
-    np.testing.assert_allclose(policy.scores(), world.means, atol=1e-6)
-    chances = policy._parent_chances(policy._joints(policy._state))
-    np.testing.assert_allclose(chances[:, :2], np.array([[1, 1], [0, 1], [0, 1], [1, 0], [1, 0]]))  # C is no ancestor
-    expected = [world.distribution(arm, ["A", "B"]).ravel() for arm in world.problem.arms]
-    np.testing.assert_allclose(chances[:, 2:], expected, atol=1e-6)
-
-
-def test_yabe_leaves_out_what_the_reward_causes() -> None:
-    """As above on a graph in which Y has a child with a lever of its own."""
-    world = paper_world(MixedGraph(["A", "B", "C", "Y"], [("A", "B"), ("B", "Y"), ("Y", "C"), ("A", "C")]), seed=3)
-    policy = YabePropagating(world.problem, graph=world.graph, horizon=300, seed=0)
-    for number, arm in enumerate(world.problem.arms):
-        counts = world.distribution(arm, ["A", "B", "C", "Y"]).reshape(8, 2)
-        policy._state.seen[number] = np.round(counts * 10**9)
-    np.testing.assert_allclose(policy.scores(), world.means, atol=1e-6)

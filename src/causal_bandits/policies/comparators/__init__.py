@@ -6,6 +6,7 @@ from .hac_ucb import HACUCB
 from .kl_ucb import KLUCB
 from .lattimore import LattimoreGeneral, LattimoreParallel
 from .lu_tree import LuTree
+from .maiti import MaitiObserving
 from .nair import NairObserving
 from .pomis import PomisKLUCB, PomisTS
 from .raps import RapsUCB
@@ -30,6 +31,7 @@ __all__ = [
     "LattimoreGeneral",
     "LattimoreParallel",
     "LuTree",
+    "MaitiObserving",
     "NairObserving",
     "PomisKLUCB",
     "PomisTS",

@@ -1,7 +1,8 @@
 """How often to pull each arm so that every arm's mean can be estimated from all rows.
 
 The value of an allocation eta over arms is max_a sum_z p_a(z)^2 / Q_eta(z), Q_eta = sum_a eta_a p_a
-(Lattimore, Lattimore and Reid 2016, eq. 5; Yabe et al. 2018 minimise the same shape over (node, parents) pairs).
+(Lattimore, Lattimore and Reid 2016, m(eta) of sec. 4). Yabe et al. 2018 minimise the same shape over pairs of a node
+and its parents (their gamma*).
 """
 
 from functools import lru_cache

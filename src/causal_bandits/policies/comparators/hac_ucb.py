@@ -18,13 +18,14 @@ from .tally import FALLEN, Tally
 class HACUCB(TallyPolicy):
     """C-UCB with a safety test: U_a and V_a are bounds of an arm from its own rows and through Z.
 
-    With `chances` told (their Algorithm 1): each arm round(sqrt(T) / K + 1) times; then, while for every arm
+    With `chances` told: each arm round(sqrt(T) / K + 1) times; then, while for every arm
     U_a - V_a <= 2 w_a and V_a - U_a <= sum_z p(z | a) 2 w_z, the highest V_a; from the first failure on the highest
     U_a. w = sqrt(ln(1 / delta) / (2 n)), delta = 1 / T^2.
 
-    Without: each arm ceil(4 sqrt(T) / K) times, P(Z | a) is estimated once from these rows, ceil(sqrt(T) / K) times
-    more, then the same. Deviation: the paper starts from a guess of P(Z | a) and keeps it where the estimate does not
-    contradict it; here there is no guess, so the estimate is always taken.
+    Without (their Algorithm 1): each arm ceil(4 sqrt(T) / K) times, P(Z | a) is estimated once from these rows,
+    ceil(sqrt(T) / K) times more, then the same. Deviation: the paper starts from a guess of P(Z | a) and keeps it where
+    the estimate does not contradict it; here there is no guess, so the estimate is always taken, and the test has no
+    slack for its error.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = HACUCB(problem, separating=["A"], horizon=100, seed=0)

@@ -18,7 +18,7 @@ def ucb1_index(m: float, n: int, t: int) -> float:
 
 @compiled
 def ucb_v_index(m: float, n: int, t: int) -> float:
-    """m + sqrt(2 v E / n) + 3 E / n, v = m (1 - m), E = ln t (Audibert, Munos, Szepesvari 2009, eq. 4, b = c = 1)."""
+    """m + sqrt(2 v E / n) + 3 E / n, v = m (1 - m), E = ln t (Audibert, Munos, Szepesvari 2009: UCB-V, b = c = 1)."""
     exploration = math.log(t)
     return m + math.sqrt(2 * m * (1 - m) * exploration / n) + 3 * exploration / n
 
@@ -70,7 +70,7 @@ def kl_upper_bound(m: float, level: float) -> float:
 
 @compiled
 def kl_ucb_index(m: float, n: int, t: int) -> float:
-    """max q with n kl(m, q) <= ln t + 3 ln ln t (Garivier and Cappe 2011, Algorithm 1, c = 3)."""
+    """max q with n kl(m, q) <= ln t + 3 ln ln t (Garivier and Cappe 2011: KL-UCB, c = 3)."""
     level = math.log(t)
     if level > 1:
         level += 3 * math.log(level)
@@ -95,7 +95,7 @@ def through_cells(chances: Floats, arm: int, values: Floats) -> float:
 
 @compiled
 def doubts_the_set(rewards: Ints, pooled: Ints, chances: Floats, horizon: float) -> bool:
-    """HAC-UCB's test (Bilodeau, Wang and Roy 2022, Algorithm 1): do the two bounds of some arm contradict each other?
+    """HAC-UCB's test (Bilodeau, Wang and Roy 2022): do the two bounds of some arm contradict each other?
 
     delta = 1 / T^2, so w = sqrt(ln(1 / delta) / (2 n)) = sqrt(ln T / n); U_a = m_a + w_a, V_a = sum p (m_z + w_z).
     True as soon as U_a - V_a > 2 w_a or V_a - U_a > sum p 2 w_z.

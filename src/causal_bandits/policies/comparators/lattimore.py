@@ -66,7 +66,7 @@ class LattimoreGeneral(TallyPolicy):
 
 
 def clipped_means(tally: Tally, eta: Floats, hardness: float) -> Floats:
-    """mu_a = (1 / n) sum over rows of Y R_a(Z) 1{R_a(Z) <= B} (Algorithm 2, lines 5 to 7)."""
+    """mu_a = (1 / n) sum over rows of Y R_a(Z) 1{R_a(Z) <= B} (Algorithm 2)."""
     n, arms = int(tally.pooled.sum()), len(tally.allowed)
     bound = math.sqrt(hardness * n / math.log(2 * n * arms))
     mixture = eta @ tally.chances
@@ -129,15 +129,24 @@ class LattimoreParallel(TallyPolicy):
 
 
 def rare_arms(chances: Floats, settings: Ints) -> Bools:
-    """The arms with P(X_i = x) <= 1 / m (Algorithm 1, lines 6 to 8); never do()."""
+    """The arms with P(X_i = x) <= 1 / m (Algorithm 1); never do()."""
     active = (settings >= 0).any(axis=1)
     variable = np.where(active, (settings >= 0).argmax(axis=1), -1)
     lowest = np.array([chances[variable == place].min() for place in np.unique(variable[active])])
-    tau = 2
-    while np.count_nonzero(lowest < 1 / tau) > tau:
-        tau += 1
-    rare: Bools = active & (chances <= 1 / tau)
+    rare: Bools = active & (chances <= 1 / smallest_tau(lowest))
     return rare
+
+
+def smallest_tau(q: Floats) -> int:
+    """m = min{tau >= 2: #{i: q_i < 1 / tau} <= tau} (Lattimore, Lattimore and Reid 2016, sec. 3).
+
+    >>> smallest_tau(np.array([0.5, 0.5, 0.1, 0.1, 0.1]))
+    3
+    """
+    tau = 2
+    while np.count_nonzero(q < 1 / tau) > tau:
+        tau += 1
+    return tau
 
 
 def checked_budget(horizon: int, budget: int | None) -> int:

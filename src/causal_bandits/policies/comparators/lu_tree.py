@@ -1,4 +1,4 @@
-"""Lu, Meisami and Tewari 2021: on a causal tree, halve the search for the reward's parent, then play UCB over it."""
+"""Lu, Meisami and Tewari 2021: on causal trees, halve the search for the reward's parent, then play UCB over it."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,22 +18,34 @@ from .tally import Tally
 
 
 class LuTree(TallyPolicy):
-    """CN-UCB: intervene on a central node of the tree that is left, and keep the side that holds the parent.
+    """CN-UCB: intervene on a central node of the forest that is left, and keep the side that holds the parent.
 
     The node is an ancestor of Y if some mean moves by more than gap / 2 from that of do(); then it and the branches of
-    its children are kept, otherwise the branch of its parent. A neighbour is a child if its distribution moves by more
-    than eps / 2 from the told P(X). When every node left has been asked about, UCB1 plays the values of the last
-    ancestor. The tree is over the variables that a lever sets.
+    its children are kept, otherwise the branch of its parent and the other trees. A neighbour is a child if its
+    distribution moves by more than eps / 2 from the told P(X). When every node left has been asked about, UCB1 plays
+    the values of the last ancestor. The forest is over the variables that a lever sets.
 
-    Every question takes `budget` rows of an arm: max(32 ln(8 n K / delta) / gap^2, 2 ln(8 n^2 K^2 / delta) / eps^2)
-    unless told; a small number is a heuristic, and says so in `hints`. Deviation: where no ancestor is found, all arms
-    are played. For trees only, not the paper's forests and general graphs.
+    Every question takes `budget` rows of an arm: B = max(32 ln(8 n K / delta) / gap^2, 2 ln(8 n^2 K^2 / delta) / eps^2)
+    of the paper unless told; a small number is a heuristic, and says so in `hints`.
+
+    Decided here: the largest tree that is left comes first; where no ancestor is found, all arms are played. Not built:
+    the paper's general graphs, which it searches clique by clique; a skeleton with a cycle is refused.
+
+    >>> levers = {f"I_{name}": ["idle", 0, 1] for name in "ABCD"}
+    >>> problem = Problem("Y", dict.fromkeys("ABCD", 2), levers, targets={f"I_{name}": name for name in "ABCD"},
+    ...                   arms=[{}, *({f"I_{name}": level} for name in "ABCD" for level in (0, 1))])
+    >>> coins = {name: [0.5, 0.5] for name in "ABCD"}
+    >>> policy = LuTree(problem, skeleton=[("A", "B"), ("B", "C")], marginals=coins, budget=2, seed=0)
+    >>> for _ in range(4):
+    ...     policy.tell(policy.ask(), {**dict.fromkeys("ABCD", 0), "Y": 0})
+    >>> policy.asking()  # after two rows of do(), the centre of the larger tree
+    'B'
     """
 
     name = "lu-tree"
     tier = Tier.OBSERVED
     needs = ("skeleton", "marginals")
-    hints = "a tree of the variables without its arrows, P(X), one parent of the reward, eps and gap"
+    hints = "the variables are a forest, told without its arrows; P(X), one parent of the reward, eps and gap"
     rule = rules.UCB1
 
     def __init__(
@@ -51,7 +63,7 @@ class LuTree(TallyPolicy):
         self._singles = _single_arms(problem, self.name)
         edges = [tuple(edge) for edge in skeleton]
         levers = {each[0] for each in self._singles if each is not None}
-        self._neighbours = _tree(
+        self._neighbours = _forest(
             [name for place, name in enumerate(problem.observed_names) if place in levers], problem, edges
         )
         self._known = _checked_marginals(problem, marginals)
@@ -80,10 +92,20 @@ class LuTree(TallyPolicy):
             self._judge(tally, self._now)
         open_nodes = sorted(self.left - self._asked)
         if not open_nodes:
+            self._now = None
             return self._settle(tally, self._playable(len(tally.allowed)))
-        self._now = min(open_nodes, key=lambda node: max(map(len, self._branches(node).values()), default=0))
+        self._now = min(open_nodes, key=self._order)
         self._asked.add(self._now)
         return self._ask_for(tally, self._arms(self._now))
+
+    def _order(self, node: int) -> tuple[int, int]:
+        """The largest tree first, and in it the node whose largest branch is the smallest."""
+        branches = [len(branch) for branch in self._branches(node).values()]
+        return -sum(branches), max(branches, default=0)
+
+    def asking(self) -> str | None:
+        """The variable that the question asked now is about; none while do() is pulled, and at the end."""
+        return None if self._now is None else self.problem.observed_names[self._now]
 
     def _judge(self, tally: Tally, node: int) -> None:
         base, children, moved = self._mean(tally, self._singles[None]), set(), 0.0
@@ -100,7 +122,7 @@ class LuTree(TallyPolicy):
             self.left -= below | {node}
 
     def _branches(self, node: int) -> dict[int, set[int]]:
-        """What is left of the tree beyond each neighbour of a node."""
+        """What is left of a node's tree beyond each of its neighbours."""
         found = {}
         for start in self._neighbours[node] & self.left:
             branch, ahead = {start}, {start}
@@ -155,19 +177,33 @@ def _single_arms(problem: Problem, who: str) -> dict[tuple[int, int] | None, int
     return singles
 
 
-def _tree(names: list[str], problem: Problem, edges: list[tuple[str, ...]]) -> dict[int, set[int]]:
-    """The neighbours of every variable; an error unless the edges form a tree over these variables."""
+def is_forest(joined: MixedGraph) -> bool:
+    """Whether the bidirected edges of a graph have no cycle.
+
+    >>> is_forest(MixedGraph(["A", "B", "C"], bidirected=[("A", "B")]))
+    True
+    """
+    both = [*joined.bidirected, *((other, one) for one, other in joined.bidirected)]
+    trees = MixedGraph(joined.nodes, both).strongly_connected_components()
+    return len(joined.bidirected) == len(joined.nodes) - len(trees)
+
+
+def _forest(names: list[str], problem: Problem, edges: list[tuple[str, ...]]) -> dict[int, set[int]]:
+    """The neighbours of every variable; an error unless the edges form a forest over these variables."""
+    alone = [name for edge in edges for name in edge if name in problem.observed_names and name not in names]
+    if alone:
+        raise GraphError(
+            f"the skeleton joins {alone[0]!r}, which no lever sets, and lu-tree asks by setting; use hac-ucb, "
+            "causal-ts or a policy that only sees rewards"
+        )
     joined = MixedGraph(names, bidirected=edges)  # type: ignore[arg-type]  # refuses unknown names and pairs that are none
+    if not is_forest(joined):
+        raise GraphError(
+            f"the skeleton {edges} has a cycle, and lu-tree searches forests; raps-ucb takes any graph, and ucb-plus, "
+            "causal-ts and the policies that only see rewards do too"
+        )
     place = problem.observed_names.index
-    neighbours = {place(name): {place(other) for other in joined.spouses(name)} for name in names}
-    reached = {place(names[0])}
-    ahead = set(reached)
-    while ahead:
-        ahead = {each for at in ahead for each in neighbours[at]} - reached
-        reached |= ahead
-    if len(reached) < len(names) or len(joined.bidirected) != len(names) - 1:
-        raise GraphError(f"the skeleton {edges} is not a tree over {list(names)}")
-    return neighbours
+    return {place(name): {place(other) for other in joined.spouses(name)} for name in names}
 
 
 def _checked_marginals(problem: Problem, marginals: Mapping[str, Sequence[float]]) -> list[Floats]:

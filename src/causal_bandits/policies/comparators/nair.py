@@ -22,7 +22,7 @@ class NairObserving(TallyPolicy):
     best; otherwise the highest m_a + sqrt(2 ln t / (N_a + C_a)), C_a the observed rows with X_i = x.
 
     Only for graphs in which no X_i has an open back-door path to the reward: E[Y | X_i = x] is then E[Y | do(X_i = x)].
-    Maiti, Nair and Sinha (2022) go further, by c-components; that is not built here.
+    `MaitiObserving` takes the others, and hidden common causes.
     """
 
     name = "nair-observing"
@@ -40,7 +40,7 @@ class NairObserving(TallyPolicy):
                 if has_back_door(graph, name, problem.target):
                     raise GraphError(
                         f"{name!r} has a back-door path to {problem.target!r}, so observing it is not setting it; "
-                        "pomis-ts and yabe take such graphs"
+                        "maiti-observing, yabe and pomis-ts take such graphs"
                     )
         options = {"graph": plain_graph(graph)}
         super().__init__(problem, seed=seed, numbers=(self._idle,), settings=settings, options=options)

@@ -79,7 +79,7 @@ class SenPhases(TallyPolicy):
 
 
 def pair_divergence(p: Floats) -> Floats:
-    """M_kj = 1 + ln E_k[exp(p_k / p_j - 1)] (their Definition 3); infinite where p_j does not reach where p_k does."""
+    """M_kj = 1 + ln E_k[exp(p_k / p_j - 1)] (log-divergence); infinite where p_j does not reach where p_k does."""
     k, j = np.broadcast_arrays(p[:, None, :], p[None, :, :])
     with np.errstate(over="ignore", invalid="ignore"):
         ratio = np.divide(k, j, out=np.where(k > 0, np.inf, 0.0), where=j > 0)
@@ -89,7 +89,7 @@ def pair_divergence(p: Floats) -> Floats:
 
 
 def clipped_pool(rows: Ints, p: Floats, divergence: Floats, eps: float) -> Floats:
-    """Y_k of all arms from (arms, cells, 2) counts (their eq. 8); nan-free: an arm that no row serves gets -inf."""
+    """Y_k of all arms from (arms, cells, 2) counts (their clipped estimator); an arm that no row serves gets -inf."""
     k, j = np.broadcast_arrays(p[:, None, :], p[None, :, :])
     ratio = np.divide(k, j, out=np.zeros(k.shape), where=j > 0)
     ratio[ratio > (2 * math.log(2 / eps) * divergence)[:, :, None]] = 0

@@ -1,4 +1,4 @@
-"""Successive elimination (Even-Dar, Mannor and Mansour 2006, Algorithm 3)."""
+"""Successive elimination (Even-Dar, Mannor and Mansour 2006, with unknown biases)."""
 
 import math
 
