@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from ..data import CountTables, TableLayout
 from ..errors import OptionError
-from ..independence import ArmTests, log_bayes_factors_of_arms
+from ..independence import LeverGroups
 from ..problem import Problem
 from .base import Findings
 
@@ -43,10 +43,9 @@ class BayesFactors:
         """Weigh every set that has a table."""
         if not isinstance(layout, TableLayout):
             raise OptionError("BayesFactors needs discrete variables and a reward of 0 or 1; use ResidualTesting()")
-        found = log_bayes_factors_of_arms(tables, _tests(layout.problem, given_others=self.reading == "conditional"))
-        given = None
-        if self.reading == "both":
-            given = log_bayes_factors_of_arms(tables, _tests(layout.problem, given_others=True))
+        groups = _groups(layout.problem)
+        found = groups.conditional(tables) if self.reading == "conditional" else groups.marginal(tables)
+        given = groups.conditional(tables) if self.reading == "both" else None
         accepted = found > self.threshold
         return Findings(layout, rows, "weighed", accepted, log_bayes_factor=found, given_others=given)
 
@@ -56,7 +55,5 @@ class BayesFactors:
 
 
 @lru_cache(maxsize=32)
-def _tests(problem: Problem, *, given_others: bool) -> ArmTests:
-    levers = problem.intervention_names
-    others = {name: tuple(other for other in levers if other != name) for name in levers}
-    return ArmTests.of(problem, [((name,), others[name] if given_others else ()) for name in levers])
+def _groups(problem: Problem) -> LeverGroups:
+    return LeverGroups.of(problem)

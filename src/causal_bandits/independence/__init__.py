@@ -1,6 +1,6 @@
 """Conditional independence: tests give statistic, dof and p-value, Bayes factors nats; the caller decides."""
 
-from .bayes import log_bayes_factor, log_bayes_factors_of_arms
+from .bayes import LeverGroups, log_bayes_factor
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
 from .residual import Factor, ResidualResults, residual_test, residual_tests
 
@@ -8,11 +8,11 @@ __all__ = [
     "ArmTests",
     "Factor",
     "IndependenceResult",
+    "LeverGroups",
     "ResidualResults",
     "g_squared",
     "g_squared_of_arms",
     "log_bayes_factor",
-    "log_bayes_factors_of_arms",
     "p_values",
     "residual_test",
     "residual_tests",

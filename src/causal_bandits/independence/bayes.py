@@ -6,19 +6,31 @@ n0! n1! / (n0 + n1 + 1)!, and the log Bayes factor of independence is a differen
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..compiled import Floats, Ints, compiled
 from ..data import CountTables
-from .g_squared import ArmTests, checked_counts, counts_of_test, number_strata, pulled_arms
+from ..problem import Problem
+from .g_squared import checked_counts, number_groups, pulled_arms
+
+FEW = 4096
+LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(FEW)])
+"""Most cells hold few rows, and looking up is ten times faster than the gamma function."""
+
+
+@compiled
+def log_factorial(n: int) -> float:
+    """log n!."""
+    return LOG_FACTORIALS[n] if n < FEW else math.lgamma(n + 1.0)
 
 
 @compiled
 def log_marginal_likelihood(zeros: int, ones: int) -> float:
     """Of a sequence of rewards with one Beta(1, 1) chance, in nats."""
-    return math.lgamma(zeros + 1.0) + math.lgamma(ones + 1.0) - math.lgamma(zeros + ones + 2.0)
+    return log_factorial(zeros) + log_factorial(ones) - log_factorial(zeros + ones + 1)
 
 
 @compiled
@@ -40,16 +52,63 @@ def log_bayes_factor_statistic(table: Ints) -> float:
 
 
 @compiled
-def log_bayes_factors_of_arms(tables: CountTables, tests: ArmTests) -> Floats:
-    """The log Bayes factor of independence of every test (columns) given every set S (rows)."""
-    found = np.empty((len(tables.cells), len(tests.strata_count)))
-    pulled = pulled_arms(tables, tests.strata.shape[1])
-    for test in range(found.shape[1]):
-        numbers = number_strata(tests, test, pulled)
-        for place in range(found.shape[0]):
-            table = counts_of_test(tables, tests, test, place, pulled, numbers)
-            found[place, test] = log_bayes_factor_statistic(table)
+def log_evidence_of_groups(tables: CountTables, groups: Ints) -> Floats:
+    """log P(Y | S, group of the arm) for every set S (rows) and every grouping of the arms (rows of `groups`).
+
+    Arms and groups without rows are passed over, so the cost follows the arms that were pulled.
+    """
+    sets, groupings = len(tables.cells), len(groups)
+    found = np.zeros((sets, groupings))
+    pulled = pulled_arms(tables, groups.shape[1])
+    for grouping in range(groupings):
+        numbers = number_groups(groups[grouping], pulled)
+        pooled = np.empty((numbers[-1] * tables.cells.max(), 2), dtype=np.int64)
+        for place in range(sets):
+            cells = tables.cells[place]
+            pooled[: numbers[-1] * cells] = 0
+            for arm in pulled:
+                start = tables.starts[place] + arm * cells * 2
+                first = numbers[groups[grouping, arm]] * cells
+                for cell in range(cells):
+                    pooled[first + cell, 0] += tables.counts[start + 2 * cell]
+                    pooled[first + cell, 1] += tables.counts[start + 2 * cell + 1]
+            for cell in range(numbers[-1] * cells):
+                if pooled[cell, 0] + pooled[cell, 1]:
+                    found[place, grouping] += log_marginal_likelihood(pooled[cell, 0], pooled[cell, 1])
     return found
+
+
+class LeverGroups(NamedTuple):
+    """Arms grouped in the four ways that the Bayes factors of all levers are differences of."""
+
+    together: Ints
+    """(1, arms): all in one group."""
+    by_lever: Ints
+    """(levers, arms): by the level of the lever."""
+    by_others: Ints
+    """(levers, arms): by the levels of the other levers."""
+    alone: Ints
+    """(1, arms): every arm by itself."""
+
+    @classmethod
+    def of(cls, problem: Problem) -> "LeverGroups":
+        """The groups of a problem's arms."""
+        levers = problem.intervention_names
+        others = [[other for other in levers if other != name] for name in levers]
+        return cls(
+            np.zeros((1, len(problem.arms)), dtype=np.int64),
+            np.array([problem.arm_groups([name]) for name in levers]),
+            np.array([problem.arm_groups(names) for names in others]),
+            np.arange(len(problem.arms))[None],
+        )
+
+    def marginal(self, tables: CountTables) -> Floats:
+        """(sets, levers): log [P(Y | S) / P(Y | S, I)]."""
+        return log_evidence_of_groups(tables, self.together) - log_evidence_of_groups(tables, self.by_lever)
+
+    def conditional(self, tables: CountTables) -> Floats:
+        """(sets, levers): the same given the other levers; with them, a lever's level is the arm."""
+        return log_evidence_of_groups(tables, self.by_others) - log_evidence_of_groups(tables, self.alone)
 
 
 def log_bayes_factor(table: ArrayLike) -> float:
