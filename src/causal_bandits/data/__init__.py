@@ -2,6 +2,7 @@
 
 from .coding import MISSING, Rows
 from .history import History
+from .margins import Levels, count_margins, empty_margins, levels_of, margin_bytes, margins_of, member_table
 from .moments import (
     ArmMoments,
     DesignLayout,
@@ -22,6 +23,7 @@ __all__ = [
     "CountTables",
     "DesignLayout",
     "History",
+    "Levels",
     "Rows",
     "SubsetLayout",
     "TableLayout",
@@ -29,9 +31,15 @@ __all__ = [
     "add_row",
     "add_rows",
     "cell_of",
+    "count_margins",
     "count_row",
     "count_rows",
     "design_row",
+    "empty_margins",
+    "levels_of",
+    "margin_bytes",
+    "margins_of",
+    "member_table",
     "merge_arms",
     "merge_groups",
     "view",

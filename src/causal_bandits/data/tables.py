@@ -34,6 +34,8 @@ class CountTables(NamedTuple):
     starts: Ints
     """(sets,): where the table begins in `counts`."""
     counts: NDArray[np.int32]
+    sets: Ints
+    """(sets,): which sets of the layout these are: all, or those that are used."""
 
     def table(self, place: int) -> NDArray[np.int32]:
         """One table as a view of shape (arms, cells, 2)."""
@@ -116,26 +118,36 @@ class TableLayout(SubsetLayout):
     @property
     def nbytes(self) -> int:
         """Memory of the counts."""
-        # The sum over all sets of at most k variables of the product of their sizes is a sum of
-        # elementary symmetric polynomials: no need to list a million sets to refuse them.
-        symmetric = [1] + [0] * self.max_size
-        for variable in self.problem.observed:
-            for size in range(self.max_size, 0, -1):
-                symmetric[size] += symmetric[size - 1] * variable.size
-        return sum(symmetric) * len(self.problem.arms) * 2 * np.dtype(np.int32).itemsize
+        return joint_values(self) * len(self.problem.arms) * 2 * np.dtype(np.int32).itemsize
 
-    def empty(self) -> CountTables:
-        """Tables that have counted nothing yet."""
-        sizes = [variable.size for variable in self.problem.observed]
-        strides = np.zeros((len(self.members), len(sizes)), dtype=np.int64)
-        cells = np.ones(len(self.members), dtype=np.int64)
-        for place, members in enumerate(self.members):
-            for variable in members:
-                strides[place, variable] = cells[place]
-                cells[place] *= sizes[variable]
-        lengths = cells * len(self.problem.arms) * 2
-        starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
-        return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32))
+    def empty(self, places: Ints | None = None) -> CountTables:
+        """Tables that have counted nothing yet: of all sets, or of some, of which the empty one is the first."""
+        return empty_tables(self, np.arange(len(self.members)) if places is None else places, len(self.problem.arms))
+
+
+def joint_values(layout: SubsetLayout) -> int:
+    """How many joint values the sets of a layout have, all together."""
+    # The sum over all sets of at most k variables of the product of their sizes is a sum of
+    # elementary symmetric polynomials: no need to list a million sets to refuse them.
+    symmetric = [1] + [0] * layout.max_size
+    for variable in layout.problem.observed:
+        for size in range(layout.max_size, 0, -1):
+            symmetric[size] += symmetric[size - 1] * variable.size
+    return sum(symmetric)
+
+
+def empty_tables(layout: SubsetLayout, places: Ints, arms: int) -> CountTables:
+    """Tables of some of a layout's sets for a number of arms."""
+    sizes = [variable.size for variable in layout.problem.observed]
+    strides = np.zeros((len(places), len(sizes)), dtype=np.int64)
+    cells = np.ones(len(places), dtype=np.int64)
+    for index, place in enumerate(places):
+        for variable in layout.members[place]:
+            strides[index, variable] = cells[index]
+            cells[index] *= sizes[variable]
+    lengths = cells * arms * 2
+    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
+    return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32), places)
 
 
 def _gib(size: int) -> str:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from ..data import CountTables, TableLayout
+from ..data import CountTables, TableLayout, levels_of, margins_of
 from ..errors import OptionError
-from ..independence import LeverGroups
+from ..independence import Neighbours, conditional_factors, marginal_factors
 from ..problem import Problem
 from .base import Findings
 
@@ -43,9 +43,11 @@ class BayesFactors:
         """Weigh every set that has a table."""
         if not isinstance(layout, TableLayout):
             raise OptionError("BayesFactors needs discrete variables and a reward of 0 or 1; use ResidualTesting()")
-        groups = _groups(layout.problem)
-        found = groups.conditional(tables) if self.reading == "conditional" else groups.marginal(tables)
-        given = groups.conditional(tables) if self.reading == "both" else None
+        if self.reading == "conditional":
+            found, given = conditional_factors(tables, _neighbours(layout.problem)), None
+        else:
+            found = marginal_factors(margins_of(layout, tables), levels_of(layout.problem).starts)
+            given = conditional_factors(tables, _neighbours(layout.problem)) if self.reading == "both" else None
         accepted = found > self.threshold
         return Findings(layout, rows, "weighed", accepted, log_bayes_factor=found, given_others=given)
 
@@ -55,5 +57,5 @@ class BayesFactors:
 
 
 @lru_cache(maxsize=32)
-def _groups(problem: Problem) -> LeverGroups:
-    return LeverGroups.of(problem)
+def _neighbours(problem: Problem) -> Neighbours:
+    return Neighbours.of(problem)

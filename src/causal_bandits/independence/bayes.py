@@ -9,12 +9,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..compiled import Floats, Ints, compiled
 from ..data import CountTables
 from ..problem import Problem
-from .g_squared import checked_counts, number_groups, pulled_arms
+from .g_squared import checked_counts
 
 FEW = 4096
 LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(FEW)])
@@ -52,63 +52,104 @@ def log_bayes_factor_statistic(table: Ints) -> float:
 
 
 @compiled
-def log_evidence_of_groups(tables: CountTables, groups: Ints) -> Floats:
-    """log P(Y | S, group of the arm) for every set S (rows) and every grouping of the arms (rows of `groups`).
-
-    Arms and groups without rows are passed over, so the cost follows the arms that were pulled.
-    """
-    sets, groupings = len(tables.cells), len(groups)
-    found = np.zeros((sets, groupings))
-    pulled = pulled_arms(tables, groups.shape[1])
-    for grouping in range(groupings):
-        numbers = number_groups(groups[grouping], pulled)
-        pooled = np.empty((numbers[-1] * tables.cells.max(), 2), dtype=np.int64)
-        for place in range(sets):
-            cells = tables.cells[place]
-            pooled[: numbers[-1] * cells] = 0
-            for arm in pulled:
-                start = tables.starts[place] + arm * cells * 2
-                first = numbers[groups[grouping, arm]] * cells
-                for cell in range(cells):
-                    pooled[first + cell, 0] += tables.counts[start + 2 * cell]
-                    pooled[first + cell, 1] += tables.counts[start + 2 * cell + 1]
-            for cell in range(numbers[-1] * cells):
-                if pooled[cell, 0] + pooled[cell, 1]:
-                    found[place, grouping] += log_marginal_likelihood(pooled[cell, 0], pooled[cell, 1])
+def _evidence(counts: NDArray[np.int32], start: int, cells: int) -> float:
+    """log P(Y) of neighbouring cells, each with a chance of its own."""
+    found = 0.0
+    for place in range(start, start + 2 * cells, 2):
+        found += log_marginal_likelihood(counts[place], counts[place + 1])  # 0 where there are no rows
     return found
 
 
-class LeverGroups(NamedTuple):
-    """Arms grouped in the four ways that the Bayes factors of all levers are differences of."""
+@compiled
+def marginal_factors(margins: CountTables, starts: Ints) -> Floats:
+    """(sets, levers): log [P(Y | S) / P(Y | S, I)], from the counts of each lever's levels."""
+    sets, levers = len(margins.cells), len(starts) - 1
+    found = np.empty((sets, levers))
+    for place in range(sets):
+        length = 2 * margins.cells[place]
+        first = margins.starts[place]
+        together = np.zeros(length, dtype=np.int32)
+        for level in range(starts[1]):  # the levels of one lever add up to all rows; so do those of another
+            for offset in range(length):
+                together[offset] += margins.counts[first + level * length + offset]
+        for lever in range(levers):
+            found[place, lever] = _evidence(together, 0, margins.cells[place])
+            for level in range(starts[lever], starts[lever + 1]):
+                found[place, lever] -= _evidence(margins.counts, first + level * length, margins.cells[place])
+    return found
 
-    together: Ints
-    """(1, arms): all in one group."""
-    by_lever: Ints
-    """(levers, arms): by the level of the lever."""
-    by_others: Ints
-    """(levers, arms): by the levels of the other levers."""
-    alone: Ints
-    """(1, arms): every arm by itself."""
+
+class Neighbours(NamedTuple):
+    """For each lever the groups of arms that differ in it alone."""
+
+    arms: Ints
+    """(levers, arms): group after group."""
+    ends: Ints
+    """(levers, groups): where each group ends; the last one again and again where a lever has fewer groups."""
 
     @classmethod
-    def of(cls, problem: Problem) -> "LeverGroups":
-        """The groups of a problem's arms."""
-        levers = problem.intervention_names
-        others = [[other for other in levers if other != name] for name in levers]
-        return cls(
-            np.zeros((1, len(problem.arms)), dtype=np.int64),
-            np.array([problem.arm_groups([name]) for name in levers]),
-            np.array([problem.arm_groups(names) for names in others]),
-            np.arange(len(problem.arms))[None],
-        )
+    def of(cls, problem: Problem) -> "Neighbours":
+        """The neighbours of a problem's arms."""
+        names = problem.intervention_names
+        groups = np.array([problem.arm_groups([other for other in names if other != name]) for name in names])
+        sizes = np.array([np.bincount(group, minlength=groups.max() + 1) for group in groups])
+        return cls(np.argsort(groups, axis=1, kind="stable"), np.cumsum(sizes, axis=1))
 
-    def marginal(self, tables: CountTables) -> Floats:
-        """(sets, levers): log [P(Y | S) / P(Y | S, I)]."""
-        return log_evidence_of_groups(tables, self.together) - log_evidence_of_groups(tables, self.by_lever)
 
-    def conditional(self, tables: CountTables) -> Floats:
-        """(sets, levers): the same given the other levers; with them, a lever's level is the arm."""
-        return log_evidence_of_groups(tables, self.by_others) - log_evidence_of_groups(tables, self.alone)
+@compiled
+def _among_pulled(tables: CountTables, neighbours: Neighbours) -> Neighbours:
+    """The same without the arms that have no rows: of thousands most may have none, and those change nothing."""
+    arms, ends = np.empty_like(neighbours.arms), np.empty_like(neighbours.ends)
+    for lever in range(len(arms)):
+        index, kept = 0, 0
+        for group in range(ends.shape[1]):
+            while index < neighbours.ends[lever, group]:
+                arm = neighbours.arms[lever, index]
+                index += 1
+                if tables.counts[2 * arm] + tables.counts[2 * arm + 1]:
+                    arms[lever, kept] = arm
+                    kept += 1
+            ends[lever, group] = kept
+    return Neighbours(arms, ends)
+
+
+@compiled
+def _evidence_of_groups(tables: CountTables, place: int, arms: Ints, ends: Ints, alone: Floats) -> float:
+    """log P(Y | S, group of the arm): the arms of a group share the chances of their cells."""
+    cells = tables.cells[place]
+    found, first = 0.0, 0
+    for end in ends:
+        if end == first + 1:
+            found += alone[arms[first]]
+        elif end > first:
+            for cell in range(cells):
+                zeros, ones = 0, 0
+                for index in range(first, end):
+                    source = tables.starts[place] + (arms[index] * cells + cell) * 2
+                    zeros += tables.counts[source]
+                    ones += tables.counts[source + 1]
+                found += log_marginal_likelihood(zeros, ones)
+        first = end
+    return found
+
+
+@compiled
+def conditional_factors(tables: CountTables, neighbours: Neighbours) -> Floats:
+    """(sets, levers): the same given the other levers; with them, a lever's level is the arm."""
+    levers, arms = neighbours.arms.shape
+    found = np.empty((len(tables.cells), levers))
+    pulled = _among_pulled(tables, neighbours)
+    alone = np.zeros(arms)
+    for place in range(len(tables.cells)):
+        cells = tables.cells[place]
+        apart = 0.0
+        for arm in pulled.arms[0, : pulled.ends[0, -1]]:
+            alone[arm] = _evidence(tables.counts, tables.starts[place] + arm * cells * 2, cells)
+            apart += alone[arm]
+        for lever in range(levers):
+            shared = _evidence_of_groups(tables, place, pulled.arms[lever], pulled.ends[lever], alone)
+            found[place, lever] = shared - apart
+    return found
 
 
 def log_bayes_factor(table: ArrayLike) -> float:
