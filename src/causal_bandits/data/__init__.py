@@ -2,7 +2,7 @@
 
 from .coding import MISSING, Rows
 from .history import History
-from .margins import Levels, count_margins, empty_margins, levels_of, margin_bytes, margins_of, member_table
+from .margins import Levels, count_lines, empty_margins, levels_of, margin_bytes, margins_of, member_table
 from .moments import (
     ArmMoments,
     DesignLayout,
@@ -14,6 +14,7 @@ from .moments import (
     merge_groups,
     view,
 )
+from .screen import Screen, ScreenedLayout, layout_for
 from .subsets import SubsetLayout
 from .tables import CountTables, TableLayout, cell_of, count_row, count_rows
 
@@ -25,17 +26,20 @@ __all__ = [
     "History",
     "Levels",
     "Rows",
+    "Screen",
+    "ScreenedLayout",
     "SubsetLayout",
     "TableLayout",
     "ViewMoments",
     "add_row",
     "add_rows",
     "cell_of",
-    "count_margins",
+    "count_lines",
     "count_row",
     "count_rows",
     "design_row",
     "empty_margins",
+    "layout_for",
     "levels_of",
     "margin_bytes",
     "margins_of",

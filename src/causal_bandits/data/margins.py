@@ -52,20 +52,28 @@ def member_table(layout: SubsetLayout) -> Ints:
 
 
 @compiled
-def count_margins(margins: CountTables, members: Ints, of_arm: Ints, arms: Ints, codes: Ints, rewards: Ints) -> None:
-    """Count rows in the margins of every set whose variables they have; set by set, so that many rows stay fast."""
-    for place in range(len(margins.cells)):
-        cells, start = margins.cells[place], margins.starts[place]
-        for row in range(len(arms)):
-            cell = 0
-            for variable in members[place]:
-                if variable < 0 or cell < 0:
-                    break
-                code = codes[row, variable]
-                cell = cell + code * margins.strides[place, variable] if code >= 0 else -1
-            if cell >= 0:
-                for level in of_arm[arms[row]]:
-                    margins.counts[start + (level * cells + cell) * 2 + rewards[row]] += 1
+def count_lines(tables: CountTables, members: Ints, lines: Ints, columns: Ints, rewards: Ints) -> None:
+    """Count many rows, each under some lines of every table (lines: (some, rows)): its arm, or its levers' levels.
+
+    `columns` is (variables, rows). Set by set, so that what is written to stays close by. A row that lacks a variable
+    of a set does not count for it.
+    """
+    rows = len(rewards)
+    offsets = np.empty(rows, dtype=np.int64)
+    for place in range(len(tables.cells)):
+        offsets[:] = rewards
+        for variable in members[place]:
+            if variable < 0:
+                break
+            stride = 2 * tables.strides[place, variable]
+            for row in range(rows):
+                code = columns[variable, row]
+                offsets[row] = offsets[row] + code * stride if code >= 0 and offsets[row] >= 0 else -1
+        length = 2 * tables.cells[place]
+        for line in range(len(lines)):
+            for row in range(rows):
+                if offsets[row] >= 0:
+                    tables.counts[tables.starts[place] + lines[line, row] * length + offsets[row]] += 1
 
 
 @compiled

@@ -4,7 +4,6 @@ Everything that the tests, estimators and posteriors of the discrete bandit need
 counts or a sum of them, so a round costs the same after a million rows as after ten.
 """
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -100,17 +99,15 @@ class TableLayout(SubsetLayout):
         if max_size is not None:
             layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
             if layout.nbytes > LIMIT_BYTES:
-                raise ProblemError(
-                    f"tables of all sets up to {max_size} variables take {_gib(layout.nbytes)}; {_fitting(problem)}"
-                )
+                fits = fitting_size(problem, cls)
+                raise ProblemError(f"tables of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
             return layout
         fitting = cls(problem, 0)
         if fitting.nbytes > LIMIT_BYTES:
-            raise ProblemError(f"the counts of {len(problem.arms)} arms take {_gib(fitting.nbytes)}; list fewer arms")
+            raise ProblemError(f"the counts of {len(problem.arms)} arms take {gib(fitting.nbytes)}; list fewer arms")
         for size in range(1, observed + 1):
             layout = cls(problem, size)
-            sets = sum(math.comb(observed, members) for members in range(size + 1))
-            if sets > DEFAULT_SETS or layout.nbytes > DEFAULT_BYTES:
+            if not is_small(layout):
                 break
             fitting = layout
         return fitting
@@ -150,18 +147,24 @@ def empty_tables(layout: SubsetLayout, places: Ints, arms: int) -> CountTables:
     return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32), places)
 
 
-def _gib(size: int) -> str:
+def is_small(layout: TableLayout) -> bool:
+    """Whether all sets can have a table without anybody noticing."""
+    return layout.count <= DEFAULT_SETS and layout.nbytes <= DEFAULT_BYTES
+
+
+def gib(size: int) -> str:
+    """Bytes in words."""
     return f"{size / 2**30:.1f} GiB"
 
 
-def _fitting(problem: Problem) -> str:
+def fitting_size(problem: Problem, kind: type[TableLayout]) -> str:
     """What would fit in the place of too large a max_size, in words."""
-    sizes = [TableLayout(problem, size) for size in range(len(problem.observed) + 1)]
+    sizes = [kind(problem, size) for size in range(len(problem.observed) + 1)]
     fitting = [layout for layout in sizes if layout.nbytes <= LIMIT_BYTES]
     if not fitting:
         return "list fewer arms with arms=[...]"
     best = fitting[-1]
     return (
-        f"lower max_size ({best.max_size} takes {_gib(best.nbytes)}), observe fewer levels, or list the arms that can "
+        f"lower max_size ({best.max_size} takes {gib(best.nbytes)}), observe fewer levels, or list the arms that can "
         "be pulled with arms=[...]"
     )

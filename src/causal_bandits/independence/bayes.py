@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, compiled
 from ..data import CountTables
 from ..problem import Problem
 from .g_squared import checked_counts
@@ -134,19 +134,21 @@ def _evidence_of_groups(tables: CountTables, place: int, arms: Ints, ends: Ints,
 
 
 @compiled
-def conditional_factors(tables: CountTables, neighbours: Neighbours) -> Floats:
-    """(sets, levers): the same given the other levers; with them, a lever's level is the arm."""
+def conditional_factors(tables: CountTables, neighbours: Neighbours, wanted: Bools) -> Floats:
+    """(sets, levers): the same given the other levers; with them, a lever's level is the arm. NaN where not wanted."""
     levers, arms = neighbours.arms.shape
-    found = np.empty((len(tables.cells), levers))
+    found = np.full((len(tables.cells), levers), np.nan)
     pulled = _among_pulled(tables, neighbours)
     alone = np.zeros(arms)
     for place in range(len(tables.cells)):
+        if not wanted[place].any():
+            continue
         cells = tables.cells[place]
         apart = 0.0
         for arm in pulled.arms[0, : pulled.ends[0, -1]]:
             alone[arm] = _evidence(tables.counts, tables.starts[place] + arm * cells * 2, cells)
             apart += alone[arm]
-        for lever in range(levers):
+        for lever in np.flatnonzero(wanted[place]):
             shared = _evidence_of_groups(tables, place, pulled.arms[lever], pulled.ends[lever], alone)
             found[place, lever] = shared - apart
     return found
