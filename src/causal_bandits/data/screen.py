@@ -17,7 +17,7 @@ from .margins import count_lines, empty_margins, levels_of, margin_bytes, member
 from .tables import DEFAULT_BYTES, LIMIT_BYTES, CountTables, TableLayout, empty_tables, fitting_size, gib, is_small
 
 SCREENED_SETS = 2**14
-LARGEST_TABLE = 2**20
+LARGEST_TABLE = 2**18
 """Cells of the largest single table: a round may draw twice for each of them."""
 
 
