@@ -121,10 +121,12 @@ def factorial(observed: int, levers: int) -> Problem:
     [
         (4, 3, None, TableLayout, 4),  # small
         (8, 5, None, TableLayout, 8),
-        (8, 8, 3, TableLayout, 3),  # small when limited
-        (8, 8, None, ScreenedLayout, 7),  # a set of 8 would have more than a million cells
-        (30, 8, None, ScreenedLayout, 3),  # sets of 4 would be more than 16384
+        (8, 8, 2, TableLayout, 2),  # small when limited
+        (8, 8, None, ScreenedLayout, 6),  # a table of seven variables would have more than 2^19 cells
+        (30, 8, None, ScreenedLayout, 3),  # sets of 4 would be more than 8192
         (30, 8, 4, ScreenedLayout, 4),
+        (16, 5, None, ScreenedLayout, 4),  # tables of all sets would take 63 MB
+        (10, 4, None, ScreenedLayout, 10),
         (30, 1, None, TableLayout, 2),  # as many levels as arms: nothing to gain
     ],
 )

@@ -114,7 +114,7 @@ def test_sets_that_are_not_used_say_so() -> None:
     assert all(s.evidence.log_bayes_factor and not s.accepted for s in everything if s.evidence.source != "weighed")
     assert [s.variables for s in policy.separating_sets()][:2] == [(), ("X0",)]
     used = sum(array.nbytes for array in (policy._state.tables.counts, *policy._state.pools))
-    assert used < 33 * 2**20
+    assert used < 17 * 2**20
 
 
 def test_looking_changes_nothing() -> None:

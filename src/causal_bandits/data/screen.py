@@ -14,10 +14,12 @@ from ..errors import ProblemError, whole_number
 from ..problem import Problem
 from .history import History
 from .margins import count_lines, empty_margins, levels_of, margin_bytes, member_table
-from .tables import DEFAULT_BYTES, LIMIT_BYTES, CountTables, TableLayout, empty_tables, fitting_size, gib, is_small
+from .tables import LIMIT_BYTES, CountTables, TableLayout, empty_tables, fitting_size, gib, is_small
 
-SCREENED_SETS = 2**14
-LARGEST_TABLE = 2**18
+SCREENED_SETS = 2**13
+SCREENED_BYTES = 16 * 2**20
+"""All margins are read in one discovery, and each set is counted in every row: these keep both under 20 ms or so."""
+LARGEST_TABLE = 2**19
 """Cells of the largest single table: a round may draw twice for each of them."""
 
 
@@ -54,10 +56,10 @@ class ScreenedLayout(TableLayout):
 
     @property
     def is_fast(self) -> bool:
-        """Whether margins stay under 64 MB, sets under 16384, and a round under a million cells."""
+        """Whether there are few margins and sets to read, and few cells to draw from."""
         sizes = sorted((variable.size for variable in self.problem.observed), reverse=True)[: self.max_size]
         cells = len(self.problem.arms) * math.prod(sizes)
-        small = margin_bytes(self) <= DEFAULT_BYTES and self.count <= SCREENED_SETS
+        small = margin_bytes(self) <= SCREENED_BYTES and self.count <= SCREENED_SETS
         return self.max_size == 0 or (small and cells <= LARGEST_TABLE)
 
 
@@ -66,9 +68,9 @@ def layout_for(problem: Problem, max_size: int | None, *, screens: bool) -> Tabl
     if not screens or len(problem.arms) <= sum(lever.size for lever in problem.interventions):
         return TableLayout.of(problem, max_size)
     screened = ScreenedLayout.of(problem, max_size)
-    if is_small(TableLayout(problem, screened.max_size)):
-        return TableLayout.of(problem, max_size)
-    return screened
+    sizes = range(len(problem.observed) + 1) if max_size is None else [screened.max_size]
+    small = [whole for size in sizes if is_small(whole := TableLayout(problem, size), SCREENED_BYTES)]
+    return small[-1] if small and small[-1].max_size >= screened.max_size else screened
 
 
 class Screen:

@@ -147,9 +147,9 @@ def empty_tables(layout: SubsetLayout, places: Ints, arms: int) -> CountTables:
     return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32), places)
 
 
-def is_small(layout: TableLayout) -> bool:
+def is_small(layout: TableLayout, most: int = DEFAULT_BYTES) -> bool:
     """Whether all sets can have a table without anybody noticing."""
-    return layout.count <= DEFAULT_SETS and layout.nbytes <= DEFAULT_BYTES
+    return layout.count <= DEFAULT_SETS and layout.nbytes <= most
 
 
 def gib(size: int) -> str:

@@ -5,7 +5,7 @@ import numpy as np
 from ..compiled import Bools, Ints
 from ..data import CountTables
 
-BUDGET_BYTES = 32 * 2**20
+BUDGET_BYTES = 16 * 2**20
 
 
 def bytes_in_use(cells: Ints, arms: int) -> Ints:
@@ -28,14 +28,17 @@ def used_sets(candidates: CountTables, arms: int, accepted: Bools, budget: int =
     inside, lacks = candidates.strides[places] > 0, ~accepted[places]
     last = np.zeros(len(places), dtype=np.bool_)
     used[:] = False
+    smallest = sizes[places].min()
     for turn in (False, True):
-        for index, place in enumerate(places):
-            if last[index] != turn or used[place] or sizes[place] > budget:
+        for index in np.flatnonzero(~last | turn):
+            if budget < smallest:
+                break
+            place = places[index]
+            if last[index] != turn or sizes[place] > budget:
                 continue
             used[place] = True
             budget -= sizes[place]
             if not turn:
                 around = inside[:, inside[index]].all(axis=1) & (lacks | accepted[place]).all(axis=1)
-                around[index] = False
-                last |= around
+                last[index + 1 :] |= around[index + 1 :]
     return used

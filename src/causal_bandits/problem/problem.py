@@ -222,6 +222,10 @@ class Problem:
         """Names of the intervention variables, in order."""
         return tuple(variable.name for variable in self.interventions)
 
+    def __hash__(self) -> int:
+        # Problems are keys of caches: thousands of arms are compared where it matters, and not hashed each time.
+        return hash((self.target, self.observed, self.interventions, len(self.arms)))
+
     def __repr__(self) -> str:
         return (
             f"Problem(target={self.target!r}, observed={list(self.observed_names)}, "
