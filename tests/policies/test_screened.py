@@ -117,6 +117,22 @@ def test_sets_that_are_not_used_say_so() -> None:
     assert used < 17 * 2**20
 
 
+def test_a_discovery_waits_for_one_percent_more_rows(tmp_path: Path) -> None:
+    """The first is due at once; the 25 % rule alone would run it again after 1, 2, 3, 4, 5, 7 rounds and so on."""
+    policy = SafeThompsonSampling(LARGE, seed=1)
+    rng = np.random.default_rng(3)
+    table = {name: rng.integers(2, size=1000).tolist() for name in (*LARGE.observed_names, "Y")}
+    policy.tell_many(table, arm={})
+    due = []
+    for number in range(30):
+        if policy.rounds_to_refresh == 0:
+            due.append(number)
+        grow(policy, 1, number)
+    assert due == [0, 10, 21]  # 1000, 1010 and 1021 rows
+    policy.save(tmp_path / "large")
+    assert SafeThompsonSampling.load(tmp_path / "large").rounds_to_refresh == policy.rounds_to_refresh == 2
+
+
 def test_looking_changes_nothing() -> None:
     """Estimates make tables for a look; the rounds that follow are those without the look."""
     arms = []
