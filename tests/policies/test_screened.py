@@ -17,6 +17,7 @@ from causal_bandits import (
     play,
 )
 from causal_bandits.data import ScreenedLayout, TableLayout
+from causal_bandits.errors import ProblemError
 from tests.policies.cases import FOUR_ARMS, NINE_ARMS, random_table, rows_of
 
 WORLD = paper_world(MixedGraph(["A", "B", "C", "Y"], [("A", "B"), ("B", "C"), ("C", "Y")]), seed=2)
@@ -155,3 +156,10 @@ def test_a_told_set_needs_its_own_table_alone() -> None:
     assert policy._state.tables.counts.nbytes == len(LARGE.arms) * (1 + 8) * 8
     grow(policy, 20, 1)
     assert policy._state.tables.table(1).sum() == 20
+
+
+def test_a_told_set_that_does_not_fit_is_refused_before_it_is_taken() -> None:
+    problem = Problem("Y", {f"X{n}": 100 for n in range(3)}, {f"I{n}": 3 for n in range(8)})
+    told = KnownSets([["X0", "X1", "X2"]])
+    with pytest.raises(ProblemError, match=r"tables of 1 sets with 1000000 joint values take 97.8 GiB; share"):
+        CausalThompsonSampling(problem, discovery=told, max_size=3)

@@ -5,6 +5,7 @@ to be needed is counted from the rows, once, and then kept up like any other.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,11 +45,11 @@ class ScreenedLayout(TableLayout):
     @classmethod
     def of(cls, problem: Problem, max_size: int | None = None) -> "ScreenedLayout":
         """The layout for a problem; without `max_size` the largest that stays fast."""
-        smallest = TableLayout.of(problem, 0)
+        TableLayout.of(problem, 0)  # refuses what cannot be counted
         observed = len(problem.observed)
         if max_size is None:
             return next(each for size in range(observed, -1, -1) if (each := cls(problem, size)).is_fast)
-        layout = cls(smallest.problem, min(whole_number("max_size", max_size, 0), observed))
+        layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
         if layout.nbytes > LIMIT_BYTES:
             fits = fitting_size(problem, cls)
             raise ProblemError(f"margins of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
@@ -82,6 +83,7 @@ class Screen:
         self._margins: CountTables | None = None
         self._counted = 0
         self._members = member_table(layout)
+        self._levels = levels_of(layout.problem).of_arm
         self.kept = layout.empty()
         """The tables in use, which learn every row; the first is that of the empty set."""
 
@@ -97,7 +99,7 @@ class Screen:
         """Count the rows that are new, if margins were ever asked for."""
         if self._margins is not None and self._counted < len(self._history):
             rows = self._history.since(self._counted)
-            levels = np.ascontiguousarray(levels_of(self.layout.problem).of_arm[rows.arms].T)
+            levels = np.ascontiguousarray(self._levels[rows.arms].T)
             count_lines(self._margins, self._members, levels, np.ascontiguousarray(rows.codes.T), rows.rewards)
             self._counted = len(self._history)
 
@@ -105,6 +107,17 @@ class Screen:
         """For each set how many rows have a value for all its variables."""
         margins, levers = self.margins, len(self.layout.problem.interventions)
         return np.add.reduceat(margins.counts, margins.starts, dtype=np.int64) // levers
+
+    def check(self, places: Iterable[int]) -> None:
+        """Refuse sets whose tables do not fit together, before they are taken."""
+        observed, sets = self.layout.problem.observed, [self.layout.members[place] for place in places]
+        cells = sum(math.prod(observed[member].size for member in members) for members in sets)
+        size = cells * len(self.layout.problem.arms) * 16  # a table, and what is pooled
+        if size > LIMIT_BYTES:
+            raise ProblemError(
+                f"tables of {len(sets)} sets with {cells} joint values take {gib(size)}; share through smaller sets, "
+                "observe fewer levels, or list the arms that can be pulled with arms=[...]"
+            )
 
     def tables(self, places: Ints) -> CountTables:
         """Tables of the empty set and of some others, with all rows."""

@@ -42,6 +42,8 @@ class KnownSets:
             place = layout.find(variables)
             chosen = names if told is None else [layout.problem.intervention(name).name for name in told]
             separated[place] = [name in chosen for name in names]
+        if isinstance(tables, Screen):
+            tables.check(np.flatnonzero(separated.any(axis=1)))
         return Findings(layout, rows, TOLD, separated)
 
     def to_dict(self) -> dict[str, Any]:
