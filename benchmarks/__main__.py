@@ -11,7 +11,8 @@ from .asd import discovering
 from .experiments import spreading
 from .gaussian import gaussian_rounds
 from .peers import against_mabwiser, against_river
-from .rounds import against_literal, growth, larger_problems, subsets
+from .rounds import against_literal, growth, larger_problems, safe_against_paper, subsets
+from .scale import largest_factorial
 from .start import starting
 from .studies import studies
 from .tests_speed import testing
@@ -23,6 +24,9 @@ TARGETS = {
     "causal_round_vs_literal_ratio": ("at least", 1500.0),
     "ask_tell_vs_mabwiser_ratio": ("at least", 1.0),
     "round_growth_1e3_1e5_ratio": ("at least", 0.8),
+    "safe_round_vs_paper_ratio": ("at least", 1 / 1.5),
+    "factorial_6561_round_ms": ("at most", 100.0),
+    "factorial_6561_discovery_round_ms": ("at most", 100.0),
     "g2_tests_per_ms": ("at least", 100.0),
     "asd_features_ms": ("at most", 5.0),
     "asd_vs_asp_ratio": ("at least", 100.0),
@@ -46,6 +50,8 @@ THEMES: dict[str, Callable[[], dict[str, float]]] = {
     "against the literal Algorithm 1": against_literal,
     "against MABWiser": against_mabwiser,
     "early and late rounds": growth,
+    "the safe policy beside the paper's (27 arms, T = 2000)": safe_against_paper,
+    "a factorial with 3^8 arms (8 observed)": largest_factorial,
     "independence tests": testing,
     "causal discovery (ASD-JCI123kt)": discovering,
     "real-valued rewards (Sachs, 8 arms, 4 variables)": gaussian_rounds,

@@ -1,11 +1,14 @@
 """A causal round of ours: against the literal Algorithm 1, against itself later, and for larger problems."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from tests.reference import algorithm1
 
 import causal_bandits as cb
+from causal_bandits.experiments.worlds import class_world, structureless_world
+from causal_bandits.simulate.run import World
 
 from .timing import interleaved
 from .worlds import accepting, check_worst_case, every_subset, played, world
@@ -60,6 +63,36 @@ def against_literal() -> dict[str, float]:
         "causal_round_us": seconds["ours"] * 1e6,
         "literal_round_ms": seconds["literal"] * 1e3,
         "causal_round_vs_literal_ratio": seconds["literal"] / seconds["ours"],
+    }
+
+
+@cache
+def _mixed_worlds() -> list[World]:
+    """Eight worlds with sets that separate, and eight without; 27 arms each."""
+    seeds = [np.random.SeedSequence(9, spawn_key=(number,)) for number in range(8)]
+    kinds = (class_world, structureless_world)
+    return [kind(8 * number, seed) for kind in kinds for number, seed in enumerate(seeds)]
+
+
+def _whole_runs(make: Callable[..., cb.CausalThompsonSampling]) -> Callable[[], Callable[[], int]]:
+    """Runs from the first round to T = 2000, discoveries and all, with the policy's defaults."""
+
+    def work() -> int:
+        for played_in in _mixed_worlds():
+            cb.play(make(played_in.problem, seed=5), played_in, 2000, np.random.default_rng(6))
+        return 2000 * len(_mixed_worlds())
+
+    return lambda: work
+
+
+def safe_against_paper() -> dict[str, float]:
+    """What the default costs that is safe where nothing separates, beside the paper's policy."""
+    contestants = {"safe": _whole_runs(cb.SafeThompsonSampling), "paper": _whole_runs(cb.CausalThompsonSampling)}
+    seconds = interleaved(contestants)
+    return {
+        "safe_round_us": seconds["safe"] * 1e6,
+        "paper_round_us": seconds["paper"] * 1e6,
+        "safe_round_vs_paper_ratio": seconds["paper"] / seconds["safe"],
     }
 
 

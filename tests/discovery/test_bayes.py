@@ -17,11 +17,14 @@ from causal_bandits import (
     Problem,
     paper_world,
 )
-from causal_bandits.data import TableLayout
+from causal_bandits.compiled import interpreted
+from causal_bandits.data import TableLayout, levels_of, margins_of
 from causal_bandits.discovery import Findings, SeparatingSet, discovery_from_dict
 from causal_bandits.discovery.bayes import Others
 from causal_bandits.errors import OptionError
-from tests.problem.strategies import logs
+from causal_bandits.independence import Neighbours, conditional_factors, marginal_factors
+from tests.problem.strategies import gappy_logs, logs
+from tests.reference import independence as reference
 
 READINGS: list[Others] = ["both", "marginal", "conditional"]
 
@@ -38,11 +41,17 @@ def naive(rows: list[dict[str, Any]], lever: str, given: list[str]) -> float:
     return found
 
 
-def weighed(problem: Problem, rows: list[dict[str, Any]], how: BayesFactors) -> Findings:
+def told(problem: Problem, rows: list[dict[str, Any]]) -> History:
     history = History(problem)
     for row in rows:
         arm = {name: row[name] for name in problem.intervention_names}
-        history.extend(history.encode(arm, {name: row[name] for name in (*problem.observed_names, "Y")}))
+        seen = {name: row[name] for name in (*problem.observed_names, "Y")}
+        history.extend(history.encode(arm, seen, missing=True))
+    return history
+
+
+def weighed(problem: Problem, rows: list[dict[str, Any]], how: BayesFactors) -> Findings:
+    history = told(problem, rows)
     return how.discover(TableLayout.of(problem), history.tables(), len(history))
 
 
@@ -67,6 +76,47 @@ def test_agrees_with_predicting_row_by_row(
                 assert s.evidence.given_others[lever] == pytest.approx(
                     naive(rows, lever, [*s.variables, *others]), abs=1e-9
                 )
+
+
+@given(gappy_logs())
+def test_agrees_with_counting_raw_rows(log: tuple[Problem, list[dict[str, Any]]]) -> None:
+    """Values are missing, few arms are pulled, and not every combination is an arm."""
+    problem, rows = log
+    for s in weighed(problem, rows, BayesFactors()).sets:
+        for lever in problem.intervention_names:
+            others = [name for name in problem.intervention_names if name != lever]
+            for found, given_ in ((s.evidence.log_bayes_factor, []), (s.evidence.given_others, others)):
+                expected = reference.log_bayes_factor(rows, s.variables, lever, given_)
+                assert found[lever] == pytest.approx(expected, rel=1e-9, abs=1e-11)
+
+
+def test_large_counts_agree_with_counting_raw_rows() -> None:
+    """Beyond the log factorials that are looked up."""
+    rng, problem = np.random.default_rng(5), Problem("Y", {"A": 2}, {"I": 2, "J": 2})
+    codes = rng.integers(2, size=(40_000, 4)).tolist()
+    rows = [dict(zip(("A", "I", "J", "Y"), row, strict=True)) for row in codes]
+    for s in weighed(problem, rows, BayesFactors()).sets:
+        assert s.evidence.log_bayes_factor["I"] == pytest.approx(
+            reference.log_bayes_factor(rows, s.variables, "I", []), rel=1e-9
+        )
+        assert s.evidence.given_others["J"] == pytest.approx(
+            reference.log_bayes_factor(rows, s.variables, "J", ["I"]), rel=1e-9
+        )
+
+
+@given(gappy_logs())
+def test_compiled_equals_interpreted(log: tuple[Problem, list[dict[str, Any]]]) -> None:
+    problem, rows = log
+    layout, tables = TableLayout.of(problem), told(problem, rows).tables()
+    wanted = np.indices((len(layout.names), len(problem.interventions))).sum(axis=0) % 3 > 0
+    given_others = tables, Neighbours.of(problem), wanted
+    found = conditional_factors(*given_others)
+    np.testing.assert_allclose(found, interpreted(conditional_factors)(*given_others), atol=1e-12)
+    np.testing.assert_array_equal(np.isnan(found), ~wanted)
+    margins, starts = margins_of(layout, tables), levels_of(problem).starts
+    np.testing.assert_allclose(
+        marginal_factors(margins, starts), interpreted(marginal_factors)(margins, starts), atol=1e-12
+    )
 
 
 @given(logs(), st.sampled_from(READINGS))

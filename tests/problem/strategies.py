@@ -43,3 +43,18 @@ def logs(draw: st.DrawFn) -> tuple[Problem, list[dict[str, Any]]]:
     lever_names = dict(zip(("I", "J"), levers, strict=False))
     columns = {name: st.integers(0, size - 1) for name, size in (names | lever_names | {"Y": 2}).items()}
     return Problem("Y", names, lever_names), draw(st.lists(st.fixed_dictionaries(columns), max_size=30))
+
+
+@st.composite
+def gappy_logs(draw: st.DrawFn) -> tuple[Problem, list[dict[str, Any]]]:
+    """Up to three levers, some of whose combinations are arms, few of them pulled; values may be missing (None)."""
+    observed = {name: draw(st.integers(2, 3)) for name in ["A", "B", "C"][: draw(st.integers(0, 3))]}
+    levers = {name: draw(st.integers(2, 3)) for name in ["I", "J", "K"][: draw(st.integers(1, 3))]}
+    whole = Problem("Y", observed, levers)
+    listed = draw(st.none() | st.lists(st.sampled_from(whole.arms), min_size=2, unique=True))
+    problem = Problem("Y", observed, levers, arms=listed)
+    pulled = draw(st.lists(st.sampled_from(problem.arms), min_size=1, max_size=4, unique=True))
+    columns = {name: st.none() | st.integers(0, size - 1) for name, size in observed.items()}
+    seen = st.fixed_dictionaries({**columns, "Y": st.integers(0, 1)})
+    rows = draw(st.lists(st.tuples(st.sampled_from(pulled), seen), max_size=40))
+    return problem, [{**arm, **row} for arm, row in rows]

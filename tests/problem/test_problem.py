@@ -5,6 +5,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from causal_bandits.errors import (
     UnknownLevelError,
     UnknownVariableError,
 )
+from causal_bandits.problem import Levels
 
 from .strategies import problems
 
@@ -134,6 +136,24 @@ def test_arm_groups_are_the_joint_settings(problem: Problem, data: st.DataObject
     for (one, mine), (other, theirs) in itertools.combinations(zip(settings, groups, strict=True), 2):
         assert (one == other) == (mine == theirs)
     assert sorted(set(groups)) == list(range(len(set(settings))))
+    columns = [place for place, name in enumerate(problem.intervention_names) if name in names]
+    ordered = np.unique(problem.arm_codes[:, columns], axis=0, return_inverse=True)[1]
+    assert not names or groups.tolist() == ordered.reshape(-1).tolist()
+
+
+def test_arm_groups_of_more_combinations_than_can_be_numbered() -> None:
+    levers: dict[str, Levels] = {f"I{number}": 8 for number in range(40)}
+    arms = [{}, {"I0": 1}, {"I0": 1, "I39": 2}, {"I39": 2}, {"I0": 7, "I20": 3}]
+    problem = Problem("Y", {}, levers, arms=arms)
+    assert problem.arm_groups(levers).tolist() == [0, 2, 3, 1, 4]
+    assert problem.arm_groups([name for name in levers if name != "I0"]).tolist() == [0, 0, 1, 1, 2]
+
+
+@given(problems())
+def test_equal_problems_have_one_hash(problem: Problem) -> None:
+    again = Problem.from_dict(problem.to_dict())
+    assert again == problem
+    assert hash(again) == hash(problem)
 
 
 def test_arm_groups_by_short_name_and_of_unknown_levers() -> None:

@@ -1,6 +1,7 @@
-"""G2 the plain way: scipy, stratum by stratum, from tables or from raw rows."""
+"""G2 and Bayes factors the plain way: stratum by stratum, from tables or from raw rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -32,3 +33,19 @@ def g_squared_of_rows(
         stratum = strata.index(tuple(row[name] for name in given))
         table[stratum, values.index(tuple(row[name] for name in tested)), row[target]] += 1
     return g_squared(table)
+
+
+def log_likelihood(rows: Iterable[tuple[Hashable, int]]) -> float:
+    """log P(rewards) of rows (cell, reward), where every cell has a chance of its own, uniform beforehand."""
+    counts: dict[Hashable, list[int]] = {}
+    for cell, reward in rows:
+        counts.setdefault(cell, [0, 0])[reward] += 1
+    terms = ((lgamma(zeros + 1), lgamma(ones + 1), lgamma(zeros + ones + 2)) for zeros, ones in counts.values())
+    return sum(zeros + ones - both for zeros, ones, both in terms)
+
+
+def log_bayes_factor(rows: list[dict[str, Any]], s: Sequence[str], lever: str, given: Sequence[str]) -> float:
+    """log [P(Y | S, given) / P(Y | S, given, lever)] from raw rows; a row that lacks a value of S does not count."""
+    whole = [row for row in rows if all(row[name] is not None for name in s)]
+    together = log_likelihood((tuple(row[name] for name in (*s, *given)), row["Y"]) for row in whole)
+    return together - log_likelihood((tuple(row[name] for name in (*s, *given, lever)), row["Y"]) for row in whole)

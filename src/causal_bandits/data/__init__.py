@@ -2,6 +2,7 @@
 
 from .coding import MISSING, Rows
 from .history import History
+from .margins import Levels, count_lines, empty_margins, levels_of, margin_bytes, margins_of, member_table
 from .moments import (
     ArmMoments,
     DesignLayout,
@@ -13,6 +14,7 @@ from .moments import (
     merge_groups,
     view,
 )
+from .screen import Screen, ScreenedLayout, layout_for
 from .subsets import SubsetLayout
 from .tables import CountTables, TableLayout, cell_of, count_row, count_rows
 
@@ -22,16 +24,26 @@ __all__ = [
     "CountTables",
     "DesignLayout",
     "History",
+    "Levels",
     "Rows",
+    "Screen",
+    "ScreenedLayout",
     "SubsetLayout",
     "TableLayout",
     "ViewMoments",
     "add_row",
     "add_rows",
     "cell_of",
+    "count_lines",
     "count_row",
     "count_rows",
     "design_row",
+    "empty_margins",
+    "layout_for",
+    "levels_of",
+    "margin_bytes",
+    "margins_of",
+    "member_table",
     "merge_arms",
     "merge_groups",
     "view",

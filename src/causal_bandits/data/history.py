@@ -55,12 +55,16 @@ class History:
     @property
     def rows(self) -> Rows:
         """All rows so far."""
-        end = self._length
+        return self.since(0)
+
+    def since(self, start: int) -> Rows:
+        """All rows but the first ones."""
+        part = slice(start, self._length)
         return Rows(
-            self._arms[:end].astype(np.int64),
-            self._codes[:end].astype(np.int64),
-            self._rewards[:end].astype(self._coder.reward_type),
-            self._raw[:end].copy(),
+            self._arms[part].astype(np.int64),
+            self._codes[part].astype(np.int64),
+            self._rewards[part].astype(self._coder.reward_type),
+            self._raw[part].copy(),
         )
 
     @property

@@ -1,6 +1,7 @@
 """Candidate sets: the subsets of the observed variables, in a fixed order."""
 
 import itertools
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,11 @@ class SubsetLayout:
 
     problem: Problem
     max_size: int
+
+    @property
+    def count(self) -> int:
+        """How many sets there are, without listing them."""
+        return sum(math.comb(len(self.problem.observed), size) for size in range(self.max_size + 1))
 
     @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:

@@ -4,7 +4,6 @@ Everything that the tests, estimators and posteriors of the discrete bandit need
 counts or a sum of them, so a round costs the same after a million rows as after ten.
 """
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,6 +33,8 @@ class CountTables(NamedTuple):
     starts: Ints
     """(sets,): where the table begins in `counts`."""
     counts: NDArray[np.int32]
+    sets: Ints
+    """(sets,): which sets of the layout these are: all, or those that are used."""
 
     def table(self, place: int) -> NDArray[np.int32]:
         """One table as a view of shape (arms, cells, 2)."""
@@ -98,17 +99,15 @@ class TableLayout(SubsetLayout):
         if max_size is not None:
             layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
             if layout.nbytes > LIMIT_BYTES:
-                raise ProblemError(
-                    f"tables of all sets up to {max_size} variables take {_gib(layout.nbytes)}; {_fitting(problem)}"
-                )
+                fits = fitting_size(problem, cls)
+                raise ProblemError(f"tables of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
             return layout
         fitting = cls(problem, 0)
         if fitting.nbytes > LIMIT_BYTES:
-            raise ProblemError(f"the counts of {len(problem.arms)} arms take {_gib(fitting.nbytes)}; list fewer arms")
+            raise ProblemError(f"the counts of {len(problem.arms)} arms take {gib(fitting.nbytes)}; list fewer arms")
         for size in range(1, observed + 1):
             layout = cls(problem, size)
-            sets = sum(math.comb(observed, members) for members in range(size + 1))
-            if sets > DEFAULT_SETS or layout.nbytes > DEFAULT_BYTES:
+            if not is_small(layout):
                 break
             fitting = layout
         return fitting
@@ -116,40 +115,56 @@ class TableLayout(SubsetLayout):
     @property
     def nbytes(self) -> int:
         """Memory of the counts."""
-        # The sum over all sets of at most k variables of the product of their sizes is a sum of
-        # elementary symmetric polynomials: no need to list a million sets to refuse them.
-        symmetric = [1] + [0] * self.max_size
-        for variable in self.problem.observed:
-            for size in range(self.max_size, 0, -1):
-                symmetric[size] += symmetric[size - 1] * variable.size
-        return sum(symmetric) * len(self.problem.arms) * 2 * np.dtype(np.int32).itemsize
+        return joint_values(self) * len(self.problem.arms) * 2 * np.dtype(np.int32).itemsize
 
-    def empty(self) -> CountTables:
-        """Tables that have counted nothing yet."""
-        sizes = [variable.size for variable in self.problem.observed]
-        strides = np.zeros((len(self.members), len(sizes)), dtype=np.int64)
-        cells = np.ones(len(self.members), dtype=np.int64)
-        for place, members in enumerate(self.members):
-            for variable in members:
-                strides[place, variable] = cells[place]
-                cells[place] *= sizes[variable]
-        lengths = cells * len(self.problem.arms) * 2
-        starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
-        return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32))
+    def empty(self, places: Ints | None = None) -> CountTables:
+        """Tables that have counted nothing yet: of all sets, or of some, of which the empty one is the first."""
+        return empty_tables(self, np.arange(len(self.members)) if places is None else places, len(self.problem.arms))
 
 
-def _gib(size: int) -> str:
+def joint_values(layout: SubsetLayout) -> int:
+    """How many joint values the sets of a layout have, all together."""
+    # The sum over all sets of at most k variables of the product of their sizes is a sum of
+    # elementary symmetric polynomials: no need to list a million sets to refuse them.
+    symmetric = [1] + [0] * layout.max_size
+    for variable in layout.problem.observed:
+        for size in range(layout.max_size, 0, -1):
+            symmetric[size] += symmetric[size - 1] * variable.size
+    return sum(symmetric)
+
+
+def empty_tables(layout: SubsetLayout, places: Ints, arms: int) -> CountTables:
+    """Tables of some of a layout's sets for a number of arms."""
+    sizes = [variable.size for variable in layout.problem.observed]
+    strides = np.zeros((len(places), len(sizes)), dtype=np.int64)
+    cells = np.ones(len(places), dtype=np.int64)
+    for index, place in enumerate(places):
+        for variable in layout.members[place]:
+            strides[index, variable] = cells[index]
+            cells[index] *= sizes[variable]
+    lengths = cells * arms * 2
+    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
+    return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32), places)
+
+
+def is_small(layout: TableLayout, most: int = DEFAULT_BYTES) -> bool:
+    """Whether all sets can have a table without anybody noticing."""
+    return layout.count <= DEFAULT_SETS and layout.nbytes <= most
+
+
+def gib(size: int) -> str:
+    """Bytes in words."""
     return f"{size / 2**30:.1f} GiB"
 
 
-def _fitting(problem: Problem) -> str:
+def fitting_size(problem: Problem, kind: type[TableLayout]) -> str:
     """What would fit in the place of too large a max_size, in words."""
-    sizes = [TableLayout(problem, size) for size in range(len(problem.observed) + 1)]
+    sizes = [kind(problem, size) for size in range(len(problem.observed) + 1)]
     fitting = [layout for layout in sizes if layout.nbytes <= LIMIT_BYTES]
     if not fitting:
         return "list fewer arms with arms=[...]"
     best = fitting[-1]
     return (
-        f"lower max_size ({best.max_size} takes {_gib(best.nbytes)}), observe fewer levels, or list the arms that can "
+        f"lower max_size ({best.max_size} takes {gib(best.nbytes)}), observe fewer levels, or list the arms that can "
         "be pulled with arms=[...]"
     )

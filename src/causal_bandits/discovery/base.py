@@ -13,6 +13,7 @@ from ..independence import IndependenceResult
 from ..independence.drift import Drift
 
 TOLD = "told"
+PASSED_OVER = "passed over"
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Evidence:
 
     A key of `tests` is the tuple of intervention variables that were tested together; `confidence` is, per
     intervention variable, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
-    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed.
+    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed. The
+    source "passed over" is a set of a large problem that was accepted but is not used.
     """
 
     rows: int
@@ -74,7 +76,9 @@ class Findings:
     log_bayes_factor: NDArray[np.float64] | None = None
     """(sets, intervention variables): log [P(Y | S) / P(Y | S, I)]."""
     given_others: NDArray[np.float64] | None = None
-    """(sets, intervention variables): the same given the other intervention variables as well."""
+    """(sets, intervention variables): the same given the other intervention variables; NaN where not worked out."""
+    passed_over: NDArray[np.bool_] | None = None
+    """(sets,): accepted, and yet not used: there was no room for its table."""
 
     @property
     def probability(self) -> NDArray[np.float64] | None:
@@ -106,7 +110,8 @@ class Findings:
             return Evidence(rows, self.source, confidence=self._per_lever(self.confidence, place))
         if self.log_bayes_factor is not None:
             nats, given = (self._per_lever(found, place) for found in (self.log_bayes_factor, self.given_others))
-            return Evidence(rows, self.source, log_bayes_factor=nats, given_others=given)
+            source = self.source if self.passed_over is None or not self.passed_over[place] else PASSED_OVER
+            return Evidence(rows, source, log_bayes_factor=nats, given_others=given)
         if self.statistic is None or self.dof is None or self.p_value is None:
             return Evidence(rows, self.source)
         columns = zip(self.tests, self.statistic[place], self.dof[place], self.p_value[place], strict=True)
@@ -115,7 +120,9 @@ class Findings:
 
     def _per_lever(self, found: NDArray[np.float64] | None, place: int) -> dict[str, float]:
         levers = self.layout.problem.intervention_names
-        return {} if found is None else dict(zip(levers, map(float, found[place]), strict=True))
+        if found is None:
+            return {}
+        return {name: float(value) for name, value in zip(levers, found[place], strict=True) if not np.isnan(value)}
 
 
 class Discovery(Protocol):

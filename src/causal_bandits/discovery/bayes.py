@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from ..data import CountTables, TableLayout
+import numpy as np
+
+from ..compiled import Bools, Floats
+from ..data import CountTables, Screen, TableLayout, levels_of, margins_of
 from ..errors import OptionError
-from ..independence import ArmTests, log_bayes_factors_of_arms
+from ..independence import Neighbours, conditional_factors, marginal_factors
 from ..problem import Problem
 from .base import Findings
+from .screening import used_sets
 
 Others = Literal["both", "marginal", "conditional"]
 
@@ -39,16 +43,45 @@ class BayesFactors:
         if self.reading not in get_args(Others):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Others))}")
 
-    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
-        """Weigh every set that has a table."""
+    @property
+    def screens(self) -> bool:
+        """Whether margins are enough to accept a set, so that only those accepted need a table."""
+        return self.reading != "conditional"
+
+    def discover(self, layout: TableLayout, tables: CountTables | Screen, rows: int) -> Findings:
+        """Weigh every set that has a table, or every set of a screen."""
         if not isinstance(layout, TableLayout):
             raise OptionError("BayesFactors needs discrete variables and a reward of 0 or 1; use ResidualTesting()")
-        found = log_bayes_factors_of_arms(tables, _tests(layout.problem, given_others=self.reading == "conditional"))
+        if isinstance(tables, Screen):
+            return self._screened(tables, rows)
+        everything = np.ones((layout.count, len(layout.problem.interventions)), dtype=np.bool_)
+        given = None if self.reading == "marginal" else _conditional(layout, tables, everything)
+        if self.reading == "conditional" and given is not None:
+            found, given = given, None
+        else:
+            found = _marginal(layout, margins_of(layout, tables))
+        return Findings(layout, rows, "weighed", found > self.threshold, log_bayes_factor=found, given_others=given)
+
+    def _screened(self, screen: Screen, rows: int) -> Findings:
+        """Every set by its margins; the other levers are held fixed for those alone that are used."""
+        layout = screen.layout
+        found = _marginal(layout, screen.margins)
+        accepted = found > self.threshold
+        used = used_sets(screen.margins, len(layout.problem.arms), accepted)
         given = None
         if self.reading == "both":
-            given = log_bayes_factors_of_arms(tables, _tests(layout.problem, given_others=True))
-        accepted = found > self.threshold
-        return Findings(layout, rows, "weighed", accepted, log_bayes_factor=found, given_others=given)
+            tables = screen.tables(np.flatnonzero(used))
+            given = np.full(found.shape, np.nan)
+            given[tables.sets] = _conditional(layout, tables, accepted[tables.sets])
+        return Findings(
+            layout,
+            rows,
+            "weighed",
+            accepted & used[:, None],
+            log_bayes_factor=found,
+            given_others=given,
+            passed_over=accepted.any(axis=1) & ~used,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -56,7 +89,13 @@ class BayesFactors:
 
 
 @lru_cache(maxsize=32)
-def _tests(problem: Problem, *, given_others: bool) -> ArmTests:
-    levers = problem.intervention_names
-    others = {name: tuple(other for other in levers if other != name) for name in levers}
-    return ArmTests.of(problem, [((name,), others[name] if given_others else ()) for name in levers])
+def _neighbours(problem: Problem) -> Neighbours:
+    return Neighbours.of(problem)
+
+
+def _marginal(layout: TableLayout, margins: CountTables) -> Floats:
+    return marginal_factors(margins, levels_of(layout.problem).starts)
+
+
+def _conditional(layout: TableLayout, tables: CountTables, wanted: Bools) -> Floats:
+    return conditional_factors(tables, _neighbours(layout.problem), wanted)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ArmMoments, CountTables, SubsetLayout
+from ..data import ArmMoments, CountTables, Screen, SubsetLayout
 from ..errors import OptionError
 from .base import TOLD, Findings
 
@@ -19,6 +19,9 @@ class KnownSets:
     KnownSets({cart} separates banner)
     """
 
+    screens = True
+    """Only the told sets need a table."""
+
     def __init__(self, sets: Iterable[Iterable[str]] | Mapping[tuple[str, ...], Iterable[str]]) -> None:
         if isinstance(sets, str) or not isinstance(sets, Iterable):
             raise OptionError(f"KnownSets got {sets!r}; expected a list of sets of names, such as [['A', 'B']]")
@@ -31,7 +34,7 @@ class KnownSets:
         if not self._sets:
             raise OptionError("KnownSets got no set; give at least one, or use ThompsonSampling")
 
-    def discover(self, layout: SubsetLayout, tables: CountTables | ArmMoments, rows: int) -> Findings:
+    def discover(self, layout: SubsetLayout, tables: CountTables | Screen | ArmMoments, rows: int) -> Findings:
         """The told sets, whatever the data say."""
         names = layout.problem.intervention_names
         separated = np.zeros((len(layout.names), len(names)), dtype=np.bool_)
@@ -39,6 +42,8 @@ class KnownSets:
             place = layout.find(variables)
             chosen = names if told is None else [layout.problem.intervention(name).name for name in told]
             separated[place] = [name in chosen for name in names]
+        if isinstance(tables, Screen):
+            tables.check(np.flatnonzero(separated.any(axis=1)))
         return Findings(layout, rows, TOLD, separated)
 
     def to_dict(self) -> dict[str, Any]:

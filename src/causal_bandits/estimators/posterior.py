@@ -181,18 +181,19 @@ def no_pools(arms: int) -> Pools:
 
 
 def make_pools(findings: Findings, tables: CountTables) -> Pools:
-    """Pool along the sets that separate at least one intervention variable."""
+    """Pool along the sets that separate at least one intervention variable; all of them have a table."""
     problem = findings.layout.problem
     places = np.flatnonzero(findings.separated.any(axis=1))
     if not len(places):
         return no_pools(len(problem.arms))
     patterns, which = np.unique(findings.separated[places], axis=0, return_inverse=True)  # few, where sets are many
     groups = np.array([_groups(problem, tuple(pattern)) for pattern in patterns.tolist()])[which.reshape(-1)]
-    lengths = (groups.max(axis=1) + 1) * tables.cells[places] * 2
+    at = np.searchsorted(tables.sets, places)
+    lengths = (groups.max(axis=1) + 1) * tables.cells[at] * 2
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
     shape = groups.shape
     pools = Pools(
-        places.astype(np.int64),
+        at,
         groups,
         starts,
         np.zeros(int(lengths.sum()), dtype=np.int32),

@@ -1,6 +1,6 @@
 """Conditional independence: tests give statistic, dof and p-value, Bayes factors nats; the caller decides."""
 
-from .bayes import log_bayes_factor, log_bayes_factors_of_arms
+from .bayes import Neighbours, conditional_factors, log_bayes_factor, marginal_factors
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
 from .residual import Factor, ResidualResults, residual_test, residual_tests
 
@@ -8,11 +8,13 @@ __all__ = [
     "ArmTests",
     "Factor",
     "IndependenceResult",
+    "Neighbours",
     "ResidualResults",
+    "conditional_factors",
     "g_squared",
     "g_squared_of_arms",
     "log_bayes_factor",
-    "log_bayes_factors_of_arms",
+    "marginal_factors",
     "p_values",
     "residual_test",
     "residual_tests",

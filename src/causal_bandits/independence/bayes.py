@@ -6,19 +6,31 @@ n0! n1! / (n0 + n1 + 1)!, and the log Bayes factor of independence is a differen
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, compiled
 from ..data import CountTables
-from .g_squared import ArmTests, checked_counts, counts_of_test, number_strata, pulled_arms
+from ..problem import Problem
+from .g_squared import checked_counts
+
+FEW = 4096
+LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(FEW)])
+"""Most cells hold few rows, and looking up is ten times faster than the gamma function."""
+
+
+@compiled
+def log_factorial(n: int) -> float:
+    """log n!."""
+    return LOG_FACTORIALS[n] if n < FEW else math.lgamma(n + 1.0)
 
 
 @compiled
 def log_marginal_likelihood(zeros: int, ones: int) -> float:
     """Of a sequence of rewards with one Beta(1, 1) chance, in nats."""
-    return math.lgamma(zeros + 1.0) + math.lgamma(ones + 1.0) - math.lgamma(zeros + ones + 2.0)
+    return log_factorial(zeros) + log_factorial(ones) - log_factorial(zeros + ones + 1)
 
 
 @compiled
@@ -40,15 +52,105 @@ def log_bayes_factor_statistic(table: Ints) -> float:
 
 
 @compiled
-def log_bayes_factors_of_arms(tables: CountTables, tests: ArmTests) -> Floats:
-    """The log Bayes factor of independence of every test (columns) given every set S (rows)."""
-    found = np.empty((len(tables.cells), len(tests.strata_count)))
-    pulled = pulled_arms(tables, tests.strata.shape[1])
-    for test in range(found.shape[1]):
-        numbers = number_strata(tests, test, pulled)
-        for place in range(found.shape[0]):
-            table = counts_of_test(tables, tests, test, place, pulled, numbers)
-            found[place, test] = log_bayes_factor_statistic(table)
+def _evidence(counts: NDArray[np.int32], start: int, cells: int) -> float:
+    """log P(Y) of neighbouring cells, each with a chance of its own."""
+    found = 0.0
+    for place in range(start, start + 2 * cells, 2):
+        found += log_marginal_likelihood(counts[place], counts[place + 1])  # 0 where there are no rows
+    return found
+
+
+@compiled
+def marginal_factors(margins: CountTables, starts: Ints) -> Floats:
+    """(sets, levers): log [P(Y | S) / P(Y | S, I)], from the counts of each lever's levels."""
+    sets, levers = len(margins.cells), len(starts) - 1
+    found = np.empty((sets, levers))
+    for place in range(sets):
+        length = 2 * margins.cells[place]
+        first = margins.starts[place]
+        together = np.zeros(length, dtype=np.int32)
+        for level in range(starts[1]):  # the levels of one lever add up to all rows; so do those of another
+            for offset in range(length):
+                together[offset] += margins.counts[first + level * length + offset]
+        for lever in range(levers):
+            found[place, lever] = _evidence(together, 0, margins.cells[place])
+            for level in range(starts[lever], starts[lever + 1]):
+                found[place, lever] -= _evidence(margins.counts, first + level * length, margins.cells[place])
+    return found
+
+
+class Neighbours(NamedTuple):
+    """For each lever the groups of arms that differ in it alone."""
+
+    arms: Ints
+    """(levers, arms): group after group."""
+    ends: Ints
+    """(levers, groups): where each group ends; the last one again and again where a lever has fewer groups."""
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Neighbours":
+        """The neighbours of a problem's arms."""
+        names = problem.intervention_names
+        groups = np.array([problem.arm_groups([other for other in names if other != name]) for name in names])
+        sizes = np.array([np.bincount(group, minlength=groups.max() + 1) for group in groups])
+        return cls(np.argsort(groups, axis=1, kind="stable"), np.cumsum(sizes, axis=1))
+
+
+@compiled
+def _among_pulled(tables: CountTables, neighbours: Neighbours) -> Neighbours:
+    """The same without the arms that have no rows: of thousands most may have none, and those change nothing."""
+    arms, ends = np.empty_like(neighbours.arms), np.empty_like(neighbours.ends)
+    for lever in range(len(arms)):
+        index, kept = 0, 0
+        for group in range(ends.shape[1]):
+            while index < neighbours.ends[lever, group]:
+                arm = neighbours.arms[lever, index]
+                index += 1
+                if tables.counts[2 * arm] + tables.counts[2 * arm + 1]:
+                    arms[lever, kept] = arm
+                    kept += 1
+            ends[lever, group] = kept
+    return Neighbours(arms, ends)
+
+
+@compiled
+def _evidence_of_groups(tables: CountTables, place: int, arms: Ints, ends: Ints, alone: Floats) -> float:
+    """log P(Y | S, group of the arm): the arms of a group share the chances of their cells."""
+    cells = tables.cells[place]
+    found, first = 0.0, 0
+    for end in ends:
+        if end == first + 1:
+            found += alone[arms[first]]
+        elif end > first:
+            for cell in range(cells):
+                zeros, ones = 0, 0
+                for index in range(first, end):
+                    source = tables.starts[place] + (arms[index] * cells + cell) * 2
+                    zeros += tables.counts[source]
+                    ones += tables.counts[source + 1]
+                found += log_marginal_likelihood(zeros, ones)
+        first = end
+    return found
+
+
+@compiled
+def conditional_factors(tables: CountTables, neighbours: Neighbours, wanted: Bools) -> Floats:
+    """(sets, levers): the same given the other levers; with them, a lever's level is the arm. NaN where not wanted."""
+    levers, arms = neighbours.arms.shape
+    found = np.full((len(tables.cells), levers), np.nan)
+    pulled = _among_pulled(tables, neighbours)
+    alone = np.zeros(arms)
+    for place in range(len(tables.cells)):
+        if not wanted[place].any():
+            continue
+        cells = tables.cells[place]
+        apart = 0.0
+        for arm in pulled.arms[0, : pulled.ends[0, -1]]:
+            alone[arm] = _evidence(tables.counts, tables.starts[place] + arm * cells * 2, cells)
+            apart += alone[arm]
+        for lever in np.flatnonzero(wanted[place]):
+            shared = _evidence_of_groups(tables, place, pulled.arms[lever], pulled.ends[lever], alone)
+            found[place, lever] = shared - apart
     return found
 
 

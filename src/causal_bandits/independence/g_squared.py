@@ -132,18 +132,18 @@ def pulled_arms(tables: CountTables, arms: int) -> Ints:
 
 
 @compiled
-def number_strata(tests: ArmTests, test: int, pulled: Ints) -> Ints:
-    """A number for each stratum that has rows, in order; -1 for the others. The last entry is how many there are."""
-    strata = tests.strata_count[test]
-    numbers = np.full(strata + 1, -1)
+def number_groups(groups: Ints, pulled: Ints) -> Ints:
+    """A number for each group of arms that has rows, in order, else -1; the last entry is how many there are."""
+    most = groups.max() + 1
+    numbers = np.full(most + 1, -1)
     for arm in pulled:
-        numbers[tests.strata[test, arm]] = 0
+        numbers[groups[arm]] = 0
     count = 0
-    for stratum in range(strata):
-        if numbers[stratum] == 0:
-            numbers[stratum] = count
+    for group in range(most):
+        if numbers[group] == 0:
+            numbers[group] = count
             count += 1
-    numbers[strata] = count
+    numbers[most] = count
     return numbers
 
 
@@ -171,7 +171,7 @@ def g_squared_of_arms(tables: CountTables, tests: ArmTests) -> tuple[Floats, Int
     dof = np.empty((sets, count), dtype=np.int64)
     pulled = pulled_arms(tables, tests.strata.shape[1])
     for test in range(count):
-        numbers = number_strata(tests, test, pulled)
+        numbers = number_groups(tests.strata[test], pulled)
         for place in range(sets):
             table = counts_of_test(tables, tests, test, place, pulled, numbers)
             statistic[place, test], dof[place, test] = g_squared_statistic(table)

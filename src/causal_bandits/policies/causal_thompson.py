@@ -54,7 +54,9 @@ class CausalThompsonSampling(DiscretePolicy):
         if self.doubts and variance == "monte-carlo":
             raise OptionError("choice='squared-error' needs variance='closed-form'; it has no Monte Carlo form")
         samples = whole_number("samples", samples, 2)
-        super().__init__(problem, seed=seed, max_size=max_size, samples=samples if variance == "monte-carlo" else 0)
+        drawn = samples if variance == "monte-carlo" else 0
+        screens = bool(getattr(discovery, "screens", False))
+        super().__init__(problem, seed=seed, max_size=max_size, samples=drawn, screens=screens)
         self.discovery = DirectTesting() if discovery is None else discovery
         if isinstance(discovery, KnownSets):
             self.tier, self.hints = Tier.SEPARATING_SET, f"the separating sets {discovery.described}"

@@ -1,11 +1,12 @@
 """Policies over counts: discrete variables and a reward of 0 or 1."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import CountTables, Rows, TableLayout
+from ..data import CountTables, Rows, Screen, ScreenedLayout, TableLayout, layout_for
 from ..discovery import Findings
 from ..estimators import learn_many, make_pools, no_pools
 from ..problem import Problem
@@ -24,33 +25,48 @@ class DiscretePolicy(Policy[ThompsonState]):
     doubts = False
     """Whether a set that may not separate is weighed by what its bias would cost."""
 
-    def __init__(self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int) -> None:
+    def __init__(
+        self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int, screens: bool = False
+    ) -> None:
         if isinstance(problem, Problem):
-            self.layout = TableLayout.of(problem, max_size)
+            self.layout = layout_for(problem, max_size, screens=screens)
         self._samples = samples
         super().__init__(problem, seed)
 
     def _empty(self) -> ThompsonState:
         arms = len(self.problem.arms)
         anything = np.ones(arms, dtype=np.bool_)
-        return ThompsonState(self.layout.empty(), no_pools(arms), np.empty(0), self._samples, anything)
+        self._screen = Screen(self.layout, self.history) if isinstance(self.layout, ScreenedLayout) else None
+        tables = self.layout.empty() if self._screen is None else self._screen.kept
+        return ThompsonState(tables, no_pools(arms), np.empty(0), self._samples, anything)
 
     def _count(self, rows: Rows) -> None:
         learn_many(self._state.tables, self._state.pools, rows.arms, rows.codes, rows.rewards)
+        if self._screen is not None:
+            self._screen.count()
 
     def _share(self, findings: Findings) -> ThompsonState:
-        pools = make_pools(findings, self._state.tables)
+        used = np.flatnonzero(findings.separated.any(axis=1))
+        tables = self._state.tables if self._screen is None else self._screen.tables(used)
+        pools = make_pools(findings, tables)
         probability = findings.probability if self.doubts else None
-        doubt = np.zeros(len(pools.places)) if probability is None else 1 - probability[pools.places]
-        return self._state._replace(pools=pools, doubt=doubt)
+        doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
+        return self._state._replace(tables=tables, pools=pools, doubt=doubt)
 
-    def _statistics(self) -> CountTables:
-        return self._state.tables
+    def _statistics(self) -> CountTables | Screen:
+        return self._state.tables if self._screen is None else self._screen
 
     def _among(self, state: ThompsonState, allowed: NDArray[np.bool_]) -> ThompsonState:
         return state._replace(allowed=allowed)
 
+    def _refresh_after(self, prior: int) -> int:
+        """A discovery of a large problem is dear: it waits for one percent more rows, prior ones included."""
+        due = super()._refresh_after(prior)
+        return due if self._screen is None else max(due, math.ceil(self.rows * 1.01))
+
     def _rows_seen(self) -> NDArray[np.int64]:
+        if self._screen is not None:
+            return self._screen.rows_seen()
         tables = self._state.tables
         return np.array([tables.table(place).sum() for place in range(len(tables.cells))], dtype=np.int64)
 

@@ -91,7 +91,7 @@ def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Es
             mean = state.pools.linear[chosen[number], number] / state.pools.totals[chosen[number], number]
             used = int(state.pools.totals[chosen[number], number] - state.tables.cells[place])
             variance = state.pools.variance[chosen[number], number]
-            through = layout.names[place]
+            through = layout.names[state.tables.sets[place]]
         size = mean * (1 - mean) / variance - 1
         tail = (1 - level) / 2
         low, high = betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail]))

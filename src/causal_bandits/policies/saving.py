@@ -151,7 +151,8 @@ def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
         "found": np.frombuffer(about, dtype=np.uint8),
         "separated": findings.separated,
     }
-    for name in ("statistic", "dof", "p_value", "confidence", "seen", "log_bayes_factor", "given_others"):
+    kept = ("statistic", "dof", "p_value", "confidence", "seen", "log_bayes_factor", "given_others", "passed_over")
+    for name in kept:
         if getattr(findings, name) is not None:
             packed[name] = getattr(findings, name)
     return packed
@@ -166,6 +167,7 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
     results = [arrays[name].shape for name in ("statistic", "dof", "p_value") if name in arrays]
     per_lever = ("separated", "log_bayes_factor", "given_others")
     fits = all(arrays[name].shape == (sets, levers) for name in per_lever if name in arrays or name == "separated")
+    fits = fits and arrays.get("passed_over", arrays["separated"][:, 0]).shape == (sets,)
     if not fits or any(shape != (sets, len(about["tests"])) for shape in results):
         raise ValueError("its tests do not fit its sets")
     return Findings(
@@ -181,4 +183,5 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
         arrays.get("seen"),
         arrays.get("log_bayes_factor"),
         arrays.get("given_others"),
+        arrays.get("passed_over"),
     )

@@ -190,10 +190,15 @@ class Problem:
     def arm_groups(self, names: Iterable[str]) -> NDArray[np.int64]:
         """For each arm the number of its joint setting of the named intervention variables."""
         wanted = {self.intervention(name).name for name in names}
-        columns = [place for place, variable in enumerate(self.interventions) if variable.name in wanted]
-        if not columns:
-            return np.zeros(len(self.arms), dtype=np.int64)
-        return np.unique(self.arm_codes[:, columns], axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        numbers, most = np.zeros(len(self.arms), dtype=np.int64), 1
+        for place, variable in enumerate(self.interventions):
+            if variable.name not in wanted:
+                continue
+            if most * variable.size >= 2**62:  # too many combinations to number, of which few are arms
+                numbers, most = np.unique(numbers, return_inverse=True)[1], len(self.arms)
+            numbers = numbers * variable.size + self.arm_codes[:, place]
+            most *= variable.size
+        return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
 
     def with_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> "Problem":
         """The same problem with one more arm, after the others; with `new_levels` a lever may get a value it had not.
@@ -221,6 +226,10 @@ class Problem:
     def intervention_names(self) -> tuple[str, ...]:
         """Names of the intervention variables, in order."""
         return tuple(variable.name for variable in self.interventions)
+
+    def __hash__(self) -> int:
+        # Problems are keys of caches: thousands of arms are compared where it matters, and not hashed each time.
+        return hash((self.target, self.observed, self.interventions, len(self.arms)))
 
     def __repr__(self) -> str:
         return (
