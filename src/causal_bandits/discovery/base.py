@@ -79,6 +79,8 @@ class Findings:
     """(sets, intervention variables): the same given the other intervention variables; NaN where not worked out."""
     passed_over: NDArray[np.bool_] | None = None
     """(sets,): accepted, and yet not used: there was no room for its table."""
+    alike: NDArray[np.int64] | None = None
+    """(accepted sets, arms): arms with equal numbers share P(S | arm); None: each arm has its own rows."""
 
     @property
     def probability(self) -> NDArray[np.float64] | None:

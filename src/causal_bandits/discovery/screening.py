@@ -9,8 +9,8 @@ BUDGET_BYTES = 16 * 2**20
 
 
 def bytes_in_use(cells: Ints, arms: int) -> Ints:
-    """What it takes to use sets: 8 bytes per cell of the table and of the pools, and 40 per arm for running sums."""
-    return arms * (16 * cells + 40)
+    """What it takes to use sets: 20 bytes per cell of the table and of the pools, and 48 per arm for running sums."""
+    return arms * (20 * cells + 48)
 
 
 def used_sets(candidates: CountTables, arms: int, accepted: Bools, budget: int = BUDGET_BYTES) -> Bools:

@@ -1,5 +1,6 @@
 """From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
 
+from .alike import arms_alike
 from .posterior import Pools, draw_own, draw_shared, learn, learn_many, make_pools, no_pools, own_moments
 from .regression import linear_sharing
 from .sharing import information_sharing, pool, sample_mean, sharing_estimate
@@ -9,6 +10,7 @@ __all__ = [
     "Pools",
     "VarianceDecomposition",
     "alpha_star_of_counts",
+    "arms_alike",
     "borrowed_share",
     "draw_own",
     "draw_shared",

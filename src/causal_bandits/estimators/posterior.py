@@ -1,4 +1,7 @@
-"""The posterior of Algorithm 1: p ~ Dirichlet(own counts + 1), mu(s) ~ Beta(pooled counts + 1), index = p . mu.
+"""The posterior of Algorithm 1: p ~ Dirichlet(counts + prior), mu(s) ~ Beta(pooled counts + 1), index = p . mu.
+
+The paper counts an arm's own rows for p, with a prior of 1. Where `Findings.alike` says which arms are alike, these
+share their counts, and the prior is `sparse_prior`.
 
 Its mean and variance have a closed form, so nothing is sampled to compare sets. With a_s the Dirichlet parameters,
 A their sum, m_s and v_s the mean and variance of the Betas,
@@ -21,6 +24,7 @@ from ..compiled import Floats, Ints, compiled
 from ..data import CountTables, cell_of, count_row
 from ..discovery import Findings
 from ..problem import Problem
+from .alike import sparse_prior
 
 
 class Pools(NamedTuple):
@@ -41,7 +45,15 @@ class Pools(NamedTuple):
     variance: Floats
     """(accepted sets, arms)."""
     totals: Floats
-    """(accepted sets, arms): A; the arm's own rows that have a value for the set, plus its cells."""
+    """(accepted sets, arms): A; the rows that have a value for the set and count for the arm's p, plus the prior."""
+    prior: Floats
+    """(accepted sets,): the prior count of each cell in p."""
+    alike: Ints
+    """(accepted sets, arms): arms with equal numbers have the same p; in the paper each has its own."""
+    share_starts: Ints
+    """(accepted sets,): where the counts of p begin."""
+    shares: NDArray[np.int32]
+    """Flat: set, arms that are alike, cell."""
 
 
 @compiled
@@ -78,14 +90,16 @@ def _fill(tables: CountTables, pools: Pools) -> None:
         for arm in range(arms):
             source = tables.starts[place] + arm * cells * 2
             sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
+            share = pools.share_starts[index] + pools.alike[index, arm] * cells
             for offset in range(cells * 2):
                 pools.counts[sink + offset] += tables.counts[source + offset]
+                pools.shares[share + offset // 2] += tables.counts[source + offset]
         for arm in range(arms):
-            source = tables.starts[place] + arm * cells * 2
             sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
+            share = pools.share_starts[index] + pools.alike[index, arm] * cells
             linear, square, total = 0.0, 0.0, 0.0
             for cell in range(cells):
-                a = tables.counts[source + 2 * cell] + tables.counts[source + 2 * cell + 1] + 1.0
+                a = pools.shares[share + cell] + pools.prior[index]
                 mean, variance = _beta_moments(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1])
                 linear += a * mean
                 square += _square_term(a, mean, variance)
@@ -97,32 +111,41 @@ def _fill(tables: CountTables, pools: Pools) -> None:
 
 
 @compiled
+def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, reward: int) -> None:
+    """Count one row in a set's pools: mu moves for the arms that share rewards, p for those that are alike."""
+    group, kind = pools.groups[index, arm], pools.alike[index, arm]
+    at = pools.starts[index] + (group * cells + cell) * 2
+    mean, variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
+    pools.counts[at + reward] += 1
+    new_mean, new_variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
+    for other in range(pools.groups.shape[1]):
+        shares, grows = pools.groups[index, other] == group, pools.alike[index, other] == kind
+        if not (shares or grows):
+            continue
+        a = pools.shares[pools.share_starts[index] + pools.alike[index, other] * cells + cell] + pools.prior[index]
+        new_a = a + 1 if grows else a
+        m, v, new_m, new_v = mean, variance, new_mean, new_variance
+        if not shares:
+            its = pools.starts[index] + (pools.groups[index, other] * cells + cell) * 2
+            m, v = _beta_moments(pools.counts[its], pools.counts[its + 1])
+            new_m, new_v = m, v
+        pools.linear[index, other] += new_a * new_m - a * m
+        pools.square[index, other] += _square_term(new_a, new_m, new_v) - _square_term(a, m, v)
+        if grows:
+            pools.totals[index, other] += 1.0
+        total = pools.totals[index, other]
+        pools.variance[index, other] = _variance(pools.linear[index, other], pools.square[index, other], total)
+    pools.shares[pools.share_starts[index] + kind * cells + cell] += 1
+
+
+@compiled
 def learn(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
     """Count one row everywhere: tables, pools, moments; not where it lacks a value."""
-    arms = pools.groups.shape[1]
     for index in range(len(pools.places)):
         place = pools.places[index]
-        cells = tables.cells[place]
         cell = cell_of(tables, place, codes)
-        if cell < 0:
-            continue
-        pools.totals[index, arm] += 1.0
-        group = pools.groups[index, arm]
-        at = pools.starts[index] + (group * cells + cell) * 2
-        mean, variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
-        pools.counts[at + reward] += 1
-        new_mean, new_variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
-        for other in range(arms):
-            if pools.groups[index, other] == group:
-                source = tables.starts[place] + (other * cells + cell) * 2
-                a = tables.counts[source] + tables.counts[source + 1] + 1.0
-                new_a = a + 1 if other == arm else a
-                pools.linear[index, other] += new_a * new_mean - a * mean
-                pools.square[index, other] += _square_term(new_a, new_mean, new_variance) - _square_term(
-                    a, mean, variance
-                )
-                total = pools.totals[index, other]
-                pools.variance[index, other] = _variance(pools.linear[index, other], pools.square[index, other], total)
+        if cell >= 0:
+            _learn_through(pools, index, tables.cells[place], arm, cell, reward)
     count_row(tables, arm, codes, reward)
 
 
@@ -152,13 +175,13 @@ def draw_shared(tables: CountTables, pools: Pools, index: int, arm: int, rng: np
     """One draw of an arm's mean through an accepted set: p . mu."""
     place = pools.places[index]
     cells = tables.cells[place]
-    source = tables.starts[place] + arm * cells * 2
+    share = pools.share_starts[index] + pools.alike[index, arm] * cells
     sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
     if cells == 1:
         return _draw_beta(pools.counts[sink], pools.counts[sink + 1], rng)
     total, weighted = 0.0, 0.0
     for cell in range(cells):
-        weight = rng.standard_gamma(tables.counts[source + 2 * cell] + tables.counts[source + 2 * cell + 1] + 1.0)
+        weight = rng.standard_gamma(pools.shares[share + cell] + pools.prior[index])
         reward = _draw_beta(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1], rng)
         total += weight
         weighted += weight * reward
@@ -167,41 +190,48 @@ def draw_shared(tables: CountTables, pools: Pools, index: int, arm: int, rng: np
 
 def no_pools(arms: int) -> Pools:
     """Nothing is shared: naive Thompson Sampling."""
-    nothing = np.empty((0, arms))
+    none, nothing = np.empty(0, dtype=np.int64), np.empty((0, arms), dtype=np.int64)
+    return _empty_pools(none, none, nothing, nothing, np.empty(0))
+
+
+def _empty_pools(places: Ints, cells: Ints, groups: Ints, alike: Ints, prior: Floats) -> Pools:
+    """Pools that have counted nothing."""
+    lengths = (groups.max(axis=1, initial=-1) + 1) * cells * 2
+    share_lengths = (alike.max(axis=1, initial=-1) + 1) * cells
+    sums = np.empty(groups.shape), np.empty(groups.shape), np.empty(groups.shape), np.empty(groups.shape)
     return Pools(
-        np.empty(0, dtype=np.int64),
-        np.empty((0, arms), dtype=np.int64),
-        np.empty(0, dtype=np.int64),
-        np.empty(0, dtype=np.int32),
-        nothing,
-        nothing.copy(),
-        nothing.copy(),
-        nothing.copy(),
+        places,
+        groups,
+        _starts(lengths),
+        np.zeros(int(lengths.sum()), dtype=np.int32),
+        *sums,
+        prior,
+        alike,
+        _starts(share_lengths),
+        np.zeros(int(share_lengths.sum()), dtype=np.int32),
     )
+
+
+def _starts(lengths: Ints) -> Ints:
+    starts: Ints = (np.cumsum(lengths) - lengths).astype(np.int64)
+    return starts
 
 
 def make_pools(findings: Findings, tables: CountTables) -> Pools:
     """Pool along the sets that separate at least one intervention variable; all of them have a table."""
     problem = findings.layout.problem
-    places = np.flatnonzero(findings.separated.any(axis=1))
-    if not len(places):
+    found = np.flatnonzero(findings.separated.any(axis=1))
+    if not len(found):
         return no_pools(len(problem.arms))
-    patterns, which = np.unique(findings.separated[places], axis=0, return_inverse=True)  # few, where sets are many
+    patterns, which = np.unique(findings.separated[found], axis=0, return_inverse=True)  # few, where sets are many
     groups = np.array([_groups(problem, tuple(pattern)) for pattern in patterns.tolist()])[which.reshape(-1)]
-    at = np.searchsorted(tables.sets, places)
-    lengths = (groups.max(axis=1) + 1) * tables.cells[at] * 2
-    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
-    shape = groups.shape
-    pools = Pools(
-        at,
-        groups,
-        starts,
-        np.zeros(int(lengths.sum()), dtype=np.int32),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-    )
+    places = np.searchsorted(tables.sets, found)
+    cells = tables.cells[places]
+    if findings.alike is None:
+        alike, prior = np.tile(np.arange(len(problem.arms)), (len(found), 1)), np.ones(len(found))
+    else:
+        alike, prior = findings.alike, sparse_prior(cells)
+    pools = _empty_pools(places, cells, groups, alike, prior)
     _fill(tables, pools)
     return pools
 

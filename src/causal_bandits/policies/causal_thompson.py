@@ -13,6 +13,7 @@ from .discrete import DiscretePolicy
 from .tiers import Tier
 
 Choice = Literal["variance", "squared-error"]
+Mediators = Literal["own", "shared"]
 
 
 class CausalThompsonSampling(DiscretePolicy):
@@ -21,7 +22,8 @@ class CausalThompsonSampling(DiscretePolicy):
     Per arm, the accepted set with the lowest posterior variance is used, or the arm's own rows if they do better.
     `variance` is how those variances are found: in closed form, or from `samples` draws as the paper does. With
     ``choice="squared-error"`` the set with the lowest expected squared error is used, which counts what the set would
-    be wrong by if it did not separate; it needs `BayesFactors`, and both together are `SafeThompsonSampling`.
+    be wrong by if it did not separate; it needs `BayesFactors`. With ``mediators="shared"`` arms on which S comes out
+    alike share P(S | arm) too. All three together are `SafeThompsonSampling`.
     `max_size` limits the sets that are looked at; by default all, or as many as stay fast.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
@@ -45,11 +47,15 @@ class CausalThompsonSampling(DiscretePolicy):
         variance: Literal["closed-form", "monte-carlo"] = "closed-form",
         samples: int = 200,
         choice: Choice = "variance",
+        mediators: Mediators = "own",
     ) -> None:
         if variance not in ("closed-form", "monte-carlo"):
             raise OptionError(f"variance={variance!r}; expected 'closed-form' or 'monte-carlo'")
         if choice not in get_args(Choice):
             raise OptionError(f"choice={choice!r}; expected 'variance' or 'squared-error'")
+        if mediators not in get_args(Mediators):
+            raise OptionError(f"mediators={mediators!r}; expected 'own' or 'shared'")
+        self.shares_mediators = mediators == "shared"
         self.doubts = choice == "squared-error"
         if self.doubts and variance == "monte-carlo":
             raise OptionError("choice='squared-error' needs variance='closed-form'; it has no Monte Carlo form")
@@ -63,6 +69,7 @@ class CausalThompsonSampling(DiscretePolicy):
         self.variance = variance
         self.samples = samples
         self.choice = choice
+        self.mediators = mediators
         found = self._discover()  # sets that cannot be are refused here, not later
         if self.doubts and found is not None and found.probability is None:
             raise OptionError(
@@ -78,6 +85,7 @@ class CausalThompsonSampling(DiscretePolicy):
             "variance": self.variance,
             "samples": self.samples,
             "choice": self.choice,
+            "mediators": self.mediators,
         }
 
     @classmethod

@@ -1,6 +1,7 @@
 """Policies over counts: discrete variables and a reward of 0 or 1."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..data import CountTables, Rows, Screen, ScreenedLayout, TableLayout, layout_for
 from ..discovery import Findings
-from ..estimators import learn_many, make_pools, no_pools
+from ..estimators import arms_alike, learn_many, make_pools, no_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
@@ -24,6 +25,8 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     doubts = False
     """Whether a set that may not separate is weighed by what its bias would cost."""
+    shares_mediators = False
+    """Whether P(S | arm) is learnt from arms that are alike as well."""
 
     def __init__(
         self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int, screens: bool = False
@@ -45,9 +48,22 @@ class DiscretePolicy(Policy[ThompsonState]):
         if self._screen is not None:
             self._screen.count()
 
+    def _discover(self) -> Findings | None:
+        found = super()._discover()
+        if found is None or not self.shares_mediators:
+            return found
+        used = np.flatnonzero(found.separated.any(axis=1))
+        tables = self._tables(used)
+        alike = arms_alike(self.problem, tables, np.searchsorted(tables.sets, used), self.rows)
+        return replace(found, alike=alike)
+
+    def _tables(self, used: NDArray[np.int64]) -> CountTables:
+        """Tables of all sets, or at least of those that are used."""
+        return self._state.tables if self._screen is None else self._screen.tables(used)
+
     def _share(self, findings: Findings) -> ThompsonState:
         used = np.flatnonzero(findings.separated.any(axis=1))
-        tables = self._state.tables if self._screen is None else self._screen.tables(used)
+        tables = self._tables(used)
         pools = make_pools(findings, tables)
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]

@@ -89,7 +89,7 @@ def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Es
         if chosen[number] >= 0:
             place = state.pools.places[chosen[number]]
             mean = state.pools.linear[chosen[number], number] / state.pools.totals[chosen[number], number]
-            used = int(state.pools.totals[chosen[number], number] - state.tables.cells[place])
+            used = int(state.tables.table(place)[number].sum())
             variance = state.pools.variance[chosen[number], number]
             through = layout.names[state.tables.sets[place]]
         size = mean * (1 - mean) / variance - 1

@@ -11,9 +11,10 @@ from .causal_thompson import CausalThompsonSampling
 class SafeThompsonSampling(CausalThompsonSampling):
     """Causal Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
-    Two things differ from the paper's policy. A set is used when the rows speak *for* it (`BayesFactors`), not merely
+    Three things differ from the paper's policy. A set is used when the rows speak *for* it (`BayesFactors`), not merely
     when no test speaks against it. And per arm the set with the lowest expected squared error is taken, not with the
-    lowest variance: a set whose answer is far from what the arm's own rows say must be probable to be used.
+    lowest variance: a set whose answer is far from what the arm's own rows say must be probable to be used. And
+    P(S | arm) is learnt from all arms on which S comes out alike, not from the arm's own rows alone.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
     >>> policy = SafeThompsonSampling(problem, seed=0)
@@ -33,7 +34,9 @@ class SafeThompsonSampling(CausalThompsonSampling):
         max_size: int | None = None,
     ) -> None:
         weighed = BayesFactors() if discovery is None else discovery
-        super().__init__(problem, discovery=weighed, seed=seed, max_size=max_size, choice="squared-error")
+        super().__init__(
+            problem, discovery=weighed, seed=seed, max_size=max_size, choice="squared-error", mediators="shared"
+        )
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""

@@ -151,7 +151,17 @@ def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
         "found": np.frombuffer(about, dtype=np.uint8),
         "separated": findings.separated,
     }
-    kept = ("statistic", "dof", "p_value", "confidence", "seen", "log_bayes_factor", "given_others", "passed_over")
+    kept = (
+        "statistic",
+        "dof",
+        "p_value",
+        "confidence",
+        "seen",
+        "log_bayes_factor",
+        "given_others",
+        "passed_over",
+        "alike",
+    )
     for name in kept:
         if getattr(findings, name) is not None:
             packed[name] = getattr(findings, name)
@@ -168,6 +178,11 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
     per_lever = ("separated", "log_bayes_factor", "given_others")
     fits = all(arrays[name].shape == (sets, levers) for name in per_lever if name in arrays or name == "separated")
     fits = fits and arrays.get("passed_over", arrays["separated"][:, 0]).shape == (sets,)
+    if "alike" in arrays:
+        arms, kept = len(layout.problem.arms), int(arrays["separated"].any(axis=1).sum())
+        alike = arrays["alike"]
+        fits = fits and alike.shape == (kept, arms) and alike.dtype.kind in "iu"
+        fits = fits and bool(np.all((alike >= 0) & (alike < arms)))
     if not fits or any(shape != (sets, len(about["tests"])) for shape in results):
         raise ValueError("its tests do not fit its sets")
     return Findings(
@@ -184,4 +199,5 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
         arrays.get("log_bayes_factor"),
         arrays.get("given_others"),
         arrays.get("passed_over"),
+        arrays.get("alike"),
     )
