@@ -31,7 +31,8 @@ from tests.reference.algorithm1 import Data
 @pytest.mark.parametrize("threshold", [-1000.0, 0.0, 1.0])
 def test_the_set_of_each_arm_is_the_one_the_formula_says(problem: Any, rows: int, threshold: float) -> None:
     """A threshold of -1000 accepts every set: the false ones are left to the rule."""
-    policy = SafeThompsonSampling(problem, discovery=BayesFactors(threshold), seed=0)
+    discovery = BayesFactors(threshold)
+    policy = CausalThompsonSampling(problem, discovery=discovery, seed=0, choice="squared-error")
     table = random_table(problem, rows, seed=rows)
     policy.tell_many(table)
     found = [s for s in policy.separating_sets() if s.accepted]
@@ -107,6 +108,8 @@ def test_tests_alone_give_no_probability(discovery: Any) -> None:
 def test_bad_options() -> None:
     with pytest.raises(OptionError, match="choice='bias'; expected 'variance' or 'squared-error'"):
         CausalThompsonSampling(FOUR_ARMS, choice="bias")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="mediators='all'; expected 'own' or 'shared'"):
+        CausalThompsonSampling(FOUR_ARMS, mediators="all")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="needs variance='closed-form'"):
         CausalThompsonSampling(FOUR_ARMS, choice="squared-error", variance="monte-carlo", discovery=BayesFactors())
 

@@ -27,8 +27,7 @@ class BayesFactors:
 
     - averaged over (``marginal``): few cells, so that true sets are found early, and false ones too;
     - held fixed (``conditional``): what sharing needs, and late to be sure of;
-    - ``both`` (default): sets are accepted by the first, unless the second is below -`veto`, and no more probable than
-      the weaker of the two makes them.
+    - ``both`` (default): sets are accepted by the first, and no more probable than the weaker of the two makes them.
 
     >>> BayesFactors(threshold=2).reading
     'both'
@@ -36,12 +35,11 @@ class BayesFactors:
 
     threshold: float = 1.0
     reading: Others = "both"
-    veto: float = 5.0
 
     def __post_init__(self) -> None:
-        for name, nats in (("threshold", self.threshold), ("veto", self.veto)):
-            if isinstance(nats, bool) or not isinstance(nats, int | float) or not math.isfinite(nats):
-                raise OptionError(f"{name}={nats!r}; expected a number of nats, such as 1")
+        good = isinstance(self.threshold, int | float) and not isinstance(self.threshold, bool)
+        if not good or not math.isfinite(self.threshold):
+            raise OptionError(f"threshold={self.threshold!r}; expected a number of nats, such as 1")
         if self.reading not in get_args(Others):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Others))}")
 
@@ -62,13 +60,7 @@ class BayesFactors:
             found, given = given, None
         else:
             found = _marginal(layout, margins_of(layout, tables))
-        accepted = self._accepted(found, given)
-        return Findings(layout, rows, "weighed", accepted, log_bayes_factor=found, given_others=given)
-
-    def _accepted(self, found: Floats, given: Floats | None) -> Bools:
-        """What the first factor speaks for, and the second not decisively against (nothing, where it is NaN)."""
-        speaks: Bools = found > self.threshold
-        return speaks if given is None else speaks & ~(given < -self.veto)
+        return Findings(layout, rows, "weighed", found > self.threshold, log_bayes_factor=found, given_others=given)
 
     def _screened(self, screen: Screen, rows: int) -> Findings:
         """Every set by its margins; the other levers are held fixed for those alone that are used."""
@@ -85,7 +77,7 @@ class BayesFactors:
             layout,
             rows,
             "weighed",
-            self._accepted(found, given) & used[:, None],
+            accepted & used[:, None],
             log_bayes_factor=found,
             given_others=given,
             passed_over=accepted.any(axis=1) & ~used,
