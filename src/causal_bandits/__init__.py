@@ -92,6 +92,7 @@ from .policies import (
     UnknownUCBPlus,
     YabePropagating,
     load_policy,
+    preset,
 )
 from .problem import Arm, Problem, bins
 from .simulate import Simulation, observe, play, simulate, told
@@ -192,6 +193,7 @@ __all__ = [
     "perfect",
     "play",
     "pomis_sets",
+    "preset",
     "random_dag",
     "random_linear_world",
     "reproduce",

@@ -37,9 +37,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     made = run("study", "create", "shop", "--problem", "problem.json", "--seed", 1, "--json")
-    assert made == {"name": "shop", "policy": "causal-ts", "seed": 1, "arms": 6}
+    assert made == {"name": "shop", "policy": "causal-ts-safe", "seed": 1, "arms": 6}
     assert run("study", "list", "--json")[0]["name"] == "shop"
-    assert "shop: causal-ts" in run("study", "list")
+    assert "shop: causal-ts-safe" in run("study", "list")
     first, second = run("study", "ask", "shop", "-n", 2, "--key", "k", "--json")
     assert run("study", "ask", "shop", "-n", 2, "--key", "k", "--json") == [first, second]
     run("study", "tell", "shop", 1, "-m", "clicked=1", "-m", "cart=")

@@ -36,7 +36,7 @@ def test_create_load_list_delete(storage: str) -> None:
     assert cb.Study.load("shop", storage=storage).seed == 1
     cb.Study.create("plant", PLANT, storage=storage)
     assert [(row.name, row.policy, row.target) for row in cb.Study.list(storage=storage)] == [
-        ("shop", "causal-ts", "purchase"),
+        ("shop", "causal-ts-safe", "purchase"),
         ("plant", "causal-gaussian-ts", "yield"),
     ]
     cb.Study.delete("shop", storage=storage)

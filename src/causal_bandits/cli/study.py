@@ -52,7 +52,7 @@ def create(
         Path, typer.Option(help="A JSON file: target, observed, interventions; maybe arms, idle, reward.")
     ],
     storage: Storage = DEFAULT_STORAGE,
-    policy: Annotated[str | None, typer.Option(help="The policy; a causal one by default.")] = None,
+    policy: Annotated[str | None, typer.Option(help="A preset (safe, paper) or a policy; safe by default.")] = None,
     options: Annotated[str | None, typer.Option(help="Options of the policy as JSON.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same decisions.")] = None,
     expire_after: Annotated[float | None, typer.Option(help="Seconds after which an open decision expires.")] = None,

@@ -35,6 +35,7 @@ from .estimates import ArmEstimate, Estimates
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
 from .graph_rules import GraphState, choose_by_graph, learn_graph_row
+from .presets import DEFAULT, PRESETS, policy_class, preset
 from .real import RealPolicy
 from .real_rules import RealState, choose_real, learn_real_row
 from .registry import POLICIES, load_policy
@@ -47,9 +48,11 @@ from .ucb_normal import CausalUCBNormal, UCBNormal
 __all__ = [
     "CTS",
     "CUCB",
+    "DEFAULT",
     "HACUCB",
     "KLUCB",
     "POLICIES",
+    "PRESETS",
     "UCB1",
     "UCBV",
     "ArmEstimate",
@@ -96,4 +99,6 @@ __all__ = [
     "learn_real_row",
     "learn_tally",
     "load_policy",
+    "policy_class",
+    "preset",
 ]

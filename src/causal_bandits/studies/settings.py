@@ -5,12 +5,9 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..errors import OptionError, listing, whole_number
-from ..policies import POLICIES, Policy
+from ..errors import OptionError, whole_number
+from ..policies import DEFAULT, POLICIES, Policy, policy_class
 from ..problem import Problem
-
-DEFAULTS = {False: "causal-ts", True: "causal-gaussian-ts"}
-"""The policy by whether the reward is a real number."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +56,10 @@ def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy
         if policy.problem != problem or policy.rows or options:
             raise OptionError("a policy given to a study must be new, have the study's problem, and hold its options")
         return policy
-    name = DEFAULTS[problem.reward_is_real] if policy is None else policy
-    if not isinstance(name, str) or name not in POLICIES:
-        raise OptionError(f"policy={policy!r}; expected a policy of this problem, or one of {listing(POLICIES)}")
+    chosen = policy_class(DEFAULT if policy is None else policy, problem)
     if "seed" in options:
         raise OptionError("the seed belongs to the study, not to the policy; pass seed=... itself")
     try:
-        return POLICIES[name].from_options(problem, {**POLICIES[name](problem, seed=0).options(), **options})
+        return chosen.from_options(problem, {**chosen(problem, seed=0).options(), **options})
     except TypeError as error:
-        raise OptionError(f"policy {name!r} does not take these options ({error})") from None
+        raise OptionError(f"policy {chosen.name!r} does not take these options ({error})") from None

@@ -59,8 +59,8 @@ class Study(StudyView):
     ) -> Self:
         """A new study; the same call again gives the study that is there.
 
-        `policy` is a name (`causal-ts` by default, `causal-gaussian-ts` for real-valued rewards) with `options`, or a
-        policy that was told nothing yet. An open decision expires `expire_after` seconds after it was asked for.
+        `policy` is a preset ("safe" by default, or "paper") or the name of a policy, with `options`, or a policy that
+        was told nothing yet. An open decision expires `expire_after` seconds after it was asked for.
         """
         if not isinstance(name, str) or not name.strip():
             raise OptionError(f"name={name!r}; expected the name of the study")

@@ -1,0 +1,43 @@
+"""Presets: a policy by what you want of it, for rewards of 0 or 1 and for real-valued ones."""
+
+from typing import Any
+
+from ..errors import OptionError, listing
+from ..problem import Problem
+from ..seeds import Seed
+from .base import Policy
+from .causal_thompson import CausalThompsonSampling
+from .gaussian_thompson import CausalGaussianThompsonSampling
+from .registry import POLICIES
+from .safe_thompson import SafeThompsonSampling
+from .ucb_normal import CausalUCBNormal
+
+PRESETS: dict[str, tuple[type[Policy[Any]], type[Policy[Any]]]] = {
+    "safe": (SafeThompsonSampling, CausalGaussianThompsonSampling),
+    "paper": (CausalThompsonSampling, CausalUCBNormal),
+}
+"""Per preset the policy for rewards of 0 or 1, and the one for real-valued rewards."""
+DEFAULT = "safe"
+
+
+def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
+    """The class behind the name of a preset or of a policy."""
+    if isinstance(name, str) and name in PRESETS:
+        return PRESETS[name][problem.reward_is_real]
+    if isinstance(name, str) and name in POLICIES:
+        return POLICIES[name]
+    raise OptionError(f"policy={name!r}; expected a policy of this problem, or one of {listing([*PRESETS, *POLICIES])}")
+
+
+def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
+    """A fresh policy: ``"safe"`` is the one to start with, ``"paper"`` the one of the paper.
+
+    >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
+    >>> preset("safe", problem).name, preset("paper", problem).name
+    ('causal-ts-safe', 'causal-ts')
+    """
+    if name not in PRESETS:
+        raise OptionError(f"preset({name!r}): expected one of {listing(PRESETS)}")
+    chosen: Any = policy_class(name, problem)
+    made: Policy[Any] = chosen(problem, seed=seed)
+    return made

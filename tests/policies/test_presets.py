@@ -1,0 +1,37 @@
+"""Presets: which policy a name stands for."""
+
+from pathlib import Path
+
+import pytest
+
+from causal_bandits import Problem, Study, preset
+from causal_bandits.errors import OptionError
+from causal_bandits.policies import POLICIES, PRESETS, policy_class
+from tests.policies.cases import FOUR_ARMS, SIX
+
+
+@pytest.mark.parametrize("problem", [FOUR_ARMS, SIX], ids=["binary", "real"])
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_plays_every_kind_of_reward(name: str, problem: Problem) -> None:
+    policy = preset(name, problem, seed=0)
+    assert policy.ask() in problem.arms
+    assert POLICIES[policy.name] is type(policy) is policy_class(name, problem)
+
+
+def test_a_preset_is_no_policy_by_accident() -> None:
+    assert not set(PRESETS) & set(POLICIES)
+
+
+def test_studies_take_presets_by_name(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    made = [Study.create(name, FOUR_ARMS, storage=storage, policy=name, seed=1).policy_name for name in PRESETS]
+    assert made == ["causal-ts-safe", "causal-ts"]
+
+
+@pytest.mark.parametrize("name", ["fast", "causal-ts", None])
+def test_an_unknown_preset(name: str) -> None:
+    with pytest.raises(OptionError, match=r"preset\(.*\): expected one of 'safe', 'paper'|safe, paper"):
+        preset(name, FOUR_ARMS)
+    if name != "causal-ts":
+        with pytest.raises(OptionError, match="policy=.*expected a policy of this problem, or one of"):
+            policy_class(name, FOUR_ARMS)
