@@ -33,5 +33,5 @@ def test_an_unknown_preset(name: str) -> None:
     with pytest.raises(OptionError, match=r"preset\(.*\): expected one of 'safe', 'paper'|safe, paper"):
         preset(name, FOUR_ARMS)
     if name != "causal-ts":
-        with pytest.raises(OptionError, match="policy=.*expected a policy of this problem, or one of"):
+        with pytest.raises(OptionError, match=r"policy=.*expected a policy of this problem, or one of"):
             policy_class(name, FOUR_ARMS)
