@@ -43,10 +43,11 @@ class Kind(NamedTuple):
 KINDS = {
     "nodes5": Kind(partial(random_world, 5), 100, 1, 2000),
     "nodes6": Kind(partial(random_world, 6), 40, 1, 2000),
+    "nodes8": Kind(partial(random_world, 8), 6, 1, 2000),
     "confounded": Kind(confounded_world, 64, 4, 2000),
     "short": Kind(class_world, 64, 4, 500),
-    "long": Kind(class_world, 64, 2, 20_000),
-    "long-structureless": Kind(structureless_world, 64, 2, 20_000),
+    "long": Kind(class_world, 64, 4, 20_000),
+    "long-structureless": Kind(structureless_world, 64, 8, 20_000),
 }
 
 

@@ -30,7 +30,7 @@ def test_a_figure_from_start_to_report(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "example: 3 of 3 done" in result.stdout
     assert "{S2}" in result.stdout
-    assert "What the paper claims" in result.stdout
+    assert "The claims" in result.stdout
     assert "holds" in result.stdout
     assert f"Figure: {out / 'example/figure.png'}" in result.stdout
     assert f"Report: {out / 'report.html'}" in result.stdout

@@ -205,7 +205,7 @@ def claims_sheet(verdicts: Sequence[Verdict]) -> Sheet:
         "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2; "
         "the one that is least so is shown"
     )
-    return Sheet("What the paper claims", caption, ("where", "claim", "verdict", "measured"), rows, 4)
+    return Sheet("The claims", caption, ("where", "claim", "verdict", "measured"), rows, 4)
 
 
 def _decisive(verdict: Verdict) -> str:
