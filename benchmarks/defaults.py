@@ -56,7 +56,7 @@ def measured(kind: Kind) -> dict[str, tuple[float, float, float, float]]:
     regret = {name: np.empty((kind.worlds, kind.runs, 2)) for name in POLICIES}
     for number in range(kind.worlds):
         for run in range(kind.runs):
-            of_world, of_draws, of_policy = np.random.SeedSequence(8, spawn_key=(number, run)).spawn(3)
+            of_world, of_draws, of_policy = np.random.SeedSequence(10, spawn_key=(number, run)).spawn(3)
             world = kind.world(number, of_world)
             for name, make in POLICIES.items():
                 policy = make(world.problem, seed=np.random.default_rng(of_policy))

@@ -12,6 +12,10 @@ from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
 
 
+LOOK_AGAIN = 0.01
+"""The share of rounds in which doubted sets are believed only as far as they are probable."""
+
+
 class ThompsonState(NamedTuple):
     """All that decides the next arm, but for the random numbers."""
 
@@ -63,6 +67,21 @@ def best_sets(state: ThompsonState) -> Ints:
 
 
 @compiled
+def sets_for_a_round(state: ThompsonState, best: Ints, rng: np.random.Generator) -> Ints:
+    """The set of each arm in one round: the best one, but now and then a doubted set is left with that probability.
+
+    An arm that a false set calls bad is so pulled from time to time, and its own rows then speak for it.
+    """
+    if len(state.doubt) == 0 or state.doubt.max() <= 0.0 or rng.random() >= LOOK_AGAIN:
+        return best
+    chosen = best.copy()
+    for index in range(len(state.doubt)):
+        if rng.random() < state.doubt[index]:
+            chosen[best == index] = -1
+    return chosen
+
+
+@compiled
 def draw_index(state: ThompsonState, chosen: Ints, arm: int, rng: np.random.Generator) -> float:
     """Draw an arm's mean through its chosen set."""
     if chosen[arm] < 0:
@@ -73,6 +92,7 @@ def draw_index(state: ThompsonState, chosen: Ints, arm: int, rng: np.random.Gene
 @compiled
 def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> int:
     """Draw each arm's mean through its chosen set, and take the highest."""
+    chosen = sets_for_a_round(state, chosen, rng)
     best, highest = 0, -1.0
     for arm in range(len(chosen)):
         if state.allowed[arm]:
@@ -85,7 +105,7 @@ def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) 
 @compiled
 def drawn_indices(state: ThompsonState, rng: np.random.Generator) -> Floats:
     """What `draw_best_arm` compares, from the same random numbers; NaN for arms that may not be chosen."""
-    chosen = best_sets(state)
+    chosen = sets_for_a_round(state, best_sets(state), rng)
     indices = np.full(len(chosen), np.nan)
     for arm in range(len(chosen)):
         if state.allowed[arm]:
