@@ -11,7 +11,6 @@ from ..compiled import Bools, Floats, Ints, compiled
 from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
 
-
 LOOK_AGAIN = 0.01
 """The share of rounds in which doubted sets are believed only as far as they are probable."""
 
