@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from ..data import CountTables, TableLayout
+import numpy as np
+
+from ..compiled import Bools, Floats, Ints
+from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout
 from ..errors import OptionError
-from ..independence import ArmTests, log_bayes_factors_of_arms
+from ..independence import ArmTests, log_bayes_factors_of_arms, regression_factors
 from ..problem import Problem
 from .base import Findings
 
@@ -18,12 +21,15 @@ Others = Literal["both", "marginal", "conditional"]
 class BayesFactors:
     """Accept an intervention variable I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
 
-    Every chance of a reward is uniform beforehand. Unlike a test that does not reject, a Bayes factor needs evidence
+    Rewards of 0 or 1: every chance of a reward is uniform beforehand. Real rewards: linear regressions on S, one for all
+    levels of I against one for each, with priors that do not depend on units (see `independence.regressions`). Unlike a test that does not reject, a Bayes factor needs evidence
     *for* a set: without data it is 0, and nothing is shared. The other intervention variables may be
 
     - averaged over (``marginal``): few cells, so that true sets are found early, and false ones too;
     - held fixed (``conditional``): what sharing needs, and late to be sure of;
     - ``both`` (default): sets are accepted by the first, and no more probable than the weaker of the two makes them.
+      Those that the second contradicts by more than `veto` nats are not accepted at all, since for an arm that has
+      hardly any rows of its own nothing else would show that they mislead.
 
     >>> BayesFactors(threshold=2).reading
     'both'
@@ -31,28 +37,53 @@ class BayesFactors:
 
     threshold: float = 1.0
     reading: Others = "both"
+    veto: float = 5.0
 
     def __post_init__(self) -> None:
-        good = isinstance(self.threshold, int | float) and not isinstance(self.threshold, bool)
-        if not good or not math.isfinite(self.threshold):
-            raise OptionError(f"threshold={self.threshold!r}; expected a number of nats, such as 1")
+        for name, nats, such in (("threshold", self.threshold, 1), ("veto", self.veto, 5)):
+            good = isinstance(nats, int | float) and not isinstance(nats, bool)
+            if not good or not math.isfinite(nats):
+                raise OptionError(f"{name}={nats!r}; expected a number of nats, such as {such}")
         if self.reading not in get_args(Others):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Others))}")
 
-    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
-        """Weigh every set that has a table."""
-        if not isinstance(layout, TableLayout):
-            raise OptionError("BayesFactors needs discrete variables and a reward of 0 or 1; use ResidualTesting()")
-        found = log_bayes_factors_of_arms(tables, _tests(layout.problem, given_others=self.reading == "conditional"))
-        given = None
-        if self.reading == "both":
-            given = log_bayes_factors_of_arms(tables, _tests(layout.problem, given_others=True))
-        accepted = found > self.threshold
+    def discover(self, layout: SubsetLayout, statistics: CountTables | ArmMoments, rows: int) -> Findings:
+        """Weigh every set of the layout, from tables or from moments."""
+        found = _factors(layout, statistics, given_others=self.reading == "conditional")
+        given = _factors(layout, statistics, given_others=True) if self.reading == "both" else None
+        accepted = self._accepted(found, given)
         return Findings(layout, rows, "weighed", accepted, log_bayes_factor=found, given_others=given)
+
+    def _accepted(self, found: Floats, given: Floats | None) -> Bools:
+        accepted: Bools = found > self.threshold
+        return accepted if given is None else accepted & (given >= -self.veto)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {"name": "bayes", **vars(self)}
+
+
+def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, given_others: bool) -> Floats:
+    """(sets, intervention variables): log Bayes factors, the other variables averaged over or held fixed."""
+    if isinstance(layout, TableLayout) and isinstance(statistics, CountTables):
+        return log_bayes_factors_of_arms(statistics, _tests(layout.problem, given_others=given_others))
+    if not isinstance(layout, DesignLayout) or not isinstance(statistics, ArmMoments):
+        raise TypeError("tables go with a TableLayout, moments with a DesignLayout")
+    chosen = layout.chosen(with_reward=True)
+    found = np.empty((len(chosen), len(layout.problem.interventions)))
+    for place, (strata, cells) in enumerate(_groups(layout.problem, given_others=given_others)):
+        found[:, place] = regression_factors(statistics, chosen, strata, cells)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _groups(problem: Problem, *, given_others: bool) -> list[tuple[Ints, Ints]]:
+    """Per intervention variable, of every arm: its setting of the others (or 0), and that with its own level."""
+    levers = problem.intervention_names
+    others = [[other for other in levers if other != name] if given_others else [] for name in levers]
+    return [
+        (problem.arm_groups(rest), problem.arm_groups([*rest, name])) for name, rest in zip(levers, others, strict=True)
+    ]
 
 
 @lru_cache(maxsize=32)

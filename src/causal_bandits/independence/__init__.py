@@ -2,6 +2,7 @@
 
 from .bayes import log_bayes_factor, log_bayes_factors_of_arms
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
+from .regressions import regression_factors
 from .residual import Factor, ResidualResults, residual_test, residual_tests
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "log_bayes_factor",
     "log_bayes_factors_of_arms",
     "p_values",
+    "regression_factors",
     "residual_test",
     "residual_tests",
 ]

@@ -1,0 +1,84 @@
+"""Real-valued policies that share less where sharing may be wrong: ours, beyond the paper."""
+
+from typing import Any
+
+from ..discovery import BayesFactors, RealDiscovery
+from ..problem import Problem
+from ..seeds import Seed
+from .gaussian_thompson import CausalGaussianThompsonSampling
+from .ucb_normal import CausalUCBNormal
+
+
+class SafeGaussianThompson(CausalGaussianThompsonSampling):
+    """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
+
+    What `SafeThompsonSampling` is for rewards of 0 or 1. A set is used when the rows speak *for* it (`BayesFactors`), and
+    per arm the set with the lowest expected squared error is taken, or the arm's own rows.
+
+    >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
+    >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
+    >>> policy.tell_many([{"I": i, "A": a, "Y": a + a**2} for i in ("none", "on") for a in (0.0, 1.0, 2.5)])
+    >>> [str(found) for found in policy.separating_sets()]
+    ['{} separates I', '{A} separates I']
+    """
+
+    name = "causal-gaussian-ts-safe"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        discovery: RealDiscovery | None = None,
+        seed: Seed = None,
+        max_size: int | None = None,
+        initial: int = 50,
+    ) -> None:
+        super().__init__(
+            problem,
+            discovery=BayesFactors() if discovery is None else discovery,
+            seed=seed,
+            max_size=max_size,
+            initial=initial,
+            choice="squared-error",
+        )
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {
+            name: value for name, value in super().options().items() if name in ("discovery", "max_size", "initial")
+        }
+
+
+class SafeUCBNormal(CausalUCBNormal):
+    """Causal UCB-Normal with the evidence and the choice of sets of `SafeGaussianThompson`.
+
+    >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
+    >>> SafeUCBNormal(problem, seed=0, initial=0).ask()
+    do()
+    """
+
+    name = "causal-ucb-normal-safe"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        discovery: RealDiscovery | None = None,
+        seed: Seed = None,
+        max_size: int | None = None,
+        initial: int = 50,
+    ) -> None:
+        super().__init__(
+            problem,
+            discovery=BayesFactors() if discovery is None else discovery,
+            seed=seed,
+            max_size=max_size,
+            initial=initial,
+            choice="squared-error",
+        )
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {
+            name: value for name, value in super().options().items() if name in ("discovery", "max_size", "initial")
+        }
