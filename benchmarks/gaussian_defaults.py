@@ -1,13 +1,13 @@
 """`python -m benchmarks.gaussian_defaults [KINDS ...]`: the safe real-valued policies, the paper's, and the plain ones.
 
-A line gives the regret at two horizons relative to the plain policy, paired, with its standard error, and in the end the
-share of the runs that still lose more than a hundredth of the largest gap per round in the last quarter.
+A line gives the regret at two horizons relative to the plain policy, paired, with its standard error, and then
+the share of the runs that still lose more than a hundredth of the largest gap per round in the last quarter.
 """
 
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from tests.reference.linear_worlds import DAGS, beside, direct
@@ -15,7 +15,6 @@ from tests.reference.linear_worlds import DAGS, beside, direct
 import causal_bandits as cb
 from causal_bandits.environments import RealWorld
 from causal_bandits.experiments.summary import paired_ratio
-from causal_bandits.experiments.worlds import sachs_world
 from causal_bandits.policies import RealPolicy
 
 POLICIES: dict[str, dict[str, Callable[..., RealPolicy]]] = {
@@ -51,9 +50,9 @@ def besides(number: int) -> RealWorld:
     return beside(list(DAGS.values())[number % len(DAGS)], number)
 
 
-def sachs(scale: str, number: int) -> RealWorld:
+def sachs(scale: Literal["log", "raw"], _: int) -> RealWorld:
     """Rows of Sachs et al. (2005), 8 arms."""
-    return sachs_world(scale, number, np.random.SeedSequence(number))
+    return cb.LoggedWorld(*cb.datasets.sachs(scale))
 
 
 KINDS = {

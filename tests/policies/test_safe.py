@@ -31,7 +31,9 @@ from tests.reference.algorithm1 import Data
 @pytest.mark.parametrize("threshold", [-1000.0, 0.0, 1.0])
 def test_the_set_of_each_arm_is_the_one_the_formula_says(problem: Any, rows: int, threshold: float) -> None:
     """A threshold of -1000 accepts every set: the false ones are left to the rule."""
-    policy = SafeThompsonSampling(problem, discovery=BayesFactors(threshold), seed=0)
+    policy = SafeThompsonSampling(
+        problem, discovery=BayesFactors(threshold, veto=-5 * threshold if threshold < 0 else 5), seed=0
+    )
     table = random_table(problem, rows, seed=rows)
     policy.tell_many(table)
     found = [s for s in policy.separating_sets() if s.accepted]
@@ -76,7 +78,7 @@ def test_a_set_that_is_far_off_is_not_used() -> None:
         for a in (0, 1)
         for b in ("idle", "on")
     ]
-    everything = BayesFactors(threshold=-1000)
+    everything = BayesFactors(threshold=-1000, veto=1000)
     greedy = CausalThompsonSampling(FOUR_ARMS, discovery=everything, seed=0)
     safe = CausalThompsonSampling(FOUR_ARMS, discovery=everything, seed=0, choice="squared-error")
     for policy in (greedy, safe):

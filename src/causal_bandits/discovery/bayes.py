@@ -21,9 +21,10 @@ Others = Literal["both", "marginal", "conditional"]
 class BayesFactors:
     """Accept an intervention variable I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
 
-    Rewards of 0 or 1: every chance of a reward is uniform beforehand. Real rewards: linear regressions on S, one for all
-    levels of I against one for each, with priors that do not depend on units (see `independence.regressions`). Unlike a test that does not reject, a Bayes factor needs evidence
-    *for* a set: without data it is 0, and nothing is shared. The other intervention variables may be
+    Unlike a test that does not reject, a Bayes factor needs evidence *for* a set: without data it is 0, and nothing is
+    shared. Where rewards are 0 or 1, every chance of a reward is uniform beforehand. Where they are real numbers, one
+    linear regression on S is weighed against one for every level of I, and no unit of Y or S matters
+    (`independence.regressions` has the formula). The other intervention variables may be
 
     - averaged over (``marginal``): few cells, so that true sets are found early, and false ones too;
     - held fixed (``conditional``): what sharing needs, and late to be sure of;

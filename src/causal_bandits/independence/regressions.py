@@ -83,7 +83,7 @@ def _limits(matrix: Floats, mean: Floats, rows: float, limits: Floats) -> None:
 
 @compiled
 def _factor(cells: ArmMoments, members: Ints, columns: Ints) -> float:
-    """log [P(Y | S) / P(Y | S, I)] of the cells of one setting of the other variables; `columns` ends with the reward."""
+    """log [P(Y | S) / P(Y | S, I)] of the cells of one stratum; `columns` are those of S, and the reward last."""
     size = len(columns)
     matrix, mean, limits = np.empty((size, size)), np.empty(size), np.zeros(size)
     weights = np.ones(len(members))

@@ -8,18 +8,21 @@ from ..seeds import Seed
 from .gaussian_thompson import CausalGaussianThompsonSampling
 from .ucb_normal import CausalUCBNormal
 
+OPTIONS = ("discovery", "max_size", "initial")
+
 
 class SafeGaussianThompson(CausalGaussianThompsonSampling):
     """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
-    What `SafeThompsonSampling` is for rewards of 0 or 1. A set is used when the rows speak *for* it (`BayesFactors`), and
-    per arm the set with the lowest expected squared error is taken, or the arm's own rows.
+    What `SafeThompsonSampling` is for rewards of 0 or 1: a set is used when the rows speak *for* it (`BayesFactors`),
+    and per arm the set with the lowest expected squared error is taken, or the arm's own rows.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
-    >>> policy.tell_many([{"I": i, "A": a, "Y": a + a**2} for i in ("none", "on") for a in (0.0, 1.0, 2.5)])
+    >>> values = [("none", a) for a in range(9)] + [("on", a) for a in range(5, 14)]
+    >>> policy.tell_many([{"I": i, "A": float(a), "Y": a + a % 3} for i, a in values])
     >>> [str(found) for found in policy.separating_sets()]
-    ['{} separates I', '{A} separates I']
+    ['{A} separates I']
     """
 
     name = "causal-gaussian-ts-safe"
