@@ -22,7 +22,7 @@ from causal_bandits.discovery.bayes import Others
 from causal_bandits.errors import OptionError
 from tests.problem.strategies import logs
 
-READINGS: list[Others] = ["both", "marginal", "conditional"]
+READINGS: list[Others] = ["both", "either", "marginal", "conditional"]
 
 
 def naive(rows: list[dict[str, Any]], lever: str, given: list[str]) -> float:
@@ -56,14 +56,15 @@ def test_agrees_with_predicting_row_by_row(
     for s in findings.sets:
         assert (s.evidence.rows, s.evidence.source, s.evidence.tests) == (len(rows), "weighed", {})
         assert s.evidence.log_bayes_factor.keys() == set(levers)
-        assert s.evidence.given_others.keys() == (set(levers) if reading == "both" else set())
+        assert s.evidence.given_others.keys() == (set(levers) if reading in ("both", "either") else set())
         for lever, nats in s.evidence.log_bayes_factor.items():
             others = [name for name in levers if name != lever]
             expected = naive(rows, lever, [*s.variables, *(others if reading == "conditional" else [])])
             assert nats == pytest.approx(expected, abs=1e-9)
-            vetoed = s.evidence.given_others.get(lever, 0.0) < -5
-            assert (lever in s.separated) == (nats > threshold and not vetoed)
-            if reading == "both":
+            fixed = s.evidence.given_others.get(lever, nats)
+            for_it = nats > threshold or (reading == "either" and fixed > threshold)
+            assert (lever in s.separated) == (for_it and (fixed >= -5 or fixed == nats))
+            if s.evidence.given_others:
                 assert s.evidence.given_others[lever] == pytest.approx(
                     naive(rows, lever, [*s.variables, *others]), abs=1e-9
                 )
@@ -125,7 +126,7 @@ def test_bad_threshold(threshold: Any) -> None:
 
 
 def test_bad_reading() -> None:
-    with pytest.raises(OptionError, match="reading='joint'; expected one of both, marginal, conditional"):
+    with pytest.raises(OptionError, match="reading='joint'; expected one of both, either, marginal, conditional"):
         BayesFactors(reading="joint")  # type: ignore[arg-type]
 
 

@@ -65,6 +65,8 @@ def test_the_readings() -> None:
     both = found["both"]
     np.testing.assert_array_equal(found["marginal"].log_bayes_factor, both.log_bayes_factor)
     np.testing.assert_array_equal(found["conditional"].log_bayes_factor, both.given_others)
+    np.testing.assert_array_equal(found["either"].given_others, both.given_others)
+    assert np.all(found["either"].separated >= both.separated)
     assert found["marginal"].given_others is found["conditional"].given_others is None
     for findings in found.values():
         assert findings.probability is not None

@@ -14,7 +14,7 @@ from ..independence import ArmTests, log_bayes_factors_of_arms, regression_facto
 from ..problem import Problem
 from .base import Findings
 
-Others = Literal["both", "marginal", "conditional"]
+Others = Literal["both", "either", "marginal", "conditional"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class BayesFactors:
     - held fixed (``conditional``): what sharing needs, and late to be sure of;
     - ``both`` (default): sets are accepted by the first, and no more probable than the weaker of the two makes them.
       Those that the second contradicts by more than `veto` nats are not accepted at all, since for an arm that has
-      hardly any rows of its own nothing else would show that they mislead.
+      hardly any rows of its own nothing else would show that they mislead;
+    - ``either``: the same, but what exceeds the threshold in either way is accepted. Real-valued policies do best so.
 
     >>> BayesFactors(threshold=2).reading
     'both'
@@ -51,13 +52,17 @@ class BayesFactors:
     def discover(self, layout: SubsetLayout, statistics: CountTables | ArmMoments, rows: int) -> Findings:
         """Weigh every set of the layout, from tables or from moments."""
         found = _factors(layout, statistics, given_others=self.reading == "conditional")
-        given = _factors(layout, statistics, given_others=True) if self.reading == "both" else None
+        given = _factors(layout, statistics, given_others=True) if self.reading in ("both", "either") else None
         accepted = self._accepted(found, given)
         return Findings(layout, rows, "weighed", accepted, log_bayes_factor=found, given_others=given)
 
     def _accepted(self, found: Floats, given: Floats | None) -> Bools:
         accepted: Bools = found > self.threshold
-        return accepted if given is None else accepted & (given >= -self.veto)
+        if given is None:
+            return accepted
+        if self.reading == "either":
+            accepted = accepted | (given > self.threshold)
+        return accepted & (given >= -self.veto)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -14,8 +14,8 @@ OPTIONS = ("discovery", "max_size", "initial")
 class SafeGaussianThompson(CausalGaussianThompsonSampling):
     """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
-    What `SafeThompsonSampling` is for rewards of 0 or 1: a set is used when the rows speak *for* it (`BayesFactors`),
-    and per arm the set with the lowest expected squared error is taken, or the arm's own rows.
+    What `SafeThompsonSampling` is for rewards of 0 or 1: a set is used when the rows speak *for* it
+    (`BayesFactors`, read ``either`` way), and per arm the set with the lowest expected squared error is taken, or the arm's own rows.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
@@ -38,7 +38,7 @@ class SafeGaussianThompson(CausalGaussianThompsonSampling):
     ) -> None:
         super().__init__(
             problem,
-            discovery=BayesFactors() if discovery is None else discovery,
+            discovery=BayesFactors(reading="either") if discovery is None else discovery,
             seed=seed,
             max_size=max_size,
             initial=initial,
@@ -73,7 +73,7 @@ class SafeUCBNormal(CausalUCBNormal):
     ) -> None:
         super().__init__(
             problem,
-            discovery=BayesFactors() if discovery is None else discovery,
+            discovery=BayesFactors(reading="either") if discovery is None else discovery,
             seed=seed,
             max_size=max_size,
             initial=initial,
