@@ -131,7 +131,7 @@ def test_rows_without_a_mediator_count_for_the_sets_that_do_without() -> None:
     policy = SafeGaussianThompson(SIX, seed=0)
     policy.tell_many(gaps, missing=True)
     found = policy._discover()
-    all_rows, fewer = weighed(table, BayesFactors()), weighed(whole, BayesFactors())
+    all_rows, fewer = (weighed(rows, BayesFactors(reading="either")) for rows in (table, whole))
     assert found is not None
     for place, names in enumerate(LAYOUT.names):
         twin = fewer if "A" in names else all_rows

@@ -28,19 +28,22 @@ from ..compiled import Bools, Floats, Ints, compiled
 from ..data import ArmMoments, merge_groups
 from .residual import rounding
 
+COLLINEAR = 1e-10
+"""A column of whose spread the columns before it leave no more than this share is passed over."""
+
 
 @compiled
-def _eliminate(matrix: Floats, tolerance: Floats) -> tuple[int, float]:
+def _eliminate(matrix: Floats, tolerance: Floats, rows: float) -> tuple[int, float]:
     """Regress the last column on the others in place (lower triangle): their rank, and the log of the determinant.
 
     The last number of the diagonal becomes the residual sum of squares. A column of which those before it leave no more
-    than its tolerance is passed over, and its tolerance becomes infinite.
+    than its tolerance is passed over, and its tolerance becomes infinite; so is what `rows` cannot tell apart.
     """
     size = len(matrix)
     rank, determinant = 0, 0.0
     for pivot in range(size - 1):
         value = matrix[pivot, pivot]
-        if not value > tolerance[pivot]:
+        if not value > tolerance[pivot] or rank + 1 >= rows:
             tolerance[pivot] = np.inf
             continue
         rank += 1
@@ -78,7 +81,7 @@ def _limits(matrix: Floats, mean: Floats, rows: float, limits: Floats) -> None:
     """What rounding may leave of each column's spread; columns that were passed over stay so."""
     for one in range(len(limits)):
         if limits[one] < np.inf:
-            limits[one] = rounding(matrix[one, one], rows * mean[one] ** 2)
+            limits[one] = rounding(matrix[one, one], rows * mean[one] ** 2) + COLLINEAR * matrix[one, one]
 
 
 @compiled
@@ -91,8 +94,8 @@ def _factor(cells: ArmMoments, members: Ints, columns: Ints) -> float:
     if not np.all(np.isfinite(matrix)):
         return 0.0
     _limits(matrix, mean, rows, limits)
-    negligible = limits[-1]
-    rank, determinant = _eliminate(matrix, limits)
+    negligible = rounding(matrix[-1, -1], rows * mean[-1] ** 2)
+    rank, determinant = _eliminate(matrix, limits, rows)
     common = matrix[-1, -1]
     freedom = rows - rank - 1.0
     if freedom <= 0 or common <= negligible:
@@ -103,13 +106,13 @@ def _factor(cells: ArmMoments, members: Ints, columns: Ints) -> float:
         count = _merged(cells, alone, np.ones(1), columns, matrix, mean)
         limits[:] = kept
         _limits(matrix, mean, count, limits)
-        rank = 1 + _eliminate(matrix, limits)[0]
+        rank = 1 + _eliminate(matrix, limits, count)[0]
         weights[place] = 1.0 / (1.0 + count / rank)
         found -= 0.5 * rank * math.log(weights[place])
         within += (1.0 - weights[place]) * max(matrix[-1, -1], 0.0)
     total = _merged(cells, members, weights, columns, matrix, mean)
     limits[:] = np.where(kept < np.inf, 0.0, kept)
-    found += 0.5 * (_eliminate(matrix, limits)[1] + math.log(total))
+    found += 0.5 * (_eliminate(matrix, limits, rows)[1] + math.log(total))
     own = max(within + matrix[-1, -1], negligible)
     return found + 0.5 * freedom * math.log(own / common)
 

@@ -14,8 +14,8 @@ OPTIONS = ("discovery", "max_size", "initial")
 class SafeGaussianThompson(CausalGaussianThompsonSampling):
     """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
-    What `SafeThompsonSampling` is for rewards of 0 or 1: a set is used when the rows speak *for* it
-    (`BayesFactors`, read ``either`` way), and per arm the set with the lowest expected squared error is taken, or the arm's own rows.
+    What `SafeThompsonSampling` is for rewards of 0 or 1: a set is used when the rows speak *for* it (`BayesFactors`,
+    read ``either`` way), and per arm the set with the lowest expected squared error is taken, or the arm's own rows.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
