@@ -18,6 +18,7 @@ from causal_bandits import (
     ResidualTesting,
     SafeGaussianThompson,
     SafeUCBNormal,
+    Study,
     load_policy,
     play,
     random_linear_world,
@@ -30,6 +31,8 @@ from causal_bandits.policies.choices import Choice
 from tests.discovery.test_bayes import probability
 from tests.policies.cases import SIX, full_state, table_of
 from tests.reference.linear_worlds import DAGS, UNSHARED
+from tests.studies.cases import PLANT, fingerprint
+from tests.studies.cases import play as play_study
 
 SAFE: list[Callable[..., RealPolicy]] = [SafeGaussianThompson, SafeUCBNormal]
 EVERYTHING = BayesFactors(threshold=-1e9, veto=1e9)
@@ -107,6 +110,17 @@ def test_saved_and_loaded_it_goes_on_as_before(make: Any, tmp_path: Path) -> Non
     assert full_state(loaded) == full_state(policy)
     runs = [play(each, world, 300, np.random.default_rng(2)) for each in (policy, loaded)]
     assert np.array_equal(runs[0].arms, runs[1].arms)
+
+
+def test_a_study_goes_on_after_a_restart(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    study = Study.create("s", PLANT, storage=storage, policy="causal-gaussian-ts-safe", seed=5)
+    play_study(study, 120)
+    loaded = Study.load("s", storage=storage)
+    assert fingerprint(loaded) == fingerprint(study)
+    assert [s.variables for s in loaded.separating_sets()] == [s.variables for s in study.separating_sets()]
+    assert ("temperature",) in {s.variables for s in study.separating_sets()}
+    assert play_study(loaded, 10)
 
 
 def test_tests_alone_give_no_probability() -> None:
