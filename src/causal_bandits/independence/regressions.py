@@ -91,7 +91,7 @@ def _factor(cells: ArmMoments, members: Ints, columns: Ints) -> float:
     matrix, mean, limits = np.empty((size, size)), np.empty(size), np.zeros(size)
     weights = np.ones(len(members))
     rows = _merged(cells, members, weights, columns, matrix, mean)
-    if not np.all(np.isfinite(matrix)):
+    if not math.isfinite(np.trace(matrix)):
         return 0.0
     _limits(matrix, mean, rows, limits)
     negligible = rounding(matrix[-1, -1], rows * mean[-1] ** 2)
@@ -111,7 +111,8 @@ def _factor(cells: ArmMoments, members: Ints, columns: Ints) -> float:
         found -= 0.5 * rank * math.log(weights[place])
         within += (1.0 - weights[place]) * max(matrix[-1, -1], 0.0)
     total = _merged(cells, members, weights, columns, matrix, mean)
-    limits[:] = np.where(kept < np.inf, 0.0, kept)
+    for one in range(size):
+        limits[one] = 0.0 if kept[one] < np.inf else np.inf
     found += 0.5 * (_eliminate(matrix, limits, rows)[1] + math.log(total))
     own = max(within + matrix[-1, -1], negligible)
     return found + 0.5 * freedom * math.log(own / common)
