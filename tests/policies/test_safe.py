@@ -77,7 +77,7 @@ def test_a_set_that_is_far_off_is_not_used() -> None:
         for a in (0, 1)
         for b in ("idle", "on")
     ]
-    everything = BayesFactors(threshold=-1000)
+    everything = BayesFactors(threshold=-1000, veto=1000)
     greedy = CausalThompsonSampling(FOUR_ARMS, discovery=everything, seed=0)
     safe = CausalThompsonSampling(FOUR_ARMS, discovery=everything, seed=0, choice="squared-error")
     for policy in (greedy, safe):

@@ -129,15 +129,15 @@ def clipped_means(rows: Sequence[Row], p: Floats, eta: Floats, m: float, cells: 
 
 def sen_means(rows: Sequence[tuple[int, int, int]], p: Floats, eps: float) -> Floats:
     """Sen et al. 2017: clipped importance sampling between all pairs of arms; rows are (arm, cell, reward)."""
-    arms = len(p)
+    arms, q = len(p), p.tolist()  # plain numbers raise where numpy's would warn
     divergence = np.empty((arms, arms))
     for k in range(arms):
         for j in range(arms):
-            reached = [z for z in range(p.shape[1]) if p[k, z] > 0]
-            if any(p[k, z] > 700 * p[j, z] for z in reached):  # beyond floats, and beyond use
+            reached = [z for z in range(p.shape[1]) if q[k][z] > 0]
+            try:
+                divergence[k, j] = 1 + math.log(sum(q[k][z] * math.exp(q[k][z] / q[j][z] - 1) for z in reached))
+            except (OverflowError, ZeroDivisionError):  # beyond floats, and beyond use
                 divergence[k, j] = np.inf
-            else:
-                divergence[k, j] = 1 + math.log(sum(p[k, z] * math.exp(p[k, z] / p[j, z] - 1) for z in reached))
     means = np.empty(arms)
     for k in range(arms):
         total, weight = 0.0, 0.0

@@ -19,6 +19,8 @@ from causal_bandits import (
     MixedGraph,
     Problem,
     ResidualTesting,
+    SafeGaussianThompson,
+    SafeUCBNormal,
     UCBNormal,
     datasets,
     play,
@@ -57,6 +59,8 @@ POLICIES: dict[str, Callable[..., RealPolicy]] = {
     "joint": partial(CausalUCBNormal, discovery=ResidualTesting(alpha=0.01, reading="joint")),
     "ts": GaussianThompsonSampling,
     "causal ts": CausalGaussianThompsonSampling,
+    "safe ts": SafeGaussianThompson,
+    "safe ucb": SafeUCBNormal,
 }
 
 

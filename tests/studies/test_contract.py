@@ -37,7 +37,7 @@ def test_create_load_list_delete(storage: str) -> None:
     cb.Study.create("plant", PLANT, storage=storage)
     assert [(row.name, row.policy, row.target) for row in cb.Study.list(storage=storage)] == [
         ("shop", "causal-ts-safe", "purchase"),
-        ("plant", "causal-gaussian-ts", "yield"),
+        ("plant", "causal-gaussian-ts-safe", "yield"),
     ]
     cb.Study.delete("shop", storage=storage)
     with pytest.raises(UnknownStudyError, match=r"there is no study 'shop' in storage .*; it has 'plant'"):

@@ -178,6 +178,14 @@ class DesignLayout(SubsetLayout):
             for members in self.members
         )
 
+    def chosen(self, *, with_reward: bool = False) -> Bools:
+        """(sets, columns): the columns of each set; the column of the reward comes last, or is left out."""
+        chosen = np.zeros((len(self.columns), self.width), dtype=np.bool_)
+        for place, columns in enumerate(self.columns):
+            chosen[place, columns] = True
+        chosen[:, -1] = True
+        return chosen if with_reward else chosen[:, :-1].copy()
+
     def design(self, rows: Rows) -> Floats:
         """(rows, columns): design columns and reward; 0 where a value was not observed (see `views_of`)."""
         values = np.zeros((len(rows.arms), self.width))

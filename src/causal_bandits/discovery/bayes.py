@@ -7,27 +7,32 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..compiled import Bools, Floats
-from ..data import CountTables, Screen, TableLayout, levels_of, margins_of
+from ..compiled import Bools, Floats, Ints
+from ..data import ArmMoments, CountTables, DesignLayout, Screen, SubsetLayout, TableLayout, levels_of, margins_of
 from ..errors import OptionError
-from ..independence import Neighbours, conditional_factors, marginal_factors
+from ..independence import Neighbours, conditional_factors, marginal_factors, regression_factors
 from ..problem import Problem
 from .base import Findings
 from .screening import used_sets
 
-Others = Literal["both", "marginal", "conditional"]
+Others = Literal["both", "either", "marginal", "conditional"]
 
 
 @dataclass(frozen=True)
 class BayesFactors:
     """Accept an intervention variable I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
 
-    Every chance of a reward is uniform beforehand. Unlike a test that does not reject, a Bayes factor needs evidence
-    *for* a set: without data it is 0, and nothing is shared. The other intervention variables may be
+    Unlike a test that does not reject, a Bayes factor needs evidence *for* a set: without data it is 0, and nothing is
+    shared. Where rewards are 0 or 1, every chance of a reward is uniform beforehand. Where they are real numbers, one
+    linear regression on S is weighed against one for every level of I, and no unit of Y or S matters
+    (`independence.regressions` has the formula). The other intervention variables may be
 
     - averaged over (``marginal``): few cells, so that true sets are found early, and false ones too;
     - held fixed (``conditional``): what sharing needs, and late to be sure of;
-    - ``both`` (default): sets are accepted by the first, and no more probable than the weaker of the two makes them.
+    - ``both`` (default): sets are accepted by the first, and no more probable than the weaker of the two makes them;
+    - ``either``: the same, but what exceeds the threshold in either way is accepted. Real-valued policies do best so.
+
+    With `veto` (nats), sets that the factor with levers held fixed contradicts by more are not accepted at all.
 
     >>> BayesFactors(threshold=2).reading
     'both'
@@ -35,49 +40,54 @@ class BayesFactors:
 
     threshold: float = 1.0
     reading: Others = "both"
+    veto: float | None = None
 
     def __post_init__(self) -> None:
-        good = isinstance(self.threshold, int | float) and not isinstance(self.threshold, bool)
-        if not good or not math.isfinite(self.threshold):
-            raise OptionError(f"threshold={self.threshold!r}; expected a number of nats, such as 1")
+        for name, nats, such in (("threshold", self.threshold, 1), ("veto", self.veto, 5)):
+            good = isinstance(nats, int | float) and not isinstance(nats, bool) and math.isfinite(nats)
+            if not good and (name, nats) != ("veto", None):
+                raise OptionError(f"{name}={nats!r}; expected a number of nats, such as {such}")
         if self.reading not in get_args(Others):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Others))}")
 
     @property
     def screens(self) -> bool:
         """Whether margins are enough to accept a set, so that only those accepted need a table."""
-        return self.reading != "conditional"
+        return self.reading in ("both", "marginal")
 
-    def discover(self, layout: TableLayout, tables: CountTables | Screen, rows: int) -> Findings:
-        """Weigh every set that has a table, or every set of a screen."""
-        if not isinstance(layout, TableLayout):
-            raise OptionError("BayesFactors needs discrete variables and a reward of 0 or 1; use ResidualTesting()")
-        if isinstance(tables, Screen):
-            return self._screened(tables, rows)
-        everything = np.ones((layout.count, len(layout.problem.interventions)), dtype=np.bool_)
-        given = None if self.reading == "marginal" else _conditional(layout, tables, everything)
-        if self.reading == "conditional" and given is not None:
-            found, given = given, None
-        else:
-            found = _marginal(layout, margins_of(layout, tables))
-        return Findings(layout, rows, "weighed", found > self.threshold, log_bayes_factor=found, given_others=given)
+    def discover(self, layout: SubsetLayout, statistics: CountTables | Screen | ArmMoments, rows: int) -> Findings:
+        """Weigh every set of the layout, from tables, from a screen, or from moments."""
+        if isinstance(statistics, Screen):
+            return self._screened(statistics, rows)
+        found = _factors(layout, statistics, given_others=self.reading == "conditional")
+        given = _factors(layout, statistics, given_others=True) if self.reading in ("both", "either") else None
+        accepted = self._accepted(found, given)
+        return Findings(layout, rows, "weighed", accepted, log_bayes_factor=found, given_others=given)
+
+    def _accepted(self, found: Floats, given: Floats | None) -> Bools:
+        accepted: Bools = found > self.threshold
+        if given is None:
+            return accepted
+        if self.reading == "either":
+            accepted = accepted | (given > self.threshold)
+        return accepted if self.veto is None else accepted & ~(given < -self.veto)  # NaN: not worked out, no veto
 
     def _screened(self, screen: Screen, rows: int) -> Findings:
         """Every set by its margins; the other levers are held fixed for those alone that are used."""
         layout = screen.layout
-        found = _marginal(layout, screen.margins)
+        found = marginal_factors(screen.margins, levels_of(layout.problem).starts)
         accepted = found > self.threshold
         used = used_sets(screen.margins, len(layout.problem.arms), accepted)
         given = None
         if self.reading == "both":
             tables = screen.tables(np.flatnonzero(used))
             given = np.full(found.shape, np.nan)
-            given[tables.sets] = _conditional(layout, tables, accepted[tables.sets])
+            given[tables.sets] = conditional_factors(tables, _neighbours(layout.problem), accepted[tables.sets])
         return Findings(
             layout,
             rows,
             "weighed",
-            accepted & used[:, None],
+            self._accepted(found, given) & used[:, None],
             log_bayes_factor=found,
             given_others=given,
             passed_over=accepted.any(axis=1) & ~used,
@@ -88,14 +98,32 @@ class BayesFactors:
         return {"name": "bayes", **vars(self)}
 
 
+def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, given_others: bool) -> Floats:
+    """(sets, intervention variables): log Bayes factors, the other variables averaged over or held fixed."""
+    if isinstance(layout, TableLayout) and isinstance(statistics, CountTables):
+        if not given_others:
+            return marginal_factors(margins_of(layout, statistics), levels_of(layout.problem).starts)
+        everything = np.ones((layout.count, len(layout.problem.interventions)), dtype=np.bool_)
+        return conditional_factors(statistics, _neighbours(layout.problem), everything)
+    if not isinstance(layout, DesignLayout) or not isinstance(statistics, ArmMoments):
+        raise TypeError("tables go with a TableLayout, moments with a DesignLayout")
+    chosen = layout.chosen(with_reward=True)
+    found = np.empty((len(chosen), len(layout.problem.interventions)))
+    for place, (strata, cells) in enumerate(_groups(layout.problem, given_others=given_others)):
+        found[:, place] = regression_factors(statistics, chosen, strata, cells)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _groups(problem: Problem, *, given_others: bool) -> list[tuple[Ints, Ints]]:
+    """Per intervention variable, of every arm: its setting of the others (or 0), and that with its own level."""
+    levers = problem.intervention_names
+    others = [[other for other in levers if other != name] if given_others else [] for name in levers]
+    return [
+        (problem.arm_groups(rest), problem.arm_groups([*rest, name])) for name, rest in zip(levers, others, strict=True)
+    ]
+
+
 @lru_cache(maxsize=32)
 def _neighbours(problem: Problem) -> Neighbours:
     return Neighbours.of(problem)
-
-
-def _marginal(layout: TableLayout, margins: CountTables) -> Floats:
-    return marginal_factors(margins, levels_of(layout.problem).starts)
-
-
-def _conditional(layout: TableLayout, tables: CountTables, wanted: Bools) -> Floats:
-    return conditional_factors(tables, _neighbours(layout.problem), wanted)

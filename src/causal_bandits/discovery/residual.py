@@ -52,7 +52,7 @@ class ResidualTesting:
         if not isinstance(layout, DesignLayout):
             raise OptionError("ResidualTesting needs a real-valued reward; use DirectTesting() or ASD()")
         tested, groups = _tests(layout.problem, self.reading)
-        results = residual_tests(moments, _chosen(layout), groups, factor=self.factor)
+        results = residual_tests(moments, layout.chosen(), groups, factor=self.factor)
         accepted = results.p_value > self.alpha
         if self.require_evidence:
             accepted &= results.dof > 0
@@ -71,11 +71,3 @@ def _tests(problem: Problem, reading: ResidualReading) -> tuple[tuple[tuple[str,
     tested = (levers,) if reading == "joint" else tuple((name,) for name in levers)
     others = [[name for name in levers if name not in names] for names in tested]
     return tested, np.array([problem.arm_groups(names) for names in others])
-
-
-def _chosen(layout: DesignLayout) -> NDArray[np.bool_]:
-    """(sets, design columns): the columns of each set."""
-    chosen = np.zeros((len(layout.columns), layout.width - 1), dtype=np.bool_)
-    for place, columns in enumerate(layout.columns):
-        chosen[place, columns] = True
-    return chosen

@@ -2,6 +2,7 @@
 
 from .bayes import Neighbours, conditional_factors, log_bayes_factor, marginal_factors
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
+from .regressions import regression_factors
 from .residual import Factor, ResidualResults, residual_test, residual_tests
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "log_bayes_factor",
     "marginal_factors",
     "p_values",
+    "regression_factors",
     "residual_test",
     "residual_tests",
 ]

@@ -75,7 +75,7 @@ class ResidualResults(NamedTuple):
 
 
 @compiled
-def _noise(scale: float, offset: float) -> float:
+def rounding(scale: float, offset: float) -> float:
     """What rounding leaves of a sum of squares that should be zero, from spread `scale` and means squared `offset`."""
     return NEGLIGIBLE * scale + ROUNDING * math.sqrt(scale) * math.sqrt(offset)
 
@@ -96,7 +96,7 @@ def _regress(rows: int, mean: Floats, scatter: Floats, chosen: Bools, weights: F
     for column in range(last):
         spread = scatter[column, column]
         if chosen[column] and spread > 0:
-            share = _noise(spread, rows * mean[column] ** 2) / spread
+            share = rounding(spread, rows * mean[column] ** 2) / spread
             if share < LOST:
                 kept[rank] = column
                 rank += 1
@@ -147,7 +147,7 @@ def _residuals(
         spread = moments.scatter[arm, one, one] + scatter[one, one] * count / rows
         scale += weights[one] ** 2 * spread
         offset += weights[one] ** 2 * count * moments.means[arm, one] ** 2
-    return mean, max(own, 0.0), _noise(scale, offset)
+    return mean, max(own, 0.0), rounding(scale, offset)
 
 
 @compiled

@@ -40,6 +40,7 @@ from .real import RealPolicy
 from .real_rules import RealState, choose_real, learn_real_row
 from .registry import POLICIES, load_policy
 from .rules import ThompsonState, choose
+from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
 from .tiers import Tier
@@ -77,7 +78,9 @@ __all__ = [
     "RealPolicy",
     "RealState",
     "Recommendation",
+    "SafeGaussianThompson",
     "SafeThompsonSampling",
+    "SafeUCBNormal",
     "SenPhases",
     "SmallUCB",
     "SuccessiveElimination",

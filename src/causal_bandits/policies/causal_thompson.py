@@ -9,10 +9,10 @@ from ..discovery import DirectTesting, Discovery, KnownSets, discovery_from_dict
 from ..errors import OptionError, whole_number
 from ..problem import Problem
 from ..seeds import Seed
+from .choices import Choice, check_weighed, doubts
 from .discrete import DiscretePolicy
 from .tiers import Tier
 
-Choice = Literal["variance", "squared-error"]
 Mediators = Literal["own", "shared"]
 
 
@@ -51,12 +51,10 @@ class CausalThompsonSampling(DiscretePolicy):
     ) -> None:
         if variance not in ("closed-form", "monte-carlo"):
             raise OptionError(f"variance={variance!r}; expected 'closed-form' or 'monte-carlo'")
-        if choice not in get_args(Choice):
-            raise OptionError(f"choice={choice!r}; expected 'variance' or 'squared-error'")
         if mediators not in get_args(Mediators):
             raise OptionError(f"mediators={mediators!r}; expected 'own' or 'shared'")
         self.shares_mediators = mediators == "shared"
-        self.doubts = choice == "squared-error"
+        self.doubts = doubts(choice)
         if self.doubts and variance == "monte-carlo":
             raise OptionError("choice='squared-error' needs variance='closed-form'; it has no Monte Carlo form")
         samples = whole_number("samples", samples, 2)
@@ -71,11 +69,8 @@ class CausalThompsonSampling(DiscretePolicy):
         self.choice = choice
         self.mediators = mediators
         found = self._discover()  # sets that cannot be are refused here, not later
-        if self.doubts and found is not None and found.probability is None:
-            raise OptionError(
-                f"choice='squared-error' weighs sets by Bayes factors, which {type(self.discovery).__name__} does not "
-                "give; use discovery=BayesFactors()"
-            )
+        if self.doubts:
+            check_weighed(self.discovery, found)
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""

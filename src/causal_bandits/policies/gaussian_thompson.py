@@ -3,6 +3,7 @@
 from ..discovery import RealDiscovery, ResidualTesting
 from ..problem import Problem
 from ..seeds import Seed
+from .choices import Choice
 from .real import RealPolicy, Variance
 from .tiers import Tier
 
@@ -25,7 +26,9 @@ class GaussianThompsonSampling(RealPolicy):
 class CausalGaussianThompsonSampling(RealPolicy):
     """Gaussian Thompson Sampling that draws through Bayesian regressions on the separating sets it discovers.
 
-    Per arm, the accepted set whose estimate has the lowest variance is drawn through, or the arm's own rows.
+    Per arm, the accepted set whose estimate has the lowest variance is drawn through, or the arm's own rows. With
+    ``choice="squared-error"`` it is the set with the lowest expected squared error, which counts what the set would be
+    wrong by if it did not separate; it needs `BayesFactors`, and both together are `SafeGaussianThompson`.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = CausalGaussianThompsonSampling(problem, seed=0, initial=0)
@@ -47,6 +50,7 @@ class CausalGaussianThompsonSampling(RealPolicy):
         initial: int = 50,
         variance: Variance = "closed-form",
         bootstraps: int = 50,
+        choice: Choice = "variance",
     ) -> None:
         super().__init__(
             problem,
@@ -57,4 +61,5 @@ class CausalGaussianThompsonSampling(RealPolicy):
             max_size=max_size,
             variance=variance,
             bootstraps=bootstraps,
+            choice=choice,
         )

@@ -7,13 +7,13 @@ from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
-from .gaussian_thompson import CausalGaussianThompsonSampling
 from .registry import POLICIES
+from .safe_gaussian import SafeGaussianThompson
 from .safe_thompson import SafeThompsonSampling
 from .ucb_normal import CausalUCBNormal
 
 PRESETS: dict[str, tuple[type[Policy[Any]], type[Policy[Any]]]] = {
-    "safe": (SafeThompsonSampling, CausalGaussianThompsonSampling),
+    "safe": (SafeThompsonSampling, SafeGaussianThompson),
     "paper": (CausalThompsonSampling, CausalUCBNormal),
 }
 """Per preset the policy for rewards of 0 or 1, and the one for real-valued rewards."""

@@ -14,6 +14,7 @@ from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy, Recommendation
+from .choices import Choice, check_weighed, doubts
 from .estimates import ArmEstimate, Estimates
 from .real_rules import (
     RealOptions,
@@ -50,11 +51,13 @@ class RealPolicy(Policy[RealState]):
         max_size: int | None = 0,
         variance: Variance = "closed-form",
         bootstraps: int = 50,
+        choice: Choice = "variance",
     ) -> None:
         if index not in get_args(Index):
             raise OptionError(f"index={index!r}; expected one of {', '.join(get_args(Index))}")
         if variance not in get_args(Variance):
             raise OptionError(f"variance={variance!r}; expected one of {', '.join(get_args(Variance))}")
+        self.doubts = doubts(choice)
         samples = whole_number("bootstraps", bootstraps, 2) if variance == "bootstrap" else 0
         first = whole_number("initial", initial, 0)
         self._options = RealOptions(thompson, index == "printed", bool(forced_plays), first, samples)
@@ -64,14 +67,16 @@ class RealPolicy(Policy[RealState]):
         if not thompson:
             self._told |= {"index": index, "forced_plays": bool(forced_plays)}
         if discovery is not None:
-            self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps}
+            self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery
         if isinstance(discovery, KnownSets):
             self.tier, self.hints = Tier.SEPARATING_SET, f"the separating sets {discovery.described}"
         if isinstance(problem, Problem):
             self.layout = DesignLayout.of(problem, max_size)
         super().__init__(problem, seed)
-        self._discover()  # sets that cannot be are refused here, not later
+        found = self._discover()  # sets that cannot be are refused here, not later
+        if self.doubts:
+            check_weighed(self.discovery, found)
 
     def _empty(self) -> RealState:
         arms, width = len(self.problem.arms), self.layout.width
@@ -82,7 +87,8 @@ class RealPolicy(Policy[RealState]):
         self._view_of_set, self._holds = self.layout.views_of(self._patterns)
         views = self.layout.empty_views(len(self._holds))
         allowed = np.ones(arms, dtype=np.bool_)
-        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, np.empty(0, dtype=np.int64))
+        used = np.empty(0, dtype=np.int64), np.empty(0)
+        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, *used)
 
     def reserve(self, count: int) -> None:
         """Make room for rows to come; only the bootstrap keeps them."""
@@ -113,8 +119,10 @@ class RealPolicy(Policy[RealState]):
         learn_real(self._state, rows.arms, self.layout.design(rows), places, self._holds)
 
     def _share(self, findings: Findings) -> RealState:
-        used = self._view_of_set[np.flatnonzero(findings.separated.any(axis=1))]
-        return self._state._replace(pools=real_pools(findings), view_of=used)
+        used = np.flatnonzero(findings.separated.any(axis=1))
+        probability = findings.probability if self.doubts else None
+        doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
+        return self._state._replace(pools=real_pools(findings), view_of=self._view_of_set[used], doubt=doubt)
 
     def _among(self, state: RealState, allowed: NDArray[np.bool_]) -> RealState:
         return state._replace(allowed=allowed)
@@ -136,7 +144,7 @@ class RealPolicy(Policy[RealState]):
             for place in range(len(self._holds))
         ]
         merged = {}
-        for name in ("separated", "statistic", "dof", "p_value"):
+        for name in ("separated", "statistic", "dof", "p_value", "log_bayes_factor", "given_others"):
             values = getattr(found, name)
             if values is not None:
                 values = values.copy()

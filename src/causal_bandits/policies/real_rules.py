@@ -18,6 +18,7 @@ from ..estimators.regression import (
     means_through,
     own_mean_and_variance,
 )
+from .rules import squared_error
 
 
 class RealOptions(NamedTuple):
@@ -50,6 +51,8 @@ class RealState(NamedTuple):
     """Where values were missing: the rows that sets with such variables may use. `moments` has all rows."""
     view_of: Ints
     """(accepted sets,): the view of each, or -1 where all rows count."""
+    doubt: Floats
+    """(accepted sets,): how probable it is that the set does not separate; 0: sets are compared by variance alone."""
 
 
 class Beliefs(NamedTuple):
@@ -62,7 +65,10 @@ class Beliefs(NamedTuple):
 
 @compiled
 def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
-    """For each arm the set with the lowest variance, or its own rows when they do better."""
+    """For each arm the set with the lowest expected squared error, or its own rows when they do better.
+
+    Without doubt that is the lowest variance, the paper's rule.
+    """
     moments, pools = state.moments, state.pools
     arms = len(moments.counts)
     chosen = np.full(arms, -1)
@@ -83,9 +89,15 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
         rows = moments.counts.sum()
         kept = state.kept_arms[:rows], state.kept_values[:rows]
         spread = bootstrap_variance(moments, pools, kept[0], kept[1], state.options.bootstraps, rng)
+    own, lowest = means.copy(), variances.copy()
     for index in range(len(pools.widths)):
         for arm in range(arms):
-            if moments.counts[arm] >= 2 and spread[index, arm] < variances[arm]:
+            error = spread[index, arm]
+            if error < lowest[arm] and state.doubt[index] > 0:
+                own_variance = own_mean_and_variance(moments, arm)[1]
+                error = squared_error(error, own_variance, shared[index, arm] - own[arm], state.doubt[index])
+            if moments.counts[arm] >= 2 and error < lowest[arm]:
+                lowest[arm] = error
                 chosen[arm], means[arm], variances[arm] = index, shared[index, arm], spread[index, arm]
     return Beliefs(chosen, means, variances)
 

@@ -33,6 +33,7 @@ from .comparators import (
 )
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
+from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
 from .saving import read
 from .thompson import ThompsonSampling
@@ -49,6 +50,8 @@ POLICIES: dict[str, type[Policy[Any]]] = {
         CausalUCBNormal,
         GaussianThompsonSampling,
         CausalGaussianThompsonSampling,
+        SafeGaussianThompson,
+        SafeUCBNormal,
         UCB1,
         UCBV,
         UCBTuned,

@@ -3,6 +3,7 @@
 from ..discovery import RealDiscovery, ResidualTesting
 from ..problem import Problem
 from ..seeds import Seed
+from .choices import Choice
 from .real import Index, RealPolicy, Variance
 from .tiers import Tier
 
@@ -40,7 +41,8 @@ class CausalUCBNormal(RealPolicy):
     """UCB-Normal that discovers separating sets while it plays, and shares through linear regressions on them.
 
     Per arm, the accepted set whose estimate has the lowest variance is used, or the arm's own rows if they do better.
-    `variance` is how that is found: in closed form, or from `bootstraps` as the paper does. The rest as in `UCBNormal`.
+    `variance` is how that is found: in closed form, or from `bootstraps` as the paper does. `choice` is
+    explained in `CausalGaussianThompsonSampling`, the rest in `UCBNormal`.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = CausalUCBNormal(problem, seed=0, initial=0)
@@ -64,6 +66,7 @@ class CausalUCBNormal(RealPolicy):
         forced_plays: bool = False,
         variance: Variance = "closed-form",
         bootstraps: int = 50,
+        choice: Choice = "variance",
     ) -> None:
         super().__init__(
             problem,
@@ -76,4 +79,5 @@ class CausalUCBNormal(RealPolicy):
             max_size=max_size,
             variance=variance,
             bootstraps=bootstraps,
+            choice=choice,
         )

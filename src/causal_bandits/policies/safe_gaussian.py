@@ -1,0 +1,84 @@
+"""Real-valued policies that share less where sharing may be wrong: ours, beyond the paper."""
+
+from typing import Any
+
+from ..discovery import BayesFactors, RealDiscovery
+from ..problem import Problem
+from ..seeds import Seed
+from .gaussian_thompson import CausalGaussianThompsonSampling
+from .ucb_normal import CausalUCBNormal
+
+EVIDENCE = BayesFactors(reading="either", veto=5.0)
+OPTIONS = ("discovery", "max_size", "initial")
+
+
+class SafeGaussianThompson(CausalGaussianThompsonSampling):
+    """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
+
+    What `SafeThompsonSampling` is for rewards of 0 or 1: a set is used when the rows speak *for* it (`BayesFactors`,
+    read ``either`` way), and per arm the set with the lowest expected squared error is taken, or the arm's own rows.
+
+    >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
+    >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
+    >>> values = [("none", a) for a in range(9)] + [("on", a) for a in range(5, 14)]
+    >>> policy.tell_many([{"I": i, "A": float(a), "Y": a + a % 3} for i, a in values])
+    >>> [str(found) for found in policy.separating_sets()]
+    ['{A} separates I']
+    """
+
+    name = "causal-gaussian-ts-safe"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        discovery: RealDiscovery | None = None,
+        seed: Seed = None,
+        max_size: int | None = None,
+        initial: int = 50,
+    ) -> None:
+        super().__init__(
+            problem,
+            discovery=EVIDENCE if discovery is None else discovery,
+            seed=seed,
+            max_size=max_size,
+            initial=initial,
+            choice="squared-error",
+        )
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {name: value for name, value in super().options().items() if name in OPTIONS}
+
+
+class SafeUCBNormal(CausalUCBNormal):
+    """Causal UCB-Normal with the evidence and the choice of sets of `SafeGaussianThompson`.
+
+    >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
+    >>> SafeUCBNormal(problem, seed=0, initial=0).ask()
+    do()
+    """
+
+    name = "causal-ucb-normal-safe"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        discovery: RealDiscovery | None = None,
+        seed: Seed = None,
+        max_size: int | None = None,
+        initial: int = 50,
+    ) -> None:
+        super().__init__(
+            problem,
+            discovery=EVIDENCE if discovery is None else discovery,
+            seed=seed,
+            max_size=max_size,
+            initial=initial,
+            choice="squared-error",
+        )
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {name: value for name, value in super().options().items() if name in OPTIONS}
