@@ -11,10 +11,11 @@ from .causal_thompson import CausalThompsonSampling
 class SafeThompsonSampling(CausalThompsonSampling):
     """Causal Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
-    Three things differ from the paper's policy. A set is used when the rows speak *for* it (`BayesFactors`), not merely
+    Four things differ from the paper's policy. A set is used when the rows speak *for* it (`BayesFactors`), not merely
     when no test speaks against it. And per arm the set with the lowest expected squared error is taken, not with the
     lowest variance: a set whose answer is far from what the arm's own rows say must be probable to be used. And
-    P(S | arm) is learnt from all arms on which S comes out alike, not from the arm's own rows alone.
+    P(S | arm) is learnt from all arms on which S comes out alike, not from the arm's own rows alone. Lastly, in one
+    round of a hundred sets are believed only as far as they are probable.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
     >>> policy = SafeThompsonSampling(problem, seed=0)
