@@ -1,7 +1,7 @@
-"""`python scripts/make_results.py RESULTS`: the results page of the docs from a folder that `reproduce all` made.
+"""`python scripts/make_results.py RESULTS`: the results page of the docs from a folder that `reproduce` made.
 
-Copies each figure's summary.json and figure.png and what the manifest says to docs/results, then writes
-docs/results.md from these files alone. Without an argument only the page is written anew.
+Copies the summary.json and figure.png of each figure in it and what the manifest says to docs/results, then writes
+docs/results.md (the paper's figures) from these files alone. Without an argument only the page is written anew.
 """
 
 import json
@@ -22,10 +22,10 @@ LONGEST = 20
 
 def keep(results: Path) -> None:
     """Copy what is small from a folder of results."""
-    manifest = json.loads((results / "manifest.json").read_text())
-    for entry in manifest["figures"].values():
+    manifest = json.loads((KEPT / "manifest.json").read_text())
+    for figure, entry in json.loads((results / "manifest.json").read_text())["figures"].items():
         entry.pop("command")  # it names a folder of the machine it ran on
-    for figure in PAPER:
+        manifest["figures"][figure] = entry
         shutil.copy(results / figure / "summary.json", KEPT / f"{figure}.json")
         shutil.copy(results / figure / "figure.png", KEPT / f"{figure}.png")
     (KEPT / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
@@ -35,7 +35,7 @@ def page() -> str:
     """The page, from the files in docs/results."""
     manifest = json.loads((KEPT / "manifest.json").read_text())["figures"]
     summaries = [json.loads((KEPT / f"{figure}.json").read_text()) for figure in PAPER]
-    total = sum(entry["seconds"] for entry in manifest.values())
+    total = sum(manifest[figure]["seconds"] for figure in PAPER)
     about = next(iter(manifest.values()))
     rows = [
         (f"[{each.where}](#{summary['figure']})", each.text, f"**{each.words}**")

@@ -56,7 +56,7 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[dict[str, Any]]:
 
 
 def set_rows(sets: list[SeparatingSet]) -> list[dict[str, Any]]:
-    """Per set: what it separates, and every test with its p-value and the rows it saw."""
+    """Per set: what it separates, and every test with its p-value (or the nats that speak for it), and its rows."""
     return [
         {
             "variables": list(found.variables),
@@ -69,6 +69,8 @@ def set_rows(sets: list[SeparatingSet]) -> list[dict[str, Any]]:
                 for names, result in found.evidence.tests.items()
             ],
             "confidence": dict(found.evidence.confidence),
+            "log_bayes_factor": {name: finite(nats) for name, nats in found.evidence.log_bayes_factor.items()},
+            "given_others": {name: finite(nats) for name, nats in found.evidence.given_others.items()},
             "alarm": None if found.drift is None else found.drift.alarm,
             "alarm_row": found.drift.row if found.drift is not None and found.drift.alarm else None,
         }
@@ -77,17 +79,20 @@ def set_rows(sets: list[SeparatingSet]) -> list[dict[str, Any]]:
 
 
 def evidence_over_time(policy: Policy[Any]) -> dict[str, Any]:
-    """The smallest p-value of each set after the first 10, 20, ... rows, as discovery would see them."""
+    """The smallest p-value of each set (or nats) after more and more rows, as discovery would see them."""
     rows = policy.history.rows
     total = len(rows.arms)
     points = sorted({int(at) for at in np.geomspace(min(20, max(total, 1)), max(total, 1), POINTS)})
     fresh = type(policy).from_options(policy.problem, policy.options())
-    series: dict[tuple[str, ...], list[float | None]] = {}
+    p_values: dict[tuple[str, ...], list[float | None]] = {}
+    nats: dict[tuple[str, ...], list[float | None]] = {}
     start = 0
     for at in points:
         fresh.learn(Rows(rows.arms[start:at], rows.codes[start:at], rows.rewards[start:at], rows.raw[start:at]))
         start = at
         for found in fresh.separating_sets(rejected=True):
-            p_values = [result.p_value for result in found.evidence.tests.values() if result.dof > 0]
-            series.setdefault(found.variables, []).append(min(p_values) if p_values else None)
-    return {"rows": points, "sets": [{"variables": list(names), "p_value": p} for names, p in series.items()]}
+            tested = [result.p_value for result in found.evidence.tests.values() if result.dof > 0]
+            p_values.setdefault(found.variables, []).append(min(tested, default=None))
+            nats.setdefault(found.variables, []).append(min(found.evidence.log_bayes_factor.values(), default=None))
+    sets = [{"variables": list(names), "p_value": p_values[names], "nats": nats[names]} for names in p_values]
+    return {"rows": points, "sets": sets}

@@ -115,17 +115,18 @@ def lines(
     *,
     low: float,
     high: float,
+    ends: tuple[str, str],
     mark: float | None = None,
     label: str = "",
 ) -> str:
-    """Lines of powers of ten over a common axis, with a legend; `mark` draws a level across."""
+    """Lines over a common axis whose `ends` are named, with a legend; `mark` draws a level across."""
     slope_y, offset_y = _scale(low, high, 210, 20)
     slope_x, offset_x = _scale(min(xs), max(xs), 50, 700)
     parts = [f'<svg viewBox="0 0 720 {250 + 18 * len(series)}" role="img" aria-label="{escape(label)}">']
     parts.append('<line class="axis" x1="50" x2="700" y1="210" y2="210"/>')
     parts += [
-        f'<text class="soft" x="44" y="{v * slope_y + offset_y + 4:.0f}" text-anchor="end">{10**v:g}</text>'
-        for v in (low, high)
+        f'<text class="soft" x="44" y="{v * slope_y + offset_y + 4:.0f}" text-anchor="end">{end}</text>'
+        for v, end in zip((low, high), ends, strict=True)
     ]
     parts += [
         f'<text class="soft" x="{v * slope_x + offset_x:.0f}" y="226" text-anchor="middle">{v:,.0f}</text>'

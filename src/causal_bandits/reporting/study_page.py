@@ -7,11 +7,20 @@ from typing import Any
 from .plain_pages import Interval, intervals, lines, number, page, stacked, table
 
 Values = dict[str, Any]
+EVIDENCE = "Evidence over time"
 
 
 def braces(variables: list[str] | None) -> str:
     """A set as it is written."""
     return "own rows" if variables is None else "{" + ", ".join(variables) + "}"
+
+
+def evidence_of(found: Values) -> str:
+    """What speaks for or against a set: p-values, or nats per lever."""
+    tests = "; ".join(f"{', '.join(test['levers'])}: p = {number(test['p_value'])}" for test in found["tests"])
+    nats = {**found["confidence"], **found["log_bayes_factor"]}
+    sure = "; ".join(f"{name}: {number(value, 1)} nats" for name, value in nats.items())
+    return tests or sure or str(found["source"])
 
 
 def study_page(study: Values) -> str:
@@ -127,8 +136,6 @@ def _sets(sets: list[Values]) -> str:
         return '<p class="soft">This policy shares nothing: it looks for no sets.</p>'
     rows = []
     for found in sorted(sets, key=lambda each: not each["accepted"]):
-        tests = "; ".join(f"{', '.join(test['levers'])}: p = {number(test['p_value'])}" for test in found["tests"])
-        sure = "; ".join(f"{name}: {value:.1f} nats" for name, value in found["confidence"].items())
         state = "accepted" if found["accepted"] else "rejected"
         held = {None: "", True: "no longer holds", False: "holds"}[found["alarm"]]
         rows.append(
@@ -136,7 +143,7 @@ def _sets(sets: list[Values]) -> str:
                 braces(found["variables"]),
                 state,
                 ", ".join(found["separated"]) or "–",
-                tests or sure or found["source"],
+                evidence_of(found),
                 f"{found['rows']:,}",
                 held,
             )
@@ -147,16 +154,26 @@ def _sets(sets: list[Values]) -> str:
 
 
 def _evidence(over_time: Values) -> str:
-    series = [
-        (
-            braces(each["variables"]),
-            [None if p is None else max(math.log10(max(p, 1e-6)), -6.0) for p in each["p_value"]],
-        )
-        for each in over_time["sets"][:8]
-    ]
-    if len(over_time["rows"]) < 2 or not any(p is not None for _, values in series for p in values):
+    shown = over_time["sets"][:8]
+    by_nats = any(nats is not None for each in shown for nats in each["nats"])
+    series = [(braces(each["variables"]), _nats(each["nats"]) if by_nats else _logs(each["p_value"])) for each in shown]
+    if len(over_time["rows"]) < 2 or not any(value is not None for _, values in series for value in values):
         return '<p class="soft">Too few rows to show a course.</p>'
-    figure = lines(over_time["rows"], series, low=-6, high=0, mark=math.log10(0.05), label="Evidence over time")
-    note = "The smallest p-value of each set over the rows, on a logarithmic scale; the broken line is 0.05."
+    if by_nats:
+        figure = lines(over_time["rows"], series, low=-10, high=10, mark=1.0, ends=("-10", "10"), label=EVIDENCE)
+        note = "Nats that speak for each set, of the lever for which they are fewest; the broken line is 1."
+    else:
+        figure = lines(
+            over_time["rows"], series, low=-6, high=0, mark=math.log10(0.05), ends=("1e-06", "1"), label=EVIDENCE
+        )
+        note = "The smallest p-value of each set over the rows, on a logarithmic scale; the broken line is 0.05."
     more = f" The first 8 of {len(over_time['sets'])} sets." if len(over_time["sets"]) > 8 else ""
     return f'{figure}<p class="soft">{note}{more}</p>'
+
+
+def _logs(p_values: list[float | None]) -> list[float | None]:
+    return [None if p is None else max(math.log10(max(p, 1e-6)), -6.0) for p in p_values]
+
+
+def _nats(values: list[float | None]) -> list[float | None]:
+    return [None if nats is None else min(max(nats, -10.0), 10.0) for nats in values]

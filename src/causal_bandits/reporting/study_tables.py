@@ -6,7 +6,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from .plain_pages import number
-from .study_page import braces
+from .study_page import braces, evidence_of
 
 Values = dict[str, Any]
 
@@ -42,10 +42,9 @@ def sets_table(sets: list[Values]) -> Table:
         shown.add_column(name)
     shown.add_column("rows", justify="right", no_wrap=True)
     for found in sorted(sets, key=lambda each: not each["accepted"]):
-        tests = ", ".join(f"{'+'.join(test['levers'])}: p={number(test['p_value'])}" for test in found["tests"])
         state = "accepted" if found["accepted"] else "rejected"
         if found["alarm"]:
             state = "no longer holds"
         separated = ", ".join(found["separated"]) or "–"
-        shown.add_row(braces(found["variables"]), state, separated, tests or found["source"], f"{found['rows']:,}")
+        shown.add_row(braces(found["variables"]), state, separated, evidence_of(found), f"{found['rows']:,}")
     return shown
