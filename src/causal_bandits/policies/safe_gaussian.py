@@ -6,13 +6,40 @@ from ..discovery import BayesFactors, RealDiscovery
 from ..problem import Problem
 from ..seeds import Seed
 from .gaussian_thompson import CausalGaussianThompsonSampling
+from .real import RealPolicy
 from .ucb_normal import CausalUCBNormal
 
 EVIDENCE = BayesFactors(reading="either", veto=5.0)
 OPTIONS = ("discovery", "max_size", "initial")
 
 
-class SafeGaussianThompson(CausalGaussianThompsonSampling):
+class _Weighed(RealPolicy):
+    """What both have in common: weighed evidence, and sets chosen by expected squared error."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        discovery: RealDiscovery | None = None,
+        seed: Seed = None,
+        max_size: int | None = None,
+        initial: int = 50,
+    ) -> None:
+        super().__init__(  # type: ignore[call-arg]  # the causal policy that comes next says whether it draws
+            problem,
+            discovery=EVIDENCE if discovery is None else discovery,
+            seed=seed,
+            max_size=max_size,
+            initial=initial,
+            choice="squared-error",
+        )
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {name: value for name, value in super().options().items() if name in OPTIONS}
+
+
+class SafeGaussianThompson(_Weighed, CausalGaussianThompsonSampling):
     """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
     What `SafeThompsonSampling` is for rewards of 0 or 1: a set is used when the rows speak *for* it (`BayesFactors`,
@@ -28,30 +55,8 @@ class SafeGaussianThompson(CausalGaussianThompsonSampling):
 
     name = "causal-gaussian-ts-safe"
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        discovery: RealDiscovery | None = None,
-        seed: Seed = None,
-        max_size: int | None = None,
-        initial: int = 50,
-    ) -> None:
-        super().__init__(
-            problem,
-            discovery=EVIDENCE if discovery is None else discovery,
-            seed=seed,
-            max_size=max_size,
-            initial=initial,
-            choice="squared-error",
-        )
 
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return {name: value for name, value in super().options().items() if name in OPTIONS}
-
-
-class SafeUCBNormal(CausalUCBNormal):
+class SafeUCBNormal(_Weighed, CausalUCBNormal):
     """Causal UCB-Normal with the evidence and the choice of sets of `SafeGaussianThompson`.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
@@ -60,25 +65,3 @@ class SafeUCBNormal(CausalUCBNormal):
     """
 
     name = "causal-ucb-normal-safe"
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        discovery: RealDiscovery | None = None,
-        seed: Seed = None,
-        max_size: int | None = None,
-        initial: int = 50,
-    ) -> None:
-        super().__init__(
-            problem,
-            discovery=EVIDENCE if discovery is None else discovery,
-            seed=seed,
-            max_size=max_size,
-            initial=initial,
-            choice="squared-error",
-        )
-
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return {name: value for name, value in super().options().items() if name in OPTIONS}
