@@ -1,5 +1,6 @@
 """The pages: every block of Python runs and prints what its page says, links lead somewhere, no name is missing."""
 
+import json
 import os
 import re
 import runpy
@@ -86,3 +87,12 @@ def test_the_results_pages_are_what_their_files_say() -> None:
     assert script["page"]() == (DOCS / "results.md").read_text()
     field = (DOCS / "field.md").read_text()
     assert runpy.run_path(str(ROOT / "scripts/make_field.py"))["page"](field) == field
+
+
+def test_the_numbers_beyond_the_paper_are_those_of_their_file() -> None:
+    series = json.loads((DOCS / "results/beyond.json").read_text())["series"]
+    page = " ".join((DOCS / "beyond.md").read_text().split())
+    for key in [name for name in series if not name.startswith("ts")]:
+        assert f"{series[key]['ratio'][-1]:.3f} ± {series[key]['ratio_se'][-1]:.3f}" in page, key
+    safe = [f"{series[key]['ratio'][-1]:.3f} ± {series[key]['ratio_se'][-1]:.3f}" for key in series if "safe" in key]
+    assert all(number in " ".join((ROOT / "README.md").read_text().split()) for number in safe)
