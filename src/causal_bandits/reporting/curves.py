@@ -1,6 +1,7 @@
 """Lines over rounds, made from summaries alone."""
 
 import math
+from collections import Counter
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -26,6 +27,8 @@ COLOURS = {
 Found = dict[str, dict[str, Any]]
 """Series by key."""
 COLUMNS = 3
+DASHES = ("-", "--", ":", "-.")
+"""Lines of one plot that have the same colour differ in these."""
 LABELLED = 2
 """With more panels than this the names stand in a legend, not at the ends of the lines."""
 
@@ -56,8 +59,11 @@ def _add_legends(plots: list[Axes], panels: dict[str, Found]) -> None:
     """In the first plot, or in each where they show different methods."""
     differ = len({tuple(series["method"] for series in found.values()) for found in panels.values()}) > 1
     for axes, found in zip(plots, panels.values(), strict=True):
-        names = [series["label"] if differ else _name(series) for series in found.values()]
-        axes.legend(axes.lines, names, loc="best", fontsize=8).set_in_layout(False)
+        lines = list(zip(axes.lines, found.values(), strict=True))
+        if differ:  # many lines: from top to bottom as they end
+            lines.sort(key=lambda line: line[1]["mean"][-1], reverse=True)
+        names = [series["label"] if differ else _name(series) for _, series in lines]
+        axes.legend([line for line, _ in lines], names, loc="best", fontsize=8).set_in_layout(False)
         if not differ:
             return
 
@@ -97,11 +103,13 @@ def _colours(summary: dict[str, Any]) -> dict[str, str]:
 
 
 def _draw_lines(axes: Axes, found: Found, colours: dict[str, str]) -> None:
+    used = Counter[str]()
     for series in found.values():
         start = [] if series["t"][0] == 1 else [0]
         t, mean, se = ([*start, *series[name]] for name in ("t", "mean", "se"))
         colour = colours[series["method"]]
-        axes.plot(t, mean, color=colour, linewidth=1.8)
+        axes.plot(t, mean, DASHES[used[colour] % len(DASHES)], color=colour, linewidth=1.8)
+        used[colour] += 1
         low = [m - 2 * s for m, s in zip(mean, se, strict=True)]
         high = [m + 2 * s for m, s in zip(mean, se, strict=True)]
         axes.fill_between(t, low, high, color=colour, alpha=0.18, linewidth=0)
