@@ -73,7 +73,7 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path: Path) -> None
 
 
 def test_ctrl_c_leaves_finished_work(tmp_path: Path) -> None:
-    command = [*COMMAND, "reproduce", "theorem", "--scale", "quick", "--jobs", "2", "--out", str(tmp_path / "results")]
+    command = [*COMMAND, "reproduce", "theorem", "--scale", "paper", "--jobs", "2", "--out", str(tmp_path / "results")]
     chunks = tmp_path / "results/theorem/chunks"
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

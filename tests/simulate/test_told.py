@@ -76,7 +76,8 @@ def test_logged_data_have_no_graph_and_no_probabilities() -> None:
     with pytest.raises(WorldError, match="the causal graph, which 'pomis-ts' needs; these do without: ucb-normal"):
         told("pomis-ts", LOGGED, horizon=100)
     applies, refused = field(LOGGED, horizon=100)
-    assert set(applies) == {"ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts"}
+    plain = {"ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts"}
+    assert set(applies) == plain | {"causal-ucb-normal-safe", "causal-gaussian-ts-safe"}
     assert refused == {}
 
 
