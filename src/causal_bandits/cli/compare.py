@@ -1,6 +1,5 @@
 """`causal-bandits compare`: the field, by what each policy is told."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from rich.console import Console
 from ..experiments import FAMILIES, compare_field
 from ..reporting import sheet_of, terminal_table
 from ..simulate import FIELD
-from .long_work import run_long, show_places
+from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_summaries, run_long, show_places
 from .root import app, console
 
 
@@ -35,17 +34,13 @@ def compare_command(
     worlds: Annotated[str, typer.Option(help="Families of worlds, with commas between them.")] = "dags4,structureless",
     horizon: Annotated[int, typer.Option(help="Rounds.")] = 2000,
     runs: Annotated[int, typer.Option(help="Runs per world.")] = 5,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the results; finished work in it is kept and used.")] = Path(
-        "comparison"
-    ),
-    engine: Annotated[str, typer.Option(help="local: processes of this machine; dask: a Dask cluster.")] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, tcp://...; without it Dask starts workers here.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summaries as JSON and nothing else.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    out: Out = Path("comparison"),
+    engine: Engine = "local",
+    scheduler: Scheduler = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
     show_list: Annotated[
         bool, typer.Option("--list", callback=_list, is_eager=True, help="List policies and worlds, and exit.")
     ] = False,
@@ -73,4 +68,4 @@ def compare_command(
         show_places(terminal, each)
     terminal.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
     if as_json:
-        typer.echo(json.dumps({each.summary["figure"]: each.summary for each in found}, indent=1))
+        print_summaries(found)

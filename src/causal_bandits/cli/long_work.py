@@ -1,12 +1,25 @@
-"""Work that takes long: bars while it runs, and a word when it is stopped."""
+"""Work that takes long: its options, bars while it runs, and a word when it is stopped."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from ..experiments import Reproduced, Told
 from ..reporting import progress
+
+Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
+Jobs = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
+Out = Annotated[Path, typer.Option(help="Folder for the results; finished work in it is kept and used.")]
+Engine = Annotated[str, typer.Option(help="local: processes of this machine; dask: a Dask cluster.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, tcp://...; without it Dask starts workers here.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSON and nothing else.")]
 
 
 def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> list[Reproduced]:
@@ -23,3 +36,8 @@ def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> lis
 def show_places(terminal: Console, each: Reproduced) -> None:
     """Where a figure is."""
     terminal.print(f"Figure: {each.folder / 'figure.png'}", highlight=False, soft_wrap=True)
+
+
+def print_summaries(found: list[Reproduced]) -> None:
+    """All summaries as JSON, by figure."""
+    typer.echo(json.dumps({each.summary["figure"]: each.summary for each in found}, indent=1))

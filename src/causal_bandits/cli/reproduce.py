@@ -1,6 +1,5 @@
 """`causal-bandits reproduce`: the paper's figures."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ from rich.console import Console
 
 from ..experiments import ALL, EXPERIMENTS, Reproduced, find_experiments, judge, reproduce
 from ..reporting import claims_sheet, sheet_of, terminal_table
-from .long_work import run_long, show_places
+from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_summaries, run_long, show_places
 from .root import app, console
 
 
@@ -19,21 +18,17 @@ def reproduce_command(
     scale: Annotated[
         str, typer.Option(help="smoke: seconds; quick: a minute or two on two cores; paper: the full design.")
     ] = "quick",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the results; finished work in it is kept and used.")] = Path(
-        "results"
-    ),
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    out: Out = Path("results"),
     runs: Annotated[int | None, typer.Option(help="Runs per world, instead of the scale's.")] = None,
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Weigh each class of graphs by the number of labelled graphs in it.")
     ] = False,
-    engine: Annotated[str, typer.Option(help="local: processes of this machine; dask: a Dask cluster.")] = "local",
-    scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, tcp://...; without it Dask starts workers here.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summaries as JSON and nothing else.")] = False,
+    engine: Engine = "local",
+    scheduler: Scheduler = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a figure of the paper, or all of them: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
 
@@ -63,7 +58,7 @@ def reproduce_command(
     )
     _show(terminal, found, out)
     if as_json:
-        typer.echo(json.dumps({each.summary["figure"]: each.summary for each in found}, indent=1))
+        print_summaries(found)
 
 
 def _show(terminal: Console, found: list[Reproduced], out: Path) -> None:

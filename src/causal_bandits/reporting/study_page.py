@@ -34,14 +34,7 @@ def study_page(study: Values) -> str:
         f"{decisions['all']:,} decisions ({counts}); {study['rows']:,} rows counted.</p>",
         _recommended(study),
         _alarms(study),
-        _missing(study),
-        "<h2>Arms, the best first</h2>",
-        _arms_figure(study["arms"]),
-        _arms_table(study["arms"]),
-        "<h2>Separating sets</h2>",
-        _sets(study["sets"]),
-        "<h2>Evidence over time</h2>",
-        _evidence(study["evidence_over_time"]),
+        *_what_is_known(study),
         "<h2>Decisions over time</h2>",
         stacked(over_time["until"], over_time["arms"], over_time["shares"]),
     ]
@@ -55,17 +48,24 @@ def analysis_page(analysis: Values) -> str:
         f"<h1>What decides {escape(analysis['target'])}?</h1>",
         f'<p class="soft">{analysis["rows"]:,} rows; levers {escape(", ".join(analysis["interventions"]))}.</p>',
         _recommended(analysis),
-        _missing(analysis),
-        "<h2>Arms, the best first</h2>",
-        _arms_figure(analysis["arms"]),
-        _arms_table(analysis["arms"]),
-        "<h2>Separating sets</h2>",
-        _sets(analysis["sets"]),
-        "<h2>Evidence as rows came in</h2>",
-        _evidence(analysis["evidence_over_time"]),
+        *_what_is_known(analysis),
         f"<h2>What was inferred from the table</h2><ul>{notes}</ul>",
     ]
     return page(f"Analysis of {analysis['target']}", parts)
+
+
+def _what_is_known(values: Values) -> list[str]:
+    """What both pages show: arms, sets and their evidence."""
+    return [
+        _missing(values),
+        "<h2>Arms, the best first</h2>",
+        _arms_figure(values["arms"]),
+        _arms_table(values["arms"]),
+        "<h2>Separating sets</h2>",
+        _sets(values["sets"]),
+        f"<h2>{EVIDENCE}</h2>",
+        _evidence(values["evidence_over_time"]),
+    ]
 
 
 def _recommended(values: Values) -> str:
