@@ -7,7 +7,7 @@ from typing import Any
 from .plain_pages import Interval, intervals, lines, number, page, stacked, table
 
 Values = dict[str, Any]
-EVIDENCE = "Evidence over time"
+EVIDENCE = "Evidence as rows came in"
 
 
 def braces(variables: list[str] | None) -> str:
