@@ -65,16 +65,11 @@ class KnownSets:
         return hash(frozenset(self._sets.items()))
 
     def __repr__(self) -> str:
-        return f"KnownSets({self.described})"
-
-    @property
-    def described(self) -> str:
-        """The sets in words."""
         shown = []
         for variables, told in self._sets.items():
             text = "{" + ", ".join(sorted(variables)) + "}"
             shown.append(text if told is None else f"{text} separates {', '.join(sorted(told))}")
-        return "; ".join(shown)
+        return f"KnownSets({'; '.join(shown)})"
 
 
 def _names(names: str | Iterable[str]) -> frozenset[str]:

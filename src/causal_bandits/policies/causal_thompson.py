@@ -63,7 +63,7 @@ class CausalThompsonSampling(DiscretePolicy):
         super().__init__(problem, seed=seed, max_size=max_size, samples=drawn, screens=screens)
         self.discovery = DirectTesting() if discovery is None else discovery
         if isinstance(discovery, KnownSets):
-            self.tier, self.hints = Tier.SEPARATING_SET, f"the separating sets {discovery.described}"
+            self.tier, self.hints = Tier.SEPARATING_SET, "the separating sets"
         self.variance = variance
         self.samples = samples
         self.choice = choice

@@ -70,7 +70,7 @@ class RealPolicy(Policy[RealState]):
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery
         if isinstance(discovery, KnownSets):
-            self.tier, self.hints = Tier.SEPARATING_SET, f"the separating sets {discovery.described}"
+            self.tier, self.hints = Tier.SEPARATING_SET, "the separating sets"
         if isinstance(problem, Problem):
             self.layout = DesignLayout.of(problem, max_size)
         super().__init__(problem, seed)
