@@ -47,11 +47,24 @@ def test_panels_get_a_column() -> None:
     assert [row[0] for row in sheet.rows] == ["small", "large"]
 
 
-def text_of(sheet: Sheet) -> str:
-    console = Console(file=io.StringIO(), width=140)
+def text_of(sheet: Sheet, width: int = 140) -> str:
+    console = Console(file=io.StringIO(), width=width)
     console.print(terminal_table(sheet))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tiers_head_their_policies_and_no_name_is_cut(width: int) -> None:
+    names = [f"a-policy-with-name-{n}" for n in range(4)]
+    lines = {
+        name: line(label=name, method=name, tier=n // 2, tier_label="what it is told", knows="the horizon of the game")
+        for n, name in enumerate(names)
+    }
+    shown = text_of(sheet_of(summary(**lines)), width)
+    order = ["0: what it is told", *names[:2], "1: what it is told", *names[2:]]
+    assert sorted(order, key=shown.index) == order
+    assert all(shown.count(text) == 1 for text in order)
 
 
 def test_long_tables_are_cut_on_a_terminal_alone() -> None:

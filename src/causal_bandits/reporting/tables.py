@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 from rich.box import SIMPLE
@@ -23,6 +24,8 @@ class Sheet(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
     numbers: int
     """The first column that holds numbers."""
+    grouped: bool = False
+    """Rows with the same first cell belong together."""
 
 
 def sheet_of(summary: dict[str, Any], about: Mapping[str, Any] | None = None) -> Sheet:
@@ -59,7 +62,7 @@ def _by_tier(summary: dict[str, Any], about: Mapping[str, Any]) -> Sheet:
         f"± standard error over {counted(summary)}; relative to the policy marked 1 in the same worlds; simple regret: "
         "of the arm recommended at the end; time: one process, in the first world. Compare within a tier"
     )
-    return Sheet(summary["title"], caption, columns, tuple(rows), 3)
+    return Sheet(summary["title"], caption, columns, tuple(rows), 3, grouped=True)
 
 
 def _curves(summary: dict[str, Any]) -> Sheet:
@@ -214,17 +217,23 @@ def _decisive(verdict: Verdict) -> str:
 
 
 def terminal_table(sheet: Sheet) -> Table:
-    """For the terminal; long tables are cut."""
+    """For the terminal; long tables are cut, and groups have a line of their own instead of a column."""
     table = Table(
         title=plain(sheet.title), title_justify="left", title_style="bold", caption_justify="left", box=SIMPLE
     )
     table.caption = plain(sheet.caption)
-    for place, column in enumerate(sheet.columns):
-        is_number = place >= sheet.numbers
-        table.add_column(column, justify="right" if is_number else "left", no_wrap=is_number)
-    for row in sheet.rows[:SHOWN_ROWS] if len(sheet.rows) > 3 * SHOWN_ROWS else sheet.rows:
-        table.add_row(*map(plain, row))
-    if len(sheet.rows) > 3 * SHOWN_ROWS:
+    first = 1 if sheet.grouped else 0
+    for place, column in enumerate(sheet.columns[first:], first):
+        longest_word = max(len(word) for row in (sheet.columns, *sheet.rows) for word in row[place].split() or [""])
+        table.add_column(column, justify="right" if place >= sheet.numbers else "left", min_width=longest_word)
+    shown = sheet.rows[:SHOWN_ROWS] if len(sheet.rows) > 3 * SHOWN_ROWS else sheet.rows
+    for group, rows in groupby(shown, lambda row: row[0] if sheet.grouped else ""):
+        if group:
+            table.add_section()
+            table.add_row(plain(group), style="bold")
+        for row in rows:
+            table.add_row(*map(plain, row[first:]))
+    if len(shown) < len(sheet.rows):
         table.caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in summary.json"
     return table
 
