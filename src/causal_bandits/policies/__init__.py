@@ -1,6 +1,6 @@
 """Learners that ask and are told: for discrete and for real-valued problems, each plain and causal."""
 
-from .base import Policy, Recommendation
+from .base import Policy
 from .causal_thompson import CausalThompsonSampling
 from .comparators import (
     CTS,
@@ -31,7 +31,7 @@ from .comparators import (
     learn_tally,
 )
 from .discrete import DiscretePolicy
-from .estimates import ArmEstimate, Estimates
+from .estimates import ArmEstimate, Estimates, Recommendation
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
 from .graph_rules import GraphState, choose_by_graph, learn_graph_row

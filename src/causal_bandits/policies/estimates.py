@@ -2,16 +2,39 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
 from ..data import TableLayout
+from ..errors import whole_number
 from ..estimators import own_moments
 from ..problem import Arm
 from .rules import ThompsonState, best_sets
+
+MOST_DRAWS, FEWEST_DRAWS, ARMS_DRAWN = 4000, 200, 1_000_000
+"""How often `recommend` draws every arm: less often with many arms, so that it answers within a second or so."""
+
+
+class Recommendation(NamedTuple):
+    """The arm to deploy, its posterior mean, and the posterior probability that it is the best arm."""
+
+    arm: Arm
+    mean: float
+    probability_best: float
+
+
+def enough_draws(draws: int | None, arms: int) -> int:
+    """How many draws tell how probable an arm is to be the best.
+
+    >>> [enough_draws(None, arms) for arms in (27, 1000, 6561)], enough_draws(50, 27)
+    ([4000, 1000, 200], 50)
+    """
+    if draws is None:
+        return min(MOST_DRAWS, max(FEWEST_DRAWS, ARMS_DRAWN // arms))
+    return whole_number("draws", draws, 1)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from ..errors import ObservationError, OptionError, whole_number
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
-from .base import Policy, Recommendation
+from .base import Policy
 from .choices import Choice, check_weighed, doubts
-from .estimates import ArmEstimate, Estimates
+from .estimates import ArmEstimate, Estimates, Recommendation
 from .real_rules import (
     RealOptions,
     RealState,
@@ -162,7 +162,7 @@ class RealPolicy(Policy[RealState]):
     def _wins(self, state: RealState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
         return count_real_wins(state, rng, draws)
 
-    def recommend(self, *, draws: int = 4000) -> Recommendation:
+    def recommend(self, *, draws: int | None = None) -> Recommendation:
         """The arm with the highest mean of those with two rows or more, and how probable it is their best."""
         if not np.any(self._state.moments.counts[self.allowed] >= self.fewest_rows):
             raise ObservationError("no arm has two rows yet; recommend() needs some")

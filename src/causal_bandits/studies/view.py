@@ -64,7 +64,7 @@ class StudyView:
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
 
-    def recommend(self, *, draws: int = 4000) -> Recommendation:
+    def recommend(self, *, draws: int | None = None) -> Recommendation:
         """The arm to deploy among those that may be played, and how probable it is to be the best of them."""
         with self._session.reading() as state:
             return state.policy.recommend(draws=draws)

@@ -13,8 +13,8 @@ from ...discovery import Findings
 from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, listing, whole_number
 from ...problem import Problem
 from ...seeds import Seed
-from ..base import Policy, Recommendation
-from ..estimates import ArmEstimate, Estimates
+from ..base import Policy
+from ..estimates import ArmEstimate, Estimates, Recommendation, enough_draws
 from .rules import choose_tally_many, count_tally_wins
 from .tally import FALLEN, PLANNED, Tally, empty_tally, learn_tally_rows, tally_moments
 
@@ -127,9 +127,9 @@ class TallyPolicy(Policy[Tally]):
         """How many rows may come before the plan changes."""
         return min(super().rounds_to_refresh, self._plan_at - self._counted)
 
-    def recommend(self, *, draws: int = 4000) -> Recommendation:
+    def recommend(self, *, draws: int | None = None) -> Recommendation:
         """The arm with the highest posterior mean of those it still plays, and how probable it is their best."""
-        draws, state = whole_number("draws", draws, 1), self._view()
+        draws, state = enough_draws(draws, len(self.problem.arms)), self._view()
         means = np.array([tally_moments(state, arm)[0] for arm in range(len(state.allowed))])
         best = int(np.where(state.allowed, means, -np.inf).argmax())
         wins = self._wins(state, np.random.default_rng(self.rows), draws)
