@@ -34,14 +34,45 @@ class RoundRobin:
         self.rounds += 1
 
 
+def test_what_policies_were_told_stands_in_the_table() -> None:
+    """By their own account; a class of one's own need not give one, nor hold the problem."""
+
+    class First:
+        def __init__(self, problem: cb.Problem, seed: Any) -> None:
+            self.arm = problem.arms[0]
+
+        def ask(self) -> cb.Arm:
+            return self.arm
+
+        def tell(self, arm: cb.Arm, observation: Mapping[str, Any]) -> None:
+            pass
+
+    world = WORLDS[0]
+    policies: Mapping[str, Any] = {
+        "first": First,
+        "C-TS": cb.told("c-ts", world, horizon=50),
+        "Yabe": cb.told("yabe", world, horizon=50),
+    }
+    table = cb.compare(policies, [world], horizon=50, runs=1).to_frame()
+    assert table["told"].to_list() == [
+        "not said",
+        "a separating set Z, P(Z | a)",
+        "the graph, without latents, and the horizon",
+    ]
+    assert table["tier"].to_list() == [None, 3, 2]
+    assert table["policy"].to_list() == ["first", "C-TS", "Yabe (explore, then commit)"]
+
+
 def test_a_comparison_is_a_table(tmp_path: Path) -> None:
     found = cb.compare(POLICIES, WORLDS, horizon=100, runs=4, seed=1)
     assert found.folder is None
     table = found.to_frame()
     assert table["policy"].to_list() == ["TS", "Causal TS", "ASD"]
     assert table["told"].to_list() == ["nothing", "nothing", "intervention targets"]
+    assert table["tier"].to_list() == [0, 1, 1]
     assert table["ratio"][0] == 1
     assert "Causal TS" in repr(found)
+    assert "0: rewards only, 1: graph unknown" in " ".join(repr(found).split())
     assert found.runs.columns == ["series", "world", "run", "t", "regret"]
     last = found.runs.filter((pl.col("series") == "ts") & (pl.col("t") == 100))["regret"]
     assert len(last) == 12

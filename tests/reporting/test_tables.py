@@ -41,6 +41,15 @@ def test_a_table_of_curves() -> None:
     assert sheet.caption.startswith("regret ± standard error over 4 worlds x 2 runs")
 
 
+def test_tiers_get_a_column_where_known_and_a_single_run_has_no_error() -> None:
+    told = line(tier=0, tier_label="rewards only", worlds=1, runs=1)
+    sheet = sheet_of(summary(ts=told, own=line(label="Own", worlds=1, runs=1)))
+    assert sheet.columns[:4] == ("policy", "tier", "told", "runs")
+    assert sheet.rows[0] == ("TS", "0", "nothing", "1", "1,234.5", "1", "20,000", "1")
+    assert sheet.rows[1][1] == ""
+    assert sheet.caption.endswith("; tier 0: rewards only")
+
+
 def test_panels_get_a_column() -> None:
     sheet = sheet_of(summary(a=line(panel="small"), b=line(panel="large")))
     assert sheet.columns[0] == "worlds"
@@ -61,7 +70,7 @@ def test_tiers_head_their_policies_and_no_name_is_cut(width: int) -> None:
         name: line(label=name, method=name, tier=n // 2, tier_label="what it is told", knows="the horizon of the game")
         for n, name in enumerate(names)
     }
-    shown = text_of(sheet_of(summary(**lines)), width)
+    shown = text_of(sheet_of({**summary(**lines), "by_tier": True}), width)
     order = ["0: what it is told", *names[:2], "1: what it is told", *names[2:]]
     assert sorted(order, key=shown.index) == order
     assert all(shown.count(text) == 1 for text in order)

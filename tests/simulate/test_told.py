@@ -96,6 +96,18 @@ def test_what_a_policy_takes_for_granted_is_asked_of_the_world() -> None:
     assert "forest" in told("lu-tree", forest, horizon=100)(forest.problem, seed=0).hints
 
 
+def test_one_name_may_stand_for_a_set() -> None:
+    """Also one of several letters: its letters are not names."""
+    world = paper_world(MixedGraph(["X1", "X2", "Y"], [("X1", "X2"), ("X2", "Y")]), seed=0)
+    assert told("hac-ucb", world, horizon=100, separating="X2")(world.problem, seed=0).options()["separating"] == ["X2"]
+
+
+def test_asd_says_that_it_uses_what_levers_act_on() -> None:
+    assert cb.CausalThompsonSampling(CHAIN.problem, discovery=cb.ASD()).hints == "intervention targets"
+    unknown = cb.Problem("Y", {"A": 2}, {"I": 2})
+    assert cb.CausalThompsonSampling(unknown, discovery=cb.ASD()).hints == "nothing"
+
+
 def test_a_claimed_set() -> None:
     """A set that does not separate can be claimed, to see what a policy makes of it."""
     options = options_of("c-ucb", NONE, separating=["A"])

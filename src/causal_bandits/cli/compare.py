@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ..errors import OptionError
 from ..experiments import FAMILIES, compare_field
 from ..reporting import sheet_of, terminal_table
 from ..simulate import FIELD
@@ -13,8 +14,11 @@ from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_
 from .root import app, console
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _names(option: str, text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise OptionError(f"{option} {text!r} names nothing; see causal-bandits compare --list")
+    return names
 
 
 def _list(wanted: bool) -> None:
@@ -51,8 +55,8 @@ def compare_command(
     found = run_long(
         terminal,
         lambda told: compare_field(
-            None if policies == "all" else _names(policies),
-            _names(worlds),
+            None if policies == "all" else _names("--policies", policies),
+            _names("--worlds", worlds),
             horizon=horizon,
             runs=runs,
             seed=seed,

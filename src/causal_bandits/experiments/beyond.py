@@ -2,15 +2,21 @@
 
 from dataclasses import replace
 
-from ..policies import GraphPosteriorThompson, SafeThompsonSampling
+from ..policies import GraphPosteriorThompson, SafeThompsonSampling, Tier
 from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
 from .curves import Curves, Method, told_nothing
-from .de_kroon import CLASSES, DIRECT, NOTHING, PERFECT, TARGETS, TS
+from .de_kroon import CLASSES, DIRECT, NOTHING, PERFECT, TS
 from .worlds import orbit_sizes, structureless_world
 
-SAFE = Method("causal-ts-safe", "Safe TS", NOTHING, told_nothing(SafeThompsonSampling))
-GRAPHS = Method("graph-posterior", "Graph posterior TS", TARGETS, told_nothing(GraphPosteriorThompson))
+SAFE = Method("causal-ts-safe", "Safe TS", NOTHING, told_nothing(SafeThompsonSampling), Tier.OBSERVED)
+GRAPHS = Method(
+    "graph-posterior",
+    "Graph posterior TS",
+    GraphPosteriorThompson.hints,
+    told_nothing(GraphPosteriorThompson),
+    GraphPosteriorThompson.tier,
+)
 OF_DIRECT = 0.65
 
 

@@ -11,13 +11,12 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from ..discovery import ASD, KnownSets
 from ..errors import OptionError, listing, whole_number
 from ..reporting import draw, sheet_of, terminal_table
 from ..simulate.run import World
 from ..simulate.runs import PolicyFactory, bare
 from .base import Scale, Summary
-from .curves import Curves, Method, Panel, told_nothing
+from .curves import Curves, Panel, method_of, told_nothing
 from .engines import make_engine
 from .folder import ResultsFolder
 from .identity import policy_identity, world_identity
@@ -50,6 +49,7 @@ class Comparison:
                 {
                     "policy": found["label"],
                     "worlds": found["panel"],
+                    "tier": found.get("tier"),
                     "told": found["knows"],
                     "t": found["t"][-1],
                     "regret": found["mean"][-1],
@@ -58,7 +58,8 @@ class Comparison:
                     "ratio_se": found["ratio_se"][-1],
                 }
                 for found in self.summary["series"].values()
-            ]
+            ],
+            schema_overrides={"tier": pl.Int64},
         )
 
     def __repr__(self) -> str:
@@ -86,10 +87,11 @@ def compare(
 ) -> Comparison:
     """Play every policy in every world with the same random numbers and compare their regret.
 
-    `policies` are classes, or `functools.partial`s of them, by label. `worlds` is a list, averaged over; or a mapping
-    from a name to a world or a list, each with a panel of its own. Ratios are to `baseline`, the first policy unless
-    given. With `out` everything is kept there as `causal-bandits reproduce` does, with a report, and the same call
-    goes on after an interruption. `jobs=None` uses all cores; `engine` and `scheduler` as in `reproduce`.
+    `policies` are classes, or `functools.partial`s of them, by label; their `hints` and `tier` say what they were told.
+    `worlds` is a list, averaged over; or a mapping from a name to a world or a list, each with a panel of its own.
+    Ratios are to `baseline`, the first policy unless given. With `out` everything is kept there as `causal-bandits
+    reproduce` does, with a report, and the same call goes on after an interruption. `jobs=None` uses all cores;
+    `engine` and `scheduler` as in `reproduce`.
 
     >>> import causal_bandits as cb
     >>> found = compare(
@@ -140,8 +142,7 @@ def _experiment(
         question=f"Who has the least regret after {size.horizon} rounds?",
         scales={},
         methods=tuple(
-            Method(keys[label], label, _knows(made[label]), told_nothing(factory))
-            for label, factory in policies.items()
+            method_of(keys[label], label, made[label], told_nothing(factory)) for label, factory in policies.items()
         ),
         panels=tuple(
             Panel(
@@ -182,13 +183,6 @@ def _grouped(worlds: Worlds) -> dict[str, list[World]]:
     if not grouped or not all(grouped.values()):
         raise OptionError(f"worlds={worlds!r}; expected at least one world")
     return grouped
-
-
-def _knows(policy: Any) -> str:
-    discovery = getattr(policy, "discovery", None)
-    if isinstance(discovery, KnownSets):
-        return "separating sets"
-    return "intervention targets" if isinstance(discovery, ASD) else "nothing"
 
 
 def _check_sendable(experiment: Curves, size: Scale) -> None:

@@ -33,11 +33,17 @@ class Method:
     label: str
     knows: str
     policy: Callable[[World], PolicyFactory]
+    tier: Tier | None = None
+    """In which it is fairly compared; None: a policy that does not say."""
     baseline: str = ""
     """The key of the method that this one is set in relation to; the experiment's unless given."""
     slow: bool = False
-    tier: Tier | None = None
-    """In which it is fairly compared, where a table is ordered by what methods know."""
+
+
+def method_of(key: str, label: str, example: Any, policy: Callable[[World], PolicyFactory]) -> Method:
+    """A method that says of itself what it was told, by an example of its policy; one's own class need not say."""
+    shown = f"{label} (explore, then commit)" if getattr(example, "simple_regret", False) else label
+    return Method(key, shown, getattr(example, "hints", "not said"), policy, getattr(example, "tier", None))
 
 
 def told_nothing(factory: PolicyFactory) -> Callable[[World], PolicyFactory]:
@@ -85,6 +91,8 @@ class Curves(Experiment):
     measure: Measure = REGRET
     weights: Callable[[], Sequence[float]] | None = None
     claims: tuple[Claim, ...] = ()
+    by_tier: bool = False
+    """Whether tables and figures are ordered by what methods know."""
     identity: tuple[str, ...] = ()
     """Tells apart what names alone do not: policies and worlds that a user gave."""
 

@@ -10,11 +10,13 @@ from ..discovery import ASD, DirectTesting, KnownSets
 from ..environments import DiscreteSCM
 from ..errors import WorldError
 from ..policies import (
+    TARGETS,
     CausalGaussianThompsonSampling,
     CausalThompsonSampling,
     CausalUCBNormal,
     GaussianThompsonSampling,
     ThompsonSampling,
+    Tier,
     UCBNormal,
 )
 from ..simulate.run import World
@@ -28,7 +30,6 @@ from .theorem import WORLDS, example_claims, run_example, run_theorem, theorem_c
 from .worlds import class_world, orbit_sizes, random_world, sachs_world, structureless_world
 
 NOTHING = "nothing"
-TARGETS = "intervention targets"
 SCALES = {"smoke": Scale(500, 1), "quick": Scale(5000, 6), "paper": Scale(5000, 50, slow_runs=20)}
 
 
@@ -42,11 +43,11 @@ _direct = told_nothing(partial(CausalThompsonSampling, discovery=DirectTesting(a
 _marginal = told_nothing(partial(CausalThompsonSampling, discovery=DirectTesting(alpha=0.05, reading="marginal")))
 _asd = told_nothing(partial(CausalThompsonSampling, discovery=ASD(alpha=0.025)))
 
-TS = Method("ts", "Thompson Sampling", NOTHING, told_nothing(ThompsonSampling))
-DIRECT = Method("causal-ts-direct", "Causal TS, direct", NOTHING, _direct)
-DIRECT_MARGINAL = Method("causal-ts-direct-marginal", "Causal TS, marginal", NOTHING, _marginal)
-ASD_JCI = Method("causal-ts-asd", "Causal TS, ASD-JCI123kt", TARGETS, _asd, slow=True)
-PERFECT = Method("causal-ts-perfect", "Causal TS, told", "parents of Y", _parents_told)
+TS = Method("ts", "Thompson Sampling", NOTHING, told_nothing(ThompsonSampling), Tier.REWARDS)
+DIRECT = Method("causal-ts-direct", "Causal TS, direct", NOTHING, _direct, Tier.OBSERVED)
+DIRECT_MARGINAL = Method("causal-ts-direct-marginal", "Causal TS, marginal", NOTHING, _marginal, Tier.OBSERVED)
+ASD_JCI = Method("causal-ts-asd", "Causal TS, ASD-JCI123kt", TARGETS, _asd, Tier.OBSERVED, slow=True)
+PERFECT = Method("causal-ts-perfect", "Causal TS, told", "parents of Y", _parents_told, Tier.SEPARATING_SET)
 CLASSES = Panel("", "", 64, class_world)
 
 FIG2A = Curves(
@@ -178,8 +179,8 @@ FIG4 = Curves(
     question="How often is a set accepted that does not separate, and how often one that does?",
     scales=SCALES,
     methods=(
-        Method("direct", "direct testing", NOTHING, _direct),
-        Method("asd", "ASD-JCI123kt", TARGETS, _asd, slow=True),
+        Method("direct", "direct testing", NOTHING, _direct, Tier.OBSERVED),
+        Method("asd", "ASD-JCI123kt", TARGETS, _asd, Tier.OBSERVED, slow=True),
     ),
     panels=(CLASSES,),
     measure=ACCEPTANCE,
@@ -210,14 +211,17 @@ FIG5 = Curves(
     question="Does sharing through regressions help on real data, where no set separates exactly?",
     scales={"smoke": Scale(500, 4), "quick": Scale(5000, 60), "paper": Scale(5000, 400)},
     methods=(
-        Method("ucb-normal", "UCB-Normal", NOTHING, told_nothing(UCBNormal)),
-        Method("causal-ucb-normal", "Causal UCB-Normal", NOTHING, told_nothing(CausalUCBNormal)),
-        Method("gaussian-ts", "Gaussian TS", NOTHING, told_nothing(GaussianThompsonSampling), "gaussian-ts"),
+        Method("ucb-normal", "UCB-Normal", NOTHING, told_nothing(UCBNormal), Tier.REWARDS),
+        Method("causal-ucb-normal", "Causal UCB-Normal", NOTHING, told_nothing(CausalUCBNormal), Tier.OBSERVED),
+        Method(
+            "gaussian-ts", "Gaussian TS", NOTHING, told_nothing(GaussianThompsonSampling), Tier.REWARDS, "gaussian-ts"
+        ),
         Method(
             "causal-gaussian-ts",
             "Causal Gaussian TS",
             NOTHING,
             told_nothing(CausalGaussianThompsonSampling),
+            Tier.OBSERVED,
             "gaussian-ts",
         ),
     ),

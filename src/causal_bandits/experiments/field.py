@@ -14,7 +14,7 @@ from ..simulate import told as told_policy
 from ..simulate.run import World
 from ..simulate.runs import PolicyFactory
 from .base import Scale
-from .curves import Curves, Method, Panel
+from .curves import Curves, Method, Panel, method_of
 from .engines import make_engine
 from .families import FAMILIES, Family
 from .folder import ResultsFolder
@@ -70,7 +70,7 @@ def compare_field(
 def field_experiment(name: str, policies: Sequence[str] | None, size: Scale, seed: int) -> Curves:
     """The experiment of one family; policies that are named must apply to all its worlds."""
     family = FAMILIES[name]
-    chosen = _applying(family, size, seed) if policies is None else list(dict.fromkeys([BASELINE, *policies]))
+    chosen = _applying(family, size, seed) if policies is None else _named(policies, family, size, seed)
     sample = _first(family, size, seed, 0)
     methods = [_method(policy, family, size.horizon, sample) for policy in chosen]
     return Curves(
@@ -82,6 +82,7 @@ def field_experiment(name: str, policies: Sequence[str] | None, size: Scale, see
         panels=(Panel("", "", family.worlds, partial(family.make, size.horizon)),),
         baseline=BASELINE,
         measure=BOTH_REGRETS,
+        by_tier=True,
     )
 
 
@@ -101,13 +102,22 @@ def _applying(family: Family, size: Scale, seed: int) -> list[str]:
     return left
 
 
+def _named(policies: Sequence[str], family: Family, size: Scale, seed: int) -> list[str]:
+    """The policies asked for, with the baseline; one that some world cannot tell what it needs is refused."""
+    chosen = list(dict.fromkeys([BASELINE, *policies]))
+    for number in range(family.worlds):
+        world = _first(family, size, seed, number)
+        for name in chosen:
+            _told(name, size.horizon, family.claimed, world)(world.problem, seed=0)
+    return chosen
+
+
 def _method(name: str, family: Family, horizon: int, world: World) -> Method:
     factory = _told(name, horizon, family.claimed, world)
     policy = factory(world.problem, seed=0)
     if not isinstance(policy, Policy):
         raise WorldError(f"{name!r} is not a policy of the field")
-    label = f"{name} (explore, then commit)" if policy.simple_regret else name
-    return Method(name, label, policy.hints, partial(_told, name, horizon, family.claimed), tier=policy.tier)
+    return method_of(name, name, policy, partial(_told, name, horizon, family.claimed))
 
 
 def _told(name: str, horizon: int, claimed: tuple[str, ...] | None, world: World) -> PolicyFactory:

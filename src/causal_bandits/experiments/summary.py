@@ -51,6 +51,7 @@ def summarise_curves(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, w
         "rounds_axis": experiment.measure.axis,
         "worlds": max(found["worlds"] for found in shown.values()),
         "weights": "orbit sizes" if weighted else "equal",
+        **({"by_tier": True} if experiment.by_tier else {}),
         "series": shown,
         "claims": [
             record(claim.where, claim.text, [measure(each, lines, bases, size) for each in claim.contrasts])

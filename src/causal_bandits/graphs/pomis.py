@@ -118,6 +118,8 @@ def _border(graph: MixedGraph, goal: int) -> int:
 
 
 def _acyclic(graph: MixedGraph) -> MixedGraph:
+    if not isinstance(graph, MixedGraph):
+        raise GraphError(f"graph is a {type(graph).__name__}; expected a causal_bandits.MixedGraph")
     if not graph.is_acyclic:
         raise GraphError("the graph has a directed cycle; minimal intervention sets are defined for acyclic graphs")
     return graph

@@ -43,7 +43,7 @@ from .rules import ThompsonState, choose
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
-from .tiers import Tier
+from .tiers import TARGETS, Tier
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "KLUCB",
     "POLICIES",
     "PRESETS",
+    "TARGETS",
     "UCB1",
     "UCBV",
     "ArmEstimate",

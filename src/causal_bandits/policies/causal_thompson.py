@@ -5,13 +5,13 @@ The name also stands for a method of Bareinboim, Forney and Pearl (2015), which 
 
 from typing import Any, Literal, Self, get_args
 
-from ..discovery import DirectTesting, Discovery, KnownSets, discovery_from_dict
+from ..discovery import ASD, DirectTesting, Discovery, KnownSets, discovery_from_dict
 from ..errors import OptionError, whole_number
 from ..problem import Problem
 from ..seeds import Seed
 from .choices import Choice, check_weighed, doubts
 from .discrete import DiscretePolicy
-from .tiers import Tier
+from .tiers import TARGETS, Tier
 
 Mediators = Literal["own", "shared"]
 
@@ -64,6 +64,8 @@ class CausalThompsonSampling(DiscretePolicy):
         self.discovery = DirectTesting() if discovery is None else discovery
         if isinstance(discovery, KnownSets):
             self.tier, self.hints = Tier.SEPARATING_SET, "the separating sets"
+        elif isinstance(discovery, ASD) and problem.targets:
+            self.hints = TARGETS
         self.variance = variance
         self.samples = samples
         self.choice = choice

@@ -17,7 +17,7 @@ from ..seeds import Seed
 from .base import Policy
 from .estimates import ArmEstimate, Estimates
 from .graph_rules import GraphState, choose_many_by_graph, draw_graph_means, graph_weights, learn_graph_rows
-from .tiers import Tier
+from .tiers import TARGETS, Tier
 
 DRAWS = 1000
 """Worlds drawn from the posterior for `estimates`."""
@@ -45,7 +45,7 @@ class GraphPosteriorThompson(Policy[GraphState]):
 
     name = "graph-posterior"
     tier = Tier.OBSERVED
-    hints = "what every lever acts on, and that there are no hidden common causes"
+    hints = f"{TARGETS}, and that there are no hidden common causes"
     layout: TableLayout
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:

@@ -38,6 +38,8 @@ def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
     """
     if name not in PRESETS:
         raise OptionError(f"preset({name!r}): expected one of {listing(PRESETS)}")
+    if not isinstance(problem, Problem):
+        raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
     chosen: Any = policy_class(name, problem)
     made: Policy[Any] = chosen(problem, seed=seed)
     return made

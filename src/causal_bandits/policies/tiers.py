@@ -2,6 +2,9 @@
 
 from enum import IntEnum
 
+TARGETS = "intervention targets"
+"""The hint of a policy that must know what every lever acts on."""
+
 
 class Tier(IntEnum):
     """From the least told to the most; `label` is how tables print it.

@@ -73,8 +73,8 @@ def _panels(summary: dict[str, Any]) -> dict[str, Found]:
     lines = {key: series for key, series in summary["series"].items() if len(series["t"]) > 1}
     panels: dict[str, Found] = {}
     for key, series in lines.items():
-        title = f"{series['tier']}: {series['tier_label']}" if "tier" in series else series["panel"]
-        if "tier" in series:
+        title = f"{series['tier']}: {series['tier_label']}" if summary.get("by_tier") else series["panel"]
+        if summary.get("by_tier"):
             panels.setdefault(title, {})[series["baseline"]] = lines[series["baseline"]]
         panels.setdefault(title, {})[key] = series
     return panels

@@ -32,7 +32,7 @@ def sheet_of(summary: dict[str, Any], about: Mapping[str, Any] | None = None) ->
     """The numbers of a summary; `about` may add what is not the same in every run."""
     if "series" not in summary:
         return ROWS[summary["figure"]](summary)
-    if any("tier" in found for found in summary["series"].values()):
+    if summary.get("by_tier"):
         return _by_tier(summary, about or {})
     return _curves(summary)
 
@@ -50,9 +50,9 @@ def _by_tier(summary: dict[str, Any], about: Mapping[str, Any]) -> Sheet:
                 f"{found['tier']}: {found['tier_label']}",
                 found["label"],
                 found["knows"],
-                _with_error(found["mean"][-1], found["se"][-1]),
+                _mean(found, -1),
                 "1" if key == found["baseline"] else _ratio(found, -1),
-                "" if simple is None else f"{simple['mean'][-1]:.4f} ± {simple['se'][-1]:.4f}",
+                "" if simple is None else _with_error(simple, "mean", "se", -1, 4),
                 f"{times[key]:.1f}" if key in times else "",
             )
         )
@@ -71,16 +71,18 @@ def _curves(summary: dict[str, Any]) -> Sheet:
     places = sorted({min(range(len(points)), key=lambda k: abs(points[k] - share * points[-1])) for share in (0.4, 1)})
     panels = len({found["panel"] for found in series.values()}) > 1
     relative = any("ratio" in found for found in series.values())
-    columns = [*(["worlds"] if panels else []), "policy", "told", "runs"]
+    tiers = {found["tier"]: found["tier_label"] for found in series.values() if "tier" in found}
+    columns = [*(["worlds"] if panels else []), "policy", *(["tier"] if tiers else []), "told", "runs"]
     numbers = len(columns)
     for place in places:
         columns += [f"t = {points[place]}", *(["relative"] if relative else [])]
     rows = []
     for key, found in series.items():
         runs = f"{found['worlds']} x {found['runs']}" if found["worlds"] > 1 else f"{found['runs']}"
-        cells = [*([found["panel"]] if panels else []), found["label"], found["knows"], runs]
+        tier = [str(found.get("tier", ""))] if tiers else []
+        cells = [*([found["panel"]] if panels else []), found["label"], *tier, found["knows"], runs]
         for place in places:
-            cells.append(_with_error(found["mean"][place], found["se"][place]))
+            cells.append(_mean(found, place))
             if relative:
                 told = "1" if key == found["baseline"] else _ratio(found, place)
                 cells.append(told)
@@ -88,16 +90,24 @@ def _curves(summary: dict[str, Any]) -> Sheet:
     caption = f"{summary['measure']} ± standard error over {counted(summary)}"
     if relative:
         caption += ", and relative to the policy marked 1 in the same worlds"
+    if tiers:
+        caption += "; tier " + ", ".join(f"{tier}: {label}" for tier, label in sorted(tiers.items()))
     return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers)
 
 
 def _ratio(found: dict[str, Any], place: int) -> str:
-    return f"{found['ratio'][place]:.3f} ± {found['ratio_se'][place]:.3f}" if "ratio" in found else ""
+    return _with_error(found, "ratio", "ratio_se", place, 3) if "ratio" in found else ""
 
 
-def _with_error(mean: float, se: float) -> str:
-    digits = 3 if abs(mean) < 1 else 1 if abs(mean) < 10_000 else 0
-    return f"{mean:,.{digits}f} ± {se:,.{digits}f}"
+def _mean(found: dict[str, Any], place: int) -> str:
+    mean = abs(found["mean"][place])
+    return _with_error(found, "mean", "se", place, 3 if mean < 1 else 1 if mean < 10_000 else 0)
+
+
+def _with_error(found: dict[str, Any], what: str, error: str, place: int, digits: int) -> str:
+    """A number and its standard error, which a single run does not have."""
+    shown = f"{found[what][place]:,.{digits}f}"
+    return shown if found["worlds"] * found["runs"] == 1 else f"{shown} ± {found[error][place]:,.{digits}f}"
 
 
 def _small(mean: float, se: float) -> str:

@@ -19,9 +19,7 @@ OverCounts = DiscretePolicy | TallyPolicy | GraphPosteriorThompson
 
 
 class Policy(Protocol):
-    """What a policy must do to be played."""
-
-    problem: Problem
+    """What a policy must do to be played; if it has a `problem`, that must be the world's."""
 
     def ask(self) -> Arm:
         """The next arm."""
@@ -66,7 +64,7 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     """
     horizon = whole_number("horizon", horizon, 0)
     check_generator(rng)
-    if policy.problem != world.problem:
+    if getattr(policy, "problem", world.problem) != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
     if compiled and _plain(policy, world):
         restricted = isinstance(policy, TallyPolicy) and not policy.allowed.all()  # its state is then a copy

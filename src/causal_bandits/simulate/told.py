@@ -16,6 +16,7 @@ from ..graphs import MixedGraph, separates, separating_sets
 from ..policies import POLICIES, Policy, RealPolicy
 from ..policies.causal_thompson import CausalThompsonSampling
 from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus, UnknownUCBPlus
+from ..policies.comparators.base import set_names
 from ..policies.comparators.lu_tree import is_forest
 from ..policies.graph_posterior import GraphPosteriorThompson
 from ..problem import Problem
@@ -74,7 +75,7 @@ class Known(NamedTuple):
         return None if self.separating is None else KnownSets([self.separating])
 
 
-def told(name: str, world: World, *, horizon: int, separating: Iterable[str] | None = None) -> Factory:
+def told(name: str, world: World, *, horizon: int, separating: str | Iterable[str] | None = None) -> Factory:
     """A factory of the policy, told what it needs of the world; `separating` claims a set, true or not.
 
     >>> from causal_bandits import example_world, simulate
@@ -93,7 +94,7 @@ def told(name: str, world: World, *, horizon: int, separating: Iterable[str] | N
 
 
 def field(
-    world: World, *, horizon: int, separating: Iterable[str] | None = None, among: Iterable[str] | None = None
+    world: World, *, horizon: int, separating: str | Iterable[str] | None = None, among: Iterable[str] | None = None
 ) -> tuple[dict[str, Factory], dict[str, str]]:
     """The policies that apply to a world, told what they need, and why each of the others does not."""
     wanted = set(FIELD if among is None else among)
@@ -129,25 +130,23 @@ def _make(name: str, knowledge: Known) -> Factory:
     return partial(entry.policy, **entry.options, **told_of)
 
 
-def _known(world: World, horizon: int, claimed: Iterable[str] | None) -> Known:
+def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -> Known:
+    claimed = None if separating is None else set_names(separating)
     base = world.base if isinstance(world, StructurelessWorld) else world
     if not isinstance(base, DiscreteSCM):
-        separating = None if claimed is None else tuple(claimed)
-        return Known(separating, None, None, None, horizon)
-    if claimed is not None:
-        separating = tuple(claimed)
-    else:
-        separating = _separating(base) if base is world else None
+        return Known(claimed, None, None, None, horizon)
+    if claimed is None and base is world:
+        claimed = _separating(base)
     chances = None
-    if separating is not None:
-        chances = np.array([base.distribution(arm, separating) for arm in base.problem.arms])
+    if claimed is not None:
+        chances = np.array([base.distribution(arm, claimed) for arm in base.problem.arms])
     graph = base.graph if base is world else None
     if graph is None:
-        return Known(separating, chances, None, None, horizon)
+        return Known(claimed, chances, None, None, horizon)
     parents = len(graph.parents(base.problem.target))
     plain = True if not graph.bidirected and len(graph.nodes) == len(base.problem.observed) + 1 else None
     skeleton = _forest(graph, base.problem) if plain else None
-    return Known(separating, chances, graph, parents, horizon, skeleton, _marginals(base), plain)
+    return Known(claimed, chances, graph, parents, horizon, skeleton, _marginals(base), plain)
 
 
 def _forest(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:

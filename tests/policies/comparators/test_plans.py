@@ -207,7 +207,9 @@ def test_raps_finds_both_parents_in_any_order(shuffle: int) -> None:
 def test_raps_budget() -> None:
     """n = 3, K = 2, gap = eps = .2, delta = .05: 800 ln(8 * 6 * 27 / .05) = 8130.1."""
     assert raps_budget(3, 2, 0.2, 0.2, 0.05) == 8131
-    assert "heuristic" in RapsUCB(WORLD.problem, budget=100).hints
+    assert RapsUCB(WORLD.problem, budget=100).hints.startswith(
+        "intervention targets, the smallest effects eps and gap; 100"
+    )
     assert "heuristic" not in RapsUCB(WORLD.problem).hints
 
 

@@ -1,6 +1,6 @@
 """What all comparators share: a tally, one compiled rule, and plans that change at certain rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -221,7 +221,7 @@ def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) 
     return flat.copy()
 
 
-def set_names(names: Sequence[str]) -> tuple[str, ...]:
+def set_names(names: str | Iterable[str]) -> tuple[str, ...]:
     """The variables of a told set; one name may stand for itself."""
     return (names,) if isinstance(names, str) else tuple(names)
 

@@ -10,7 +10,7 @@ from ...errors import GraphError, OptionError, ProblemError, whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
+from ..tiers import TARGETS, Tier
 from . import rules
 from .base import ALL, TallyPolicy, checked_number
 from .settings import settings_of
@@ -45,7 +45,9 @@ class LuTree(TallyPolicy):
     name = "lu-tree"
     tier = Tier.OBSERVED
     needs = ("skeleton", "marginals")
-    hints = "the variables are a forest, told without its arrows; P(X), one parent of the reward, eps and gap"
+    hints = (
+        f"{TARGETS}; the variables are a forest, told without its arrows; P(X), one parent of the reward, eps and gap"
+    )
     rule = rules.UCB1
 
     def __init__(

@@ -8,7 +8,7 @@ from ...compiled import Bools, Floats
 from ...errors import ProblemError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..tiers import Tier
+from ..tiers import TARGETS, Tier
 from . import rules
 from .base import ALL, TallyPolicy, checked_number
 from .settings import settings_of
@@ -33,7 +33,7 @@ class RapsUCB(TallyPolicy):
 
     name = "raps-ucb"
     tier = Tier.OBSERVED
-    hints = "the smallest effects, eps and gap"
+    hints = f"{TARGETS}, the smallest effects eps and gap"
     rule = rules.UCB1
 
     def __init__(
@@ -62,7 +62,7 @@ class RapsUCB(TallyPolicy):
         paper = raps_budget(n, k, self.gap, self.eps, delta)
         self.budget = paper if budget is None else whole_number("budget", budget, 1)
         if self.budget < paper:
-            self.hints = f"nothing; {self.budget} rows per question is a heuristic (the paper's: {paper})"
+            self.hints += f"; {self.budget} rows per question is a heuristic (the paper's: {paper})"
         rng = generator(seed)
         order = int(rng.integers(2**32)) if shuffle is None else whole_number("shuffle", shuffle, 0)
         self._orders = np.random.default_rng(order).permuted(np.tile(self._levers, (n + 1, 1)), axis=1).tolist()

@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import OptionError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..tiers import Tier
+from ..tiers import TARGETS, Tier
 from . import rules
 from .base import TallyPolicy, checked_horizon, checked_number
 from .settings import settings_of
@@ -32,7 +32,7 @@ class UCBPlus(TallyPolicy):
     name = "ucb-plus"
     tier = Tier.OBSERVED
     needs = ("parents", "horizon")
-    hints = "the number of parents k, the horizon"
+    hints = f"{TARGETS}, the number of parents k, the horizon"
     rule = rules.SCALED_UCB
 
     def __init__(

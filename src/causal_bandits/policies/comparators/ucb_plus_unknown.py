@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..tiers import Tier
+from ..tiers import TARGETS, Tier
 from . import rules
 from .base import TallyPolicy, checked_horizon, checked_number
 from .settings import settings_of
@@ -32,7 +32,7 @@ class UnknownUCBPlus(TallyPolicy):
     plays_all_arms = True
     tier = Tier.OBSERVED
     needs = ("horizon",)
-    hints = "the horizon"
+    hints = f"{TARGETS}, the horizon"
     rule = rules.MIXING
     most_mixtures = 40
 
