@@ -13,7 +13,7 @@ POINTS = 24
 
 
 def finite(value: float) -> float | None:
-    """A number for JSON; None for an infinite bound."""
+    """A number for JSON; None for an infinite bound or an unknown mean."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -29,7 +29,7 @@ def plain_twin(policy: Policy[Any]) -> Policy[Any]:
 
 
 def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[dict[str, Any]]:
-    """Per arm: the estimate with and without sharing, own and borrowed rows; the best first."""
+    """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last."""
     pairs = zip(policy.estimates(level=level), plain_twin(policy).estimates(level=level), strict=True)
     rows = [
         {
@@ -52,7 +52,12 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[dict[str, Any]]:
         }
         for shared, own in pairs
     ]
-    return sorted(rows, key=lambda row: -math.inf if row["mean"] is None else row["mean"], reverse=True)
+    return sorted(rows, key=_rank, reverse=True)
+
+
+def _rank(row: dict[str, Any]) -> tuple[bool, float]:
+    """Arms with an interval before those with too few rows for one; then by their mean."""
+    return row["width"] is not None, -math.inf if row["mean"] is None else row["mean"]
 
 
 def set_rows(sets: list[SeparatingSet]) -> list[dict[str, Any]]:

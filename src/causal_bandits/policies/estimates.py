@@ -95,7 +95,7 @@ class Estimates(Sequence[ArmEstimate]):
         )
 
     def __repr__(self) -> str:
-        return repr(self.to_frame().sort("mean", descending=True))
+        return repr(self.to_frame().sort(pl.col("mean").fill_nan(None), descending=True, nulls_last=True))
 
 
 def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Estimates:

@@ -163,7 +163,10 @@ class RealPolicy(Policy[RealState]):
         return count_real_wins(state, rng, draws)
 
     def recommend(self, *, draws: int | None = None) -> Recommendation:
-        """The arm with the highest mean of those with two rows or more, and how probable it is their best."""
+        """The arm with the highest mean of those with two rows or more, and how probable it is the best of all.
+
+        An arm with fewer rows is taken to be like the others, give or take what single rewards differ by.
+        """
         if not np.any(self._state.moments.counts[self.allowed] >= self.fewest_rows):
             raise ObservationError("no arm has two rows yet; recommend() needs some")
         return super().recommend(draws=draws)
@@ -175,7 +178,7 @@ class RealPolicy(Policy[RealState]):
         for number, arm in enumerate(self.problem.arms):
             own = int(state.moments.counts[number])
             if own < 2:  # one row has a mean but no spread
-                mean = float(state.moments.means[number, -1]) if own else -np.inf
+                mean = float(state.moments.means[number, -1]) if own else np.nan
                 rows.append(ArmEstimate(arm, mean, -np.inf, np.inf, None, own, float(own), own))
                 continue
             mean, variance, chosen = float(now.means[number]), float(now.variances[number]), int(now.chosen[number])

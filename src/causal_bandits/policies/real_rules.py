@@ -239,15 +239,32 @@ def choose_many_real(state: RealState, rng: np.random.Generator, count: int) -> 
 
 
 @compiled
+def _typical_reward(moments: ArmMoments) -> tuple[float, float]:
+    """Mean and standard deviation of all rewards."""
+    rows, means = moments.counts.sum(), moments.means[:, -1]
+    mean = (moments.counts * means).sum() / rows
+    scatter = moments.scatter[:, -1, -1].sum() + (moments.counts * (means - mean) ** 2).sum()
+    return mean, math.sqrt(scatter / (rows - 1))
+
+
+@compiled
 def count_real_wins(state: RealState, rng: np.random.Generator, draws: int) -> Ints:
-    """How often each arm is the best in draws from the posterior; arms with fewer than two rows cannot be judged."""
+    """How often each arm is the best in draws from the posterior.
+
+    An arm with fewer than two rows has none: it is drawn as single rewards are spread, around its row or their mean.
+    """
     now = beliefs(state, rng)
+    typical, spread = _typical_reward(state.moments)
     wins = np.zeros(len(now.chosen), dtype=np.int64)
     for _ in range(draws):
         best, highest, ties = 0, -np.inf, 0
         for arm in range(len(wins)):
-            if state.allowed[arm] and state.moments.counts[arm] >= 2:
-                value = _draw(state, now.chosen[arm], arm, rng)
+            if state.allowed[arm]:
+                if state.moments.counts[arm] >= 2:
+                    value = _draw(state, now.chosen[arm], arm, rng)
+                else:
+                    centre = state.moments.means[arm, -1] if state.moments.counts[arm] else typical
+                    value = centre + spread * rng.standard_normal()
                 ties = 1 if value > highest else ties + 1
                 if value > highest or (value == highest and rng.random() * ties < 1):
                     best, highest = arm, value
