@@ -1,10 +1,12 @@
-"""`python -m benchmarks.scale`: what a round, a discovery and the state of SafeThompsonSampling cost as problems grow.
+"""`python -m benchmarks.scale [real]`: what a round, a discovery and the state of a safe policy cost as problems grow.
 
-Every lever has three levels; lever n moves variable n, and the reward follows the first three variables. A policy is
-told rows of random arms and then plays. `discovery round` is the dearest of the rounds in which a discovery was due.
+SafeThompsonSampling over binary variables, or with `real` SafeGaussianThompson over real ones. Every lever has three
+levels; lever n moves variable n, and the reward follows the first three variables. A policy is told rows of random arms
+and then plays. `discovery round` is the median of the rounds in which a discovery was due.
 """
 
 import statistics
+import sys
 import time
 from typing import NamedTuple
 
@@ -15,9 +17,12 @@ from rich.table import Table
 import causal_bandits as cb
 from causal_bandits.compiled import Ints
 from causal_bandits.data import Rows, ScreenedLayout
+from causal_bandits.policies.real_rules import RealState
 
 SIZES = ((4, 3), (8, 5), (16, 5), (30, 5), (8, 7), (30, 7), (8, 8), (16, 8), (30, 8))
 """Observed variables, and levers with three levels each."""
+REAL_SIZES = ((4, 3, None), (8, 5, None), (30, 5, None), (8, 7, None), (8, 8, None), (30, 8, None))
+"""The same, and `max_size`."""
 ROWS = 20_000
 ROUNDS = 30
 
@@ -25,7 +30,7 @@ ROUNDS = 30
 class Cost(NamedTuple):
     """What one size of problem costs."""
 
-    policy: cb.SafeThompsonSampling
+    policy: cb.SafeThompsonSampling | cb.SafeGaussianThompson
     rounds: list[float]
     """Seconds of each round without a discovery."""
     discoveries: list[float]
@@ -33,50 +38,60 @@ class Cost(NamedTuple):
 
     @property
     def state_bytes(self) -> int:
-        """Tables and pools in use."""
+        """Tables or moments, and pools in use."""
         state = self.policy.ready()
-        return sum(array.nbytes for array in (*state.tables, *state.pools))
+        counted = state.moments if isinstance(state, RealState) else state.tables
+        return sum(array.nbytes for array in (*counted, *state.pools))
 
 
-def problem_of(observed: int, levers: int) -> cb.Problem:
-    """Binary variables and levers with three levels."""
-    return cb.Problem("Y", {f"X{n}": 2 for n in range(observed)}, {f"I{n}": 3 for n in range(levers)})
+def problem_of(observed: int, levers: int, *, real: bool) -> cb.Problem:
+    """Binary or real variables, and levers with three levels."""
+    variables = {f"X{n}": float if real else 2 for n in range(observed)}
+    return cb.Problem("Y", variables, {f"I{n}": 3 for n in range(levers)}, reward=float if real else bool)
 
 
 def drawn(problem: cb.Problem, arms: Ints, rng: np.random.Generator) -> Rows:
     """Rows of some arms."""
-    codes = rng.integers(2, size=(len(arms), len(problem.observed)))
-    moved = min(len(problem.interventions), len(problem.observed))
+    observed = len(problem.observed)
+    moved = min(len(problem.interventions), observed)
     levels = problem.arm_codes[arms, :moved]
+    if problem.reward_is_real:
+        values = rng.normal(size=(len(arms), observed))
+        values[:, :moved] += levels
+        rewards = values[:, :3].sum(axis=1) + rng.normal(size=len(arms))
+        return Rows(arms, np.zeros(values.shape, dtype=np.int64), rewards, values)
+    codes = rng.integers(2, size=(len(arms), observed))
     codes[:, :moved] = rng.random(levels.shape) < 0.2 + 0.3 * levels
-    rewards = rng.random(len(arms)) < 0.1 + 0.8 * codes[:, :3].mean(axis=1)
-    return Rows(arms, codes, rewards.astype(np.int64), np.empty((len(arms), 0)))
+    ones = rng.random(len(arms)) < 0.1 + 0.8 * codes[:, :3].mean(axis=1)
+    return Rows(arms, codes, ones.astype(np.int64), np.empty((len(arms), 0)))
 
 
-def measured(observed: int, levers: int, rows: int = ROWS) -> Cost:
+def measured(observed: int, levers: int, max_size: int | None = None, *, rows: int = ROWS, real: bool = False) -> Cost:
     """Rows told at once, then rounds by ask and tell until there were enough of both kinds."""
-    problem = problem_of(observed, levers)
+    problem = problem_of(observed, levers, real=real)
     rng = np.random.default_rng(0)
-    policy = cb.SafeThompsonSampling(problem, seed=0)
-    policy.learn(drawn(problem, rng.integers(len(problem.arms), size=rows), rng))
-    rounds: list[float] = []
-    discoveries: list[float] = []
-    while len(rounds) < ROUNDS or len(discoveries) < 3:
+    policy = (cb.SafeGaussianThompson if real else cb.SafeThompsonSampling)(problem, max_size=max_size, seed=0)
+    arms = rng.integers(len(problem.arms), size=rows)
+    if real:
+        arms[: 2 * len(problem.arms)] = np.arange(2 * len(problem.arms))[:rows] % len(problem.arms)  # each is judged
+    policy.learn(drawn(problem, arms, rng))
+    cost = Cost(policy, [], [])
+    while len(cost.rounds) < ROUNDS or len(cost.discoveries) < 3:
         due = policy.rounds_to_refresh == 0
         start = time.perf_counter()
         arm = policy.ask()
         asked = time.perf_counter() - start
         seen = drawn(problem, np.array([problem.index(arm)]), rng)
-        values = dict(zip(problem.observed_names, seen.codes[0].tolist(), strict=True))
+        values = dict(zip(problem.observed_names, (seen.raw if real else seen.codes)[0].tolist(), strict=True))
         start = time.perf_counter()
-        policy.tell(arm, {**values, "Y": int(seen.rewards[0])})
-        (discoveries if due else rounds).append(asked + time.perf_counter() - start)
-    return Cost(policy, rounds, discoveries)
+        policy.tell(arm, {**values, "Y": seen.rewards[0].item()})
+        (cost.discoveries if due else cost.rounds).append(asked + time.perf_counter() - start)
+    return cost
 
 
 def largest_factorial() -> dict[str, float]:
     """3^8 arms: a round, and the dearest round with a discovery, in milliseconds."""
-    measured(8, 8, 100)  # compiles
+    measured(8, 8, rows=100)  # compiles
     cost = measured(8, 8)
     return {
         "factorial_6561_round_ms": statistics.median(cost.rounds) * 1e3,
@@ -84,32 +99,34 @@ def largest_factorial() -> dict[str, float]:
     }
 
 
-def line(observed: int, levers: int) -> list[str]:
+def line(cost: Cost) -> list[str]:
     """One line of the table."""
-    cost = measured(observed, levers)
-    layout, pools = cost.policy.layout, cost.policy.ready().pools
+    layout, state = cost.policy.layout, cost.policy.ready()
+    kind = "margins" if isinstance(layout, ScreenedLayout) else "moments" if isinstance(state, RealState) else "tables"
     return [
-        f"{observed}",
+        f"{len(layout.problem.observed)}",
         f"{len(layout.problem.arms):,}",
         f"{layout.max_size}",
         f"{layout.count:,}",
-        f"{len(pools.places):,}",
+        f"{len(state.pools.groups):,}",
         f"{statistics.median(cost.rounds) * 1e3:.2f}",
         f"{statistics.median(cost.discoveries) * 1e3:.1f}",
         f"{max(cost.discoveries) * 1e3:.1f}",
-        ("margins" if isinstance(layout, ScreenedLayout) else "tables") + f" {layout.nbytes / 2**20:.1f}",
+        f"{kind} {layout.nbytes / 2**20:.1f}",
         f"{cost.state_bytes / 2**20:.1f}",
     ]
 
 
 def main() -> None:
     """Measure and print."""
+    real = "real" in sys.argv[1:]
     columns = ("observed", "arms", "max_size", "sets", "used", "round, ms", "discovery round, ms", "dearest, ms")
     table = Table(*columns, "all sets, MB", "in use, MB")
+    sizes = REAL_SIZES if real else tuple((*size, None) for size in SIZES)
     for size in (SIZES[0], SIZES[-1]):
-        measured(*size, rows=100)  # compiles
-    for observed, levers in SIZES:
-        table.add_row(*line(observed, levers))
+        measured(*size, 1 if real else None, rows=100, real=real)  # compiles
+    for observed, levers, max_size in sizes:
+        table.add_row(*line(measured(observed, levers, max_size, real=real)))
     Console(width=140).print(table)
 
 

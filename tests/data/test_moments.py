@@ -196,3 +196,26 @@ def test_the_number_of_sets_stays_small() -> None:
 def test_problems_of_another_kind() -> None:
     with pytest.raises(ProblemError, match=r"reward 'Y' is 0 or 1; pass reward=float"):
         DesignLayout.of(Problem("Y", {"A": 2}, {"I": 2}))
+
+
+@pytest.mark.parametrize(
+    ("variables", "max_size", "words"),
+    [
+        (30, 30, r"6561 arms with all sets up to 30 variables take .* GiB; lower max_size \(3 takes 0.7 GiB\)"),
+        (300, 1, r"6561 arms with all sets up to 1 variables take 4.5 GiB; list fewer arms with arms"),
+        (300, None, r"6561 arms with all sets up to 0 variables take 4.4 GiB; list fewer arms"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_it_is_taken(variables: int, max_size: int | None, words: str) -> None:
+    levers = {f"I{n}": 3 for n in range(8)}
+    problem = Problem("Y", {f"X{n}": float for n in range(variables)}, levers, reward=float)
+    with pytest.raises(ProblemError, match=words):
+        DesignLayout.of(problem, max_size)
+
+
+def test_many_arms_have_fewer_sets_unless_told() -> None:
+    """8 variables have 256 sets; a round over 243 arms x 256 sets stays fast, over 6561 x 9 as well."""
+    for levers, size in ((5, 8), (8, 1)):
+        problem = Problem("Y", {f"X{n}": float for n in range(8)}, {f"I{n}": 3 for n in range(levers)}, reward=float)
+        assert DesignLayout.of(problem).max_size == size
+        assert DesignLayout.of(problem, 2).max_size == 2

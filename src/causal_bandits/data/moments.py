@@ -6,7 +6,6 @@ values around a million with a spread of one lose nothing.
 """
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,9 +17,11 @@ from ..compiled import Bools, Floats, Ints, compiled
 from ..errors import ProblemError, whole_number
 from ..problem import Problem
 from .coding import Rows
-from .subsets import SubsetLayout
+from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
 
 MOST_SETS = 4096
+MOST_MEANS = 2**16
+"""Sets x arms, unless told otherwise: a round looks at the mean of every arm through every set in use."""
 
 
 class ArmMoments(NamedTuple):
@@ -138,19 +139,32 @@ class DesignLayout(SubsetLayout):
 
     @classmethod
     def of(cls, problem: Problem, max_size: int | None = None) -> "DesignLayout":
-        """The layout for a problem with a real-valued reward; without `max_size` as many sets as stay fast."""
+        """The layout for a problem with a real-valued reward; without `max_size` as many sets as stay fast and fit."""
         if not problem.reward_is_real:
             raise ProblemError(f"the reward {problem.target!r} is 0 or 1; pass reward=float, or use a discrete policy")
         for variable in problem.observed:
             if variable.bins is not None:
                 raise ProblemError(f"{variable.name!r} is cut into bins; beside a real reward declare it as float")
         observed = len(problem.observed)
+        fitting = cls(problem, 0 if max_size is None else min(whole_number("max_size", max_size, 0), observed))
+        if fitting.nbytes > LIMIT_BYTES:
+            taken = f"the moments of {len(problem.arms)} arms with all sets up to {fitting.max_size} variables"
+            raise ProblemError(f"{taken} take {gib(fitting.nbytes)}; {fitting_size(problem, cls)}")
         if max_size is not None:
-            return cls(problem, min(whole_number("max_size", max_size, 0), observed))
-        size, sets = 0, 1
-        while size < observed and (sets := sets + math.comb(observed, size + 1)) <= MOST_SETS:
-            size += 1
-        return cls(problem, size)
+            return fitting
+        for size in range(1, observed + 1):
+            layout = cls(problem, size)
+            if layout.count > MOST_SETS or layout.count * len(problem.arms) > MOST_MEANS or layout.nbytes > LIMIT_BYTES:
+                break
+            fitting = layout
+        return fitting
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the moments of every arm, and of groups, means and variances if all sets are in use."""
+        arms = len(self.problem.arms)
+        numbers = arms * self.width * (self.width + 1) + self.count * (3 * arms + self.width)
+        return numbers * np.dtype(np.float64).itemsize
 
     @cached_property
     def _spans(self) -> tuple[range, ...]:

@@ -15,7 +15,8 @@ from ..errors import ProblemError, whole_number
 from ..problem import Problem
 from .history import History
 from .margins import count_lines, empty_margins, levels_of, margin_bytes, member_table
-from .tables import LIMIT_BYTES, CountTables, TableLayout, empty_tables, fitting_size, gib, is_small
+from .subsets import LIMIT_BYTES, fitting_size, gib
+from .tables import CountTables, TableLayout, empty_tables, is_small
 
 SCREENED_SETS = 2**13
 SCREENED_BYTES = 16 * 2**20

@@ -2,20 +2,28 @@
 
 import itertools
 import math
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import OptionError, UnknownVariableError, listing
 from ..problem import Problem
 
+LIMIT_BYTES = 4 * 2**30
+
 
 @dataclass(frozen=True)
-class SubsetLayout:
+class SubsetLayout(ABC):
     """All subsets of the observed variables with at most `max_size` members, smaller ones first."""
 
     problem: Problem
     max_size: int
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Memory of what is kept for the sets, known before it is taken."""
 
     @property
     def count(self) -> int:
@@ -49,3 +57,21 @@ class SubsetLayout:
     @cached_property
     def _places(self) -> dict[frozenset[str], int]:
         return {frozenset(names): place for place, names in enumerate(self.names)}
+
+
+def gib(size: int) -> str:
+    """Bytes in words."""
+    return f"{size / 2**30:.1f} GiB"
+
+
+def fitting_size(problem: Problem, kind: Callable[[Problem, int], SubsetLayout]) -> str:
+    """What would fit in the place of too large a max_size, in words."""
+    sizes = [kind(problem, size) for size in range(len(problem.observed) + 1)]
+    fitting = [layout for layout in sizes if layout.nbytes <= LIMIT_BYTES]
+    if not fitting:
+        return "list fewer arms with arms=[...], or observe fewer variables"
+    best = fitting[-1]
+    return (
+        f"lower max_size ({best.max_size} takes {gib(best.nbytes)}), observe fewer levels, or list the arms that can "
+        "be pulled with arms=[...]"
+    )

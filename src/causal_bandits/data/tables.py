@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from ..compiled import Ints, compiled
 from ..errors import ProblemError, whole_number
 from ..problem import Problem
-from .subsets import SubsetLayout
+from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
 
 DEFAULT_BYTES = 64 * 2**20
 DEFAULT_SETS = 4096
-LIMIT_BYTES = 4 * 2**30
 
 
 class CountTables(NamedTuple):
@@ -150,21 +149,3 @@ def empty_tables(layout: SubsetLayout, places: Ints, arms: int) -> CountTables:
 def is_small(layout: TableLayout, most: int = DEFAULT_BYTES) -> bool:
     """Whether all sets can have a table without anybody noticing."""
     return layout.count <= DEFAULT_SETS and layout.nbytes <= most
-
-
-def gib(size: int) -> str:
-    """Bytes in words."""
-    return f"{size / 2**30:.1f} GiB"
-
-
-def fitting_size(problem: Problem, kind: type[TableLayout]) -> str:
-    """What would fit in the place of too large a max_size, in words."""
-    sizes = [kind(problem, size) for size in range(len(problem.observed) + 1)]
-    fitting = [layout for layout in sizes if layout.nbytes <= LIMIT_BYTES]
-    if not fitting:
-        return "list fewer arms with arms=[...]"
-    best = fitting[-1]
-    return (
-        f"lower max_size ({best.max_size} takes {gib(best.nbytes)}), observe fewer levels, or list the arms that can "
-        "be pulled with arms=[...]"
-    )

@@ -1,5 +1,6 @@
 """The facade every policy shares: ask, tell, recommend, estimates, separating sets, save and load."""
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
@@ -174,8 +175,16 @@ class Policy(ABC, Generic[State]):
         return self._among(self._state, self.allowed)
 
     def _refresh_after(self, prior: int) -> int:
-        """Rows told before the first arm was asked for are prior data, not rounds: the 25 % rule counts rounds."""
-        return prior + next_refresh(self.rows - prior)
+        """Rows told before the first arm was asked for are prior data, not rounds: the 25 % rule counts rounds.
+
+        A dear discovery also waits for one percent more rows, prior ones included.
+        """
+        due = prior + next_refresh(self.rows - prior)
+        return max(due, math.ceil(self.rows * 1.01)) if self._discovery_is_dear() else due
+
+    def _discovery_is_dear(self) -> bool:
+        """Whether a discovery takes so long that a row or two more are not worth it."""
+        return False
 
     @property
     def rounds_to_refresh(self) -> int:

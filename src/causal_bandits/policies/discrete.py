@@ -1,6 +1,5 @@
 """Policies over counts: discrete variables and a reward of 0 or 1."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -75,10 +74,8 @@ class DiscretePolicy(Policy[ThompsonState]):
     def _among(self, state: ThompsonState, allowed: NDArray[np.bool_]) -> ThompsonState:
         return state._replace(allowed=allowed)
 
-    def _refresh_after(self, prior: int) -> int:
-        """A discovery of a large problem is dear: it waits for one percent more rows, prior ones included."""
-        due = super()._refresh_after(prior)
-        return due if self._screen is None else max(due, math.ceil(self.rows * 1.01))
+    def _discovery_is_dear(self) -> bool:
+        return self._screen is not None
 
     def _rows_seen(self) -> NDArray[np.int64]:
         if self._screen is not None:

@@ -31,6 +31,10 @@ Index = Literal["auer", "printed"]
 Variance = Literal["closed-form", "bootstrap"]
 
 
+DEAR = 2**15
+"""Sets x arms from which on a discovery takes a good part of a second."""
+
+
 class RealPolicy(Policy[RealState]):
     """A learner over per-arm means and cross-products."""
 
@@ -152,6 +156,9 @@ class RealPolicy(Policy[RealState]):
                     values[self._view_of_set == place] = getattr(part, name)[self._view_of_set == place]
                 merged[name] = values
         return replace(found, **merged)
+
+    def _discovery_is_dear(self) -> bool:
+        return self.layout.count * len(self.problem.arms) > DEAR
 
     def _statistics(self) -> ArmMoments:
         return self._state.moments
