@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..data.table_files import read_table, write_table
+from ..data.table_files import read_rows, write_table
 from ..errors import OptionError
 from ..files import replacing
 from ..problem import Problem
@@ -158,7 +158,7 @@ def tell(
     if (file is None) == (decision is None):
         raise OptionError("tell needs the id of a decision, or --file with a table that has a column id")
     if file is not None:
-        told = study.tell_many(read_table(file, needed=["id"]), final=final)
+        told = study.tell_many(read_rows(study.problem, file, needed=["id"]), final=final)
         _say(as_json, {"told": told}, f"{told} rows said something new")
         return
     value = None if reward is None else parse_number(study.problem.target, reward)
@@ -182,7 +182,8 @@ def import_table(
     if arm is not None and observational:
         raise OptionError("--arm and --observational exclude each other")
     made_by = {} if observational else None if arm is None else parse_arm(arm)
-    count = _load(name, storage).import_rows(read_table(file), arm=made_by, key=key)
+    study = _load(name, storage)
+    count = study.import_rows(read_rows(study.problem, file), arm=made_by, key=key)
     _say(as_json, {"imported": count}, f"{count} rows imported")
 
 
