@@ -161,3 +161,19 @@ def test_the_cell_that_is_wrong_is_blamed(run: Run, tmp_path: Path, text: str, m
     (tmp_path / "told.csv").write_text("id,clicked,purchase\n" + text)
     with pytest.raises(CausalBanditsError, match=message):
         run("study", "tell", "shop", "--file", "told.csv")
+
+
+def test_names_that_look_like_markup(run: Run, tmp_path: Path) -> None:
+    problem = {"target": "y", "observed": {"[bold]m[/]": 2}, "interventions": {"L": [":smile:", "[low]", "[/]"]}}
+    (tmp_path / "odd.json").write_text(json.dumps(problem))
+    run("study", "create", "[/] shop", "--problem", "odd.json", "--seed", 1)
+    shown = run("study", "show", "[/] shop")
+    for text in ("[/] shop: causal-ts-safe", "do(L=[low])", "do(L=[/])", "{[bold]m[/]}", "not tested yet"):
+        assert text in shown
+    assert "rejected" not in shown
+    run("study", "report", "[/] shop", "--out", "page.html")
+    assert "<td>rejected</td>" not in (tmp_path / "page.html").read_text()
+    (tmp_path / "odd.csv").write_text("L,[bold]m[/],y\n" + "[low],1,1\n:smile:,0,0\n[/],1,0\n[low],0,1\n" * 9)
+    shown = run("analyze", "odd.csv", "--target", "y", "--interventions", "L", "--html", "[bold]x.html")
+    for text in ("[bold]m[/]: 2 levels", "do(L=[/])", ":smile:", "Page: [bold]x.html"):
+        assert text in shown

@@ -8,7 +8,7 @@ import typer
 
 from ..analysis import analyze
 from ..files import replacing
-from ..reporting import analysis_page, arms_table, sets_table
+from ..reporting import analysis_page, arms_table, sets_table, written
 from .root import app, console
 
 
@@ -47,17 +47,15 @@ def analyze_command(
         typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
         return
     terminal = console()
-    terminal.print(f"[bold]{found['rows']:,} rows.[/] Inferred from the table:", highlight=False)
+    terminal.print(written(f"{found['rows']:,} rows.", "bold"), "Inferred from the table:")
     for note in found["inferred"]:
-        terminal.print(f"  {note}", highlight=False, markup=False)
+        terminal.print(f"  {note}")
     terminal.print(sets_table(found["sets"]))
     terminal.print(arms_table(found["arms"]))
     best = found["recommendation"]
     terminal.print(
         f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best arm with probability "
         f"{best['probability_best']:.2f}.",
-        highlight=False,
-        markup=False,
     )
     if html is not None:
-        terminal.print(f"Page: {html}", highlight=False, soft_wrap=True)
+        terminal.print(f"Page: {html}", soft_wrap=True)

@@ -10,7 +10,7 @@ from ..data.table_files import read_rows, write_table
 from ..errors import OptionError
 from ..files import replacing
 from ..problem import Problem
-from ..reporting import arms_table, sets_table, study_page
+from ..reporting import arms_table, sets_table, study_page, written
 from .root import app, console
 
 if TYPE_CHECKING:
@@ -104,22 +104,20 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
         return
     terminal = console()
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
-    terminal.print(f"[bold]{about['name']}[/]: {about['policy']}, seed {about['seed']}", highlight=False)
-    terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows", highlight=False)
+    terminal.print(written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
+    terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows")
     for variable, count in about["missing"].items():
-        terminal.print(f"{variable} is missing in {count:,} rows", highlight=False, markup=False)
+        terminal.print(f"{variable} is missing in {count:,} rows")
     terminal.print(arms_table(about["arms"]))
     terminal.print(sets_table(about["sets"]))
     for found in about["alarms"]:
         which = "{" + ", ".join(found["variables"]) + "}"
-        terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red", markup=False)
+        terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red")
     best = about["recommendation"]
     if best is not None:
         terminal.print(
             f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best with probability "
             f"{best['probability_best']:.2f}",
-            highlight=False,
-            markup=False,
         )
 
 
