@@ -163,6 +163,17 @@ def test_the_cell_that_is_wrong_is_blamed(run: Run, tmp_path: Path, text: str, m
         run("study", "tell", "shop", "--file", "told.csv")
 
 
+def test_columns_whose_names_hold_commas(run: Run, tmp_path: Path) -> None:
+    rows = "1,2,a,0\n0,3,b,1\n1,3,b,0\n0,2,a,1\n" * 5
+    (tmp_path / "prices.csv").write_text('"price, EUR","price, USD",L,y\n' + rows)
+    arguments = ["analyze", "prices.csv", "--target", "y", "--interventions", "L", "--json"]
+    assert run(*arguments, "--observed", '"price, EUR"')["observed"] == ["price, EUR"]
+    assert run(*arguments, "--ignore", '"price, EUR"')["observed"] == ["price, USD"]
+    for role in ("--observed", "--ignore"):
+        with pytest.raises(CausalBanditsError, match=f"{role[2:]} names 'y', which is the target"):
+            run(*arguments, role, "y")
+
+
 def test_names_that_look_like_markup(run: Run, tmp_path: Path) -> None:
     problem = {"target": "y", "observed": {"[bold]m[/]": 2}, "interventions": {"L": [":smile:", "[low]", "[/]"]}}
     (tmp_path / "odd.json").write_text(json.dumps(problem))

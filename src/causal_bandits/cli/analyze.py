@@ -9,11 +9,7 @@ import typer
 from ..analysis import analyze
 from ..files import replacing
 from ..reporting import analysis_page, arms_table, sets_table, written
-from .root import app, console
-
-
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+from .root import app, console, names_in
 
 
 @app.command("analyze")
@@ -33,9 +29,9 @@ def analyze_command(
     found = analyze(
         table,
         target=target,
-        interventions=_names(interventions),
-        observed=None if observed is None else _names(observed),
-        ignore=_names(ignore),
+        interventions=names_in(interventions),
+        observed=None if observed is None else names_in(observed),
+        ignore=names_in(ignore or ""),
         kind=kind,  # type: ignore[arg-type]
         level=level,
         max_size=max_size,

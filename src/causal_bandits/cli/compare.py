@@ -9,11 +9,7 @@ from ..experiments import FAMILIES, compare_field
 from ..reporting import sheet_of, terminal_table, written
 from ..simulate import FIELD
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_summaries, run_long, show_places
-from .root import app, console
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+from .root import app, console, names_in
 
 
 def _list(wanted: bool) -> None:
@@ -50,8 +46,8 @@ def compare_command(
     found = run_long(
         terminal,
         lambda told: compare_field(
-            None if policies == "all" else _names(policies),
-            _names(worlds),
+            None if policies == "all" else names_in(policies),
+            names_in(worlds),
             horizon=horizon,
             runs=runs,
             seed=seed,

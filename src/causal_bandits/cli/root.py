@@ -1,5 +1,6 @@
 """What all commands share: the program, its consoles, and how errors end it."""
 
+import csv
 import sys
 from typing import Annotated
 
@@ -42,6 +43,16 @@ def console(*, quiet: bool = False, errors: bool = False) -> Console:
     if not terminal.is_terminal and not errors:
         terminal.width = 120
     return terminal
+
+
+def names_in(text: str) -> list[str]:
+    """Names with commas between them; one that holds a comma stands in double quotes.
+
+    >>> names_in('banner, "price, EUR"')
+    ['banner', 'price, EUR']
+    """
+    rows = csv.reader([text], skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
 
 
 def main() -> None:
