@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -196,7 +197,7 @@ def test_a_word_among_numbers_is_missing_and_it_is_said(tmp_path: Path) -> None:
     observed = found.inferred.problem.to_dict()["observed"]
     assert observed["a"] == [0, 1]
     assert observed["t"] == sorted([*WORDS, "0", "x"])
-    assert "a: 15 cells with a word such as NA among numbers are taken for missing" in found.inferred.notes
+    assert "a: a word such as NA among numbers is taken for missing, in 15 of its cells" in found.inferred.notes
 
 
 def test_a_quoted_header_may_hold_commas(tmp_path: Path) -> None:
@@ -237,3 +238,10 @@ def test_observed_columns_of_other_types_are_left_out_and_decimals_are_numbers(t
         assert found.inferred.problem.to_dict()["observed"] == {"m": [0.1, 0.2]}
         assert found.inferred.problem.idle == (0.1,)
         assert "list: values of type List(Int64), left out" in found.inferred.notes
+
+
+def test_a_pandas_frame_with_text_and_gaps() -> None:
+    frame = pd.DataFrame({"i": ["a", "b", None] * 4, "m": ["u", pd.NA, "v"] * 4, "y": [0, 1, 1, 0] * 3})
+    found = cb.analyze(frame, target="y", interventions=["i"])
+    assert found.inferred.table.height == 8
+    assert "m: always 'u', left out" in found.inferred.notes

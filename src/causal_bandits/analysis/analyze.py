@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from ..data.coding import is_missing
+from ..data.frames import columns_of
 from ..data.table_files import TableFile, read_table
 from ..errors import OptionError
 from ..policies import POLICIES, Policy, Recommendation
@@ -63,10 +65,17 @@ def _table(source: Any, target: str, levers: list[str]) -> TableFile:
         return TableFile(source, {})
     try:
         return TableFile(pl.DataFrame(source), {})
+    except ImportError:  # polars reads text of pandas through Arrow, which need not be installed
+        return TableFile(pl.DataFrame(_cells(source), strict=False), {})
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         raise OptionError(
             f"a {type(source).__name__} is not a table; expected a file name, a dataframe, or a dict of columns"
         ) from None
+
+
+def _cells(source: Any) -> dict[str, list[Any]]:
+    columns = columns_of(source).items()
+    return {str(name): [None if is_missing(value) else value for value in column] for name, column in columns}
 
 
 def analyze(

@@ -50,7 +50,7 @@ def infer(
     odd = {name: odd_cell(table[name]) for name in (target, *levers, *seen)}
     _check_types(table, target, levers, odd[target])
     notes = [
-        f"{name}: {count} cells with a word such as NA among numbers are taken for missing"
+        f"{name}: a word such as NA among numbers is taken for missing, in {count} of its cells"
         for name, count in (by_word or {}).items()
         if name in odd
     ]
