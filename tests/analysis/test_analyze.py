@@ -1,10 +1,13 @@
 """A table analysed: what is inferred, what is said, what is refused."""
 
 import json
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -128,6 +131,7 @@ BAD = [
     ),
     ("i,y\n" + "".join(f"{r},{r % 2}\n" for r in range(40)), "intervention 'i' has 40 values"),
     ("i,y\n1,1\n2,0,3\n", "cannot be read as a table"),
+    ("i,y\n,1\n,0\n1,1\n2,NA\n2,no\n", r"\('no' in row 5\)"),
 ]
 
 
@@ -148,6 +152,9 @@ def test_other_doors(tmp_path: Path) -> None:
         {"interventions": ["y"]},
         {"interventions": ["i"], "kind": "odd"},
         {"interventions": ["i"], "ignore": ["z"]},
+        {"interventions": ["i"], "ignore": ["y"]},
+        {"interventions": ["i"], "observed": ["a", "y"]},
+        {"interventions": ["i"], "observed": ["i"]},
         {"interventions": ["i"], "max_size": -1},
     ]
     for options in doors:
@@ -163,6 +170,78 @@ def test_other_doors(tmp_path: Path) -> None:
 def test_tables_are_read_as_they_were_written(tmp_path: Path, ending: str) -> None:
     table = pl.DataFrame({"i": ["a", "b"], "n": [1, None], "y": [0.5, 2.0]})
     write_table(table, tmp_path / f"t.{ending}")
-    assert read_table(tmp_path / f"t.{ending}").equals(table)
+    assert read_table(tmp_path / f"t.{ending}").table.equals(table)
     (tmp_path / "t.tsv").write_text("i\ty\na\t1\n")
-    assert read_table(tmp_path / "t.tsv").rows() == [("a", 1)]
+    assert read_table(tmp_path / "t.tsv").table.rows() == [("a", 1)]
+
+
+WORDS = ["None", "NA", "null", "nan", "N/A"]
+
+
+LEVELS = [(word, other) for word in WORDS for other in ("red", "10") if (word, other) != ("nan", "10")]
+
+
+@pytest.mark.parametrize(("word", "other"), LEVELS)
+def test_a_lever_may_have_a_level_that_others_write_for_missing(tmp_path: Path, word: str, other: str) -> None:
+    file = csv(tmp_path, f"i,y\n{word},1\n{other},0\n{word},0\n{other},1\n")
+    found = cb.analyze(file, target="y", interventions=["i"])
+    assert found.inferred.table.height == 4
+    assert {str(arm["i"]) for arm in found.inferred.problem.arms} == {word, other}
+    said = f"'{word}' is a level here, leave the cells empty if they are missing"
+    assert (said in "\n".join(found.inferred.notes)) == (word != "None" and found.inferred.problem.idle != (word,))
+
+
+def test_a_word_among_numbers_is_missing_and_it_is_said(tmp_path: Path) -> None:
+    rows = "".join(f"{r % 2},{word},{word},{r % 3},{r % 2}\n" for r, word in enumerate([*WORDS, "1", "0"] * 3))
+    found = cb.analyze(csv(tmp_path, "i,a,t,b,y\n" + rows.replace(",1,1,", ",1,x,")), target="y", interventions=["i"])
+    observed = found.inferred.problem.to_dict()["observed"]
+    assert observed["a"] == [0, 1]
+    assert observed["t"] == sorted([*WORDS, "0", "x"])
+    assert "a: a word such as NA among numbers is taken for missing, in 15 of its cells" in found.inferred.notes
+
+
+def test_a_quoted_header_may_hold_commas(tmp_path: Path) -> None:
+    table = read_table(csv(tmp_path, '"price, EUR","price, USD",L,y\n1,2,a,0\n')).table
+    assert table.columns == ["price, EUR", "price, USD", "L", "y"]
+    with pytest.raises(TableFileError, match="names the column 'price, EUR' twice"):
+        read_table(csv(tmp_path, '"price, EUR","price, EUR"\n1,2\n'))
+
+
+def test_text_among_few_numbers_is_a_level_and_it_is_said(tmp_path: Path) -> None:
+    rows = "".join(f"{r % 2},{'oops' if r == 17 else r % 2},{r % 2}\n" for r in range(40))
+    found = cb.analyze(csv(tmp_path, "i,m,y\n" + rows), target="y", interventions=["i"])
+    said = "m: 3 levels, '0', '1', 'oops'; text among numbers ('oops' in row 18, 1 in all), clean it if it is no level"
+    assert said in found.inferred.notes
+
+
+ODD = [
+    ({"i": [[1], [2]] * 2, "y": [0, 1, 1, 0]}, r"intervention 'i' is of type List\(Int64\); expected text, numbers"),
+    ({"i": [1, 2] * 2, "y": [[0], [1]] * 2}, r"target 'y' is of type List\(Int64\); expected 0 and 1, or a number"),
+    ({"i": [date(2026, 1, 1)] * 4, "y": [0, 1, 1, 0]}, "intervention 'i' is of type Date"),
+    ({"i": [1, 2] * 2, "y": [date(2026, 1, day) for day in range(1, 5)]}, "target 'y' is of type Date"),
+]
+
+
+@pytest.mark.parametrize(("columns", "message"), ODD)
+def test_columns_of_other_types_get_one_sentence(tmp_path: Path, columns: dict[str, Any], message: str) -> None:
+    pl.DataFrame(columns).write_parquet(tmp_path / "odd.parquet")
+    with pytest.raises(TableFileError, match=message):
+        cb.analyze(tmp_path / "odd.parquet", target="y", interventions=["i"])
+
+
+def test_observed_columns_of_other_types_are_left_out_and_decimals_are_numbers(tmp_path: Path) -> None:
+    money = [Decimal("0.10"), Decimal("0.20")] * 4
+    table = pl.DataFrame({"i": money, "list": [[1], [2, 3]] * 4, "m": money[::-1], "y": [0, 1, 1, 0] * 2})
+    table.write_parquet(tmp_path / "money.parquet")
+    for source in (table, tmp_path / "money.parquet"):
+        found = cb.analyze(source, target="y", interventions=["i"])
+        assert found.inferred.problem.to_dict()["observed"] == {"m": [0.1, 0.2]}
+        assert found.inferred.problem.idle == (0.1,)
+        assert "list: values of type List(Int64), left out" in found.inferred.notes
+
+
+def test_a_pandas_frame_with_text_and_gaps() -> None:
+    frame = pd.DataFrame({"i": ["a", "b", None] * 4, "m": ["u", pd.NA, "v"] * 4, "y": [0, 1, 1, 0] * 3})
+    found = cb.analyze(frame, target="y", interventions=["i"])
+    assert found.inferred.table.height == 8
+    assert "m: always 'u', left out" in found.inferred.notes

@@ -89,5 +89,5 @@ def test_values_that_are_not_finite_numbers(value: Any) -> None:
     problem = problem_with(A=bins([0.0]))
     with pytest.raises(ObservationError, match=r"^'A' is .*; expected a finite number"):
         History(problem).encode({}, {"A": value, "Y": 0})
-    with pytest.raises(ObservationError, match=r"^row 1: 'A' is .*; expected a finite number"):
+    with pytest.raises(ObservationError, match=r"^row 2: 'A' is .*; expected a finite number"):
         History(problem).encode_many([{"A": 0.5, "Y": 0}, {"A": value, "Y": 0}], arm={})

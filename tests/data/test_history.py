@@ -139,7 +139,7 @@ def test_bad_value_in_a_table_names_the_row(
 ) -> None:
     rows = [dict(row) for row in GOOD]
     rows[place][name] = value
-    with pytest.raises(error, match=f"^row {place}: .*{message}"):
+    with pytest.raises(error, match=f"^row {place + 1}: .*{message}"):
         History(PROBLEM).encode_many(rows)
 
 
@@ -155,7 +155,7 @@ def test_bad_value_in_a_table_names_the_row(
 def test_bad_arm_in_a_table_names_the_row(lever: str, value: Any, error: type[Exception], message: str) -> None:
     problem = Problem("Y", {"A": 2}, {"I_A": ["idle", 0, 1], "J": 2}, arms=[{}, {"J": 1}])
     rows = [{"I_A": "idle", "J": 0, "A": 1, "Y": 1}, {"I_A": "idle", "J": 0, "A": 1, "Y": 1, lever: value}]
-    with pytest.raises(error, match=f"^row 1: {message}"):
+    with pytest.raises(error, match=f"^row 2: {message}"):
         History(problem).encode_many(rows)
 
 
@@ -209,7 +209,7 @@ def test_what_is_not_a_table(table: Any, message: str) -> None:
 
 
 def test_missing_key_in_one_dict_of_a_list_is_a_missing_value() -> None:
-    with pytest.raises(ObservationError, match="row 1: reward 'Y' is None"):
+    with pytest.raises(ObservationError, match="row 2: reward 'Y' is None"):
         History(PROBLEM).encode_many([GOOD[0], {**{k: v for k, v in GOOD[1].items() if k != "Y"}}])
 
 
@@ -220,7 +220,7 @@ def test_a_bad_row_anywhere_changes_nothing(place: int, column: str) -> None:
     before = history.rows
     rows = [dict(GOOD[number % 3]) for number in range(10)]
     rows[place][column] = "nonsense"
-    with pytest.raises(CausalBanditsError, match=f"row {place}: .*'nonsense'"):
+    with pytest.raises(CausalBanditsError, match=f"row {place + 1}: .*'nonsense'"):
         history.encode_many(rows)
     same(history.rows, before)
 

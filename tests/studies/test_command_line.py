@@ -133,3 +133,58 @@ def test_analyze(run: Run, tmp_path: Path) -> None:
     assert "Evidence as rows came in" in (tmp_path / "page.html").read_text()
     found = run(*arguments, "--json", "--ignore", "seconds", "--max-size", 1)
     assert [each["variables"] for each in found["sets"]] == [[], ["clicked"], ["cart"]]
+
+
+def test_a_word_is_a_level_where_the_problem_says_so(run: Run, tmp_path: Path) -> None:
+    problem = {"target": "y", "observed": {"m": ["NA", 1, 2], "n": 2}, "interventions": {"banner": ["None", 10]}}
+    (tmp_path / "words.json").write_text(json.dumps(problem))
+    run("study", "create", "words", "--problem", "words.json", "--seed", 1)
+    (tmp_path / "log.csv").write_text("banner,m,n,y\nNone,NA,NA,1\n10,1,0,0\n10,2,1,1\n")
+    assert run("study", "import", "words", "log.csv", "--json") == {"imported": 3}
+    assert run("study", "show", "words", "--json")["missing"] == {"n": 1}
+    run("study", "ask", "words", "-n", 2)
+    (tmp_path / "told.csv").write_text("id,m,n,y\n1,NA,1,NA\n2,,0,1\n")
+    assert run("study", "tell", "words", "--file", "told.csv", "--json") == {"told": 2}
+    assert run("study", "show", "words", "--json")["missing"] == {"m": 1, "n": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,1,1\n2,1,x\n", "row 2: 'purchase' is 'x'; expected a number"),
+        ("1,1,1\nx,1,1\n", "row 2: 'id' is 'x'; expected a number"),
+    ],
+)
+def test_the_cell_that_is_wrong_is_blamed(run: Run, tmp_path: Path, text: str, message: str) -> None:
+    run("study", "create", "shop", "--problem", "problem.json", "--seed", 1)
+    run("study", "ask", "shop", "-n", 2)
+    (tmp_path / "told.csv").write_text("id,clicked,purchase\n" + text)
+    with pytest.raises(CausalBanditsError, match=message):
+        run("study", "tell", "shop", "--file", "told.csv")
+
+
+def test_columns_whose_names_hold_commas(run: Run, tmp_path: Path) -> None:
+    rows = "1,2,a,0\n0,3,b,1\n1,3,b,0\n0,2,a,1\n" * 5
+    (tmp_path / "prices.csv").write_text('"price, EUR","price, USD",L,y\n' + rows)
+    arguments = ["analyze", "prices.csv", "--target", "y", "--interventions", "L", "--json"]
+    assert run(*arguments, "--observed", '"price, EUR"')["observed"] == ["price, EUR"]
+    assert run(*arguments, "--ignore", '"price, EUR"')["observed"] == ["price, USD"]
+    for role in ("--observed", "--ignore"):
+        with pytest.raises(CausalBanditsError, match=f"{role[2:]} names 'y', which is the target"):
+            run(*arguments, role, "y")
+
+
+def test_names_that_look_like_markup(run: Run, tmp_path: Path) -> None:
+    problem = {"target": "y", "observed": {"[bold]m[/]": 2}, "interventions": {"L": [":smile:", "[low]", "[/]"]}}
+    (tmp_path / "odd.json").write_text(json.dumps(problem))
+    run("study", "create", "[/] shop", "--problem", "odd.json", "--seed", 1)
+    shown = run("study", "show", "[/] shop")
+    for text in ("[/] shop: causal-ts-safe", "do(L=[low])", "do(L=[/])", "{[bold]m[/]}", "not tested yet"):
+        assert text in shown
+    assert "rejected" not in shown
+    run("study", "report", "[/] shop", "--out", "page.html")
+    assert "<td>rejected</td>" not in (tmp_path / "page.html").read_text()
+    (tmp_path / "odd.csv").write_text("L,[bold]m[/],y\n" + "[low],1,1\n:smile:,0,0\n[/],1,0\n[low],0,1\n" * 9)
+    shown = run("analyze", "odd.csv", "--target", "y", "--interventions", "L", "--html", "[bold]x.html")
+    for text in ("[bold]m[/]: 2 levels", "do(L=[/])", ":smile:", "Page: [bold]x.html"):
+        assert text in shown

@@ -9,7 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from ..data.table_files import read_table
+from ..data.coding import is_missing
+from ..data.frames import columns_of
+from ..data.table_files import TableFile, read_table
 from ..errors import OptionError
 from ..policies import POLICIES, Policy, Recommendation
 from .infer import Inferred, Kind, infer
@@ -53,20 +55,27 @@ class Analysis:
         }
 
 
-def _table(source: Any, needed: Iterable[str]) -> pl.DataFrame:
+def _table(source: Any, target: str, levers: list[str]) -> TableFile:
     if isinstance(source, str | os.PathLike):
         if str(source) == EXAMPLE and not Path(EXAMPLE).exists():
             with resources.as_file(resources.files("causal_bandits.datasets") / "checkout.csv") as path:
-                return read_table(path, needed=needed)
-        return read_table(source, needed=needed)
+                return read_table(path, needed=(target, *levers), names=levers)
+        return read_table(source, needed=(target, *levers), names=levers)
     if isinstance(source, pl.DataFrame):
-        return source
+        return TableFile(source, {})
     try:
-        return pl.DataFrame(source)
+        return TableFile(pl.DataFrame(source), {})
+    except ImportError:  # polars reads text of pandas through Arrow, which need not be installed
+        return TableFile(pl.DataFrame(_cells(source), strict=False), {})
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         raise OptionError(
             f"a {type(source).__name__} is not a table; expected a file name, a dataframe, or a dict of columns"
         ) from None
+
+
+def _cells(source: Any) -> dict[str, list[Any]]:
+    columns = columns_of(source).items()
+    return {str(name): [None if is_missing(value) else value for value in column] for name, column in columns}
 
 
 def analyze(
@@ -86,7 +95,8 @@ def analyze(
     do(banner=red, discount=10%)
     """
     levers = [interventions] if isinstance(interventions, str) else list(interventions)
-    inferred = infer(_table(source, (target, *levers)), target, levers, observed=observed, ignore=ignore, kind=kind)
+    table, by_word = _table(source, target, levers)
+    inferred = infer(table, target, levers, observed=observed, ignore=ignore, kind=kind, by_word=by_word)
     name = "causal-ts" if inferred.kind == "discrete" else "causal-gaussian-ts"
     base = POLICIES[name](inferred.problem, seed=0).options()
     policy = POLICIES[name].from_options(inferred.problem, base if max_size is None else {**base, "max_size": max_size})

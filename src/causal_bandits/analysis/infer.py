@@ -1,10 +1,11 @@
 """From the columns of a table to a problem; whatever is inferred is said."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
+from ..data.table_files import MISSING_WORDS, OddCell, odd_cell, plain_types
 from ..errors import OptionError, TableFileError, listing
 from ..problem import Levels, Problem, bins
 
@@ -33,31 +34,49 @@ def infer(
     observed: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
     kind: Kind | None = None,
+    by_word: Mapping[str, int] | None = None,
 ) -> Inferred:
-    """Which columns are what: levers and target are named, everything else is observed unless it is left out."""
+    """Which columns are what: levers and target are named, everything else is observed unless it is left out.
+
+    `by_word` says in how many cells of which columns a word was taken for a missing value.
+    """
     levers = _check_names(table, target, interventions)
     if kind not in (None, "discrete", "gaussian"):
         raise OptionError(f"kind={kind!r}; expected discrete or gaussian")
-    notes: list[str] = []
+    left_out = _listed(table, ignore, "ignore", target, levers)
+    chosen = _listed(table, observed, "observed", target, levers) if observed is not None else None
+    seen = [n for n in table.columns if n not in (target, *levers, *left_out) and (chosen is None or n in chosen)]
+    table = plain_types(table)
+    odd = {name: odd_cell(table[name]) for name in (target, *levers, *seen)}
+    _check_types(table, target, levers, odd[target])
+    notes = [
+        f"{name}: a word such as NA among numbers is taken for missing, in {count} of its cells"
+        for name, count in (by_word or {}).items()
+        if name in odd
+    ]
     table = _whole_rows(table, target, levers, notes)
     kind = _kind(table[target], kind, notes)
-    left_out = _listed(table, ignore, "ignore")
-    chosen = _listed(table, observed, "observed") if observed is not None else None
-    seen = [n for n in table.columns if n not in (target, *levers, *left_out) and (chosen is None or n in chosen)]
     declared: dict[str, Levels] = {}
     for name in seen:
-        found = _observed(table[name], kind, notes, forced=chosen is not None)
+        found = _observed(table[name], kind, notes, odd[name], forced=chosen is not None)
         if found is not None:
             declared[name] = found
-    settings = {name: _lever(table[name], notes) for name in levers}
+    settings = {name: _lever(table[name], notes, odd[name]) for name in levers}
+    arms = _arms(table, settings, notes)
+    problem = Problem(target, declared, settings, arms=arms, reward=float if kind == "gaussian" else bool)
+    return Inferred(problem, table.select([*levers, *declared, target]), kind, notes)
+
+
+def _arms(table: pl.DataFrame, settings: Mapping[str, list[Any]], notes: list[str]) -> list[dict[str, Any]]:
+    """The combinations of the levers that occur, in the order of their levels."""
+    levers = list(settings)
     arms = table.select(levers).unique(maintain_order=True)
     order = {name: {level: place for place, level in enumerate(settings[name])} for name in levers}
     rows = sorted(arms.to_dicts(), key=lambda arm: [order[name][arm[name]] for name in levers])
     if len(rows) < 2:
         raise TableFileError(f"all rows have the same {listing(levers)}; there is only one arm and nothing to compare")
     notes.append(f"arms: the {len(rows)} combinations of {', '.join(levers)} that occur")
-    problem = Problem(target, declared, settings, arms=rows, reward=float if kind == "gaussian" else bool)
-    return Inferred(problem, table.select([*levers, *declared, target]), kind, notes)
+    return rows
 
 
 def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str]) -> list[str]:
@@ -72,16 +91,40 @@ def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str])
     return levers
 
 
-def _listed(table: pl.DataFrame, names: Iterable[str], role: str) -> list[str]:
+def _listed(table: pl.DataFrame, names: Iterable[str], role: str, target: str, levers: list[str]) -> list[str]:
     found = list(names)
     for name in found:
         if name not in table.columns:
             raise TableFileError(f"{role}: the table has no column {name!r}; it has {listing(table.columns)}")
+        if name in (target, *levers):
+            what = "the target" if name == target else "an intervention"
+            raise OptionError(f"{role} names {name!r}, which is {what}; name columns in between alone")
     return found
 
 
+def _is_plain(kind: pl.DataType) -> bool:
+    return kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)
+
+
+def _check_types(table: pl.DataFrame, target: str, levers: list[str], odd: OddCell | None) -> None:
+    for name in levers:
+        if not _is_plain(table.schema[name]):
+            raise TableFileError(
+                f"intervention {name!r} is of type {table.schema[name]}; expected text, numbers or true and false"
+            )
+    if not _is_plain(table.schema[target]):
+        raise TableFileError(f"target {target!r} is of type {table.schema[target]}; expected 0 and 1, or a number")
+    if odd is not None:
+        raise TableFileError(
+            f"target {target!r} mixes numbers and text ({odd.text!r} in row {odd.row}); clean it first"
+        )
+    if table.schema[target] == pl.String and table[target].count():
+        values = listing(table[target].drop_nulls().unique().sort(), 3)
+        raise TableFileError(f"target {target!r} is text ({values}); code it as 0 and 1, or as a number")
+
+
 def _whole_rows(table: pl.DataFrame, target: str, levers: list[str], notes: list[str]) -> pl.DataFrame:
-    kept = table.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None)).drop_nulls([target, *levers])
+    kept = table.drop_nulls([target, *levers])
     if kept.height < table.height:
         notes.append(
             f"{table.height - kept.height} of {table.height} rows lack the target or a lever, and are left out"
@@ -95,8 +138,6 @@ def _kind(column: pl.Series, kind: Kind | None, notes: list[str]) -> Kind:
     name = column.name
     values = column.unique().sort().to_list()
     binary = set(values) <= {0, 1}
-    if not binary and not column.dtype.is_numeric():
-        raise TableFileError(_not_a_reward(column))
     if kind == "discrete" and not binary:
         raise TableFileError(f"target {name!r} has values such as {listing(values, 3)}; kind=discrete needs 0 and 1")
     found: Kind = kind or ("discrete" if binary else "gaussian")
@@ -110,16 +151,7 @@ def _kind(column: pl.Series, kind: Kind | None, notes: list[str]) -> Kind:
     return found
 
 
-def _not_a_reward(column: pl.Series) -> str:
-    numbers = column.cast(pl.Float64, strict=False)
-    text = column.filter(numbers.is_null()).to_list()
-    if numbers.is_not_null().any():
-        row = int((numbers.is_null()).arg_max() or 0)
-        return f"target {column.name!r} mixes numbers and text ({text[0]!r} in row {row + 1}); clean it first"
-    return f"target {column.name!r} is text ({listing(sorted(set(text)), 3)}); code it as 0 and 1, or as a number"
-
-
-def _lever(column: pl.Series, notes: list[str]) -> list[Any]:
+def _lever(column: pl.Series, notes: list[str], odd: OddCell | None) -> list[Any]:
     """The levels of a lever, the idle one first."""
     levels = column.unique().sort().to_list()
     if len(levels) > MOST_LEVELS:
@@ -132,22 +164,28 @@ def _lever(column: pl.Series, notes: list[str]) -> list[Any]:
         idle = column.value_counts(sort=True)[column.name][0]
         why = "the most frequent"
     levels = [idle, *(level for level in levels if level != idle)]
-    notes.append(f"lever {column.name}: {listing(levels)}; idle is {idle!r} ({why})")
+    doubts = _doubts([level for level in levels if level != idle], odd)
+    notes.append(f"lever {column.name}: {listing(levels)}; idle is {idle!r} ({why}){doubts}")
     if len(levels) < 2:
         levels.append(f"not {idle}" if isinstance(idle, str) else idle + 1)  # a problem needs two; no row has it
     return levels
 
 
-def _observed(column: pl.Series, kind: Kind, notes: list[str], *, forced: bool) -> Levels | None:
+def _observed(column: pl.Series, kind: Kind, notes: list[str], odd: OddCell | None, *, forced: bool) -> Levels | None:
     """How an observed column is declared; None when it is left out."""
+    if not _is_plain(column.dtype):
+        notes.append(f"{column.name}: values of type {column.dtype}, left out")
+        return None
     name, seen = column.name, column.drop_nulls()
     values = seen.unique().sort().to_list()
     gaps = f", missing in {column.null_count()} rows" if column.null_count() else ""
     if len(values) < 2:
         notes.append(f"{name}: always {values[0]!r}, left out" if values else f"{name}: empty, left out")
         return None
-    if len(values) > MOST_LEVELS:
-        _refuse_mixture(column)
+    if len(values) > MOST_LEVELS and odd is not None and odd.numbers > odd.texts:
+        raise TableFileError(
+            f"column {name!r} mixes numbers and text ({odd.text!r} in row {odd.row}); clean it, or ignore it"
+        )
     numeric = column.dtype.is_numeric()
     if len(values) == len(seen) and len(seen) > MOST_LEVELS and not column.dtype.is_float() and not forced:
         notes.append(f"{name}: a different value in every row, taken for an identifier and left out")
@@ -159,21 +197,17 @@ def _observed(column: pl.Series, kind: Kind, notes: list[str], *, forced: bool) 
         notes.append(f"{name}: a real number, cut at its quartiles{gaps}")
         cuts = sorted({float(seen.quantile(q / QUANTILES, "linear") or 0.0) for q in range(1, QUANTILES)})
         return bins(cuts)
-    if len(values) > MOST_LEVELS or not (numeric or column.dtype in (pl.String, pl.Boolean, pl.Categorical)):
+    if len(values) > MOST_LEVELS:
         notes.append(f"{name}: {len(values)} values of type {column.dtype}, left out")
         return None
-    notes.append(f"{name}: {len(values)} levels, {listing(values, 6)}{gaps}")
+    notes.append(f"{name}: {len(values)} levels, {listing(values, 6)}{gaps}{_doubts(values, odd)}")
     return values
 
 
-def _refuse_mixture(column: pl.Series) -> None:
-    """Text among many numbers is a mistake in the file, not a level."""
-    if column.dtype != pl.String:
-        return
-    numbers = column.cast(pl.Float64, strict=False)
-    odd = column.filter(numbers.is_null() & column.is_not_null())
-    if len(odd) and numbers.is_not_null().sum() > len(odd):
-        row = int((numbers.is_null() & column.is_not_null()).arg_max() or 0)
-        raise TableFileError(
-            f"column {column.name!r} mixes numbers and text ({odd[0]!r} in row {row + 1}); clean it, or ignore it"
-        )
+def _doubts(levels: Sequence[Any], odd: OddCell | None) -> str:
+    """What may be a mistake in the file rather than a level."""
+    said = ""
+    if odd is not None and odd.numbers > odd.texts and odd.text in levels:
+        said = f"; text among numbers ({odd.text!r} in row {odd.row}, {odd.texts} in all), clean it if it is no level"
+    words = [level for level in levels if level in MISSING_WORDS and str(level).lower() != "none"]
+    return said + (f"; {listing(words)} is a level here, leave the cells empty if they are missing" if words else "")

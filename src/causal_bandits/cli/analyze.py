@@ -8,12 +8,8 @@ import typer
 
 from ..analysis import analyze
 from ..files import replacing
-from ..reporting import analysis_page, arms_table, sets_table
-from .root import app, console
-
-
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+from ..reporting import analysis_page, arms_table, sets_table, written
+from .root import app, console, names_in
 
 
 @app.command("analyze")
@@ -33,9 +29,9 @@ def analyze_command(
     found = analyze(
         table,
         target=target,
-        interventions=_names(interventions),
-        observed=None if observed is None else _names(observed),
-        ignore=_names(ignore),
+        interventions=names_in(interventions),
+        observed=None if observed is None else names_in(observed),
+        ignore=names_in(ignore or ""),
         kind=kind,  # type: ignore[arg-type]
         level=level,
         max_size=max_size,
@@ -47,17 +43,15 @@ def analyze_command(
         typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
         return
     terminal = console()
-    terminal.print(f"[bold]{found['rows']:,} rows.[/] Inferred from the table:", highlight=False)
+    terminal.print(written(f"{found['rows']:,} rows.", "bold"), "Inferred from the table:")
     for note in found["inferred"]:
-        terminal.print(f"  {note}", highlight=False, markup=False)
+        terminal.print(f"  {note}")
     terminal.print(sets_table(found["sets"]))
     terminal.print(arms_table(found["arms"]))
     best = found["recommendation"]
     terminal.print(
         f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best arm with probability "
         f"{best['probability_best']:.2f}.",
-        highlight=False,
-        markup=False,
     )
     if html is not None:
-        terminal.print(f"Page: {html}", highlight=False, soft_wrap=True)
+        terminal.print(f"Page: {html}", soft_wrap=True)

@@ -4,18 +4,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..errors import OptionError
 from ..experiments import FAMILIES, compare_field
-from ..reporting import sheet_of, terminal_table
+from ..reporting import sheet_of, terminal_table, written
 from ..simulate import FIELD
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_summaries, run_long, show_places
-from .root import app, console
+from .root import app, console, names_in
 
 
 def _names(option: str, text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
+    names = names_in(text)
     if not names:
         raise OptionError(f"{option} {text!r} names nothing; see causal-bandits compare --list")
     return names
@@ -23,10 +22,10 @@ def _names(option: str, text: str) -> list[str]:
 
 def _list(wanted: bool) -> None:
     if wanted:
-        terminal = Console(highlight=False, soft_wrap=True)
-        terminal.print("[bold]policies[/]  " + ", ".join(FIELD))
+        terminal = console()
+        terminal.print(written("policies", "bold"), "", ", ".join(FIELD), soft_wrap=True)
         for name, family in FAMILIES.items():
-            terminal.print(f"[bold]{name}[/]  {family.title} ({family.worlds} worlds)")
+            terminal.print(written(name, "bold"), "", f"{family.title} ({family.worlds} worlds)", soft_wrap=True)
         raise typer.Exit
 
 
@@ -51,7 +50,7 @@ def compare_command(
 ) -> None:
     """Compare policies over families of worlds: a table by tier with simple and cumulative regret, figure, report."""
     terminal = console(quiet=quiet or as_json)
-    terminal.print("Looking which policies apply. The first use of a release compiles for a minute.", highlight=False)
+    terminal.print("Looking which policies apply. The first use of a release compiles for a minute.")
     found = run_long(
         terminal,
         lambda told: compare_field(
@@ -70,6 +69,6 @@ def compare_command(
     for each in found:
         terminal.print(terminal_table(sheet_of(each.summary, each.about)))
         show_places(terminal, each)
-    terminal.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
+    terminal.print(f"Report: {out / 'report.html'}", soft_wrap=True)
     if as_json:
         print_summaries(found)

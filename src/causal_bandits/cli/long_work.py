@@ -10,6 +10,7 @@ from rich.console import Console
 
 from ..experiments import Reproduced, Told
 from ..reporting import progress
+from .root import console
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 Jobs = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
@@ -24,10 +25,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSO
 
 def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> list[Reproduced]:
     """Run it with progress on the terminal, and warnings and the last word on standard error."""
-    errors = Console(stderr=True)
+    errors = console(errors=True)
     try:
         with progress(terminal) as done:
-            return work(Told(done, lambda text: errors.print(text, style="yellow", highlight=False, soft_wrap=True)))
+            return work(Told(done, lambda text: errors.print(text, style="yellow", soft_wrap=True)))
     except KeyboardInterrupt:
         errors.print("Stopped. Finished work is kept; the same command goes on from there.")
         raise typer.Exit(130) from None
@@ -35,7 +36,7 @@ def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> lis
 
 def show_places(terminal: Console, each: Reproduced) -> None:
     """Where a figure is."""
-    terminal.print(f"Figure: {each.folder / 'figure.png'}", highlight=False, soft_wrap=True)
+    terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)
 
 
 def print_summaries(found: list[Reproduced]) -> None:

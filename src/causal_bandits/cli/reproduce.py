@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from ..experiments import ALL, EXPERIMENTS, Reproduced, find_experiments, judge, reproduce
-from ..reporting import claims_sheet, sheet_of, terminal_table
+from ..reporting import claims_sheet, sheet_of, terminal_table, written
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_summaries, run_long, show_places
 from .root import app, console
 
@@ -39,8 +39,9 @@ def reproduce_command(
     for experiment in find_experiments(figure):
         size = experiment.size(scale, runs)
         chunks = len(experiment.chunks(size, seed))
-        terminal.print(f"[bold]{experiment.title}[/]\n{experiment.question} ({chunks} parts)", highlight=False)
-    terminal.print("The first use of a release compiles for some seconds.", highlight=False)
+        terminal.print(written(experiment.title, "bold"))
+        terminal.print(f"{experiment.question} ({chunks} parts)")
+    terminal.print("The first use of a release compiles for some seconds.")
     found = run_long(
         terminal,
         lambda told: reproduce(
@@ -68,4 +69,4 @@ def _show(terminal: Console, found: list[Reproduced], out: Path) -> None:
     verdicts = [verdict for each in found for verdict in judge(each.summary)]
     if verdicts:
         terminal.print(terminal_table(claims_sheet(verdicts)))
-    terminal.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
+    terminal.print(f"Report: {out / 'report.html'}", soft_wrap=True)

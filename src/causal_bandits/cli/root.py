@@ -1,5 +1,6 @@
 """What all commands share: the program, its consoles, and how errors end it."""
 
+import csv
 import sys
 from typing import Annotated
 
@@ -20,7 +21,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        Console().print(f"causal-bandits {__version__}", highlight=False)
+        console().print(f"causal-bandits {__version__}")
         raise typer.Exit
 
 
@@ -33,10 +34,25 @@ def root(
     """Causal bandits without prior knowledge."""
 
 
-def console(*, quiet: bool = False) -> Console:
-    """The terminal as wide as it is; a file or a pipe wide enough for a table; or one that says nothing."""
-    terminal = Console(quiet=quiet)
-    return terminal if terminal.is_terminal else Console(width=120, quiet=quiet)
+def console(*, quiet: bool = False, errors: bool = False) -> Console:
+    """The terminal as wide as it is; a file or a pipe wide enough for a table; or one that says nothing.
+
+    Text is printed as it is: a name may hold [brackets] and :colons:.
+    """
+    terminal = Console(quiet=quiet, stderr=errors, markup=False, emoji=False, highlight=False)
+    if not terminal.is_terminal and not errors:
+        terminal.width = 120
+    return terminal
+
+
+def names_in(text: str) -> list[str]:
+    """Names with commas between them; one that holds a comma stands in double quotes.
+
+    >>> names_in('banner, "price, EUR"')
+    ['banner', 'price, EUR']
+    """
+    rows = csv.reader([text], skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
 
 
 def main() -> None:
@@ -44,5 +60,5 @@ def main() -> None:
     try:
         app(prog_name="causal-bandits")
     except CausalBanditsError as error:
-        Console(stderr=True).print(f"Error: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        console(errors=True).print(f"Error: {error}", style="red", soft_wrap=True)
         sys.exit(2)

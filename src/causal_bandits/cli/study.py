@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..data.table_files import read_table, write_table
+from ..data.table_files import read_rows, write_table
 from ..errors import OptionError
 from ..files import replacing
 from ..problem import Problem
-from ..reporting import arms_table, sets_table, study_page
+from ..reporting import arms_table, sets_table, study_page, written
 from .root import app, console
 
 if TYPE_CHECKING:
@@ -104,22 +104,20 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
         return
     terminal = console()
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
-    terminal.print(f"[bold]{about['name']}[/]: {about['policy']}, seed {about['seed']}", highlight=False)
-    terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows", highlight=False)
+    terminal.print(written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
+    terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows")
     for variable, count in about["missing"].items():
-        terminal.print(f"{variable} is missing in {count:,} rows", highlight=False, markup=False)
+        terminal.print(f"{variable} is missing in {count:,} rows")
     terminal.print(arms_table(about["arms"]))
     terminal.print(sets_table(about["sets"]))
     for found in about["alarms"]:
         which = "{" + ", ".join(found["variables"]) + "}"
-        terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red", markup=False)
+        terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red")
     best = about["recommendation"]
     if best is not None:
         terminal.print(
             f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best with probability "
             f"{best['probability_best']:.2f}",
-            highlight=False,
-            markup=False,
         )
 
 
@@ -158,7 +156,7 @@ def tell(
     if (file is None) == (decision is None):
         raise OptionError("tell needs the id of a decision, or --file with a table that has a column id")
     if file is not None:
-        told = study.tell_many(read_table(file, needed=["id"]), final=final)
+        told = study.tell_many(read_rows(study.problem, file, needed=["id"]), final=final)
         _say(as_json, {"told": told}, f"{told} rows said something new")
         return
     value = None if reward is None else parse_number(study.problem.target, reward)
@@ -182,7 +180,8 @@ def import_table(
     if arm is not None and observational:
         raise OptionError("--arm and --observational exclude each other")
     made_by = {} if observational else None if arm is None else parse_arm(arm)
-    count = _load(name, storage).import_rows(read_table(file), arm=made_by, key=key)
+    study = _load(name, storage)
+    count = study.import_rows(read_rows(study.problem, file), arm=made_by, key=key)
     _say(as_json, {"imported": count}, f"{count} rows imported")
 
 

@@ -138,7 +138,7 @@ class Coder:
     def _check_arm(self, columns: Mapping[str, Any], arm: Arm) -> None:
         """A table whose rows are told to belong to one arm must not say otherwise."""
         for lever in self.problem.interventions:
-            for row, value in enumerate(columns.get(lever.name, ())):
+            for row, value in enumerate(columns.get(lever.name, ()), 1):
                 if lever.code(value) != lever.code(arm[lever.name]):
                     raise ObservationError(
                         f"row {row}: {lever.name!r} is {value!r}, but all rows were told to be {arm}"
@@ -175,11 +175,11 @@ def _allowing(convert: Callable[[Any], Any], absent: float, missing: bool) -> Ca
 
 
 def _each(values: Iterable[Any], convert: Callable[[Any], Any]) -> list[Any]:
-    """Convert one by one; an error names the row."""
+    """Convert one by one; an error names the row; the first is row 1."""
     done: list[Any] = []
     try:
         for value in values:
             done.append(convert(value))  # noqa: PERF401
     except CausalBanditsError as error:
-        raise type(error)(f"row {len(done)}: {error}") from None
+        raise type(error)(f"row {len(done) + 1}: {error}") from None
     return done

@@ -1,49 +1,140 @@
-"""Tables in files: CSV, TSV and Parquet."""
+"""Tables in files: CSV, TSV and Parquet.
 
+An empty cell is missing. A word such as NA is missing in a column whose other cells are all numbers (or all true and
+false), and an ordinary value elsewhere: a level may be called None.
+"""
+
+import csv
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from ..errors import TableFileError, listing
+from ..problem import Problem
 
-MISSING_WORDS = ["", "NA", "N/A", "NaN", "nan", "null", "None"]
+NOT_NUMBERS = ("NaN", "nan", "NAN")
+MISSING_WORDS = (*NOT_NUMBERS, "NA", "na", "N/A", "n/a", "#N/A", "null", "Null", "NULL", "none", "None", "NONE")
+"""What programs write among numbers where there is none."""
 
 
-def read_table(path: str | os.PathLike[str], *, needed: Iterable[str] = ()) -> pl.DataFrame:
-    """The table in a file, with the columns that are needed and at least one row."""
+class TableFile(NamedTuple):
+    """A table as it was read, and for each column how many cells were taken for missing because of a word."""
+
+    table: pl.DataFrame
+    by_word: dict[str, int]
+
+
+class OddCell(NamedTuple):
+    """Text among numbers: the first such cell and its row (the first is row 1), and how often there is which."""
+
+    row: int
+    text: str
+    texts: int
+    numbers: int
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    needed: Iterable[str] = (),
+    names: Collection[str] = (),
+    numbers: Collection[str] = (),
+) -> TableFile:
+    """The table in a file, with the columns that are needed and at least one row.
+
+    In the columns `names` a word such as None is a value, also among numbers. The columns `numbers` must hold numbers.
+    """
     file = Path(path)
     shown = repr(str(file))
     if not file.exists():
         raise TableFileError(f"there is no file {shown}")
     try:
-        table = _read(file, shown)
-    except (pl.exceptions.PolarsError, OSError, ValueError, UnicodeError) as error:
+        found = _read(file, shown, names)
+    except (pl.exceptions.PolarsError, csv.Error, OSError, ValueError, UnicodeError) as error:
         reason = (" ".join(str(error).split()) or type(error).__name__)[:160]
         raise TableFileError(f"{shown} cannot be read as a table: {reason}") from None
     for name in needed:
-        if name not in table.columns:
-            raise TableFileError(f"{shown} has no column {name!r}; it has {listing(table.columns)}")
-    if not table.height:
+        if name not in found.table.columns:
+            raise TableFileError(f"{shown} has no column {name!r}; it has {listing(found.table.columns)}")
+    if not found.table.height:
         raise TableFileError(f"{shown} has no rows")
-    return table
+    for name in numbers:
+        odd = odd_cell(found.table[name]) if name in found.table.columns else None
+        if odd is not None:
+            raise TableFileError(f"{shown}, row {odd.row}: {name!r} is {odd.text!r}; expected a number")
+    return found
 
 
-def _read(file: Path, shown: str) -> pl.DataFrame:
+def read_rows(problem: Problem, path: str | os.PathLike[str], *, needed: Iterable[str] = ()) -> pl.DataFrame:
+    """A table of rows of a problem, which says what must be a number and where a word such as NA is a level."""
+    numbers = [variable.name for variable in problem.observed if variable.is_number]
+    named = [variable.name for variable in problem.observed if not set(MISSING_WORDS).isdisjoint(variable.levels)]
+    return read_table(
+        path, needed=needed, names=[*problem.intervention_names, *named], numbers=["id", problem.target, *numbers]
+    ).table
+
+
+def odd_cell(column: pl.Series) -> OddCell | None:
+    """Text in a column where other cells are numbers; None where there is no such cell."""
+    if column.dtype != pl.String:
+        return None
+    is_number = column.cast(pl.Float64, strict=False).is_not_null() | column.is_in(("true", "false"))
+    is_odd = column.is_not_null() & ~is_number
+    if not is_odd.any() or not is_number.any():
+        return None
+    worse = is_odd & ~column.is_in(MISSING_WORDS)
+    row = int((worse if worse.any() else is_odd).arg_max() or 0)
+    return OddCell(row + 1, str(column[row]), int(is_odd.sum()), int(is_number.sum()))
+
+
+def plain_types(table: pl.DataFrame) -> pl.DataFrame:
+    """The same table with decimals as floats and categories as text."""
+    return table.with_columns(
+        pl.col(pl.Decimal).cast(pl.Float64), pl.col(pl.Categorical, pl.Enum).cast(pl.String)
+    ).with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
+
+
+def _read(file: Path, shown: str, names: Collection[str]) -> TableFile:
     ending = file.suffix.lower()
     if ending in (".parquet", ".pq"):
-        return pl.read_parquet(file)
+        return TableFile(plain_types(pl.read_parquet(file)), {})
     if ending not in (".csv", ".tsv", ".txt"):
         raise TableFileError(f"{shown} ends in {ending!r}; expected .csv, .tsv or .parquet")
-    with file.open(encoding="utf-8") as stream:
-        header = stream.readline()
-    separator = "\t" if ending == ".tsv" or ("\t" in header and "," not in header) else ","
-    names = [name.strip().strip('"') for name in header.strip().split(separator)]
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        first = stream.readline()
+        separator = "\t" if ending == ".tsv" or ("\t" in first and "," not in first) else ","
+        stream.seek(0)
+        header = [name.strip() for name in next(csv.reader(stream, delimiter=separator), [])]
+    twice = next((name for place, name in enumerate(header) if name in header[:place]), None)
     if twice is not None:
         raise TableFileError(f"{shown} names the column {twice!r} twice; rename one")
-    return pl.read_csv(file, separator=separator, infer_schema_length=None, null_values=MISSING_WORDS)
+    return _read_text(file, separator, names)
+
+
+def _read_text(file: Path, separator: str, names: Collection[str]) -> TableFile:
+    """Read every cell as it stands; then again without the words, for the columns that are numbers but for them."""
+    plain = _cells(file, separator, ())
+    table = plain
+    text = [name for name, kind in plain.schema.items() if kind == pl.String]
+    for words, columns in (
+        (MISSING_WORDS, [name for name in text if name not in names]),
+        (NOT_NUMBERS, [name for name in text if name in names]),
+    ):
+        if columns:
+            without = _cells(file, separator, words, columns)
+            table = table.with_columns(column for column in without if column.dtype != pl.String)
+    table = plain_types(table)
+    by_word = {column.name: table[column.name].null_count() - column.null_count() for column in plain}
+    return TableFile(table, {name: count for name, count in by_word.items() if count})
+
+
+def _cells(file: Path, separator: str, words: Iterable[str], columns: list[str] | None = None) -> pl.DataFrame:
+    return pl.read_csv(
+        file, separator=separator, columns=columns, infer_schema_length=None, null_values=["", *words], encoding="utf8"
+    )
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:

@@ -7,6 +7,7 @@ from .progress import progress
 from .study_page import analysis_page, study_page
 from .study_tables import arms_table, sets_table
 from .tables import claims_sheet, evidence, sheet_of, terminal_table
+from .terminal import written
 
 __all__ = [
     "Section",
@@ -23,4 +24,5 @@ __all__ = [
     "sheet_of",
     "study_page",
     "terminal_table",
+    "written",
 ]

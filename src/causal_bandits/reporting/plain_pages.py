@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from unicodedata import east_asian_width
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2125; --soft: #5b646e; --line: #d6dbe0; --page: #ffffff; --box: #f5f7f9;
@@ -81,17 +82,51 @@ Interval = tuple[float, float, float]
 """Mean, low, high."""
 
 
+LETTER = 7.2
+"""The width of most letters of a drawing; few are wider."""
+LONGEST_LABEL = 44
+
+
+def _size(name: str) -> int:
+    """The width of a text in letters; those of East Asia take two."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in name)
+
+
+def shortened(name: str, most: int) -> str:
+    """A name that is no wider than so many letters, its middle left out: arms differ at either end.
+
+    >>> shortened("do(banner=red, discount=10%)", 16)
+    'do(banne…nt=10%)'
+    """
+    if _size(name) <= most:
+        return name
+    start, end = len(name) // 2, len(name) - len(name) // 2
+    while start and _size(name[:start]) > most // 2:
+        start -= 1
+    while end < len(name) and _size(name[end:]) > most - most // 2 - 1:
+        end += 1
+    return f"{name[:start]}…{name[end:]}"
+
+
+def _label(x: float, y: float, name: str, most: int) -> str:
+    """A name in a drawing; where it is cut the whole name shows under the pointer."""
+    shown = shortened(name, most)
+    whole = f"<title>{escape(name)}</title>" if shown != name else ""
+    return f'<text x="{x:g}" y="{y:g}">{escape(shown)}{whole}</text>'
+
+
 def intervals(names: Sequence[str], shared: Sequence[Interval | None], alone: Sequence[Interval | None]) -> str:
     """One line per name: the interval with sharing, and under it the one without."""
     known = [value for each in (*shared, *alone) if each is not None for value in each]
     if not known:
         return '<p class="soft">No arm has enough rows for an interval yet.</p>'
-    slope, offset = _scale(min(known), max(known), 190, 690)
+    letters = min(max(map(_size, names)), LONGEST_LABEL)
+    slope, offset = _scale(min(known), max(known), max(LETTER * letters + 20, 120), 690)
     height = 34 * len(names) + 40
     parts = [f'<svg viewBox="0 0 720 {height}" role="img" aria-label="Means and intervals of the arms">']
     for place, name in enumerate(names):
         y = 24 + 34 * place
-        parts.append(f'<text x="4" y="{y + 4}">{escape(name[:30])}</text>')
+        parts.append(_label(4, y + 4, name, LONGEST_LABEL))
         for each, shift, colour, wide in ((shared[place], -4, "var(--one)", 5), (alone[place], 7, "var(--two)", 2.5)):
             if each is not None:
                 mean, low, high = (value * slope + offset for value in each)
@@ -106,7 +141,7 @@ def intervals(names: Sequence[str], shared: Sequence[Interval | None], alone: Se
 
 def _legend(x: int, y: int, colour: str, name: str) -> str:
     mark = f'<rect x="{x}" y="{y - 9}" width="12" height="10" fill="{colour}"/>'
-    return f'{mark}<text x="{x + 18}" y="{y}">{escape(name)}</text>'
+    return mark + _label(x + 18, y, name, int((700 - x) / LETTER))
 
 
 def lines(

@@ -25,7 +25,7 @@ def progress(console: Console) -> Iterator[Tell]:
         yield _lines(console)
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("elapsed"),
@@ -66,6 +66,6 @@ def _lines(console: Console) -> Tell:
         tenth = 10 * done // max(of, 1)
         if done and tenth > said.get(what, 0):
             said[what] = tenth
-            console.print(f"{what}: {done} of {of} done", highlight=False)
+            console.print(f"{what}: {done} of {of} done", highlight=False, markup=False)
 
     return tell

@@ -23,6 +23,13 @@ def evidence_of(found: Values) -> str:
     return tests or sure or str(found["source"])
 
 
+def state_of(found: Values) -> str:
+    """What became of a set; without rows that have its variables nothing can have spoken against it."""
+    if found["accepted"]:
+        return "accepted"
+    return "rejected" if found["rows"] else "not tested yet"
+
+
 def study_page(study: Values) -> str:
     """A study: `Study.describe(history=True)`."""
     decisions = study["decisions"]
@@ -136,12 +143,11 @@ def _sets(sets: list[Values]) -> str:
         return '<p class="soft">This policy shares nothing: it looks for no sets.</p>'
     rows = []
     for found in sorted(sets, key=lambda each: not each["accepted"]):
-        state = "accepted" if found["accepted"] else "rejected"
         held = {None: "", True: "no longer holds", False: "holds"}[found["alarm"]]
         rows.append(
             (
                 braces(found["variables"]),
-                state,
+                state_of(found),
                 ", ".join(found["separated"]) or "–",
                 evidence_of(found),
                 f"{found['rows']:,}",

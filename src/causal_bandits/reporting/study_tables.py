@@ -2,24 +2,17 @@
 
 from typing import Any
 
-from rich.box import SIMPLE
-from rich.table import Table
-
 from .plain_pages import number
-from .study_page import braces, evidence_of
+from .study_page import braces, evidence_of, state_of
+from .terminal import FittedTable
 
 Values = dict[str, Any]
 
 
-def arms_table(arms: list[Values]) -> Table:
+def arms_table(arms: list[Values]) -> FittedTable:
     """The arms, the best first: mean, interval, its width with and without sharing, own and borrowed rows."""
-    shown = Table(title="Arms, the best first", title_justify="left", title_style="bold", box=SIMPLE)
-    shown.add_column("arm")
-    for name in ("mean", "interval", "width", "width alone"):
-        shown.add_column(name, justify="right", no_wrap=True)
-    shown.add_column("through")
-    for name in ("own rows", "borrowed"):
-        shown.add_column(name, justify="right", no_wrap=True)
+    columns = ("arm", "mean", "interval", "width", "width alone", "through", "own rows", "borrowed")
+    shown = FittedTable("Arms, the best first", columns, numbers=(1, 2, 3, 4, 6, 7))
     for row in arms:
         status = "" if row.get("status", "played") == "played" else f" ({row['status']})"
         shown.add_row(
@@ -35,16 +28,11 @@ def arms_table(arms: list[Values]) -> Table:
     return shown
 
 
-def sets_table(sets: list[Values]) -> Table:
+def sets_table(sets: list[Values]) -> FittedTable:
     """Every set that was looked at, accepted ones first, with its evidence."""
-    shown = Table(title="Separating sets", title_justify="left", title_style="bold", box=SIMPLE)
-    for name in ("set", "", "separates", "evidence"):
-        shown.add_column(name)
-    shown.add_column("rows", justify="right", no_wrap=True)
+    shown = FittedTable("Separating sets", ("set", "", "separates", "evidence", "rows"), numbers=(4,))
     for found in sorted(sets, key=lambda each: not each["accepted"]):
-        state = "accepted" if found["accepted"] else "rejected"
-        if found["alarm"]:
-            state = "no longer holds"
+        state = "no longer holds" if found["alarm"] else state_of(found)
         separated = ", ".join(found["separated"]) or "–"
         shown.add_row(braces(found["variables"]), state, separated, evidence_of(found), f"{found['rows']:,}")
     return shown

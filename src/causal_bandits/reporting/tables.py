@@ -5,11 +5,8 @@ from html import escape
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
-from rich.box import SIMPLE
-from rich.markup import escape as plain
-from rich.table import Table
-
 from .curves import counted
+from .terminal import FittedTable
 
 SHOWN_ROWS = 12
 """On a terminal."""
@@ -226,25 +223,20 @@ def _decisive(verdict: Verdict) -> str:
     return evidence(min(worst, key=lambda one: one.z)) if worst else ""
 
 
-def terminal_table(sheet: Sheet) -> Table:
+def terminal_table(sheet: Sheet) -> FittedTable:
     """For the terminal; long tables are cut, and groups have a line of their own instead of a column."""
-    table = Table(
-        title=plain(sheet.title), title_justify="left", title_style="bold", caption_justify="left", box=SIMPLE
-    )
-    table.caption = plain(sheet.caption)
-    first = 1 if sheet.grouped else 0
-    for place, column in enumerate(sheet.columns[first:], first):
-        longest_word = max(len(word) for row in (sheet.columns, *sheet.rows) for word in row[place].split() or [""])
-        table.add_column(column, justify="right" if place >= sheet.numbers else "left", min_width=longest_word)
     shown = sheet.rows[:SHOWN_ROWS] if len(sheet.rows) > 3 * SHOWN_ROWS else sheet.rows
+    caption = sheet.caption
+    if len(shown) < len(sheet.rows):
+        caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in summary.json"
+    first = 1 if sheet.grouped else 0
+    columns = sheet.columns[first:]
+    table = FittedTable(sheet.title, columns, numbers=range(sheet.numbers - first, len(columns)), caption=caption)
     for group, rows in groupby(shown, lambda row: row[0] if sheet.grouped else ""):
         if group:
-            table.add_section()
-            table.add_row(plain(group), style="bold")
+            table.add_row(group, head=True)
         for row in rows:
-            table.add_row(*map(plain, row[first:]))
-    if len(shown) < len(sheet.rows):
-        table.caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in summary.json"
+            table.add_row(*row[first:])
     return table
 
 

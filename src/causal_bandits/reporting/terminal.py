@@ -1,0 +1,82 @@
+"""Tables on a terminal: text as it was written, and no name cut."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from rich.box import SIMPLE
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+
+def written(text: str, style: str = "") -> Text:
+    """Text as it is: brackets and colons in a name are neither markup nor emoji."""
+    return Text(text, style=style)
+
+
+def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
+    """The widths of columns whose cells and whose longest words are so wide.
+
+    Words stay whole where there is room for them, and then the narrow columns stay on one line; without the room the
+    widest columns give way.
+
+    >>> fitted([5, 30, 40], [5, 10, 12], 90)
+    [5, 30, 40]
+    >>> fitted([5, 30, 40], [5, 10, 12], 50)
+    [5, 30, 15]
+    >>> fitted([5, 30, 40], [5, 10, 12], 20)
+    [5, 7, 8]
+    """
+    widths = list(words)
+    while sum(widths) > max(room, len(widths)):
+        widest = max(range(len(widths)), key=widths.__getitem__)
+        widths[widest] -= 1
+    for place in sorted(range(len(widths)), key=lambda place: whole[place] - words[place]):
+        widths[place] += max(min(whole[place] - widths[place], room - sum(widths)), 0)
+    return widths
+
+
+class FittedTable:
+    """A table that is laid out when it is printed, for the width there is."""
+
+    def __init__(self, title: str, columns: Sequence[str], *, numbers: Sequence[int], caption: str = "") -> None:
+        self._title, self._caption = title, caption
+        self._columns = tuple(columns)
+        self._numbers = frozenset(numbers)
+        self._rows: list[tuple[str, ...]] = []
+        self._heads: set[int] = set()
+
+    def add_row(self, *cells: str, head: bool = False) -> None:
+        """One more row; a head is a row in bold above others."""
+        if head:
+            self._heads.add(len(self._rows))
+        self._rows.append(cells + ("",) * (len(self._columns) - len(cells)))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What rich prints."""
+        yield self._laid_out(options.max_width)
+
+    def _laid_out(self, width: int) -> Table:
+        table = Table(
+            title=written(self._title),
+            title_justify="left",
+            title_style="bold",
+            caption=written(self._caption) if self._caption else None,
+            caption_justify="left",
+            box=SIMPLE,
+            pad_edge=False,
+            collapse_padding=True,
+        )
+        cells = [[name, *(row[place] for row in self._rows)] for place, name in enumerate(self._columns)]
+        whole = [max(map(cell_len, column)) for column in cells]
+        words = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
+        between = 2 * len(cells)  # the edges, and a line and a space between two columns
+        for place, wide in enumerate(fitted(whole, words, width - between)):
+            side: Literal["left", "right"] = "right" if place in self._numbers else "left"
+            table.add_column(written(self._columns[place]), justify=side, width=wide, overflow="fold")
+        for number, row in enumerate(self._rows):
+            if number in self._heads:
+                table.add_section()
+            table.add_row(*map(written, row), style="bold" if number in self._heads else "")
+        return table
