@@ -54,7 +54,9 @@ def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     )
     log.write_parquet(tmp_path / "log.parquet")
     assert run("study", "import", "shop", "log.parquet", "--key", "x", "--json") == {"imported": 30}
-    assert run("study", "import", "shop", "log.parquet", "--key", "x", "--json") == {"imported": 30}
+    assert run("study", "import", "shop", "log.parquet", "--key", "x", "--json") == {"imported": 0}
+    again = "0 rows imported: key 'x' was used for the same rows before"
+    assert again in run("study", "import", "shop", "log.parquet", "--key", "x")
     log.drop("banner", "discount").write_csv(tmp_path / "seen.csv")
     assert run("study", "import", "shop", "seen.csv", "--observational", "--json") == {"imported": 30}
     assert run("study", "import", "shop", "seen.csv", "--arm", "banner=blue", "--json") == {"imported": 30}
@@ -87,6 +89,10 @@ BAD = [
     (["study", "ask", "shop", "--arm", "banner=green"], "'green' is not a level of 'banner'"),
     (["study", "ask", "shop", "--storage", "studies.db"], "is not a URL"),
     (["study", "import", "shop", "told.csv"], "the table has no column"),
+    (
+        ["study", "import", "shop", "log.csv", "--observational", "--key", "k"],
+        "key 'k' was used to import 1 other rows",
+    ),
     (["study", "import", "shop", "told.csv", "--arm", "banner=red", "--observational"], "exclude each other"),
     (["study", "report", "shop", "--out", "/dev/null/x.html"], "cannot write"),
     (["analyze", "told.csv", "--target", "y", "--interventions", "i"], "has no column 'y'"),
@@ -103,6 +109,10 @@ def test_bad_input_is_one_sentence_and_stores_nothing(
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "list.json").write_text("[]")
     (tmp_path / "told.csv").write_text("id,clicked\n1,1\n")
+    log = tmp_path / "log.csv"
+    log.write_text("clicked,cart,purchase\n1,some,1\n")
+    run("study", "import", "shop", log, "--observational", "--key", "k")
+    log.write_text("clicked,cart,purchase\n1,some,0\n")
     before = run("study", "show", "shop", "--json")
     with pytest.raises(CausalBanditsError, match=message):
         run(*arguments)

@@ -55,7 +55,7 @@ def create(
     policy: Annotated[str | None, typer.Option(help="A preset (safe, paper) or a policy; safe by default.")] = None,
     options: Annotated[str | None, typer.Option(help="Options of the policy as JSON.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same decisions.")] = None,
-    expire_after: Annotated[float | None, typer.Option(help="Seconds after which an open decision expires.")] = None,
+    expire_after: Annotated[float | None, typer.Option(help="Each ask closes decisions open for more seconds.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a study; the same command again changes nothing."""
@@ -147,7 +147,12 @@ def tell(
     metric: Annotated[list[str] | None, typer.Option("--metric", "-m", help="variable=value; empty: missing.")] = None,
     reward: Annotated[str | None, typer.Option(help="The reward.")] = None,
     final: Annotated[bool, typer.Option("--final", help="What was not told will never be.")] = False,
-    file: Annotated[Path | None, typer.Option(help="Instead: a table with a column id.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead: a table with a column id. An empty cell is not known yet; beside the reward it is missing."
+        ),
+    ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
@@ -172,7 +177,9 @@ def import_table(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file of logged rows.")],
     arm: Annotated[str | None, typer.Option(help="All rows belong to this arm, as lever=value,...")] = None,
     observational: Annotated[bool, typer.Option("--observational", help="All rows belong to the idle arm.")] = False,
-    key: Annotated[str | None, typer.Option(help="With the same key the same import is done once.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="With the same key the same rows count once; other rows are refused.")
+    ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
@@ -183,7 +190,8 @@ def import_table(
         raise OptionError("--arm and --observational exclude each other")
     made_by = {} if observational else None if arm is None else parse_arm(arm)
     count = _load(name, storage).import_rows(read_table(file), arm=made_by, key=key)
-    _say(as_json, {"imported": count}, f"{count} rows imported")
+    again = f": key {key!r} was used for the same rows before" if count == 0 else ""
+    _say(as_json, {"imported": count}, f"{count} rows imported{again}")
 
 
 @studies.command("export")

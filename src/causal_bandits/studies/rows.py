@@ -1,6 +1,6 @@
 """Tables that a study is given: outcomes of its decisions, and logged rows from before."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from .session import Draft
 from .state import StudyState
 
 CHUNK = 20_000
-"""Rows in one event."""
+"""Rows in one event; a key compares imports event by event, so it stays as it is."""
 
 
 def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
@@ -26,10 +26,14 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
         wanted = listing(["id", *state.problem.observed_names, state.problem.target])
         raise ObservationError(f"the table has columns {listing(columns)}; expected id and some of {wanted}")
     told = 0
-    for row, given in enumerate(columns["id"]):
+    for row, (given, *values) in enumerate(zip(columns["id"], *(columns[name] for name in names), strict=True)):
         try:
             number = state.decisions.check(_whole(given))
-            said = {name: columns[name][row] for name in names}
+            said = dict(zip(names, values, strict=True))
+            if isinstance(frame, Sequence):
+                said = {name: value for name, value in said.items() if name in frame[row]}
+            else:
+                said = _without_empty(state, number, said)
             if is_missing(said.get(state.problem.target)):
                 said.pop(state.problem.target, None)
             news = state.news(number, said, None, final=final) if said or final else {}
@@ -39,6 +43,17 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
             draft.add("told", {"id": number, "seen": news})
             told += 1
     return told
+
+
+def _without_empty(state: StudyState, number: int, cells: dict[str, Any]) -> dict[str, Any]:
+    """What a row of a table says: an empty cell says nothing, unless the reward stands beside it.
+
+    Then the row is complete, and what was not told before is missing. (A list of dicts needs no such rule: there a
+    name may be left out, and None says that a value is missing.)
+    """
+    complete = not is_missing(cells.get(state.problem.target))
+    known = state.known(number) if complete else {}
+    return {name: value for name, value in cells.items() if not is_missing(value) or (complete and name not in known)}
 
 
 def _whole(value: Any) -> Any:

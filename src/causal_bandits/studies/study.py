@@ -60,7 +60,8 @@ class Study(StudyView):
         """A new study; the same call again gives the study that is there.
 
         `policy` is a preset ("safe" by default, or "paper") or the name of a policy, with `options`, or a policy that
-        was told nothing yet. An open decision expires `expire_after` seconds after it was asked for.
+        was told nothing yet. With `expire_after` every new ask first closes the open decisions that were asked for more
+        than so many seconds ago; until then they are open, and a late answer is taken.
         """
         if not isinstance(name, str) or not name.strip():
             raise OptionError(f"name={name!r}; expected the name of the study")
@@ -174,8 +175,9 @@ class Study(StudyView):
     def tell_many(self, frame: Any, *, final: bool = False) -> int:
         """Tell a table with a column `id` and a column for each variable that is told: all its rows, or none.
 
-        An empty cell of an observed variable says that it will never be known, an empty reward that it is not known
-        yet. Gives the number of rows that said something new.
+        An empty cell says that nothing is known yet. Where the reward stands beside it the row is complete, and the
+        variable is missing, unless it was told before. In a list of dicts what a row does not name is not told, and
+        None says that it is missing. Gives the number of rows that said something new.
         """
         with self._session.writing() as draft:
             return tell_rows(draft, frame, final=final)
@@ -204,21 +206,27 @@ class Study(StudyView):
         return late
 
     def import_rows(self, frame: Any, *, arm: Settable | None = None, key: str | None = None) -> int:
-        """Count the rows of a logged table as prior data; gives their number.
+        """Count the rows of a logged table as prior data; gives the number of rows that are new.
 
         The table has a column per intervention variable, or `arm` made all rows (`arm={}`: observational rows). Cells
-        of observed variables may be empty. With a `key` the same import again changes nothing.
+        of observed variables may be empty. With a `key` the same rows again change nothing, and the answer is 0; other
+        rows are a `ConflictError`.
         """
         with self._session.writing() as draft:
+            bodies = imported_bodies(draft.state, frame, arm)
             done = self._repeated(draft, key, "imported")
             if done is not None:
-                return int(done.body["of"])
-            bodies = imported_bodies(draft.state, frame, arm)
+                stored = draft.transaction.events(done.seq - 1, done.seq - 1 + len(bodies))
+                if [event.body for event in stored] != bodies:
+                    raise ConflictError(
+                        f"key {key!r} was used to import {done.body['of']} other rows; take a new key for new rows"
+                    )
+                return 0
             for place, body in enumerate(bodies):
                 event = draft.add("imported", body)
                 if place == 0 and key is not None:
                     draft.transaction.put_key(key, event.seq)
-            return int(bodies[0]["of"]) if bodies else 0
+            return int(bodies[0]["of"])
 
     # Arms that come and go
 
