@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from .decisions import microseconds
 from .state import StudyState
 
 
@@ -37,5 +38,5 @@ def decisions_frame(state: StudyState) -> pl.DataFrame:
 
 
 def _times(seconds: Any) -> pl.Series:
-    micro = pl.Series(seconds, dtype=pl.Float64).fill_nan(None) * 1e6
+    micro = pl.Series(microseconds(seconds), dtype=pl.Float64).fill_nan(None)
     return micro.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
