@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -103,7 +103,7 @@ def declare(name: object, levels: Levels) -> Variable:
         return Variable(name, tuple(range(levels.count)), levels)
     if isinstance(levels, int | np.integer) and not isinstance(levels, bool):
         levels = range(min(int(levels), MOST_LEVELS + 1))
-    if isinstance(levels, str | set | frozenset) or not isinstance(levels, Iterable):
+    if isinstance(levels, str | set | frozenset | Mapping) or not isinstance(levels, Iterable):
         raise ProblemError(f"levels of {name!r} are {levels!r}; give their number or a list of their names")
     if isinstance(levels, Sized) and len(levels) > MOST_LEVELS:
         raise ProblemError(f"{name!r} has more than {MOST_LEVELS} levels; group them, or cut a number with bins(...)")
