@@ -12,6 +12,7 @@ from causal_bandits.errors import (
     DecisionClosedError,
     ObservationError,
     OptionError,
+    ProblemError,
     StudyExistsError,
     UnknownArmError,
     UnknownDecisionError,
@@ -215,6 +216,13 @@ def test_arms_come_and_go(storage: str) -> None:
         study.allow(red)
     green = study.add_arm({"banner": "green"}, new_levels=True)
     assert study.add_arm({"banner": "green"}) == green
+    for again in ({"banner": "red"}, {"banner": "red", "discount": "none"}):
+        with pytest.raises(OptionError, match=r"arm do\(banner=red\) is there already, and is retired for good; give"):
+            study.add_arm(again, new_levels=True)
+    with pytest.raises(UnknownLevelError, match=r"\['x'\] is not a level of 'banner'"):
+        study.add_arm({"banner": ["x"]})  # type: ignore[dict-item]
+    with pytest.raises(ProblemError, match=r"level \['x'\] of 'banner' is not a string"):
+        study.add_arm({"banner": ["x"]}, new_levels=True)  # type: ignore[dict-item]
     with pytest.raises(UnknownLevelError):
         study.add_arm({"banner": "purple"})
     made = study.ask(300)

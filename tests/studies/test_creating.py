@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.errors import OptionError
+from causal_bandits.errors import OptionError, ProblemError, StorageError
 from causal_bandits.policies import POLICIES
 from tests.contracts.kinds import KNOWLEDGE, SINGLE_ARMS, SINGLES, WORLD
 
@@ -69,3 +69,29 @@ def test_a_decision_has_one_time(sqlite: str) -> None:
     study._session.clock = lambda: next(clock)
     made = [study.ask() for _ in times]
     assert study.to_frame()["asked"].to_list() == [decision.time for decision in made]
+
+
+@pytest.mark.parametrize("name", ["id", "status", "asked", "done"])
+@pytest.mark.parametrize("role", ["target", "observed", "lever"])
+def test_variables_called_like_columns(sqlite: str, name: str, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, observed, lever = (name if role == each else each for each in ("target", "observed", "lever"))
+    problem = cb.Problem(target, {observed: 2}, {lever: 2})
+    with pytest.raises(
+        ProblemError, match=f"'{name}' cannot be a variable of a study, .* columns id, status, .* rename"
+    ):
+        cb.Study.create("s", problem, storage=sqlite)
+    with pytest.raises(StorageError, match="does not exist"):
+        cb.Study.load("s", storage=sqlite)
+    monkeypatch.setattr("causal_bandits.studies.study.check_names", lambda problem: None)  # an older release made one
+    cb.Study.create("s", problem, storage=sqlite, seed=1)
+    monkeypatch.undo()
+    with pytest.raises(ProblemError, match="rename it"):
+        cb.Study.create("t", problem, storage=sqlite)
+    study = cb.Study.create("s", problem, storage=sqlite, seed=1)
+    first, second = study.ask(2, arms=[problem.arms[1]])
+    study.tell(first.id, {observed: 1}, reward=0)
+    study.tell(second.id, {observed: 0})
+    frame = study.to_frame()
+    assert frame.select("id", "status").rows() == [(1, "told"), (2, "open")]
+    columns = [f"variable {each}" if each == name else each for each in (lever, observed, target)]
+    assert frame.select(columns).rows() == [(1, 1, 0), (1, 0, None)]

@@ -217,7 +217,7 @@ class Problem:
         data = self.to_dict()
         for name, level in settings.items():
             lever = self.intervention(name)
-            if new_levels and level not in lever.codes:
+            if new_levels and not lever.has(level):
                 data["interventions"][lever.name].append(level)
         data["arms"].append(dict(settings))
         return Problem.from_dict(data)

@@ -79,6 +79,13 @@ class Variable:
         """Whether its values are real numbers, cut or not."""
         return self.is_real or self.bins is not None
 
+    def has(self, level: object) -> bool:
+        """Whether this is one of its levels."""
+        try:
+            return level in self.codes
+        except TypeError:  # a list is no level
+            return False
+
     def code(self, level: object) -> int:
         """The number of a level."""
         try:

@@ -1,18 +1,30 @@
 """Study: a persisted causal bandit. Ask for an arm, tell what came of it, from any number of processes."""
 
+import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, overload
 
-from ..errors import ConflictError, DecisionClosedError, OptionError, StudyExistsError, whole_number
+from ..errors import (
+    ConflictError,
+    DecisionClosedError,
+    OptionError,
+    ProblemError,
+    StorageError,
+    StudyExistsError,
+    UnknownStudyError,
+    whole_number,
+)
 from ..policies import Policy
 from ..problem import Arm, Level, Problem
+from .arms import add_arm, change_arms
 from .decisions import Decision, moment
 from .events import Event
 from .rows import imported_bodies, tell_rows
 from .session import Draft, Session
 from .settings import Settings, make_settings
 from .storage import Store
+from .tables import check_names
 from .view import Settable, StudyView
 
 
@@ -66,6 +78,7 @@ class Study(StudyView):
         if not isinstance(name, str) or not name.strip():
             raise OptionError(f"name={name!r}; expected the name of the study")
         settings = make_settings(problem, policy, seed=seed, expire_after=expire_after, options=options)
+        cls._check_names(name, problem, storage)
         store = Store(storage, create=True)
         row, is_new = store.add(name, time.time(), settings.to_dict())
         other = Settings(**row.settings).difference(settings, ignore=("seed",) if seed is None else ())
@@ -76,6 +89,17 @@ class Study(StudyView):
                 "load it, delete it, or take another name"
             )
         return cls(Session(store, row))
+
+    @classmethod
+    def _check_names(cls, name: str, problem: Problem, storage: str) -> None:
+        """A new study has no variable called like a column of its table; one that is there is opened as it is."""
+        try:
+            check_names(problem)
+        except ProblemError:
+            with contextlib.suppress(UnknownStudyError, StorageError):
+                Store(storage, create=False).find(name)
+                return
+            raise
 
     @classmethod
     def load(cls, name: str, *, storage: str) -> Self:
@@ -244,32 +268,12 @@ class Study(StudyView):
 
     def _change_arms(self, how: str, arm: Settable) -> None:
         with self._session.writing() as draft:
-            state = draft.state
-            number = state.problem.index(arm)
-            if how == "allowed" and number in state.retired:
-                raise OptionError(f"arm {state.problem.arms[number]} is retired, for good; add another arm instead")
-            if how != "allowed" and not (
-                set(range(len(state.problem.arms))) - state.retired - state.forbidden - {number}
-            ):
-                raise OptionError(f"arm {state.problem.arms[number]} is the last that may be played; it has to stay")
-            if (number in {"retired": state.retired}.get(how, state.forbidden)) == (how == "allowed"):
-                draft.add("arms", {how: [number]})
+            change_arms(draft, how, arm)
 
     def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Arm:
         """One more arm from now on; with `new_levels` its levers may have values that no arm had before.
 
-        An arm that is there already stays as it is.
+        An arm that is there already stays as it is; one that was retired is an error, since that is for good.
         """
         with self._session.writing() as draft:
-            old = draft.state.problem
-            if isinstance(settings, Mapping) and all(
-                level in old.intervention(name).codes for name, level in settings.items()
-            ):
-                wanted = {**old.idle_settings, **{old.intervention(n).name: v for n, v in settings.items()}}
-                same = [arm for arm in old.arms if all(str(arm[name]) == str(wanted[name]) for name in wanted)]
-                if same:
-                    return same[0]
-            problem = old.with_arm(settings, new_levels=new_levels)
-            self._session.settings.make_policy(problem)  # refuses what is too large, before anything is stored
-            draft.add("arms", {"added": dict(settings)})
-            return problem.arms[-1]
+            return add_arm(draft, settings, new_levels=new_levels)
