@@ -40,6 +40,13 @@ class Settings:
         return next((name for name in mine if name not in ignore and mine[name] != theirs[name]), None)
 
 
+def read_settings(stored: dict[str, Any]) -> Settings:
+    """Settings from what `to_dict` gave; a KeyError or TypeError if they are none."""
+    settings = Settings(**stored)
+    _ = POLICIES[settings.policy], settings.problem["target"]
+    return settings
+
+
 def make_settings(
     problem: object, policy: object, *, seed: int | None, expire_after: float | None, options: dict[str, Any] | None
 ) -> Settings:

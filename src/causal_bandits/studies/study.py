@@ -21,8 +21,8 @@ from .arms import add_arm, change_arms
 from .decisions import Decision, moment
 from .events import Event
 from .rows import imported_bodies, tell_rows
-from .session import Draft, Session
-from .settings import Settings, make_settings
+from .session import Draft, Session, settings_of
+from .settings import make_settings
 from .storage import Store
 from .tables import check_names
 from .view import Settable, StudyView
@@ -81,7 +81,7 @@ class Study(StudyView):
         cls._check_names(name, problem, storage)
         store = Store(storage, create=True)
         row, is_new = store.add(name, time.time(), settings.to_dict())
-        other = Settings(**row.settings).difference(settings, ignore=("seed",) if seed is None else ())
+        other = settings_of(store, row).difference(settings, ignore=("seed",) if seed is None else ())
         if not is_new and other is not None:
             store.close()
             raise StudyExistsError(
@@ -110,8 +110,9 @@ class Study(StudyView):
     @classmethod
     def list(cls, *, storage: str) -> Sequence[StudyInfo]:
         """All studies of a storage, the oldest first."""
-        rows = Store(storage, create=False).all()
-        return [StudyInfo(r.name, r.created, r.settings["policy"], r.settings["problem"]["target"]) for r in rows]
+        store = Store(storage, create=False)
+        made = [(row, settings_of(store, row)) for row in store.all()]
+        return [StudyInfo(row.name, row.created, what.policy, what.problem["target"]) for row, what in made]
 
     @classmethod
     def delete(cls, name: str, *, storage: str) -> None:
