@@ -183,7 +183,7 @@ def test_table_without_a_needed_column(missing: str, kind: str) -> None:
 
 
 def test_lever_columns_may_be_replaced_by_arm_and_the_message_says_so() -> None:
-    with pytest.raises(ObservationError, match="or pass arm="):
+    with pytest.raises(ObservationError, match=r"or name the arm \(arm="):
         History(PROBLEM).encode_many({"A": ["low"], "B": [0], "Y": [1]})
 
 

@@ -269,7 +269,7 @@ BAD: list[tuple[Any, Any, Any, type[Exception], str]] = [
     (1, {}, float("nan"), ObservationError, "reward 'purchase' is nan"),
     (1, [1], 1, ObservationError, "is not a mapping"),
     (1, None, None, ObservationError, "was told nothing"),
-    (1, {"purchase": 1}, 0, ObservationError, "but reward=0"),
+    (1, {"purchase": 1}, 0, ObservationError, "but 0 as the reward"),
 ]
 
 

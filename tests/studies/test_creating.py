@@ -58,7 +58,7 @@ def test_bad_options(sqlite: str, policy: str | None, options: Any, message: str
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 0, "3"])
 def test_bad_times_to_expire(sqlite: str, seconds: Any) -> None:
-    with pytest.raises(OptionError, match=f"expire_after={seconds!r}; expected a number of seconds above 0"):
+    with pytest.raises(OptionError, match=f"the time to expire is {seconds!r}; expected a number of seconds above 0"):
         cb.Study.create("s", SHOP, storage=sqlite, expire_after=seconds)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..data.table_files import read_table, write_table
+from ..data.table_files import output_ending, read_table, write_table
 from ..errors import OptionError
 from ..files import replacing
 from ..problem import Problem
@@ -157,16 +157,18 @@ def tell(
     as_json: AsJson = False,
 ) -> None:
     """What came of a decision, or of a table of them; in parts if need be."""
-    from ..studies import parse_metrics, parse_number
+    from ..studies import parse_metrics, parse_reward
 
-    study = _load(name, storage)
     if (file is None) == (decision is None):
         raise OptionError("tell needs the id of a decision, or --file with a table that has a column id")
+    if file is not None and (metric or reward is not None):
+        raise OptionError("--file brings the values of all its rows; leave out --metric and --reward")
+    study = _load(name, storage)
     if file is not None:
         told = study.tell_many(read_table(file, needed=["id"]), final=final)
         _say(as_json, {"told": told}, f"{told} rows said something new")
         return
-    value = None if reward is None else parse_number(study.problem.target, reward)
+    value = None if reward is None else parse_reward(study.problem, reward)
     study.tell(decision or 0, parse_metrics(study.problem, metric or []), value, final=final)
     _say(as_json, {"id": decision}, f"decision {decision}: noted")
 
@@ -197,11 +199,12 @@ def import_table(
 @studies.command("export")
 def export(
     name: Name,
-    out: Annotated[Path, typer.Option(help="A .csv or .parquet file.")],
+    out: Annotated[Path, typer.Option(help="A .csv, .tsv or .parquet file.")],
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """Write all decisions to a table, one row each."""
+    output_ending(out)
     frame = _load(name, storage).to_frame()
     with replacing(out) as path:
         write_table(frame, path)
@@ -232,3 +235,19 @@ def abandon(
     """Nothing will be told of a decision any more."""
     _load(name, storage).abandon(decision)
     _say(as_json, {"id": decision}, f"decision {decision}: abandoned")
+
+
+@studies.command("delete")
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Really, and for good.")] = False,
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a study and all its decisions."""
+    from ..studies import Study
+
+    if not yes:
+        raise OptionError(f"study {name!r} would be gone with all its decisions; say --yes if that is meant")
+    Study.delete(name, storage=storage)
+    _say(as_json, {"name": name}, f"study {name}: deleted")

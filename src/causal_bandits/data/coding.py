@@ -128,7 +128,7 @@ class Coder:
         levers = [] if arm is not None else list(self.problem.intervention_names)
         for name in (*levers, *self.problem.observed_names, self.problem.target):
             if name not in columns:
-                hint = "; or pass arm=... when all rows belong to one arm" if name in levers else ""
+                hint = "; or name the arm (arm=... or --arm) when all rows belong to one" if name in levers else ""
                 raise ObservationError(f"the table has no column {name!r}; it has {listing(columns)}{hint}")
         length = len(columns[self.problem.target])
         codes = np.zeros((length, len(self.problem.observed)), dtype=np.int64)

@@ -100,11 +100,18 @@ def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
             None if text.lower() in ("", "null", "none", "na") and text not in _levels(problem, name) else text
         )
         if name in numbers and metrics[name] is not None:
-            metrics[name] = parse_number(name, text)
+            metrics[name] = parse_reward(problem, text) if name == problem.target else _number(name, text)
     return metrics
 
 
-def parse_number(name: str, text: str) -> float:
+def parse_reward(problem: Problem, text: str) -> float:
+    """The reward from its text; one of 0 or 1 may be called False or True."""
+    words = {} if problem.reward_is_real else {"false": 0.0, "true": 1.0}
+    word = text.strip().lower()
+    return words[word] if word in words else _number(problem.target, text)
+
+
+def _number(name: str, text: str) -> float:
     """A number from its text."""
     try:
         return float(text)

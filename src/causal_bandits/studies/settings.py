@@ -57,7 +57,7 @@ def make_settings(
     if seed is None:
         seed = secrets.randbits(63)
     if expire_after is not None and not (isinstance(expire_after, int | float) and 0 < expire_after < math.inf):
-        raise OptionError(f"expire_after={expire_after!r}; expected a number of seconds above 0, or None")
+        raise OptionError(f"the time to expire is {expire_after!r}; expected a number of seconds above 0, or None")
     after = None if expire_after is None else float(expire_after)
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
     return Settings(problem.to_dict(), made.name, plain, whole_number("seed", seed, 0), after)
@@ -84,7 +84,7 @@ def _check_options(chosen: type[Policy[Any]], options: dict[str, Any]) -> list[s
     if not isinstance(options, dict):
         raise OptionError(f"options={options!r}; expected a mapping from options of the policy to their values")
     if "seed" in options:
-        raise OptionError("the seed belongs to the study, not to the policy; pass seed=... itself")
+        raise OptionError("the seed belongs to the study, not to the policy; give it to the study")
     known = {name: each for name, each in inspect.signature(chosen).parameters.items() if name != "problem"}
     del known["seed"]
     for name in options:

@@ -86,7 +86,7 @@ class Study(StudyView):
             store.close()
             raise StudyExistsError(
                 f"study {name!r} is already in storage {store.place}, with another {other}; "
-                "load it, delete it, or take another name"
+                "load it, delete it (Study.delete, `study delete`), or take another name"
             )
         return cls(Session(store, row))
 
