@@ -110,7 +110,7 @@ BAD_VALUES: list[tuple[str, Any, type[CausalBanditsError], str]] = [
     ("B", 3, UnknownLevelError, "3 is not a level of 'B'"),
     ("B", -1, UnknownLevelError, "-1 is not a level of 'B'"),
     ("B", 0.5, UnknownLevelError, "0.5 is not a level of 'B'"),
-    ("B", [0], UnknownLevelError, r"\[0\] is not a level of 'B'"),
+    ("B", [0], ObservationError, r"'B' is \[0\], a list; expected one value"),
     ("A", None, ObservationError, "'A' is None; every observed variable needs a level"),
     ("B", math.nan, ObservationError, "'B' is nan"),
     ("B", np.float32("nan"), ObservationError, "'B' is .*nan"),
@@ -119,7 +119,7 @@ BAD_VALUES: list[tuple[str, Any, type[CausalBanditsError], str]] = [
     ("Y", 2, ObservationError, "reward 'Y' is 2; expected 0 or 1"),
     ("Y", 0.5, ObservationError, "reward 'Y' is 0.5"),
     ("Y", "1", ObservationError, "reward 'Y' is '1'"),
-    ("Y", [1], ObservationError, r"reward 'Y' is \[1\]"),
+    ("Y", [1], ObservationError, r"'Y' is \[1\], a list; expected one value"),
     ("Y", None, ObservationError, "reward 'Y' is None; every row needs 0 or 1"),
     ("Y", math.nan, ObservationError, "reward 'Y' is nan; every row"),
     ("Y", pd.NA, ObservationError, "reward 'Y' is <NA>; every row"),
@@ -183,7 +183,7 @@ def test_table_without_a_needed_column(missing: str, kind: str) -> None:
 
 
 def test_lever_columns_may_be_replaced_by_arm_and_the_message_says_so() -> None:
-    with pytest.raises(ObservationError, match="or pass arm="):
+    with pytest.raises(ObservationError, match=r"or name the arm \(arm="):
         History(PROBLEM).encode_many({"A": ["low"], "B": [0], "Y": [1]})
 
 

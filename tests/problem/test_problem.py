@@ -235,6 +235,38 @@ def test_hand_written_description_needs_only_three_keys() -> None:
     assert Problem.from_dict(json.loads(text)) == Problem("Y", {"A": 2, "B": bins(quantiles=3)}, {"I": ["off", "on"]})
 
 
+def described(**changes: Any) -> dict[str, Any]:
+    return {"target": "Y", "observed": {"A": 2}, "interventions": {"I": 2}, **changes}
+
+
+@pytest.mark.parametrize("word", ["real", "float"])
+def test_a_description_may_say_real_or_float(word: str) -> None:
+    problem = Problem.from_dict(described(reward=word, observed={"A": word}))
+    assert problem == Problem("Y", {"A": float}, {"I": 2}, reward=float)
+    assert not Problem.from_dict(described(reward="binary")).reward_is_real
+
+
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        ([1], r"the description is \[1\]; expected an object with 'target'"),
+        (described(reward="banana"), "the reward is 'banana'; expected 'binary' .* or 'real'"),
+        (described(reward=None), "the reward is None"),
+        (described(observed={"secs": "number"}), "levels of 'secs' are 'number'; .* or 'real'"),
+        (described(observed={"secs": {"cut": [1]}}), "variable 'secs' has 'cut', .* some of 'cuts', 'quantiles'"),
+        (described(rewards="real"), "has 'rewards', which is not known; expected some of 'target', .*'reward'"),
+        (described(observed=[1]), r"observed is \[1\]; expected a mapping"),
+        (described(interventions=[1]), r"interventions is \[1\]; expected a mapping"),
+        (described(interventions={"I": {"cuts": [1, 2]}}), "levels of 'I' are {'cuts'"),
+        (described(targets=["A"]), r"targets is \['A'\]; expected a mapping"),
+        (described(targets={"I": 5}), "targets of 'I' are 5; expected a variable"),
+    ],
+)
+def test_what_a_description_may_not_say(description: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        Problem.from_dict(description)
+
+
 def test_too_many_arms_are_refused_before_they_are_made() -> None:
     levers = {f"I{place}": 3 for place in range(20)}
     text = r"make 3,486,784,401 arms, which take about 2,597.9 GiB .*; list those .* arms=\[...\], or use fewer levels"

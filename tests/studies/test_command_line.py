@@ -54,7 +54,9 @@ def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     )
     log.write_parquet(tmp_path / "log.parquet")
     assert run("study", "import", "shop", "log.parquet", "--key", "x", "--json") == {"imported": 30}
-    assert run("study", "import", "shop", "log.parquet", "--key", "x", "--json") == {"imported": 30}
+    assert run("study", "import", "shop", "log.parquet", "--key", "x", "--json") == {"imported": 0}
+    again = "0 rows imported: key 'x' was used for the same rows before"
+    assert again in run("study", "import", "shop", "log.parquet", "--key", "x")
     log.drop("banner", "discount").write_csv(tmp_path / "seen.csv")
     assert run("study", "import", "shop", "seen.csv", "--observational", "--json") == {"imported": 30}
     assert run("study", "import", "shop", "seen.csv", "--arm", "banner=blue", "--json") == {"imported": 30}
@@ -78,6 +80,18 @@ BAD = [
     (["study", "tell", "shop", 1, "-m", "clicked"], "'clicked' is not of the form variable=value"),
     (["study", "tell", "shop", 1, "-m", "cart=huge"], "'huge' is not a level of 'cart'"),
     (["study", "tell", "shop"], "tell needs the id of a decision"),
+    (["study", "tell", "shop", "--file", "told.csv", "--reward", 1], "leave out --metric and --reward"),
+    (["study", "tell", "shop", "--file", "told.csv", "-m", "clicked=1"], "leave out --metric and --reward"),
+    (["study", "tell", "shop", 1, "--reward", "yes"], "'purchase' is 'yes'; expected a number"),
+    (["study", "tell", "shop", 1], "was told nothing; give metrics or the reward, or say that it is final"),
+    (["study", "tell", "shop", 1, "--final"], "has no reward 'purchase' yet; tell it before or with what is final"),
+    (["study", "ask", "shop", "--key", "\udcff"], "is not valid Unicode"),
+    (["study", "export", "shop", "--out", "d.xlsx"], r"'d\.xlsx' ends in '\.xlsx'; .* \.csv, \.tsv or \.parquet"),
+    (["study", "export", "shop", "--out", "d"], r"'d' ends in ''; .* \.csv"),
+    (["study", "delete", "shop"], "would be gone with all its decisions; say --yes"),
+    (["study", "delete", "other", "--yes"], "there is no study 'other'"),
+    (["study", "create", "other", "--problem", "problem.json", "--expire-after", "inf"], "the time to expire is inf"),
+    (["study", "create", "other", "--problem", "listed.json"], r"observed is \[1\]; expected a mapping"),
     (["study", "tell", "shop", "--file", "nothing.csv"], "there is no file 'nothing.csv'"),
     (["study", "create", "shop", "--problem", "problem.json", "--seed", 2], "with another seed"),
     (["study", "create", "other", "--problem", "nothing.json"], "cannot read the problem"),
@@ -86,7 +100,14 @@ BAD = [
     (["study", "create", "other", "--problem", "problem.json", "--options", "{"], "--options is not JSON"),
     (["study", "ask", "shop", "--arm", "banner=green"], "'green' is not a level of 'banner'"),
     (["study", "ask", "shop", "--storage", "studies.db"], "is not a URL"),
-    (["study", "import", "shop", "told.csv"], "the table has no column"),
+    (
+        ["study", "import", "shop", "told.csv"],
+        r"the table has no column 'banner'; .*; or name the arm \(.* --arm\) when",
+    ),
+    (
+        ["study", "import", "shop", "log.csv", "--observational", "--key", "k"],
+        "key 'k' was used to import 1 other rows",
+    ),
     (["study", "import", "shop", "told.csv", "--arm", "banner=red", "--observational"], "exclude each other"),
     (["study", "report", "shop", "--out", "/dev/null/x.html"], "cannot write"),
     (["analyze", "told.csv", "--target", "y", "--interventions", "i"], "has no column 'y'"),
@@ -102,12 +123,28 @@ def test_bad_input_is_one_sentence_and_stores_nothing(
     run("study", "ask", "shop")
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "list.json").write_text("[]")
+    (tmp_path / "listed.json").write_text('{"target": "y", "observed": [1], "interventions": {"i": 2}}')
     (tmp_path / "told.csv").write_text("id,clicked\n1,1\n")
+    log = tmp_path / "log.csv"
+    log.write_text("clicked,cart,purchase\n1,some,1\n")
+    run("study", "import", "shop", log, "--observational", "--key", "k")
+    log.write_text("clicked,cart,purchase\n1,some,0\n")
     before = run("study", "show", "shop", "--json")
     with pytest.raises(CausalBanditsError, match=message):
         run(*arguments)
     assert run("study", "show", "shop", "--json") == before
     assert [row["name"] for row in run("study", "list", "--json")] == ["shop"]
+
+
+def test_rewards_by_their_words_and_deleting(run: Run) -> None:
+    run("study", "create", "shop", "--problem", "problem.json", "--seed", 1)
+    run("study", "ask", "shop", "-n", 2)
+    run("study", "tell", "shop", 1, "--reward", "True", "--final")
+    run("study", "tell", "shop", 2, "-m", "purchase=false", "--final")
+    run("study", "export", "shop", "--out", "out.tsv")
+    assert pl.read_csv("out.tsv", separator="\t")["purchase"].to_list() == [1, 0]
+    assert run("study", "delete", "shop", "--yes", "--json") == {"name": "shop"}
+    assert run("study", "list", "--json") == []
 
 
 def test_a_real_process_ends_with_one_line(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from causal_bandits.errors import (
     DecisionClosedError,
     ObservationError,
     OptionError,
+    ProblemError,
     StudyExistsError,
     UnknownArmError,
     UnknownDecisionError,
@@ -163,7 +164,7 @@ def test_tell_many(storage: str) -> None:
     study = shop(storage)
     decisions = study.ask(4)
     rows = [{"id": d.id, **answer(SHOP, d)} for d in decisions]
-    with pytest.raises(ObservationError, match="row 3: reward 'purchase' is 7"):
+    with pytest.raises(ObservationError, match="row 4: reward 'purchase' is 7"):
         study.tell_many([*rows[:3], {**rows[3], "purchase": 7}])
     assert study.to_frame()["status"].to_list() == ["open"] * 4
     assert study.tell_many(pl.DataFrame(rows).select("id", "clicked", "cart")) == 4
@@ -188,6 +189,8 @@ def test_abandon_and_expire(storage: str) -> None:
     with pytest.raises(DecisionClosedError, match="decision 2 is told already"):
         study.abandon(2)
     now[0] += 101
+    study.tell(3, {"clicked": 1})  # overdue, but nobody has asked since
+    assert study.to_frame()["status"].to_list() == ["abandoned", "told", "open"]
     study.ask()
     assert study.to_frame()["status"].to_list() == ["abandoned", "told", "expired", "open"]
     with pytest.raises(DecisionClosedError, match="decision 3 is expired"):
@@ -213,6 +216,13 @@ def test_arms_come_and_go(storage: str) -> None:
         study.allow(red)
     green = study.add_arm({"banner": "green"}, new_levels=True)
     assert study.add_arm({"banner": "green"}) == green
+    for again in ({"banner": "red"}, {"banner": "red", "discount": "none"}):
+        with pytest.raises(OptionError, match=r"arm do\(banner=red\) is there already, and is retired for good; give"):
+            study.add_arm(again, new_levels=True)
+    with pytest.raises(UnknownLevelError, match=r"\['x'\] is not a level of 'banner'"):
+        study.add_arm({"banner": ["x"]})  # type: ignore[dict-item]
+    with pytest.raises(ProblemError, match=r"level \['x'\] of 'banner' is not a string"):
+        study.add_arm({"banner": ["x"]}, new_levels=True)  # type: ignore[dict-item]
     with pytest.raises(UnknownLevelError):
         study.add_arm({"banner": "purple"})
     made = study.ask(300)
@@ -234,7 +244,7 @@ def test_imports_are_prior_data(storage: str, kind: str) -> None:
     log = source.to_frame()
     study = cb.Study.create("s", problem, storage=storage, seed=2)
     assert study.import_rows(log, key="log") == 50
-    assert study.import_rows(log, key="log") == 50
+    assert study.import_rows(log, key="log") == 0
     assert study.import_rows(log.head(5).drop(*problem.intervention_names), arm={}) == 5
     gaps = log.head(4).with_columns(pl.lit(None).alias(problem.observed_names[0]))
     study.import_rows(gaps)
@@ -259,7 +269,7 @@ BAD: list[tuple[Any, Any, Any, type[Exception], str]] = [
     (1, {}, float("nan"), ObservationError, "reward 'purchase' is nan"),
     (1, [1], 1, ObservationError, "is not a mapping"),
     (1, None, None, ObservationError, "was told nothing"),
-    (1, {"purchase": 1}, 0, ObservationError, "but reward=0"),
+    (1, {"purchase": 1}, 0, ObservationError, "but 0 as the reward"),
 ]
 
 

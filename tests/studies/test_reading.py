@@ -1,7 +1,7 @@
 """What a study shows: explanations, propensities, evaluations, drift, pages."""
 
 import json
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -119,6 +119,10 @@ def test_evaluate(sqlite: str) -> None:
         study.evaluate({}, method="guess")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match=r"add up to 0\.5"):
         study.evaluate({SHOP.arms[0]: 0.5})
+    bad: list[Any] = ["a", None, [1]]
+    for chance in bad:
+        with pytest.raises(OptionError, match=r"the probability of do\(\) is .*; expected a number from 0 to 1"):
+            study.evaluate({SHOP.arms[0]: chance})
     with pytest.raises(OptionError, match="cannot evaluate 3"):
         study.evaluate(3)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="another problem"):

@@ -1,7 +1,10 @@
 """Many processes, killed processes, cut logs, full disks. Longer runs: `python -m benchmarks.reliability`."""
 
+import contextlib
+import json
 import signal
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ from benchmarks.reliability import check_complete, copies_cut_short, create, ham
 from sqlalchemy import event
 
 import causal_bandits as cb
-from causal_bandits.errors import StorageError, UnknownStudyError
+from causal_bandits.errors import OptionError, StorageError, UnknownStudyError
 from causal_bandits.studies.storage import migrations, schema
 
 from .cases import SHOP, fingerprint, play, rebuilt
@@ -97,6 +100,12 @@ BAD = [
     ("sqlite://", "names no file"),
     ("sqlite:////nowhere/at/all.db", "cannot be opened; check that its folder exists"),
     ("postgresql://someone:secret@127.0.0.1:1/x", "cannot be reached; check that the server runs"),
+    ("postgresql://someone:secret@127.0.0.1:abc/x", r"127\.0\.0\.1:abc/x' has a port that is not a number; write"),
+    ("sqlite+foo:///x.db", r"'sqlite\+foo:///x.db' names a driver; write 'sqlite:///FILE'"),
+    ("sqlite+aiosqlite:///x.db", "names a driver"),
+    ("sqlite://host/x.db", "names no file on this machine"),
+    ("sqlite:///a\0b.db", "names no file on this machine"),
+    ("sqlite:///x.db?timeout=abc", "is not a URL that can be used"),
 ]
 
 
@@ -127,6 +136,69 @@ def test_a_newer_schema_is_refused(storage: str) -> None:
         cb.Study.load("s", storage=storage)
     with pytest.raises(StorageError, match="upgrade causal-bandits"):
         cb.Study.create("t", SHOP, storage=storage)
+
+
+@pytest.mark.parametrize("version", [0, -1, "old"])
+def test_a_schema_that_no_release_wrote(sqlite: str, version: Any) -> None:
+    cb.Study.create("s", SHOP, storage=sqlite).close()
+    change(sqlite, "UPDATE cb_schema SET version = ?", version)
+    for use in (cb.Study.load, partial(cb.Study.create, problem=SHOP)):
+        with pytest.raises(StorageError, match=f"has schema version {version!r}, which no release wrote; restore it"):
+            use("s", storage=sqlite)
+
+
+def change(storage: str, command: str, *values: object) -> None:
+    """Behind a study's back."""
+    with contextlib.closing(sqlite3.connect(storage.removeprefix("sqlite:///"))) as connection, connection:
+        assert connection.execute(command, values).rowcount
+
+
+TEXTS = [
+    "",
+    "{",
+    "[1]",
+    "7",
+    "{}",
+    '{"id": 99, "seen": {"x": 1, "y": 2, "z": 3}}',
+    '{"id": 1, "seen": {"cart": "huge", "x": 1, "y": 2}}',
+    b"\xff",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_damaged_event_is_named(sqlite: str, text: str | bytes) -> None:
+    study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
+    study.tell(study.ask().id, {"clicked": 1})
+    change(sqlite, "UPDATE cb_events SET body = ? WHERE seq = 3", text)
+    again = cb.Study.load("s", storage=sqlite)
+    for use in (again.ask, again.to_frame):
+        with pytest.raises(
+            StorageError, match=r"is damaged: event 3 of .*study.* cannot be read; restore it from a copy"
+        ):
+            use()
+
+
+@pytest.mark.parametrize("text", [*TEXTS[:5], '{"policy": "ts"}', None])
+def test_a_damaged_description_is_named(sqlite: str, text: str | None) -> None:
+    study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
+    if text is None:
+        text = json.dumps({**study._session.settings.to_dict(), "policy": "unheard-of"})
+    change(sqlite, "UPDATE cb_studies SET settings = ?", text)
+    for use in (cb.Study.list, partial(cb.Study.load, "s"), partial(cb.Study.create, "s", SHOP)):
+        with pytest.raises(StorageError, match="is damaged: the description of study 's' cannot be read; restore"):
+            use(storage=sqlite)
+
+
+def test_text_that_cannot_be_stored(storage: str) -> None:
+    study = cb.Study.create("s", SHOP, storage=storage, seed=1)
+    before = fingerprint(study)
+    with pytest.raises(OptionError, match=r"the text .* is not valid Unicode and cannot be stored"):
+        study.ask(key="\udcff")
+    with pytest.raises(OptionError, match="is not valid Unicode"):
+        cb.Study.load("\udcff", storage=storage)
+    with pytest.raises(OptionError, match="is not valid Unicode"):
+        cb.Study.create("t", cb.Problem("y", {"a": 2}, {"i": ["\ud800", "b"]}), storage=storage)
+    assert fingerprint(study) == before
 
 
 @pytest.mark.parametrize("version", range(1, schema.VERSION + 1))

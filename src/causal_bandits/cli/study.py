@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..data.table_files import read_rows, write_table
+from ..data.table_files import output_ending, read_rows, write_table
 from ..errors import OptionError
 from ..files import replacing
 from ..problem import Problem
@@ -55,7 +55,7 @@ def create(
     policy: Annotated[str | None, typer.Option(help="A preset (safe, paper) or a policy; safe by default.")] = None,
     options: Annotated[str | None, typer.Option(help="Options of the policy as JSON.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same decisions.")] = None,
-    expire_after: Annotated[float | None, typer.Option(help="Seconds after which an open decision expires.")] = None,
+    expire_after: Annotated[float | None, typer.Option(help="Each ask closes decisions open for more seconds.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a study; the same command again changes nothing."""
@@ -145,21 +145,28 @@ def tell(
     metric: Annotated[list[str] | None, typer.Option("--metric", "-m", help="variable=value; empty: missing.")] = None,
     reward: Annotated[str | None, typer.Option(help="The reward.")] = None,
     final: Annotated[bool, typer.Option("--final", help="What was not told will never be.")] = False,
-    file: Annotated[Path | None, typer.Option(help="Instead: a table with a column id.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead: a table with a column id. An empty cell is not known yet; beside the reward it is missing."
+        ),
+    ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """What came of a decision, or of a table of them; in parts if need be."""
-    from ..studies import parse_metrics, parse_number
+    from ..studies import parse_metrics, parse_reward
 
-    study = _load(name, storage)
     if (file is None) == (decision is None):
         raise OptionError("tell needs the id of a decision, or --file with a table that has a column id")
+    if file is not None and (metric or reward is not None):
+        raise OptionError("--file brings the values of all its rows; leave out --metric and --reward")
+    study = _load(name, storage)
     if file is not None:
         told = study.tell_many(read_rows(study.problem, file, needed=["id"]), final=final)
         _say(as_json, {"told": told}, f"{told} rows said something new")
         return
-    value = None if reward is None else parse_number(study.problem.target, reward)
+    value = None if reward is None else parse_reward(study.problem, reward)
     study.tell(decision or 0, parse_metrics(study.problem, metric or []), value, final=final)
     _say(as_json, {"id": decision}, f"decision {decision}: noted")
 
@@ -170,7 +177,9 @@ def import_table(
     file: Annotated[Path, typer.Argument(help="A CSV or Parquet file of logged rows.")],
     arm: Annotated[str | None, typer.Option(help="All rows belong to this arm, as lever=value,...")] = None,
     observational: Annotated[bool, typer.Option("--observational", help="All rows belong to the idle arm.")] = False,
-    key: Annotated[str | None, typer.Option(help="With the same key the same import is done once.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="With the same key the same rows count once; other rows are refused.")
+    ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
@@ -182,17 +191,19 @@ def import_table(
     made_by = {} if observational else None if arm is None else parse_arm(arm)
     study = _load(name, storage)
     count = study.import_rows(read_rows(study.problem, file), arm=made_by, key=key)
-    _say(as_json, {"imported": count}, f"{count} rows imported")
+    again = f": key {key!r} was used for the same rows before" if count == 0 else ""
+    _say(as_json, {"imported": count}, f"{count} rows imported{again}")
 
 
 @studies.command("export")
 def export(
     name: Name,
-    out: Annotated[Path, typer.Option(help="A .csv or .parquet file.")],
+    out: Annotated[Path, typer.Option(help="A .csv, .tsv or .parquet file.")],
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """Write all decisions to a table, one row each."""
+    output_ending(out)
     frame = _load(name, storage).to_frame()
     with replacing(out) as path:
         write_table(frame, path)
@@ -223,3 +234,19 @@ def abandon(
     """Nothing will be told of a decision any more."""
     _load(name, storage).abandon(decision)
     _say(as_json, {"id": decision}, f"decision {decision}: abandoned")
+
+
+@studies.command("delete")
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Really, and for good.")] = False,
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a study and all its decisions."""
+    from ..studies import Study
+
+    if not yes:
+        raise OptionError(f"study {name!r} would be gone with all its decisions; say --yes if that is meant")
+    Study.delete(name, storage=storage)
+    _say(as_json, {"name": name}, f"study {name}: deleted")

@@ -1,7 +1,7 @@
 """Rows as numbers: every value is checked at the door, and a bad one is named with its row."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -32,15 +32,30 @@ class Rows(NamedTuple):
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value says that there is none: None, NaN, NaT, NA."""
+    """Whether a value says that there is none: None, NaN, NaT, NA. A list or an array is not one value."""
+    if value is None or _is_several(value):
+        return value is None
     try:
-        return value is None or bool(value != value)  # noqa: PLR0124 (NaN and NaT of any library)
-    except (TypeError, ValueError):  # pandas.NA has no truth value, nor has an array
+        return bool(value != value)  # noqa: PLR0124 (NaN and NaT of any library)
+    except (TypeError, ValueError):  # pandas.NA has no truth value
         return True
+
+
+def _is_several(value: object) -> bool:
+    """Whether this is a list, an array or a column; a scalar of an array library is not."""
+    return isinstance(value, Sized) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) != 0
+
+
+def check_single(name: str, value: object) -> None:
+    """Refuse several values where one belongs."""
+    if _is_several(value):
+        shown = " ".join(repr(value).split())[:60]
+        raise ObservationError(f"{name!r} is {shown}, a {type(value).__name__}; expected one value")
 
 
 def binary_value(name: str, value: object) -> int:
     """A reward that must be 0 or 1."""
+    check_single(name, value)
     if is_missing(value):
         raise ObservationError(f"reward {name!r} is {value!r}; every row needs 0 or 1")
     try:
@@ -51,6 +66,7 @@ def binary_value(name: str, value: object) -> int:
 
 def real_value(name: str, value: object) -> float:
     """A value that must be a finite number."""
+    check_single(name, value)
     try:
         number = math.nan if isinstance(value, str) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
@@ -100,7 +116,7 @@ class Coder:
             if variable.name == name:
                 if is_missing(value):
                     return None
-                return real_value(name, value) if variable.is_number else variable.levels[variable.code(value)]
+                return real_value(name, value) if variable.is_number else variable.levels[_level(variable, value)]
         known = listing(self.problem.observed_names)
         raise UnknownVariableError(f"{name!r} is not an observed variable; expected {known} and the reward")
 
@@ -112,7 +128,7 @@ class Coder:
         levers = [] if arm is not None else list(self.problem.intervention_names)
         for name in (*levers, *self.problem.observed_names, self.problem.target):
             if name not in columns:
-                hint = "; or pass arm=... when all rows belong to one arm" if name in levers else ""
+                hint = "; or name the arm (arm=... or --arm) when all rows belong to one" if name in levers else ""
                 raise ObservationError(f"the table has no column {name!r}; it has {listing(columns)}{hint}")
         length = len(columns[self.problem.target])
         codes = np.zeros((length, len(self.problem.observed)), dtype=np.int64)
@@ -164,6 +180,7 @@ class Coder:
 
 
 def _level(variable: Variable, value: object) -> int:
+    check_single(variable.name, value)
     if is_missing(value):
         raise ObservationError(f"{variable.name!r} is {value!r}; every observed variable needs a level")
     return variable.code(value)

@@ -137,9 +137,18 @@ def _cells(file: Path, separator: str, words: Iterable[str], columns: list[str] 
     )
 
 
+def output_ending(path: Path) -> str:
+    """The ending of a table's file, one of those that can be written."""
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".tsv", ".txt", ".parquet", ".pq"):
+        raise TableFileError(f"{str(path)!r} ends in {ending!r}; a table is written to .csv, .tsv or .parquet")
+    return ending
+
+
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a table by the ending of its name."""
-    if path.suffix.lower() in (".parquet", ".pq"):
+    ending = output_ending(path)
+    if ending in (".parquet", ".pq"):
         table.write_parquet(path)
     else:
-        table.write_csv(path)
+        table.write_csv(path, separator="\t" if ending == ".tsv" else ",")

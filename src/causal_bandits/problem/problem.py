@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from ..errors import ProblemError, UnknownArmError, UnknownVariableError, listing
 from .arms import CONTEXT_PREFIX, Arm
-from .variables import Level, Levels, Variable, bins, declare
+from .descriptions import BINARY, REAL, read_description
+from .variables import Level, Levels, Variable, declare
 
-REAL = "real"
-"""How a description in JSON says `float`."""
 MOST_ARMS = 1_000_000
 BYTES_PER_ARM = 800
 """Measured, with eight intervention variables: the arm itself and how it is found."""
@@ -65,6 +64,10 @@ class Problem:
                 raise ProblemError(f"{role} is {given!r}; expected a mapping name -> levels")
         if idle is not None and not isinstance(idle, Mapping):
             raise ProblemError(f"idle is {idle!r}; expected a mapping intervention variable -> value")
+        if targets is not None and not isinstance(targets, Mapping):
+            raise ProblemError(
+                f"targets is {targets!r}; expected a mapping intervention variable -> observed variables"
+            )
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
             raise ProblemError(f"arms is {arms!r}; expected a list of mappings intervention variable -> value")
         if reward not in (bool, float):
@@ -122,6 +125,8 @@ class Problem:
         variables = {variable.name for variable in self.observed} | {self.target}
         known = []
         for name, given in targets.items():
+            if not isinstance(given, Iterable):
+                raise ProblemError(f"targets of {name!r} are {given!r}; expected a variable or a list of them")
             acted_on = (given,) if isinstance(given, str) else tuple(given)
             for variable in acted_on:
                 if variable not in variables:
@@ -212,7 +217,7 @@ class Problem:
         data = self.to_dict()
         for name, level in settings.items():
             lever = self.intervention(name)
-            if new_levels and level not in lever.codes:
+            if new_levels and not lever.has(level):
                 data["interventions"][lever.name].append(level)
         data["arms"].append(dict(settings))
         return Problem.from_dict(data)
@@ -252,29 +257,13 @@ class Problem:
             "idle": dict(self.idle_settings),
             "arms": [dict(arm) for arm in self.arms],
             "targets": {name: list(acted_on) for name, acted_on in self.targets},
-            "reward": REAL if self.reward_is_real else "binary",
+            "reward": REAL if self.reward_is_real else BINARY,
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Problem":
-        """A problem from what `to_dict` gave, or from hand-written JSON with the same keys."""
+        """A problem from what `to_dict` gave, or from hand-written JSON with the same keys.
 
-        def levels(given: Any) -> Levels:
-            if given == REAL:
-                return float
-            if isinstance(given, Mapping):
-                return bins(given.get("cuts"), quantiles=given.get("quantiles"), after=given.get("after", 100))
-            return given  # type: ignore[no-any-return]
-
-        for key in ("target", "observed", "interventions"):
-            if key not in data:
-                raise ProblemError(f"the description has no {key!r}; expected target, observed, interventions")
-        return cls(
-            data["target"],
-            {name: levels(given) for name, given in data["observed"].items()},
-            data["interventions"],
-            arms=data.get("arms"),
-            idle=data.get("idle"),
-            targets=data.get("targets"),
-            reward=float if data.get("reward") == REAL else bool,
-        )
+        A real-valued variable or reward is "real" (or "float"), one that is cut {"cuts": [...]} or {"quantiles": 4}.
+        """
+        return cls(**read_description(data))

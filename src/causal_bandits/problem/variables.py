@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -79,6 +79,13 @@ class Variable:
         """Whether its values are real numbers, cut or not."""
         return self.is_real or self.bins is not None
 
+    def has(self, level: object) -> bool:
+        """Whether this is one of its levels."""
+        try:
+            return level in self.codes
+        except TypeError:  # a list is no level
+            return False
+
     def code(self, level: object) -> int:
         """The number of a level."""
         try:
@@ -103,7 +110,7 @@ def declare(name: object, levels: Levels) -> Variable:
         return Variable(name, tuple(range(levels.count)), levels)
     if isinstance(levels, int | np.integer) and not isinstance(levels, bool):
         levels = range(min(int(levels), MOST_LEVELS + 1))
-    if isinstance(levels, str | set | frozenset) or not isinstance(levels, Iterable):
+    if isinstance(levels, str | set | frozenset | Mapping) or not isinstance(levels, Iterable):
         raise ProblemError(f"levels of {name!r} are {levels!r}; give their number or a list of their names")
     if isinstance(levels, Sized) and len(levels) > MOST_LEVELS:
         raise ProblemError(f"{name!r} has more than {MOST_LEVELS} levels; group them, or cut a number with bins(...)")

@@ -3,7 +3,7 @@
 from .decisions import Decision
 from .evaluation import Evaluation
 from .explanation import Explanation
-from .rows import parse_arm, parse_metrics, parse_number
+from .rows import parse_arm, parse_metrics, parse_reward
 from .study import Study, StudyInfo
 
 __all__ = [
@@ -14,5 +14,5 @@ __all__ = [
     "StudyInfo",
     "parse_arm",
     "parse_metrics",
-    "parse_number",
+    "parse_reward",
 ]

@@ -1,11 +1,11 @@
 """Decisions: what a study answered when it was asked, and what became of it."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import UnknownDecisionError
 from ..problem import Arm
@@ -18,6 +18,8 @@ Status = Literal["open", "told", "abandoned", "expired"]
 OPEN, ABANDONED, EXPIRED = -1, -2, -3
 """In the column `row`, where a decision has no row yet, or will never have one."""
 STATUS: dict[int, Status] = {OPEN: "open", ABANDONED: "abandoned", EXPIRED: "expired"}
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 COLUMNS: dict[str, type] = {"arm": np.int32, "row": np.int64, "seq": np.int64, "asked": np.float64, "done": np.float64}
 
@@ -37,9 +39,16 @@ class Decision:
         return self._study.propensity(self.id)
 
 
+def microseconds(seconds: ArrayLike) -> NDArray[np.float64]:
+    """Times rounded to the microsecond, everywhere in the same way."""
+    parts, whole = np.modf(np.asarray(seconds, dtype=np.float64))
+    rounded: NDArray[np.float64] = whole * 1e6 + np.rint(parts * 1e6)
+    return rounded
+
+
 def moment(seconds: float) -> datetime:
     """A time to read."""
-    return datetime.fromtimestamp(seconds, UTC)
+    return EPOCH + timedelta(microseconds=int(microseconds(seconds)))
 
 
 class Decisions:

@@ -79,6 +79,8 @@ def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
         return policy.frequencies(2000, np.random.default_rng(seed))
     if isinstance(policy, Mapping) and policy and all(isinstance(arm, Arm) for arm in policy):
         for arm, chance in policy.items():
+            if not isinstance(chance, int | float | np.number):
+                raise OptionError(f"the probability of {arm} is {chance!r}; expected a number from 0 to 1")
             chances[problem.index(arm)] += float(chance)
         if not (np.all(chances >= 0) and abs(chances.sum() - 1) < 1e-9):
             raise OptionError(

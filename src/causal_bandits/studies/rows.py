@@ -1,6 +1,6 @@
 """Tables that a study is given: outcomes of its decisions, and logged rows from before."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,14 @@ import numpy as np
 from ..data import MISSING
 from ..data.coding import is_missing
 from ..data.frames import columns_of
+from ..data.table_files import MISSING_WORDS
 from ..errors import CausalBanditsError, ObservationError, listing
 from ..problem import Arm, Level, Problem
 from .session import Draft
 from .state import StudyState
 
 CHUNK = 20_000
-"""Rows in one event."""
+"""Rows in one event; a key compares imports event by event, so it stays as it is."""
 
 
 def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
@@ -26,19 +27,34 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
         wanted = listing(["id", *state.problem.observed_names, state.problem.target])
         raise ObservationError(f"the table has columns {listing(columns)}; expected id and some of {wanted}")
     told = 0
-    for row, given in enumerate(columns["id"]):
+    for row, (given, *values) in enumerate(zip(columns["id"], *(columns[name] for name in names), strict=True)):
         try:
             number = state.decisions.check(_whole(given))
-            said = {name: columns[name][row] for name in names}
+            said = dict(zip(names, values, strict=True))
+            if isinstance(frame, Sequence):
+                said = {name: value for name, value in said.items() if name in frame[row]}
+            else:
+                said = _without_empty(state, number, said)
             if is_missing(said.get(state.problem.target)):
                 said.pop(state.problem.target, None)
             news = state.news(number, said, None, final=final) if said or final else {}
         except CausalBanditsError as error:
-            raise type(error)(f"row {row}: {error}") from None
+            raise type(error)(f"row {row + 1}: {error}") from None
         if news:
             draft.add("told", {"id": number, "seen": news})
             told += 1
     return told
+
+
+def _without_empty(state: StudyState, number: int, cells: dict[str, Any]) -> dict[str, Any]:
+    """What a row of a table says: an empty cell says nothing, unless the reward stands beside it.
+
+    Then the row is complete, and what was not told before is missing. (A list of dicts needs no such rule: there a
+    name may be left out, and None says that a value is missing.)
+    """
+    complete = not is_missing(cells.get(state.problem.target))
+    known = state.known(number) if complete else {}
+    return {name: value for name, value in cells.items() if not is_missing(value) or (complete and name not in known)}
 
 
 def _whole(value: Any) -> Any:
@@ -81,15 +97,20 @@ def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
             raise ObservationError(f"{pair!r} is not of the form variable=value")
         if name in metrics:
             raise ObservationError(f"{name!r} is given twice")
-        metrics[name] = (
-            None if text.lower() in ("", "null", "none", "na") and text not in _levels(problem, name) else text
-        )
+        metrics[name] = None if text in ("", *MISSING_WORDS) and text not in _levels(problem, name) else text
         if name in numbers and metrics[name] is not None:
-            metrics[name] = parse_number(name, text)
+            metrics[name] = parse_reward(problem, text) if name == problem.target else _number(name, text)
     return metrics
 
 
-def parse_number(name: str, text: str) -> float:
+def parse_reward(problem: Problem, text: str) -> float:
+    """The reward from its text; one of 0 or 1 may be called False or True."""
+    words = {} if problem.reward_is_real else {"false": 0.0, "true": 1.0}
+    word = text.strip().lower()
+    return words[word] if word in words else _number(problem.target, text)
+
+
+def _number(name: str, text: str) -> float:
     """A number from its text."""
     try:
         return float(text)

@@ -3,19 +3,22 @@
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..errors import SaveFileError, StorageError
+from ..errors import CausalBanditsError, SaveFileError, StorageError
 from .events import Event, Kind
-from .settings import Settings
+from .settings import Settings, read_settings
 from .state import StudyState
-from .storage import Store, StudyRow, Transaction
+from .storage import Store, StudyRow, Transaction, damaged
 
 SNAPSHOT_EVENTS = 1000
 SNAPSHOT_SHARE = 0.1
 """A snapshot is due after so many events, and after this share of all: what is written for them stays in proportion
 to the events, and loading replays a tenth of them at most."""
+
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading stored text that says something else than it should may end in."""
 
 
 class Draft:
@@ -37,13 +40,21 @@ class Draft:
         return event
 
 
+def settings_of(store: Store, row: StudyRow) -> Settings:
+    """What a stored study is."""
+    try:
+        return read_settings(row.settings)
+    except DAMAGE as error:
+        raise damaged(store.place, f"the description of study {row.name!r}") from error
+
+
 class Session:
     """One study in one process; any number of threads may use it."""
 
     def __init__(self, store: Store, row: StudyRow) -> None:
         self.store = store
         self.row = row
-        self.settings = Settings(**row.settings)
+        self.settings = settings_of(store, row)
         self.clock = time.time
         self._lock = threading.RLock()
         self._state: StudyState | None = None
@@ -77,9 +88,15 @@ class Session:
         if self._state is None:
             self._state, self._snapshot = self.restored(transaction)
         state, self._state = self._state, None
-        for event in transaction.newer(state.seq):
-            state.apply(event)
-        self._state = state
+        self._state = self._replayed(state, transaction.newer(state.seq))
+        return state
+
+    def _replayed(self, state: StudyState, events: Sequence[Event]) -> StudyState:
+        for event in events:
+            try:
+                state.apply(event)
+            except DAMAGE as error:
+                raise damaged(self.store.place, f"event {event.seq} of study {self.row.name!r}") from error
         return state
 
     def restored(self, transaction: Transaction, until: int | None = None) -> tuple[StudyState, int]:
@@ -88,16 +105,19 @@ class Session:
         if found is not None:
             with contextlib.suppress(SaveFileError):  # the events have it all
                 return StudyState.restore(self.settings, found[1]), found[0]
-        return StudyState(self.settings), 0
+        try:
+            return StudyState(self.settings), 0
+        except CausalBanditsError:
+            raise
+        except DAMAGE as error:
+            raise damaged(self.store.place, f"the description of study {self.row.name!r}") from error
 
     def at(self, seq: int) -> StudyState:
         """The state just before an event, apart from the one that is kept level."""
 
         def work(transaction: Transaction) -> StudyState:
             state, _ = self.restored(transaction, seq - 1)
-            for event in transaction.events(state.seq, seq - 1):
-                state.apply(event)
-            return state
+            return self._replayed(state, transaction.events(state.seq, seq - 1))
 
         return self.store.reading(self.row.id, work)
 

@@ -1,12 +1,16 @@
 """What a study is from the start: its problem, its policy, its seed. Plain JSON in the store."""
 
+import inspect
 import json
+import math
 import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..errors import OptionError, whole_number
+from ..errors import OptionError, listing, whole_number
+from ..graphs import MixedGraph
 from ..policies import DEFAULT, POLICIES, Policy, policy_class
+from ..policies.comparators.settings import plain_graph
 from ..problem import Problem
 
 
@@ -36,19 +40,27 @@ class Settings:
         return next((name for name in mine if name not in ignore and mine[name] != theirs[name]), None)
 
 
+def read_settings(stored: dict[str, Any]) -> Settings:
+    """Settings from what `to_dict` gave; a KeyError or TypeError if they are none."""
+    settings = Settings(**stored)
+    _ = POLICIES[settings.policy], settings.problem["target"]
+    return settings
+
+
 def make_settings(
     problem: object, policy: object, *, seed: int | None, expire_after: float | None, options: dict[str, Any] | None
 ) -> Settings:
     """Settings from what a caller gave, checked by making the policy once."""
     if not isinstance(problem, Problem):
         raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
-    made = _policy(problem, policy, options or {})
+    made = _policy(problem, policy, {} if options is None else options)
     if seed is None:
         seed = secrets.randbits(63)
-    if expire_after is not None and not (isinstance(expire_after, int | float) and expire_after > 0):
-        raise OptionError(f"expire_after={expire_after!r}; expected a number of seconds above 0, or None")
+    if expire_after is not None and not (isinstance(expire_after, int | float) and 0 < expire_after < math.inf):
+        raise OptionError(f"the time to expire is {expire_after!r}; expected a number of seconds above 0, or None")
     after = None if expire_after is None else float(expire_after)
-    return Settings(problem.to_dict(), made.name, made.options(), whole_number("seed", seed, 0), after)
+    plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
+    return Settings(problem.to_dict(), made.name, plain, whole_number("seed", seed, 0), after)
 
 
 def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy[Any]:
@@ -57,9 +69,38 @@ def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy
             raise OptionError("a policy given to a study must be new, have the study's problem, and hold its options")
         return policy
     chosen = policy_class(DEFAULT if policy is None else policy, problem)
-    if "seed" in options:
-        raise OptionError("the seed belongs to the study, not to the policy; pass seed=... itself")
+    needs = _check_options(chosen, options)
+    make: Any = chosen
     try:
-        return chosen.from_options(problem, {**chosen(problem, seed=0).options(), **options})
+        # What a policy draws when it is made must be the same when the study is created again.
+        defaults = {"seed": 0} if needs else make(problem, seed=0).options()
+        return chosen.from_options(problem, {**defaults, **{name: _plain(value) for name, value in options.items()}})
     except TypeError as error:
         raise OptionError(f"policy {chosen.name!r} does not take these options ({error})") from None
+
+
+def _check_options(chosen: type[Policy[Any]], options: dict[str, Any]) -> list[str]:
+    """The options that a policy cannot do without, once it is clear that they and no unknown ones are there."""
+    if not isinstance(options, dict):
+        raise OptionError(f"options={options!r}; expected a mapping from options of the policy to their values")
+    if "seed" in options:
+        raise OptionError("the seed belongs to the study, not to the policy; give it to the study")
+    known = {name: each for name, each in inspect.signature(chosen).parameters.items() if name != "problem"}
+    del known["seed"]
+    for name in options:
+        if name not in known:
+            raise OptionError(f"policy {chosen.name!r} has no option {name!r}; expected some of {listing(known)}")
+    needs = [name for name, each in known.items() if each.default is each.empty]
+    absent = [name for name in needs if name not in options]
+    if absent:
+        raise OptionError(
+            f"policy {chosen.name!r} cannot do without {listing(absent)}; pass options with a value for each"
+        )
+    return needs
+
+
+def _plain(value: Any) -> Any:
+    """A discovery or a graph as JSON has it; other values as they are."""
+    if isinstance(value, MixedGraph):
+        return plain_graph(value)
+    return value.to_dict() if hasattr(value, "to_dict") else value

@@ -78,10 +78,14 @@ class StudyState:
         target = self.problem.target
         if reward is not None:
             if target in said and said[target] != reward:
-                raise ObservationError(f"the reward {target!r} is {said[target]!r} in metrics, but reward={reward!r}")
+                raise ObservationError(
+                    f"the reward {target!r} is {said[target]!r} among the metrics, but {reward!r} as the reward"
+                )
             said[target] = reward
         if not said and not final:
-            raise ObservationError(f"decision {number} was told nothing; pass metrics, reward, or final=True")
+            raise ObservationError(
+                f"decision {number} was told nothing; give metrics or the reward, or say that it is final"
+            )
         value = self.policy.history.value
         seen = {name: value(name, given) for name, given in said.items()}
         status = self.decisions.status(number)
@@ -96,7 +100,9 @@ class StudyState:
                 )
         if final:
             if target not in known and target not in seen:
-                raise ObservationError(f"decision {number} has no reward {target!r} yet; final=True needs it")
+                raise ObservationError(
+                    f"decision {number} has no reward {target!r} yet; tell it before or with what is final"
+                )
             seen = dict.fromkeys(self.problem.observed_names) | known | seen
         return {name: given for name, given in seen.items() if name not in known}
 

@@ -1,18 +1,30 @@
 """Study: a persisted causal bandit. Ask for an arm, tell what came of it, from any number of processes."""
 
+import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, overload
 
-from ..errors import ConflictError, DecisionClosedError, OptionError, StudyExistsError, whole_number
+from ..errors import (
+    ConflictError,
+    DecisionClosedError,
+    OptionError,
+    ProblemError,
+    StorageError,
+    StudyExistsError,
+    UnknownStudyError,
+    whole_number,
+)
 from ..policies import Policy
 from ..problem import Arm, Level, Problem
+from .arms import add_arm, change_arms
 from .decisions import Decision, moment
 from .events import Event
 from .rows import imported_bodies, tell_rows
-from .session import Draft, Session
-from .settings import Settings, make_settings
+from .session import Draft, Session, settings_of
+from .settings import make_settings
 from .storage import Store
+from .tables import check_names
 from .view import Settable, StudyView
 
 
@@ -60,21 +72,34 @@ class Study(StudyView):
         """A new study; the same call again gives the study that is there.
 
         `policy` is a preset ("safe" by default, or "paper") or the name of a policy, with `options`, or a policy that
-        was told nothing yet. An open decision expires `expire_after` seconds after it was asked for.
+        was told nothing yet. With `expire_after` every new ask first closes the open decisions that were asked for more
+        than so many seconds ago; until then they are open, and a late answer is taken.
         """
         if not isinstance(name, str) or not name.strip():
             raise OptionError(f"name={name!r}; expected the name of the study")
         settings = make_settings(problem, policy, seed=seed, expire_after=expire_after, options=options)
+        cls._check_names(name, problem, storage)
         store = Store(storage, create=True)
         row, is_new = store.add(name, time.time(), settings.to_dict())
-        other = Settings(**row.settings).difference(settings, ignore=("seed",) if seed is None else ())
+        other = settings_of(store, row).difference(settings, ignore=("seed",) if seed is None else ())
         if not is_new and other is not None:
             store.close()
             raise StudyExistsError(
                 f"study {name!r} is already in storage {store.place}, with another {other}; "
-                "load it, delete it, or take another name"
+                "load it, delete it (Study.delete, `study delete`), or take another name"
             )
         return cls(Session(store, row))
+
+    @classmethod
+    def _check_names(cls, name: str, problem: Problem, storage: str) -> None:
+        """A new study has no variable called like a column of its table; one that is there is opened as it is."""
+        try:
+            check_names(problem)
+        except ProblemError:
+            with contextlib.suppress(UnknownStudyError, StorageError):
+                Store(storage, create=False).find(name)
+                return
+            raise
 
     @classmethod
     def load(cls, name: str, *, storage: str) -> Self:
@@ -85,8 +110,9 @@ class Study(StudyView):
     @classmethod
     def list(cls, *, storage: str) -> Sequence[StudyInfo]:
         """All studies of a storage, the oldest first."""
-        rows = Store(storage, create=False).all()
-        return [StudyInfo(r.name, r.created, r.settings["policy"], r.settings["problem"]["target"]) for r in rows]
+        store = Store(storage, create=False)
+        made = [(row, settings_of(store, row)) for row in store.all()]
+        return [StudyInfo(row.name, row.created, what.policy, what.problem["target"]) for row, what in made]
 
     @classmethod
     def delete(cls, name: str, *, storage: str) -> None:
@@ -174,8 +200,9 @@ class Study(StudyView):
     def tell_many(self, frame: Any, *, final: bool = False) -> int:
         """Tell a table with a column `id` and a column for each variable that is told: all its rows, or none.
 
-        An empty cell of an observed variable says that it will never be known, an empty reward that it is not known
-        yet. Gives the number of rows that said something new.
+        An empty cell says that nothing is known yet. Where the reward stands beside it the row is complete, and the
+        variable is missing, unless it was told before. In a list of dicts what a row does not name is not told, and
+        None says that it is missing. Gives the number of rows that said something new.
         """
         with self._session.writing() as draft:
             return tell_rows(draft, frame, final=final)
@@ -204,21 +231,27 @@ class Study(StudyView):
         return late
 
     def import_rows(self, frame: Any, *, arm: Settable | None = None, key: str | None = None) -> int:
-        """Count the rows of a logged table as prior data; gives their number.
+        """Count the rows of a logged table as prior data; gives the number of rows that are new.
 
         The table has a column per intervention variable, or `arm` made all rows (`arm={}`: observational rows). Cells
-        of observed variables may be empty. With a `key` the same import again changes nothing.
+        of observed variables may be empty. With a `key` the same rows again change nothing, and the answer is 0; other
+        rows are a `ConflictError`.
         """
         with self._session.writing() as draft:
+            bodies = imported_bodies(draft.state, frame, arm)
             done = self._repeated(draft, key, "imported")
             if done is not None:
-                return int(done.body["of"])
-            bodies = imported_bodies(draft.state, frame, arm)
+                stored = draft.transaction.events(done.seq - 1, done.seq - 1 + len(bodies))
+                if [event.body for event in stored] != bodies:
+                    raise ConflictError(
+                        f"key {key!r} was used to import {done.body['of']} other rows; take a new key for new rows"
+                    )
+                return 0
             for place, body in enumerate(bodies):
                 event = draft.add("imported", body)
                 if place == 0 and key is not None:
                     draft.transaction.put_key(key, event.seq)
-            return int(bodies[0]["of"]) if bodies else 0
+            return int(bodies[0]["of"])
 
     # Arms that come and go
 
@@ -236,32 +269,12 @@ class Study(StudyView):
 
     def _change_arms(self, how: str, arm: Settable) -> None:
         with self._session.writing() as draft:
-            state = draft.state
-            number = state.problem.index(arm)
-            if how == "allowed" and number in state.retired:
-                raise OptionError(f"arm {state.problem.arms[number]} is retired, for good; add another arm instead")
-            if how != "allowed" and not (
-                set(range(len(state.problem.arms))) - state.retired - state.forbidden - {number}
-            ):
-                raise OptionError(f"arm {state.problem.arms[number]} is the last that may be played; it has to stay")
-            if (number in {"retired": state.retired}.get(how, state.forbidden)) == (how == "allowed"):
-                draft.add("arms", {how: [number]})
+            change_arms(draft, how, arm)
 
     def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Arm:
         """One more arm from now on; with `new_levels` its levers may have values that no arm had before.
 
-        An arm that is there already stays as it is.
+        An arm that is there already stays as it is; one that was retired is an error, since that is for good.
         """
         with self._session.writing() as draft:
-            old = draft.state.problem
-            if isinstance(settings, Mapping) and all(
-                level in old.intervention(name).codes for name, level in settings.items()
-            ):
-                wanted = {**old.idle_settings, **{old.intervention(n).name: v for n, v in settings.items()}}
-                same = [arm for arm in old.arms if all(str(arm[name]) == str(wanted[name]) for name in wanted)]
-                if same:
-                    return same[0]
-            problem = old.with_arm(settings, new_levels=new_levels)
-            self._session.settings.make_policy(problem)  # refuses what is too large, before anything is stored
-            draft.add("arms", {"added": dict(settings)})
-            return problem.arms[-1]
+            return add_arm(draft, settings, new_levels=new_levels)

@@ -8,6 +8,7 @@ milliseconds of its own choosing; so many processes take turns, and none sees "d
 import contextlib
 import os
 import random
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from ...errors import StorageError, missing_extra
+from ...errors import OptionError, StorageError, missing_extra
 
 T = TypeVar("T")
 
@@ -36,6 +37,11 @@ def read_url(storage: object) -> sa.URL:
         url = sa.make_url(storage)
     except exc.ArgumentError:
         raise StorageError(f"storage {storage!r} is not a URL; for a file write 'sqlite:///{storage}'") from None
+    except ValueError:
+        hidden = re.sub(r"://.*@", "://...@", str(storage))
+        raise StorageError(
+            f"storage {hidden!r} has a port that is not a number; write for example 'postgresql://user@host:5432/database'"
+        ) from None
     backend = url.get_backend_name()
     if backend == "postgresql":
         try:
@@ -45,6 +51,10 @@ def read_url(storage: object) -> sa.URL:
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
         raise StorageError(f"storage {shown(url)} is of kind {backend!r}; expected sqlite or postgresql")
+    if url.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise StorageError(f"storage {shown(url)} names a driver; write 'sqlite:///FILE'")
+    if url.host or "\0" in (url.database or ""):
+        raise StorageError(f"storage {shown(url)} names no file on this machine; write 'sqlite:///FILE', three slashes")
     if url.database in (None, "", ":memory:"):
         raise StorageError(f"storage {shown(url)} names no file; write for example 'sqlite:///studies.db'")
     return url
@@ -62,10 +72,13 @@ def file_of(url: sa.URL) -> Path | None:
 
 def make_engine(url: sa.URL) -> sa.Engine:
     """An engine; connections are made when they are needed."""
-    if url.get_backend_name() == "postgresql":
-        return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
-    # A timeout of 20 ms: the waiting is ours, see `begin`.
-    engine = sa.create_engine(url, connect_args={"timeout": 0.02}, pool_reset_on_return=None)
+    try:
+        if url.get_backend_name() == "postgresql":
+            return sa.create_engine(url, connect_args={"connect_timeout": 10}, pool_pre_ping=True)
+        # A timeout of 20 ms: the waiting is ours, see `begin`.
+        engine = sa.create_engine(url, connect_args={"timeout": 0.02}, pool_reset_on_return=None)
+    except (exc.SQLAlchemyError, TypeError, ValueError) as error:
+        raise StorageError(f"storage {shown(url)} is not a URL that can be used ({error}); check its options") from None
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -145,6 +158,9 @@ def plainly(url: sa.URL) -> Iterator[None]:
             if sign in cause.lower():
                 raise StorageError(f"storage {shown(url)} {reason}") from None
         raise StorageError(f"storage {shown(url)} failed: {cause}") from None
+    except UnicodeEncodeError as error:
+        near = error.object[max(error.start - 20, 0) : error.end + 20]
+        raise OptionError(f"the text {near!r} is not valid Unicode and cannot be stored; write it otherwise") from None
 
 
 class Process:

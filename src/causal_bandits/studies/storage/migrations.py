@@ -20,12 +20,14 @@ def found_version(connection: sa.Connection) -> int | None:
     """The schema of a database; None when it has no tables of ours."""
     if not sa.inspect(connection).has_table(schema.name):
         return None
-    version = connection.execute(sa.select(schema.c.version)).scalar()
-    return None if version is None else int(version)
+    version: int | None = connection.execute(sa.select(schema.c.version)).scalar()
+    return version
 
 
 def check_version(version: int, place: str) -> None:
-    """Refuse a database that a newer release wrote."""
+    """Refuse a database that a newer release wrote, or none."""
+    if not isinstance(version, int) or version < 1:
+        raise StorageError(f"{place} has schema version {version!r}, which no release wrote; restore it from a copy")
     if version > VERSION:
         raise StorageError(
             f"{place} has schema version {version}; this release knows versions up to {VERSION}: upgrade causal-bandits"

@@ -30,6 +30,21 @@ def _dump(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def damaged(place: str, what: str) -> StorageError:
+    """The error for something stored that cannot be read."""
+    return StorageError(f"storage {place} is damaged: {what} cannot be read; restore it from a copy")
+
+
+def _load(text: str, place: str, what: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError):
+        raise damaged(place, what) from None
+    if not isinstance(found, dict):
+        raise damaged(place, what)
+    return found
+
+
 # Built once: making a statement costs more than running it.
 _AFTER = (
     sa.select(events.c.seq, events.c.kind, events.c.time, events.c.body)
@@ -46,9 +61,10 @@ _FIND = sa.select(studies).where(studies.c.name == sa.bindparam("name"))
 class Transaction:
     """One study inside one transaction."""
 
-    def __init__(self, connection: sa.Connection, study: int) -> None:
+    def __init__(self, connection: sa.Connection, study: int, place: str) -> None:
         self._connection = connection
         self._study = study
+        self._place = place
 
     def events(self, after: int, until: int | None = None) -> list[Event]:
         """The events after a number, in order; up to and with `until`."""
@@ -56,7 +72,10 @@ class Transaction:
             found = self._connection.execute(_AFTER, {"study": self._study, "after": after})
         else:
             found = self._connection.execute(_BETWEEN, {"study": self._study, "after": after, "until": until})
-        return [Event(row[0], row[1], row[2], json.loads(row[3])) for row in found.fetchall()]
+        return [
+            Event(seq, kind, time, _load(body, self._place, f"event {seq} of a study"))
+            for seq, kind, time, body in found.fetchall()
+        ]
 
     def newer(self, known: int) -> list[Event]:
         """The events after one that was read before; if that is gone, so is the study."""
@@ -145,11 +164,11 @@ class Store:
         with plainly(self.url), self._writer.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(_LOCK, {"study": study})
-            yield Transaction(connection, study)
+            yield Transaction(connection, study, self.place)
 
     def reading(self, study: int, work: Callable[[Transaction], T]) -> T:
         """Read from one consistent state of the store."""
-        return self._read(lambda connection: work(Transaction(connection, study)))
+        return self._read(lambda connection: work(Transaction(connection, study, self.place)))
 
     def _read(self, work: Callable[[sa.Connection], T]) -> T:
         self._process.check()
@@ -171,10 +190,10 @@ class Store:
                 connection.execute(sa.text("LOCK TABLE cb_studies IN SHARE ROW EXCLUSIVE MODE"))
             found = connection.execute(_FIND, {"name": name}).first()
             if found is not None:
-                return _row(found), False
+                return self._row(found), False
             values = {"name": name, "created": created, "settings": _dump(settings)}
             number = connection.execute(studies.insert().returning(studies.c.id), values).scalar_one()
-            Transaction(connection, number).add([Event(1, "created", created, settings)])
+            Transaction(connection, number, self.place).add([Event(1, "created", created, settings)])
             return StudyRow(number, name, created, settings), True
 
     def find(self, name: object) -> StudyRow:
@@ -183,12 +202,12 @@ class Store:
         if found is None:
             names = [row.name for row in self.all()]
             raise UnknownStudyError(f"there is no study {name!r} in storage {self.place}; it has {listing(names)}")
-        return _row(found)
+        return self._row(found)
 
     def all(self) -> list[StudyRow]:
         """Every study, the oldest first."""
         query = sa.select(studies).order_by(studies.c.id)
-        return [_row(found) for found in self._read(lambda connection: connection.execute(query).fetchall())]
+        return [self._row(found) for found in self._read(lambda connection: connection.execute(query).fetchall())]
 
     def delete(self, name: object) -> None:
         """Delete a study and everything about it."""
@@ -200,6 +219,6 @@ class Store:
                 connection.execute(table.delete().where(table.c.study == row.id))
             connection.execute(studies.delete().where(studies.c.id == row.id))
 
-
-def _row(found: Any) -> StudyRow:
-    return StudyRow(int(found.id), found.name, float(found.created), json.loads(found.settings))
+    def _row(self, found: Any) -> StudyRow:
+        settings = _load(found.settings, self.place, f"the description of study {found.name!r}")
+        return StudyRow(int(found.id), found.name, float(found.created), settings)

@@ -1,0 +1,53 @@
+"""Problems written by hand as JSON: what may stand in them, and what each entry means."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ProblemError, listing
+from .variables import Levels, bins
+
+REAL = "real"
+"""How a description in JSON says `float`; the word float is understood too."""
+BINARY = "binary"
+REWARDS: dict[str, type[bool] | type[float]] = {BINARY: bool, REAL: float, "float": float}
+
+NEEDED = ("target", "observed", "interventions")
+KEYS = (*NEEDED, "arms", "idle", "targets", "reward")
+CUTS = ("cuts", "quantiles", "after")
+
+
+def read_description(data: object) -> dict[str, Any]:
+    """The arguments of `Problem`; whatever is not understood is refused by name."""
+    if not isinstance(data, Mapping):
+        raise ProblemError(f"the description is {data!r}; expected an object with {listing(NEEDED)}")
+    for key in NEEDED:
+        if key not in data:
+            raise ProblemError(f"the description has no {key!r}; expected target, observed, interventions")
+    _check_keys("the description", data, KEYS)
+    observed = data["observed"]
+    if isinstance(observed, Mapping):
+        observed = {name: _levels(name, given) for name, given in observed.items()}
+    return {**data, "observed": observed, "reward": _reward(data.get("reward", BINARY))}
+
+
+def _check_keys(what: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in given:
+        if key not in known:
+            raise ProblemError(f"{what} has {key!r}, which is not known; expected some of {listing(known)}")
+
+
+def _reward(given: object) -> type[bool] | type[float]:
+    if not isinstance(given, str) or given not in REWARDS:
+        raise ProblemError(f"the reward is {given!r}; expected 'binary' (0 or 1) or 'real' (also 'float')")
+    return REWARDS[given]
+
+
+def _levels(name: str, given: Any) -> Levels:
+    if isinstance(given, str):
+        if REWARDS.get(given) is float:
+            return float
+        raise ProblemError(f"levels of {name!r} are {given!r}; give their number, a list of their names, or 'real'")
+    if isinstance(given, Mapping):
+        _check_keys(f"the observed variable {name!r}", given, CUTS)
+        return bins(given.get("cuts"), quantiles=given.get("quantiles"), after=given.get("after", 100))
+    return given  # type: ignore[no-any-return]

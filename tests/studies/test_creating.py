@@ -1,0 +1,97 @@
+"""What a study is made of: problems, policies with their options, names."""
+
+import json
+from typing import Any
+
+import pytest
+
+import causal_bandits as cb
+from causal_bandits.errors import OptionError, ProblemError, StorageError
+from causal_bandits.policies import POLICIES
+from tests.contracts.kinds import KNOWLEDGE, SINGLE_ARMS, SINGLES, WORLD
+
+from .cases import SHOP, fingerprint
+
+
+def problem_of(name: str) -> cb.Problem:
+    return (SINGLES if name in SINGLE_ARMS else WORLD).problem
+
+
+@pytest.mark.parametrize("name", KNOWLEDGE)
+def test_options_of_a_policy_by_name(sqlite: str, name: str) -> None:
+    problem, options = problem_of(name), KNOWLEDGE[name]
+    made: Any = POLICIES[name]
+    policy = made(problem, **options, seed=0)
+    by_object = cb.Study.create("object", problem, storage=sqlite, policy=policy, seed=1)
+    by_name = cb.Study.create("name", problem, storage=sqlite, policy=name, options=options, seed=1)
+    cb.Study.create("name", problem, storage=sqlite, policy=name, options=options, seed=1)  # the one that is there
+    plain = json.loads(json.dumps(by_object._session.settings.options))
+    by_json = cb.Study.create("json", problem, storage=sqlite, policy=name, options=plain, seed=1)
+    assert by_object._session.settings == by_name._session.settings == by_json._session.settings
+    assert by_object.ask(3)[2].arm == by_name.ask(3)[2].arm
+    assert fingerprint(by_object) == fingerprint(by_name)
+
+
+def test_a_discovery_is_an_option_too(sqlite: str) -> None:
+    options = {"discovery": cb.KnownSets([["cart"]])}
+    study = cb.Study.create("s", SHOP, storage=sqlite, policy="paper", options=options)
+    assert study._session.settings.options["discovery"] == cb.KnownSets([["cart"]]).to_dict()
+
+
+BAD: list[tuple[str | None, Any, str]] = [
+    ("ucb-small", {}, "policy 'ucb-small' cannot do without 'horizon'; pass options"),
+    ("hac-ucb", {"horizon": 9}, "policy 'hac-ucb' cannot do without 'separating'"),
+    ("ucb-small", {"horizon": 9, "width": 1}, "policy 'ucb-small' has no option 'width'; .* 'horizon', 'constant'"),
+    ("ucb-small", {"horizon": 9, "problem": 1}, "has no option 'problem'"),
+    (None, {"alpha": 1}, "policy 'causal-ts-safe' has no option 'alpha'; expected some of 'discovery', 'max_size'"),
+    ("ts", {"alpha": 1}, "policy 'ts' has no option 'alpha'; expected some of none"),
+    (None, [1], r"options=\[1\]; expected a mapping"),
+    ("pomis-ts", {"graph": 3}, "policy 'pomis-ts' does not take these options"),
+]
+
+
+@pytest.mark.parametrize(("policy", "options", "message"), BAD)
+def test_bad_options(sqlite: str, policy: str | None, options: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        cb.Study.create("s", SHOP, storage=sqlite, policy=policy, options=options)
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 0, "3"])
+def test_bad_times_to_expire(sqlite: str, seconds: Any) -> None:
+    with pytest.raises(OptionError, match=f"the time to expire is {seconds!r}; expected a number of seconds above 0"):
+        cb.Study.create("s", SHOP, storage=sqlite, expire_after=seconds)
+
+
+def test_a_decision_has_one_time(sqlite: str) -> None:
+    study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
+    times = [1.7e9 + place / 7 for place in range(40)] + [0.0000005, 0.0000015, 1.7e9 + 0.9999999]
+    clock = iter(times)
+    study._session.clock = lambda: next(clock)
+    made = [study.ask() for _ in times]
+    assert study.to_frame()["asked"].to_list() == [decision.time for decision in made]
+
+
+@pytest.mark.parametrize("name", ["id", "status", "asked", "done"])
+@pytest.mark.parametrize("role", ["target", "observed", "lever"])
+def test_variables_called_like_columns(sqlite: str, name: str, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, observed, lever = (name if role == each else each for each in ("target", "observed", "lever"))
+    problem = cb.Problem(target, {observed: 2}, {lever: 2})
+    with pytest.raises(
+        ProblemError, match=f"'{name}' cannot be a variable of a study, .* columns id, status, .* rename"
+    ):
+        cb.Study.create("s", problem, storage=sqlite)
+    with pytest.raises(StorageError, match="does not exist"):
+        cb.Study.load("s", storage=sqlite)
+    monkeypatch.setattr("causal_bandits.studies.study.check_names", lambda problem: None)  # an older release made one
+    cb.Study.create("s", problem, storage=sqlite, seed=1)
+    monkeypatch.undo()
+    with pytest.raises(ProblemError, match="rename it"):
+        cb.Study.create("t", problem, storage=sqlite)
+    study = cb.Study.create("s", problem, storage=sqlite, seed=1)
+    first, second = study.ask(2, arms=[problem.arms[1]])
+    study.tell(first.id, {observed: 1}, reward=0)
+    study.tell(second.id, {observed: 0})
+    frame = study.to_frame()
+    assert frame.select("id", "status").rows() == [(1, "told"), (2, "open")]
+    columns = [f"variable {each}" if each == name else each for each in (lever, observed, target)]
+    assert frame.select(columns).rows() == [(1, 1, 0), (1, 0, None)]
