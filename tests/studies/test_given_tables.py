@@ -64,7 +64,7 @@ def test_several_values_are_not_one(sqlite: str, value: Any) -> None:
         with pytest.raises(ObservationError, match=f"{name!r} is .*, a {kind}; expected one value"):
             one.tell(1, {name: value})
     assert cells(study) == [("open", None, None, None)]
-    with pytest.raises(ObservationError, match=f"row 1: 'cart' is .*, a {kind}"):
+    with pytest.raises(ObservationError, match=f"row 2: 'cart' is .*, a {kind}"):
         study.import_rows([LOG[0], {**LOG[1], "cart": value}])
 
 
@@ -100,7 +100,7 @@ def test_an_empty_cell_is_not_known_yet_unless_the_reward_is_there(sqlite: str, 
     assert study.tell_many(kind(table)) == 0
     study.tell(1, reward=1)
     assert study.missing() == {"clicked": 2, "cart": 0}
-    with pytest.raises(ConflictError, match="row 0: decision 1: 'clicked' was told to be 1, now 0"):
+    with pytest.raises(ConflictError, match="row 1: decision 1: 'clicked' was told to be 1, now 0"):
         study.tell_many(kind({**table, "clicked": [0, 0, 0]}))
 
 
