@@ -497,7 +497,7 @@ SEEN = {"A": 0.1, "B": "low", "C": 0.2, "Y": 0.3}
         ({"Y": np.nan}, ObservationError, "'Y' is nan; expected a finite number"),
         ({"Y": np.inf}, ObservationError, "'Y' is inf; expected a finite number"),
         ({"Y": "much"}, ObservationError, "'Y' is 'much'; expected a finite number"),
-        ({"Y": [1.0, 2.0]}, ObservationError, r"'Y' is \[1.0, 2.0\]; expected a finite number"),
+        ({"Y": [1.0, 2.0]}, ObservationError, r"'Y' is \[1.0, 2.0\], a list; expected one value"),
         ({"B": "huge"}, UnknownLevelError, "huge"),
         ({"B": 0.5}, UnknownLevelError, "0.5"),
         ({"Z": 1.0}, UnknownVariableError, "'Z' is not an observed variable"),

@@ -25,7 +25,12 @@ def _list(wanted: bool) -> None:
         terminal = console()
         terminal.print(written("policies", "bold"), "", ", ".join(FIELD), soft_wrap=True)
         for name, family in FAMILIES.items():
-            terminal.print(written(name, "bold"), "", f"{family.title} ({family.worlds} worlds)", soft_wrap=True)
+            terminal.print(
+                written(name, "bold"),
+                "",
+                f"{family.title} ({family.worlds} world{'s' if family.worlds > 1 else ''})",
+                soft_wrap=True,
+            )
         raise typer.Exit
 
 

@@ -11,6 +11,7 @@ from .moments import (
     add_rows,
     design_row,
     merge_arms,
+    merge_group,
     merge_groups,
     view,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "margins_of",
     "member_table",
     "merge_arms",
+    "merge_group",
     "merge_groups",
     "view",
 ]

@@ -91,16 +91,37 @@ def _merge_arm(moments: ArmMoments, arm: int, merged: ArmMoments, group: int) ->
 
 
 @compiled
-def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
-    """The moments of groups of arms, given the number of each arm's group."""
-    count, width = groups.max() + 1, moments.means.shape[1]
-    merged = ArmMoments(np.zeros(count, dtype=np.int64), np.zeros((count, width)), np.zeros((count, width, width)))
-    for arm in range(len(groups)):
-        _merge_arm(moments, arm, merged, groups[arm])
-    for group in range(count):
-        for one in range(width):
+def _nothing_merged(count: int, width: int) -> ArmMoments:
+    return ArmMoments(np.zeros(count, dtype=np.int64), np.zeros((count, width)), np.zeros((count, width, width)))
+
+
+@compiled
+def _mirror(merged: ArmMoments) -> None:
+    """Fill the upper triangles of the cross-products."""
+    for group in range(len(merged.counts)):
+        for one in range(merged.means.shape[1]):
             for other in range(one):
                 merged.scatter[group, other, one] = merged.scatter[group, one, other]
+
+
+@compiled
+def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
+    """The moments of groups of arms, given the number of each arm's group."""
+    merged = _nothing_merged(groups.max() + 1, moments.means.shape[1])
+    for arm in range(len(groups)):
+        _merge_arm(moments, arm, merged, groups[arm])
+    _mirror(merged)
+    return merged
+
+
+@compiled
+def merge_group(moments: ArmMoments, groups: Ints, group: int) -> ArmMoments:
+    """The moments of one of the groups, as the only one."""
+    merged = _nothing_merged(1, moments.means.shape[1])
+    for arm in range(len(groups)):
+        if groups[arm] == group:
+            _merge_arm(moments, arm, merged, 0)
+    _mirror(merged)
     return merged
 
 

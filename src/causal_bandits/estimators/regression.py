@@ -9,7 +9,7 @@ with e_i its residual. The variance is the sum over rows of what that varies wit
 resamples within arms converges to. Products of e and x are taken as if both were normal within an arm, so that means
 and cross-products are all that is needed.
 
-Deviation: the paper takes the variance of 50 bootstraps; that is `bootstrap_variance`.
+Deviation: the paper takes the variance of 50 bootstraps; that is `bootstrap.bootstrap_variance`.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
-from ..data import ArmMoments, DesignLayout, History, add_row, add_rows, merge_groups
+from ..data import ArmMoments, DesignLayout, History, add_rows, merge_groups
 from ..discovery import Findings
 
 COLLINEAR = 1e-9
@@ -107,14 +107,14 @@ class Spread(NamedTuple):
 
 
 @compiled
-def pool_spread(moments: ArmMoments, groups: Ints, group: int, fit: Fit, columns: Ints) -> Spread:
+def pool_spread(moments: ArmMoments, members: Ints, fit: Fit, columns: Ints) -> Spread:
     """Sum over the arms of the pool; e and x as if normal within an arm, with mean m, variance v and covariance c."""
     size = len(columns)
     constant, linear, square = 0.0, np.zeros(size), np.zeros((size, size))
     away, joint = np.empty(size), np.empty(size)
-    for arm in range(len(groups)):
+    for arm in members:
         rows = moments.counts[arm]
-        if groups[arm] != group or rows == 0:
+        if rows == 0:
             continue
         scatter = moments.scatter[arm]
         mean = moments.means[arm, -1] - fit.means[-1]
@@ -188,6 +188,24 @@ def enough_rows(moments: ArmMoments, fit: Fit, arm: int) -> bool:
 
 
 @compiled
+def by_group(groups: Ints, count: int) -> tuple[Ints, Ints]:
+    """Arms (or rows by arm) group by group and otherwise in their order, and where each group begins and ends.
+
+    Plain loops: numba takes seconds to compile what numpy says in one line.
+    """
+    ends = np.zeros(count + 2, dtype=np.int64)
+    for group in groups:
+        ends[group + 2] += 1
+    for group in range(2, count + 2):
+        ends[group] += ends[group - 1]
+    order = np.empty(len(groups), dtype=np.int64)
+    for arm in range(len(groups)):
+        order[ends[groups[arm] + 1]] = arm
+        ends[groups[arm] + 1] += 1
+    return order, ends[:-1]
+
+
+@compiled
 def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) -> tuple[Floats, Floats]:
     """(accepted sets, arms): means through every set, and their variances (or 0); infinite where it says nothing."""
     sets, arms = pools.groups.shape
@@ -199,64 +217,19 @@ def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) ->
         groups = pools.groups[index]
         if index == 0 or not np.array_equal(groups, pools.groups[index - 1]):
             pooled = merge_groups(moments, groups)
+            order, ends = by_group(groups, len(pooled.counts))
         for group in range(len(pooled.counts)):
+            members = order[ends[group] : ends[group + 1]]
             fit = fit_pool(pooled, group, columns)
             if with_variance:
-                spread = pool_spread(moments, groups, group, fit, columns)
-            for arm in range(arms):
-                if groups[arm] == group and enough_rows(moments, fit, arm):
+                spread = pool_spread(moments, members, fit, columns)
+            for arm in members:
+                if enough_rows(moments, fit, arm):
                     means[index, arm] = mean_through(moments, fit, columns, arm)
                     variances[index, arm] = 0.0
                     if with_variance:
                         variances[index, arm] = variance_through(moments, fit, spread, columns, arm, weights)
     return means, variances
-
-
-@compiled
-def _resample(
-    moments: ArmMoments, ends: Ints, order: Ints, values: Floats, drawn: ArmMoments, rng: np.random.Generator
-) -> None:
-    """As many rows of every arm as there are, drawn with replacement; `order` lists rows arm by arm up to `ends`."""
-    drawn.counts[:] = 0
-    drawn.means[:, :] = 0.0
-    drawn.scatter[:, :, :] = 0.0
-    for arm in range(len(ends)):
-        rows = moments.counts[arm]
-        for _ in range(rows):
-            add_row(drawn, arm, values[order[ends[arm] - 1 - int(rng.random() * rows)]])
-
-
-@compiled
-def bootstrap_variance(
-    moments: ArmMoments, pools: RealPools, arms: Ints, values: Floats, samples: int, rng: np.random.Generator
-) -> Floats:
-    """(accepted sets, arms): variance of the means over bootstraps that resample within arms, as the paper has it."""
-    # Plain loops: numba takes seconds to compile what numpy says in one line.
-    ends = np.empty(len(moments.counts), dtype=np.int64)
-    before = 0
-    for arm in range(len(ends)):
-        ends[arm] = before
-        before += moments.counts[arm]
-    order = np.empty(len(arms), dtype=np.int64)
-    for row in range(len(arms)):
-        order[ends[arms[row]]] = row
-        ends[arms[row]] += 1
-    centre, variance = means_through(moments, pools, False)
-    total, squares = np.zeros(centre.shape), np.zeros(centre.shape)
-    drawn = ArmMoments(np.empty_like(moments.counts), np.empty_like(moments.means), np.empty_like(moments.scatter))
-    for _ in range(samples):
-        _resample(moments, ends, order, values, drawn, rng)
-        means = means_through(drawn, pools, False)[0]
-        for index in range(centre.shape[0]):
-            for arm in range(centre.shape[1]):
-                away = means[index, arm] - centre[index, arm]
-                total[index, arm] += away
-                squares[index, arm] += away * away
-    for index in range(centre.shape[0]):
-        for arm in range(centre.shape[1]):
-            spread = (squares[index, arm] - total[index, arm] ** 2 / samples) / (samples - 1)
-            variance[index, arm] = max(variance[index, arm], spread)
-    return variance
 
 
 def real_pools(findings: Findings) -> RealPools:

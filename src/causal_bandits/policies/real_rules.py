@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import ArmMoments, ViewMoments, add_row, merge_groups, view
+from ..data import ArmMoments, ViewMoments, add_row, merge_group, view
+from ..estimators.bootstrap import bootstrap_variance
 from ..estimators.regression import (
     RealPools,
-    bootstrap_variance,
     fit_pool,
     means_through,
     own_mean_and_variance,
@@ -139,7 +139,7 @@ def draw_shared_mean(moments: ArmMoments, pools: RealPools, index: int, arm: int
     the arm's mean of the fitted part a scaled t given the coefficients.
     """
     columns = pools.columns[index, : pools.widths[index]]
-    fit = fit_pool(merge_groups(moments, pools.groups[index]), pools.groups[index, arm], columns)
+    fit = fit_pool(merge_group(moments, pools.groups[index], pools.groups[index, arm]), 0, columns)
     size = len(columns)
     freedom = fit.rows - size - 1.0
     sigma = math.sqrt(fit.residual_sum / rng.chisquare(freedom))
