@@ -21,8 +21,7 @@ from causal_bandits.policies.real_rules import RealState
 
 SIZES = ((4, 3), (8, 5), (16, 5), (30, 5), (8, 7), (30, 7), (8, 8), (16, 8), (30, 8))
 """Observed variables, and levers with three levels each."""
-REAL_SIZES = ((4, 3, None), (8, 5, None), (30, 5, None), (8, 7, None), (8, 8, None), (30, 8, None))
-"""The same, and `max_size`."""
+REAL_SIZES = ((4, 3), (8, 5), (30, 5), (8, 7), (8, 8))
 ROWS = 20_000
 ROUNDS = 30
 
@@ -66,17 +65,17 @@ def drawn(problem: cb.Problem, arms: Ints, rng: np.random.Generator) -> Rows:
     return Rows(arms, codes, ones.astype(np.int64), np.empty((len(arms), 0)))
 
 
-def measured(observed: int, levers: int, max_size: int | None = None, *, rows: int = ROWS, real: bool = False) -> Cost:
+def measured(observed: int, levers: int, *, rows: int = ROWS, real: bool = False) -> Cost:
     """Rows told at once, then rounds by ask and tell until there were enough of both kinds."""
     problem = problem_of(observed, levers, real=real)
     rng = np.random.default_rng(0)
-    policy = (cb.SafeGaussianThompson if real else cb.SafeThompsonSampling)(problem, max_size=max_size, seed=0)
+    policy = (cb.SafeGaussianThompson if real else cb.SafeThompsonSampling)(problem, seed=0)
     arms = rng.integers(len(problem.arms), size=rows)
     if real:
         arms[: 2 * len(problem.arms)] = np.arange(2 * len(problem.arms))[:rows] % len(problem.arms)  # each is judged
     policy.learn(drawn(problem, arms, rng))
     cost = Cost(policy, [], [])
-    while len(cost.rounds) < ROUNDS or len(cost.discoveries) < 3:
+    while len(cost.rounds) < ROUNDS or len(cost.discoveries) < (1 if real else 3):
         due = policy.rounds_to_refresh == 0
         start = time.perf_counter()
         arm = policy.ask()
@@ -122,11 +121,11 @@ def main() -> None:
     real = "real" in sys.argv[1:]
     columns = ("observed", "arms", "max_size", "sets", "used", "round, ms", "discovery round, ms", "dearest, ms")
     table = Table(*columns, "all sets, MB", "in use, MB")
-    sizes = REAL_SIZES if real else tuple((*size, None) for size in SIZES)
-    for size in (SIZES[0], SIZES[-1]):
-        measured(*size, 1 if real else None, rows=100, real=real)  # compiles
-    for observed, levers, max_size in sizes:
-        table.add_row(*line(measured(observed, levers, max_size, real=real)))
+    sizes = REAL_SIZES if real else SIZES
+    for size in (SIZES[0], sizes[2] if real else SIZES[-1]):
+        measured(*size, rows=100, real=real)  # compiles
+    for size in sizes:
+        table.add_row(*line(measured(*size, real=real)))
     Console(width=140).print(table)
 
 
