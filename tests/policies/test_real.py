@@ -34,10 +34,12 @@ from causal_bandits.errors import (
     UnknownLevelError,
     UnknownVariableError,
 )
-from causal_bandits.estimators.regression import means_through
+from causal_bandits.estimators.regression import fit_pool, means_through
 from causal_bandits.policies import RealPolicy
+from causal_bandits.policies import real_draws as compiled_draws
 from causal_bandits.policies import real_rules as compiled_rules
-from causal_bandits.policies.real_rules import draw_own_mean, draw_shared_mean
+from causal_bandits.policies.real_draws import draw_own_mean, draw_shared_mean
+from causal_bandits.policies.real_rules import pools_in_use
 from tests.policies.cases import SIX, full_state, table_of
 from tests.reference import algorithm2
 
@@ -385,8 +387,11 @@ def test_draws_through_a_set_have_its_mean_and_variance() -> None:
         policy.learn(CHAIN.sample(CHAIN.problem.arms[arm], 150 + 50 * (arm % 3), rng))
     state = policy.ready()
     means, variances = means_through(state.moments, state.pools, True)
+    used, columns = pools_in_use(state, np.zeros(6, dtype=np.int64), True), state.pools.columns[0]
+    assert used.places.tolist() == [0] * 6
     for arm in range(6):
-        draws = np.array([draw_shared_mean(state.moments, state.pools, 0, arm, rng) for _ in range(20_000)])
+        fit = fit_pool(used.merged, used.places[arm], columns)
+        draws = np.array([draw_shared_mean(state.moments, columns, fit, arm, rng) for _ in range(20_000)])
         z = (draws.mean() - means[0, arm]) / (draws.std(ddof=1) / np.sqrt(20_000))
         assert abs(z) < stats.norm.isf(1e-4 / 6 / 2)
         assert abs(draws.var(ddof=1) / variances[0, arm] - 1) < 0.10 + 4.5 * 0.01
@@ -428,17 +433,10 @@ def test_compiled_equals_interpreted(
     options: dict[str, Any] = {"discovery": KnownSets(TOLD[2]), "variance": variance, "bootstraps": 3}
     state = told(partial(make, **options), table_of(60, 16)).ready()
     fast = [compiled_rules.choose_real(state, np.random.default_rng(seed)) for seed in range(20)]
-    for name in (
-        "first_arm",
-        "real_index",
-        "beliefs",
-        "_draw",
-        "draw_own_mean",
-        "draw_shared_mean",
-        "_draw_t",
-        "_root",
-    ):
-        monkeypatch.setattr(compiled_rules, name, interpreted(getattr(compiled_rules, name)))
+    rules = ("first_arm", "real_index", "beliefs", "pools_in_use", "_draw", "draw_own_mean", "draw_shared_mean")
+    for module, names in ((compiled_draws, ("_draw_t", "_root")), (compiled_rules, rules)):
+        for name in names:
+            monkeypatch.setattr(module, name, interpreted(getattr(module, name)))
     assert [interpreted(compiled_rules.choose_real)(state, np.random.default_rng(seed)) for seed in range(20)] == fast
 
 

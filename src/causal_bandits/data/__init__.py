@@ -11,8 +11,10 @@ from .moments import (
     add_rows,
     design_row,
     merge_arms,
-    merge_group,
     merge_groups,
+    merge_into,
+    mirror,
+    nothing_merged,
     view,
 )
 from .screen import Screen, ScreenedLayout, layout_for
@@ -46,7 +48,9 @@ __all__ = [
     "margins_of",
     "member_table",
     "merge_arms",
-    "merge_group",
     "merge_groups",
+    "merge_into",
+    "mirror",
+    "nothing_merged",
     "view",
 ]

@@ -91,12 +91,21 @@ def _merge_arm(moments: ArmMoments, arm: int, merged: ArmMoments, group: int) ->
 
 
 @compiled
-def _nothing_merged(count: int, width: int) -> ArmMoments:
+def nothing_merged(count: int, width: int) -> ArmMoments:
+    """Groups of arms without rows."""
     return ArmMoments(np.zeros(count, dtype=np.int64), np.zeros((count, width)), np.zeros((count, width, width)))
 
 
 @compiled
-def _mirror(merged: ArmMoments) -> None:
+def merge_into(moments: ArmMoments, places: Ints, merged: ArmMoments) -> None:
+    """Put the rows of each arm to the group at its place (-1: to none); `mirror` has to follow."""
+    for arm in range(len(places)):
+        if places[arm] >= 0:
+            _merge_arm(moments, arm, merged, places[arm])
+
+
+@compiled
+def mirror(merged: ArmMoments) -> None:
     """Fill the upper triangles of the cross-products."""
     for group in range(len(merged.counts)):
         for one in range(merged.means.shape[1]):
@@ -107,21 +116,9 @@ def _mirror(merged: ArmMoments) -> None:
 @compiled
 def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
     """The moments of groups of arms, given the number of each arm's group."""
-    merged = _nothing_merged(groups.max() + 1, moments.means.shape[1])
-    for arm in range(len(groups)):
-        _merge_arm(moments, arm, merged, groups[arm])
-    _mirror(merged)
-    return merged
-
-
-@compiled
-def merge_group(moments: ArmMoments, groups: Ints, group: int) -> ArmMoments:
-    """The moments of one of the groups, as the only one."""
-    merged = _nothing_merged(1, moments.means.shape[1])
-    for arm in range(len(groups)):
-        if groups[arm] == group:
-            _merge_arm(moments, arm, merged, 0)
-    _mirror(merged)
+    merged = nothing_merged(groups.max() + 1, moments.means.shape[1])
+    merge_into(moments, groups, merged)
+    mirror(merged)
     return merged
 
 

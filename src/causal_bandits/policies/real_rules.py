@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import ArmMoments, ViewMoments, add_row, merge_group, view
+from ..data import ArmMoments, ViewMoments, add_row, merge_into, mirror, nothing_merged, view
 from ..estimators.bootstrap import bootstrap_variance
 from ..estimators.regression import (
     RealPools,
@@ -18,6 +18,7 @@ from ..estimators.regression import (
     means_through,
     own_mean_and_variance,
 )
+from .real_draws import draw_own_mean, draw_shared_mean
 from .rules import squared_error
 
 
@@ -102,77 +103,59 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
     return Beliefs(chosen, means, variances)
 
 
-@compiled
-def _draw_t(rng: np.random.Generator, freedom: float) -> float:
-    return float(rng.standard_normal() / math.sqrt(rng.chisquare(freedom) / freedom))
+class PoolsInUse(NamedTuple):
+    """The pools that arms are drawn through, merged once for a round."""
+
+    places: Ints
+    """(arms,): the pool of each arm; -1 for its own rows."""
+    merged: ArmMoments
 
 
 @compiled
-def draw_own_mean(moments: ArmMoments, arm: int, rng: np.random.Generator) -> float:
-    """One draw of an arm's mean from its own rows: normal-inverse-gamma with the reference prior, a scaled t."""
-    mean, variance = own_mean_and_variance(moments, arm)
-    return float(mean + math.sqrt(variance) * _draw_t(rng, moments.counts[arm] - 1.0))
+def pools_in_use(state: RealState, chosen: Ints, drawn: bool) -> PoolsInUse:
+    """At most one pool per arm, however many sets and groups there are; none, if nothing is drawn."""
+    pools, arms = state.pools, len(chosen)
+    places, of_group, of_arm = np.full(arms, -1), np.empty(arms, dtype=np.int64), np.empty(arms, dtype=np.int64)
+    merged = nothing_merged(arms if drawn else 0, state.moments.means.shape[1])
+    used = 0
+    for index in range(len(pools.widths) if drawn else 0):
+        of_group[:] = -1
+        before = used
+        for arm in range(arms):
+            if chosen[arm] == index:
+                group = pools.groups[index, arm]
+                if of_group[group] < 0:
+                    of_group[group] = used
+                    used += 1
+                places[arm] = of_group[group]
+        if used > before:
+            for arm in range(arms):
+                of_arm[arm] = of_group[pools.groups[index, arm]]
+            merge_into(rows_of_set(state, index), of_arm, merged)
+    mirror(merged)
+    return PoolsInUse(places, merged)
 
 
 @compiled
-def _root(matrix: Floats) -> Floats:
-    """Lower Cholesky factor of a positive semidefinite matrix; rows of 0 stay 0."""
-    size = len(matrix)
-    root = np.zeros((size, size))
-    for row in range(size):
-        for column in range(row + 1):
-            rest = matrix[row, column]
-            for place in range(column):
-                rest -= root[row, place] * root[column, place]
-            if row == column:
-                root[row, row] = math.sqrt(max(rest, 0.0))
-            elif root[column, column] > 0:
-                root[row, column] = rest / root[column, column]
-    return root
+def rows_of_set(state: RealState, index: int) -> ArmMoments:
+    """The rows that have a value for every variable of a set."""
+    return state.moments if state.view_of[index] < 0 else view(state.views, state.view_of[index])
 
 
 @compiled
-def draw_shared_mean(moments: ArmMoments, pools: RealPools, index: int, arm: int, rng: np.random.Generator) -> float:
-    """One draw of an arm's mean through a set: Bayesian regression in the pool, own rows for the mean of S.
-
-    Reference priors throughout: residual variance scaled inverse chi-squared, coefficients normal given it, and
-    the arm's mean of the fitted part a scaled t given the coefficients.
-    """
-    columns = pools.columns[index, : pools.widths[index]]
-    fit = fit_pool(merge_group(moments, pools.groups[index], pools.groups[index, arm]), 0, columns)
-    size = len(columns)
-    freedom = fit.rows - size - 1.0
-    sigma = math.sqrt(fit.residual_sum / rng.chisquare(freedom))
-    root = _root(fit.inverse)
-    noise = np.empty(size)
-    slopes = fit.slopes.copy()
-    for row in range(size):
-        noise[row] = rng.standard_normal()
-        for column in range(row + 1):
-            slopes[row] += sigma * root[row, column] * noise[column]
-    result = fit.means[-1] + sigma / math.sqrt(fit.rows) * rng.standard_normal()
-    spread = 0.0
-    for one in range(size):
-        result += slopes[one] * (moments.means[arm, columns[one]] - fit.means[columns[one]])
-        for other in range(size):
-            spread += slopes[one] * moments.scatter[arm, columns[one], columns[other]] * slopes[other]
-    rows = moments.counts[arm]
-    return float(result + math.sqrt(max(spread, 0.0) / (rows * (rows - 1.0))) * _draw_t(rng, rows - 1.0))
-
-
-@compiled
-def _draw(state: RealState, index: int, arm: int, rng: np.random.Generator) -> float:
+def _draw(state: RealState, used: PoolsInUse, index: int, arm: int, rng: np.random.Generator) -> float:
     if index < 0:
         return draw_own_mean(state.moments, arm, rng)
-    moments = state.moments if state.view_of[index] < 0 else view(state.views, state.view_of[index])
-    return draw_shared_mean(moments, state.pools, index, arm, rng)
+    columns = state.pools.columns[index, : state.pools.widths[index]]
+    fit = fit_pool(used.merged, used.places[arm], columns)
+    return draw_shared_mean(rows_of_set(state, index), columns, fit, arm, rng)
 
 
 @compiled
-def real_index(state: RealState, now: Beliefs, arm: int, rng: np.random.Generator) -> float:
+def real_index(state: RealState, now: Beliefs, used: PoolsInUse, arm: int, rng: np.random.Generator) -> float:
     """What an arm is chosen by: a draw from its posterior, or its upper confidence bound."""
     if state.options.thompson:
-        return _draw(state, now.chosen[arm], arm, rng)
+        return _draw(state, used, now.chosen[arm], arm, rng)
     counts = state.moments.counts
     logarithm = math.log(counts.sum())
     scale = logarithm / counts[arm] if state.options.printed_index else logarithm
@@ -207,10 +190,11 @@ def choose_real(state: RealState, rng: np.random.Generator) -> int:
         return first
     counts = state.moments.counts
     now = beliefs(state, rng)
+    used = pools_in_use(state, now.chosen, state.options.thompson)
     best, highest = -1, -np.inf
     for arm in range(len(counts)):
         if state.allowed[arm]:
-            index = real_index(state, now, arm, rng)
+            index = real_index(state, now, used, arm, rng)
             # Arms that share everything tie: the one with the fewest rows tells most about whether they should.
             if best < 0 or index > highest or (index == highest and counts[arm] < counts[best]):
                 best, highest = arm, index
@@ -223,9 +207,10 @@ def real_indices(state: RealState, rng: np.random.Generator) -> Floats:
     indices = np.full(len(state.allowed), np.nan)
     if first_arm(state, rng) < 0:
         now = beliefs(state, rng)
+        used = pools_in_use(state, now.chosen, state.options.thompson)
         for arm in range(len(indices)):
             if state.allowed[arm]:
-                indices[arm] = real_index(state, now, arm, rng)
+                indices[arm] = real_index(state, now, used, arm, rng)
     return indices
 
 
@@ -254,6 +239,7 @@ def count_real_wins(state: RealState, rng: np.random.Generator, draws: int) -> I
     An arm with fewer than two rows has none: it is drawn as single rewards are spread, around its row or their mean.
     """
     now = beliefs(state, rng)
+    used = pools_in_use(state, now.chosen, True)
     typical, spread = _typical_reward(state.moments)
     wins = np.zeros(len(now.chosen), dtype=np.int64)
     for _ in range(draws):
@@ -261,7 +247,7 @@ def count_real_wins(state: RealState, rng: np.random.Generator, draws: int) -> I
         for arm in range(len(wins)):
             if state.allowed[arm]:
                 if state.moments.counts[arm] >= 2:
-                    value = _draw(state, now.chosen[arm], arm, rng)
+                    value = _draw(state, used, now.chosen[arm], arm, rng)
                 else:
                     centre = state.moments.means[arm, -1] if state.moments.counts[arm] else typical
                     value = centre + spread * rng.standard_normal()
