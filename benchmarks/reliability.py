@@ -77,8 +77,7 @@ def check_complete(storage: str, decisions: int) -> None:
 
 def _replayed(study: Study) -> Study:
     """The same study from its events alone."""
-    with study._session.store.writing(study._session.row.id) as transaction:
-        transaction.drop_snapshots()
+    study._session.store.write(study._session.row.id, lambda transaction: transaction.drop_snapshots())
     return Study.load(study.name, storage=study._session.store.url.render_as_string(hide_password=False))
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import optuna
 import sqlalchemy as sa
+from causal_bandits.studies.storage.engine import WRITES, make_engine, use_write_ahead_log
 
 from causal_bandits import Problem, Study
-from causal_bandits.studies.storage.engine import WRITES, make_engine, use_write_ahead_log
+from causal_bandits.studies.session import Draft
 
 from .timing import interleaved
 
@@ -82,11 +83,14 @@ def optuna_run() -> Callable[[], int]:
 def grow(study: Study, rounds: int) -> None:
     """As many single asks and tells, a thousand to a transaction: the same events, sooner."""
     rng = np.random.default_rng(3)
+
+    def work(draft: Draft) -> None:
+        for _ in range(1000):
+            event = study._asked(draft, 1, None, None)
+            draft.add("told", {"id": event.body["first"], "seen": _answer(rng)})
+
     for _ in range(rounds // 1000):
-        with study._session.writing() as draft:
-            for _ in range(1000):
-                event = study._asked(draft, 1, None, None)
-                draft.add("told", {"id": event.body["first"], "seen": _answer(rng)})
+        study._session.write(work)
 
 
 def _ask_seconds(study: Study) -> float:

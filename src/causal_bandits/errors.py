@@ -21,6 +21,8 @@
     ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
     └── MissingExtraError (ImportError)   an optional library that is not installed
 
+    StorageWarning (UserWarning)          a database that works, but not as it should
+
 A message is one sentence or two: the value, what was expected, what to do.
 """
 
@@ -105,6 +107,10 @@ class EngineError(CausalBanditsError, RuntimeError):
 
 class MissingExtraError(CausalBanditsError, ImportError):
     """An optional library that is not installed."""
+
+
+class StorageWarning(UserWarning):
+    """A database that works, but not as it should."""
 
 
 def missing_extra(library: str, extra: str) -> MissingExtraError:

@@ -6,6 +6,7 @@ import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.studies import Decision
+from causal_bandits.studies.state import StudyState
 from tests.policies.cases import full_state
 
 SHOP = cb.Problem(
@@ -45,16 +46,18 @@ def play(study: cb.Study, rounds: int) -> list[cb.Arm]:
 
 def fingerprint(study: cb.Study) -> dict[str, Any]:
     """All that a study knows, to the bit, but for times and random numbers that were used up."""
-    with study._session.reading() as state:
+
+    def known_of(state: StudyState) -> dict[str, Any]:
         known = {**full_state(state.policy), "rng": None, "seq": state.seq, "parts": repr(sorted(state.parts.items()))}
         for name in ("arm", "row", "seq"):
             known[f"decisions {name}"] = state.decisions.column(name).tobytes()
         return {**known, "open": list(state.decisions.open), "allowed": state.policy.allowed.tolist()}
 
+    return study._session.read(known_of)
+
 
 def rebuilt(study: cb.Study) -> cb.Study:
     """The same study from its events alone."""
-    with study._session.store.writing(study._session.row.id) as transaction:
-        transaction.drop_snapshots()
+    study._session.store.write(study._session.row.id, lambda transaction: transaction.drop_snapshots())
     url = study._session.store.url.render_as_string(hide_password=False)
     return cb.Study.load(study.name, storage=url)

@@ -55,7 +55,7 @@ def test_a_log_cut_short_loses_the_last_transaction_or_nothing(sqlite: str, tmp_
 
 def limit_pages(study: cb.Study, pages: int) -> None:
     """As on a disk that has no room for more."""
-    engine = study._session.store._engine
+    engine = study._session.store.links.engine
     study.close()
 
     def connect(connection: Any, _record: object) -> None:
@@ -84,7 +84,7 @@ def test_a_full_disk_stores_nothing_half(sqlite: str) -> None:
 def test_a_read_only_database(sqlite: str) -> None:
     study = create(sqlite)
     study.ask()
-    engine = study._session.store._engine
+    engine = study._session.store.links.engine
     study.close()
     event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only=ON"))
     assert len(study.to_frame()) == 1
@@ -130,7 +130,7 @@ def test_files_that_are_no_storage(tmp_path: Path, sqlite: str) -> None:
 
 def test_a_newer_schema_is_refused(storage: str) -> None:
     study = cb.Study.create("s", SHOP, storage=storage)
-    with study._session.store._writer.begin() as connection:
+    with study._session.store.links.engine.begin() as connection:
         connection.execute(schema.schema.update(), {"version": schema.VERSION + 1})
     with pytest.raises(StorageError, match=f"has schema version {schema.VERSION + 1}; .* upgrade causal-bandits"):
         cb.Study.load("s", storage=storage)
@@ -242,7 +242,7 @@ def test_a_damaged_snapshot_is_no_loss(sqlite: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("causal_bandits.studies.session.SNAPSHOT_EVENTS", 10)
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
     play(study, 20)
-    with study._session.store._writer.begin() as connection:
+    with study._session.store.links.engine.begin() as connection:
         assert connection.execute(schema.snapshots.update(), {"content": b"rubbish"}).rowcount == 1
     assert fingerprint(cb.Study.load("s", storage=sqlite)) == fingerprint(study)
 

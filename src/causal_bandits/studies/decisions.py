@@ -21,7 +21,17 @@ STATUS: dict[int, Status] = {OPEN: "open", ABANDONED: "abandoned", EXPIRED: "exp
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-COLUMNS: dict[str, type] = {"arm": np.int32, "row": np.int64, "seq": np.int64, "asked": np.float64, "done": np.float64}
+LATEST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+"""Times that can be shown end here."""
+
+COLUMNS: dict[str, type] = {
+    "arm": np.int32,
+    "row": np.int64,
+    "seq": np.int64,
+    "asked": np.float64,
+    "since": np.float64,
+    "done": np.float64,
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,11 @@ def moment(seconds: float) -> datetime:
 
 
 class Decisions:
-    """All decisions of a study as columns: arm, row of the history, event that asked, times."""
+    """All decisions of a study as columns: arm, row of the history, event that asked, times.
+
+    `asked` is what the clock said. Clocks go wrong and are set back, so ages count from `since`: never later than the
+    time of any event after it. It never falls from one decision to the next.
+    """
 
     def __init__(self) -> None:
         self._length = 0
@@ -73,10 +87,20 @@ class Decisions:
         if end > len(self._columns["arm"]):
             for name, old in self._columns.items():
                 self._columns[name] = np.concatenate([old[:start], np.empty(max(end, start), dtype=old.dtype)])
-        for name, value in (("arm", arms), ("row", OPEN), ("seq", seq), ("asked", time), ("done", np.nan)):
+        for name, value in self._fresh(arms, seq, time):
             self._columns[name][start:end] = value
         self._length = end
         self.open.update(dict.fromkeys(range(start + 1, end + 1)))
+
+    @staticmethod
+    def _fresh(arms: list[int], seq: int, time: float) -> tuple[tuple[str, Any], ...]:
+        return ("arm", arms), ("row", OPEN), ("seq", seq), ("asked", time), ("since", time), ("done", np.nan)
+
+    def pass_time(self, time: float) -> None:
+        """An event happened at this time, by its clock: no decision was asked for later than that."""
+        since = self.column("since")
+        if len(since) and since[-1] > time:
+            since[np.searchsorted(since, time, side="right") :] = time
 
     def close(self, number: int, row: int, time: float) -> None:
         """A decision has got its row, or never will."""

@@ -17,30 +17,33 @@ PERIODS = 24
 
 def describe(session: Session, *, history: bool = False) -> dict[str, Any]:
     """All there is to say; with `history` also how it came about."""
-    with session.reading() as state:
-        settings = session.settings
-        sets = set_rows(watched_sets(state, rejected=True))
-        about: dict[str, Any] = {
-            "name": session.row.name,
-            "created": moment(session.row.created).isoformat(timespec="seconds"),
-            "policy": settings.policy,
-            "options": settings.options,
-            "seed": settings.seed,
-            "target": state.problem.target,
-            "interventions": list(state.problem.intervention_names),
-            "observed": list(state.problem.observed_names),
-            "decisions": _statuses(state),
-            "rows": state.policy.rows,
-            "missing": {name: count for name, count in state.policy.history.missing.items() if count},
-            "arms": _arms(state),
-            "sets": sets,
-            "alarms": [found for found in sets if found["alarm"]],
-            "recommendation": _recommendation(state),
-        }
-        if history:
-            about["evidence_over_time"] = evidence_over_time(state.policy)
-            about["decisions_over_time"] = _over_time(state)
-        return about
+    return session.read(lambda state: _described(session, state, history))
+
+
+def _described(session: Session, state: StudyState, history: bool) -> dict[str, Any]:
+    settings = session.settings
+    sets = set_rows(watched_sets(state, rejected=True))
+    about: dict[str, Any] = {
+        "name": session.row.name,
+        "created": moment(session.row.created).isoformat(timespec="seconds"),
+        "policy": settings.policy,
+        "options": settings.options,
+        "seed": settings.seed,
+        "target": state.problem.target,
+        "interventions": list(state.problem.intervention_names),
+        "observed": list(state.problem.observed_names),
+        "decisions": _statuses(state),
+        "rows": state.policy.rows,
+        "missing": {name: count for name, count in state.policy.history.missing.items() if count},
+        "arms": _arms(state),
+        "sets": sets,
+        "alarms": [found for found in sets if found["alarm"]],
+        "recommendation": _recommendation(state),
+    }
+    if history:
+        about["evidence_over_time"] = evidence_over_time(state.policy)
+        about["decisions_over_time"] = _over_time(state)
+    return about
 
 
 def _statuses(state: StudyState) -> dict[str, int]:

@@ -140,7 +140,7 @@ def direct_mean(record: Record, target: Floats, level: float, *, real: bool) -> 
 
 def _events(session: Session) -> Iterator[Event]:
     after = 0
-    while found := session.store.reading(session.row.id, lambda tx, at=after: tx.events(at, at + CHUNK)):  # type: ignore[misc]
+    while found := session.events(after, after + CHUNK):
         yield from found
         after = found[-1].seq
 
@@ -183,14 +183,17 @@ class _Watcher:
 Method = Literal["direct", "weighted"]
 
 
+def _recorded(state: StudyState) -> tuple[Problem, Ints, Ints, Floats]:
+    """The problem, each decision's row and arm, and the rewards of all rows."""
+    rows, arms = (state.decisions.column(name).astype(np.int64) for name in ("row", "arm"))
+    return state.problem, rows, arms, state.policy.history.packed["rewards"].astype(np.float64)
+
+
 def evaluate(session: Session, policy: Any, *, method: Method, level: float, draws: int) -> Evaluation:
     """Collect what was recorded, and judge by it."""
     if method not in get_args(Method):
         raise OptionError(f"method={method!r}; expected one of {', '.join(get_args(Method))}")
-    with session.reading() as state:
-        problem, rows = state.problem, state.decisions.column("row").copy()
-        arms = state.decisions.column("arm").astype(np.int64)
-        rewards = state.policy.history.packed["rewards"].astype(np.float64)
+    problem, rows, arms, rewards = session.read(_recorded)
     target = target_probabilities(problem, policy, session.settings.seed)
     told = np.flatnonzero(rows >= 0)
     if len(told) < 2:

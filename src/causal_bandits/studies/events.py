@@ -13,3 +13,5 @@ class Event(NamedTuple):
     time: float
     """Seconds since 1970, UTC, by the clock of the process that wrote it. Nothing is decided by it but expiry."""
     body: dict[str, Any]
+    digest: bytes = b""
+    """What stands for it and all events before it, once it is stored."""

@@ -76,9 +76,9 @@ class Explanation:
 
 def explain(session: Session, number: int) -> Explanation:
     """Replay the study up to a decision, and look."""
-    with session.reading() as state:
-        arm_number = int(state.decisions.column("arm")[number - 1])
-        seq, asked = int(state.decisions.column("seq")[number - 1]), float(state.decisions.column("asked")[number - 1])
+    arm_number, seq, asked = session.read(
+        lambda state: [state.decisions.column(name)[number - 1].item() for name in ("arm", "seq", "asked")]
+    )
     then = session.at(seq)
     body = session.event(seq).body
     chances = propensities(then, number, body.get("among"))

@@ -3,21 +3,27 @@
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from ..errors import CausalBanditsError, SaveFileError, StorageError
+from .decisions import LATEST
 from .events import Event, Kind
 from .settings import Settings, read_settings
 from .state import StudyState
-from .storage import Store, StudyRow, Transaction, damaged
+from .storage import START, Head, Store, StudyRow, Transaction, damaged, forking
+
+T = TypeVar("T")
 
 SNAPSHOT_EVENTS = 1000
+SNAPSHOT_ROWS = 20_000
 SNAPSHOT_SHARE = 0.1
-"""A snapshot is due after so many events, and after this share of all: what is written for them stays in proportion
-to the events, and loading replays a tenth of them at most."""
+ROWS_PER_EVENT = 100
+"""A snapshot is due after so many events or imported rows, and after this share of all: what is written for them stays
+in proportion, and loading replays a tenth of them at most. Its size grows with the rows; so must the events in between.
+"""
 
-DAMAGE = (LookupError, TypeError, ValueError, AttributeError)
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, ArithmeticError)
 """What reading stored text that says something else than it should may end in."""
 
 
@@ -49,7 +55,11 @@ def settings_of(store: Store, row: StudyRow) -> Settings:
 
 
 class Session:
-    """One study in one process; any number of threads may use it."""
+    """One study in one process; any number of threads may use it.
+
+    `write` and `read` take a function: what it does happens as a whole. While it runs the state is not kept, and only
+    put back when all is well, so that an interrupt at any moment leaves nothing half counted behind.
+    """
 
     def __init__(self, store: Store, row: StudyRow) -> None:
         self.store = store
@@ -58,55 +68,88 @@ class Session:
         self.clock = time.time
         self._lock = threading.RLock()
         self._state: StudyState | None = None
-        self._snapshot = 0
+        self._head = START
+        self._kept = (0, 0)
+        """Events and rows in the newest snapshot, as far as this session knows."""
+        self._keys_are_checked = False
+        forking.join(self)
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[Draft]:
+    def start_afresh(self) -> None:
+        """In a child process: another thread may have held the lock, or have been counting."""
+        self._lock = threading.RLock()
+        self._state = None
+
+    def write(self, work: Callable[[Draft], T]) -> T:
         """Look at the newest state and add events to it, while nobody else can."""
-        with self._lock:
-            draft: Draft | None = None
-            try:
-                with self.store.writing(self.row.id) as transaction:
-                    draft = Draft(transaction, self._level(transaction), self.clock())
-                    yield draft
-                    if draft.events:
-                        transaction.add(draft.events)
-            except BaseException:
-                if draft is not None and draft.touched:
-                    self._state = None  # it counts what was not stored
-                raise
-            self._keep_snapshot()
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[StudyState]:
+        def locked() -> T:
+            with self._lock:
+                result, state, head = self.store.write(
+                    self.row.id, lambda transaction: self._drafted(transaction, work)
+                )
+                self._head, self._state = head, state
+                self._keep_snapshot(state, head)
+                return result
+
+        return forking.inside(locked)
+
+    def _drafted(self, transaction: Transaction, work: Callable[[Draft], T]) -> tuple[T, StudyState, Head]:
+        state, head = self._level(transaction)
+        draft = Draft(transaction, state, self._now())
+        try:
+            result = work(draft)
+        except CausalBanditsError:
+            if not draft.touched:
+                self._head, self._state = head, state
+            raise
+        return result, state, transaction.add(head, draft.events) if draft.events else head
+
+    def _now(self) -> float:
+        now = self.clock()
+        if not 0 <= now < LATEST:
+            raise StorageError(f"the clock of this machine says {now!r} seconds since 1970; set it right")
+        return now
+
+    def read(self, work: Callable[[StudyState], T]) -> T:
         """Look at the newest state; it must not be changed."""
-        with self._lock:
-            yield self.store.reading(self.row.id, self._level)
 
-    def _level(self, transaction: Transaction) -> StudyState:
-        """Count what other processes have added since."""
-        if self._state is None:
-            self._state, self._snapshot = self.restored(transaction)
-        state, self._state = self._state, None
-        self._state = self._replayed(state, transaction.newer(state.seq))
-        return state
+        def locked() -> T:
+            with self._lock:
+                state, head = self.store.read(self.row.id, self._level)
+                try:
+                    result = work(state)
+                except CausalBanditsError:
+                    self._head, self._state = head, state
+                    raise
+                self._head, self._state = head, state
+                return result
 
-    def _replayed(self, state: StudyState, events: Sequence[Event]) -> StudyState:
+        return forking.inside(locked)
+
+    def _level(self, transaction: Transaction) -> tuple[StudyState, Head]:
+        """The state with all that other processes have added since; the session has none until it is put back."""
+        state, head, self._state = self._state, self._head, None
+        if state is None:
+            state, head = self.restored(transaction)
+            self._kept = state.seq, state.policy.rows
+        return state, self._replayed(state, head, transaction.newer(head))
+
+    def _replayed(self, state: StudyState, head: Head, events: Sequence[Event]) -> Head:
         for event in events:
             try:
                 state.apply(event)
             except DAMAGE as error:
                 raise damaged(self.store.place, f"event {event.seq} of study {self.row.name!r}") from error
-        return state
+        return Head(events[-1].seq, events[-1].digest) if events else head
 
-    def restored(self, transaction: Transaction, until: int | None = None) -> tuple[StudyState, int]:
-        """The state from the newest snapshot (not after `until`), and the snapshot's event."""
+    def restored(self, transaction: Transaction, until: int | None = None) -> tuple[StudyState, Head]:
+        """The state from the newest snapshot (not after `until`), and the event it stands for."""
         found = transaction.snapshot(until)
         if found is not None:
             with contextlib.suppress(SaveFileError):  # the events have it all
                 return StudyState.restore(self.settings, found[1]), found[0]
         try:
-            return StudyState(self.settings), 0
+            return StudyState(self.settings), START
         except CausalBanditsError:
             raise
         except DAMAGE as error:
@@ -116,20 +159,38 @@ class Session:
         """The state just before an event, apart from the one that is kept level."""
 
         def work(transaction: Transaction) -> StudyState:
-            state, _ = self.restored(transaction, seq - 1)
-            return self._replayed(state, transaction.events(state.seq, seq - 1))
+            state, head = self.restored(transaction, seq - 1)
+            self._replayed(state, head, transaction.events(head.seq, seq - 1))
+            return state
 
-        return self.store.reading(self.row.id, work)
+        return self.store.read(self.row.id, work)
+
+    def events(self, after: int, until: int) -> list[Event]:
+        """Some events, by their numbers."""
+        return self.store.read(self.row.id, lambda transaction: transaction.events(after, until))
 
     def event(self, seq: int) -> Event:
         """One event by its number."""
-        return self.store.reading(self.row.id, lambda transaction: transaction.events(seq - 1, seq))[0]
+        return self.events(seq - 1, seq)[0]
 
-    def _keep_snapshot(self) -> None:
-        state = self._state
-        if state is None or state.seq - self._snapshot < max(SNAPSHOT_EVENTS, SNAPSHOT_SHARE * state.seq):
+    def event_of(self, draft: Draft, key: str) -> Event | None:
+        """The event that was stored with a key; all keys are looked at once, since a lost one would not be missed."""
+        if not self._keys_are_checked:
+            draft.transaction.check_keys()
+            self._keys_are_checked = True
+        seq = draft.transaction.key(key)
+        return None if seq is None else draft.transaction.events(seq - 1, seq)[0]
+
+    def _keep_snapshot(self, state: StudyState, head: Head) -> None:
+        if not self._snapshot_is_due(state.seq, state.policy.rows):
             return
         # What was asked for is already stored; a snapshot that cannot be written is tried again later.
-        with contextlib.suppress(StorageError), self.store.writing(self.row.id) as transaction:
-            transaction.put_snapshot(state.seq, state.snapshot())
-        self._snapshot = state.seq
+        with contextlib.suppress(StorageError):
+            content = state.snapshot()
+            self.store.write(self.row.id, lambda transaction: transaction.put_snapshot(head, content))
+        self._kept = state.seq, state.policy.rows
+
+    def _snapshot_is_due(self, events: int, rows: int) -> bool:
+        new_events, new_rows = events - self._kept[0], rows - self._kept[1]
+        many = max(SNAPSHOT_EVENTS, SNAPSHOT_SHARE * events, rows / ROWS_PER_EVENT)
+        return new_events >= many or new_rows >= max(SNAPSHOT_ROWS, SNAPSHOT_SHARE * rows)

@@ -15,7 +15,7 @@ from ..errors import ConflictError, DecisionClosedError, ObservationError, Optio
 from ..policies import POLICIES, Policy
 from ..policies.saving import Saved, from_bytes, to_bytes
 from ..problem import Arm, Level, Problem
-from .decisions import ABANDONED, EXPIRED, Decisions
+from .decisions import ABANDONED, EXPIRED, LATEST, Decisions
 from .events import Event
 from .settings import Settings
 
@@ -116,10 +116,10 @@ class StudyState:
         """Open decisions that were asked for too long ago."""
         if after is None:
             return []
-        asked = self.decisions.column("asked")
+        since = self.decisions.column("since")
         late = []
-        for number in self.decisions.open:
-            if asked[number - 1] > now - after:
+        for number in self.decisions.open:  # the oldest first
+            if since[number - 1] > now - after:
                 break
             late.append(number)
         return late
@@ -127,7 +127,12 @@ class StudyState:
     # Events
 
     def apply(self, event: Event) -> None:
-        """Count one event; they come in order."""
+        """Count one event; they come in order, and each must fit what is known."""
+        if event.seq != self.seq + 1:
+            raise ValueError(f"event {event.seq} after event {self.seq}")
+        if not 0 <= event.time < LATEST:
+            raise ValueError(f"time {event.time!r}")
+        self.decisions.pass_time(event.time)
         _APPLY[event.kind](self, event)
         self.seq = event.seq
 
@@ -135,11 +140,27 @@ class StudyState:
         pass
 
     def _asked(self, event: Event) -> None:
+        arms, among = event.body["arms"], event.body.get("among")
+        if event.body["first"] != len(self.decisions) + 1 or not arms:
+            raise ValueError(f"decision {event.body['first']} after {len(self.decisions)}")
+        self._check_arms(arms)
+        if among is not None:
+            self._check_arms(among)
         self.policy.ready()  # the discovery that was due then
-        self.decisions.add(event.body["arms"], event.seq, event.time)
+        self.decisions.add(arms, event.seq, event.time)
+
+    def _check_arms(self, arms: list[int]) -> None:
+        count = len(self.problem.arms)
+        if not all(type(arm) is int and 0 <= arm < count for arm in arms):
+            raise ValueError(f"arms {arms!r} of {count}")
+
+    def _check_open(self, number: int) -> None:
+        if type(number) is not int or number not in self.decisions.open:
+            raise ValueError(f"decision {number!r} is not open")
 
     def _told(self, event: Event) -> None:
         number = event.body["id"]
+        self._check_open(number)
         part = {**self.parts.pop(number, {}), **event.body["seen"]}
         if len(part) <= len(self.problem.observed):
             self.parts[number] = part
@@ -151,12 +172,15 @@ class StudyState:
 
     def _abandoned(self, event: Event) -> None:
         for number in event.body["ids"]:
+            self._check_open(number)
             self.parts.pop(number, None)
             self.decisions.close(number, ABANDONED if event.kind == "abandoned" else EXPIRED, event.time)
 
     def _arms(self, event: Event) -> None:
         if "added" in event.body:
             self._add_arm(event.body["added"])
+        for how in ("retired", "forbidden", "allowed"):
+            self._check_arms(event.body.get(how, []))
         self.retired |= set(event.body.get("retired", ()))
         self.forbidden |= set(event.body.get("forbidden", ()))
         self.forbidden -= set(event.body.get("allowed", ()))
@@ -171,6 +195,7 @@ class StudyState:
 
     def _imported(self, event: Event) -> None:
         body = event.body
+        self._check_arms(body["arms"])
         levers = {
             name: [self.problem.arms[arm][name] for arm in body["arms"]] for name in self.problem.intervention_names
         }

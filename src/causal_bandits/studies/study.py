@@ -133,19 +133,18 @@ class Study(StudyView):
         The same `key` gives the same decisions again, whoever asks. `arms` limits this one ask to some arms.
         """
         count = 1 if n is None else whole_number("n", n, 1)
-        with self._session.writing() as draft:
+
+        def work(draft: Draft) -> tuple[Event, Problem]:
             among = draft.state.subset(arms)
-            event = self._repeated(draft, key, "asked")
-            if event is None:
-                event = self._asked(draft, count, among, key)
-            body = event.body
-            if len(body["arms"]) != count or body.get("among") != among:
+            event = self._repeated(draft, key, "asked") or self._asked(draft, count, among, key)
+            if len(event.body["arms"]) != count or event.body.get("among") != among:
                 raise ConflictError(f"key {key!r} was used for another ask; take a new key for a new decision")
-            problem = draft.state.problem
-        numbers = range(body["first"], body["first"] + count)
+            return event, draft.state.problem
+
+        event, problem = self._session.write(work)
         made = [
             Decision(number, problem.arms[arm], moment(event.time), self)
-            for number, arm in zip(numbers, body["arms"], strict=True)
+            for number, arm in enumerate(event.body["arms"], event.body["first"])
         ]
         return made[0] if n is None else made
 
@@ -167,11 +166,8 @@ class Study(StudyView):
             return None
         if not isinstance(key, str) or not key:
             raise OptionError(f"key={key!r}; expected a non-empty string")
-        seq = draft.transaction.key(key)
-        if seq is None:
-            return None
-        event = draft.transaction.events(seq - 1, seq)[0]
-        if event.kind != kind:
+        event = self._session.event_of(draft, key)
+        if event is not None and event.kind != kind:
             raise ConflictError(f"key {key!r} was used for something else; take a new key")
         return event
 
@@ -191,11 +187,14 @@ class Study(StudyView):
         known; `final` says so of all that were not told. The same again changes nothing; anything else about what was
         already told is a `ConflictError`.
         """
-        with self._session.writing() as draft:
+
+        def work(draft: Draft) -> None:
             number = draft.state.decisions.check(decision)
             news = draft.state.news(number, metrics, reward, final=final)
             if news:
                 draft.add("told", {"id": number, "seen": news})
+
+        self._session.write(work)
 
     def tell_many(self, frame: Any, *, final: bool = False) -> int:
         """Tell a table with a column `id` and a column for each variable that is told: all its rows, or none.
@@ -204,12 +203,12 @@ class Study(StudyView):
         variable is missing, unless it was told before. In a list of dicts what a row does not name is not told, and
         None says that it is missing. Gives the number of rows that said something new.
         """
-        with self._session.writing() as draft:
-            return tell_rows(draft, frame, final=final)
+        return self._session.write(lambda draft: tell_rows(draft, frame, final=final))
 
     def abandon(self, decision: int | Decision) -> None:
         """Nothing will be told of this decision; what was told of it in part is not counted."""
-        with self._session.writing() as draft:
+
+        def work(draft: Draft) -> None:
             number = draft.state.decisions.check(decision)
             status = draft.state.decisions.status(number)
             if status == "told":
@@ -217,12 +216,13 @@ class Study(StudyView):
             if status == "open":
                 draft.add("abandoned", {"ids": [number]})
 
+        self._session.write(work)
+
     def expire(self, older_than: float) -> Sequence[int]:
         """Close the open decisions that are older than so many seconds; gives their ids."""
         if not isinstance(older_than, int | float) or not older_than >= 0:
             raise OptionError(f"older_than={older_than!r}; expected a number of seconds from 0")
-        with self._session.writing() as draft:
-            return self._expire(draft, float(older_than))
+        return self._session.write(lambda draft: self._expire(draft, float(older_than)))
 
     def _expire(self, draft: Draft, after: float | None) -> Sequence[int]:
         late = draft.state.overdue(draft.now, after)
@@ -237,7 +237,8 @@ class Study(StudyView):
         of observed variables may be empty. With a `key` the same rows again change nothing, and the answer is 0; other
         rows are a `ConflictError`.
         """
-        with self._session.writing() as draft:
+
+        def work(draft: Draft) -> int:
             bodies = imported_bodies(draft.state, frame, arm)
             done = self._repeated(draft, key, "imported")
             if done is not None:
@@ -252,6 +253,8 @@ class Study(StudyView):
                 if place == 0 and key is not None:
                     draft.transaction.put_key(key, event.seq)
             return int(bodies[0]["of"])
+
+        return self._session.write(work)
 
     # Arms that come and go
 
@@ -268,13 +271,11 @@ class Study(StudyView):
         self._change_arms("allowed", arm)
 
     def _change_arms(self, how: str, arm: Settable) -> None:
-        with self._session.writing() as draft:
-            change_arms(draft, how, arm)
+        self._session.write(lambda draft: change_arms(draft, how, arm))
 
     def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Arm:
         """One more arm from now on; with `new_levels` its levers may have values that no arm had before.
 
         An arm that is there already stays as it is; one that was retired is an error, since that is for good.
         """
-        with self._session.writing() as draft:
-            return add_arm(draft, settings, new_levels=new_levels)
+        return self._session.write(lambda draft: add_arm(draft, settings, new_levels=new_levels))

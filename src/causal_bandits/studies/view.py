@@ -17,6 +17,7 @@ from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, explain
 from .propensities import propensities
 from .session import Session
+from .state import StudyState
 from .tables import decisions_frame
 
 Settable = Arm | Mapping[str, Level]
@@ -58,32 +59,26 @@ class StudyView:
     @property
     def problem(self) -> Problem:
         """The problem as it is now: arms may have been added."""
-        with self._session.reading() as state:
-            return state.problem
+        return self._session.read(lambda state: state.problem)
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
 
     def recommend(self, *, draws: int | None = None) -> Recommendation:
         """The arm to deploy among those that may be played, and how probable it is to be the best of them."""
-        with self._session.reading() as state:
-            return state.policy.recommend(draws=draws)
+        return self._session.read(lambda state: state.policy.recommend(draws=draws))
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used."""
-        with self._session.reading() as state:
-            return state.policy.estimates(level=level)
+        return self._session.read(lambda state: state.policy.estimates(level=level))
 
     def separating_sets(self, *, rejected: bool = False) -> Sequence[SeparatingSet]:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
-        with self._session.reading() as state:
-            return watched_sets(state, rejected=rejected)
+        return self._session.read(lambda state: watched_sets(state, rejected=rejected))
 
     def explain(self, decision: int | Decision) -> Explanation:
         """Why a decision was what it was: which set, own and borrowed rows, posterior, what was compared."""
-        with self._session.reading() as state:
-            number = state.decisions.check(decision)
-        return explain(self._session, number)
+        return explain(self._session, self._session.read(lambda state: state.decisions.check(decision)))
 
     def evaluate(
         self,
@@ -105,16 +100,19 @@ class StudyView:
 
     def propensity(self, decision: int | Decision) -> float:
         """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
-        with self._session.reading() as state:
+
+        def place(state: StudyState) -> tuple[int, int, int]:
             number = state.decisions.check(decision)
             arm, seq = (int(state.decisions.column(name)[number - 1]) for name in ("arm", "seq"))
+            return number, arm, seq
+
+        number, arm, seq = self._session.read(place)
         among = self._session.event(seq).body.get("among")
         return float(propensities(self._session.at(seq), number, among)[arm])
 
     def to_frame(self) -> pl.DataFrame:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
-        with self._session.reading() as state:
-            return decisions_frame(state)
+        return self._session.read(decisions_frame)
 
     def describe(self, *, history: bool = False) -> dict[str, Any]:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
@@ -122,5 +120,4 @@ class StudyView:
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""
-        with self._session.reading() as state:
-            return state.policy.history.missing
+        return self._session.read(lambda state: state.policy.history.missing)

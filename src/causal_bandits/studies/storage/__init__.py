@@ -1,5 +1,8 @@
 """Where studies are kept: SQLite by default, PostgreSQL by URL. Append-only events, and snapshots to load quickly."""
 
-from .store import Store, StudyRow, Transaction, damaged
+from . import forking
+from .chain import START, Head
+from .store import Store, StudyRow
+from .transaction import Transaction, damaged
 
-__all__ = ["Store", "StudyRow", "Transaction", "damaged"]
+__all__ = ["START", "Head", "Store", "StudyRow", "Transaction", "damaged", "forking"]

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the tables change, with a step in `migrations` and a fixture of the old ones in the tests."""
 
 metadata = sa.MetaData()
@@ -32,8 +32,20 @@ events = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("time", sa.Float(53), nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
     sqlite_with_rowid=False,  # one tree, in the order of the events
 )
+
+heads = sa.Table(
+    "cb_heads",
+    metadata,
+    _study(),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("of_keys", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""The newest event of each study, and the digests of its keys put together: what was lost is missed."""
 
 keys = sa.Table(
     "cb_keys",
@@ -50,4 +62,5 @@ snapshots = sa.Table(
     _study(),
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
 )

@@ -1,0 +1,74 @@
+"""The file of an SQLite storage: made for its owner alone, and noticed when it is replaced or deleted while open."""
+
+import os
+import struct
+from pathlib import Path
+from urllib.parse import quote
+
+import sqlalchemy as sa
+
+from ...errors import StorageError
+
+MAGIC = b"SQLite format 3\0"
+HEADER = 100
+
+
+def read_only_url(url: sa.URL) -> sa.URL:
+    """The address that reads a file without writing anything beside it; only for a file that nobody changes."""
+    path = quote(str(Path(str(url.database)).absolute()))
+    return url.set(database=f"file:{path}", query={**url.query, "mode": "ro", "immutable": "1", "uri": "true"})
+
+
+class DatabaseFile:
+    """What is known of the file: which one it is, and how long it was."""
+
+    def __init__(self, path: Path, place: str) -> None:
+        self.path = path
+        self._place = place
+        self._which: tuple[int, int] | None = None
+        self._size = 0
+
+    def create(self) -> None:
+        """An empty file that only its owner may read, unless there is one."""
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError:  # it is there, or cannot be made: then SQLite says why
+            return
+
+    def may_be_written(self) -> bool:
+        """Whether SQLite may write the file and, for its log, beside it; a log that is there must be read with it."""
+        log = Path(f"{self.path}-wal")
+        closed = not log.exists() or log.stat().st_size == 0
+        return not closed or (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+
+    def check(self) -> None:
+        """Refuse to go on when the name leads to another file, to none, or to a file cut short."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            raise self._gone("was deleted") from None
+        except OSError as error:
+            raise self._gone(f"cannot be found any more ({error.strerror})") from None
+        which = found.st_dev, found.st_ino
+        if self._which is None:
+            self._which = which
+        elif self._which != which:
+            raise self._gone("was replaced by another file")
+        if found.st_size < self._size and not self._is_whole(found.st_size):
+            raise self._gone("was cut short")
+        self._size = found.st_size
+
+    def _is_whole(self, size: int) -> bool:
+        """Whether a file that has become shorter is as long as its header says (after VACUUM it is)."""
+        with self.path.open("rb") as file:
+            header = file.read(HEADER)
+        if len(header) < HEADER or not header.startswith(MAGIC):
+            return False
+        page, pages = struct.unpack(">H", header[16:18])[0], struct.unpack(">I", header[28:32])[0]
+        return (65536 if page == 1 else page) * pages <= size
+
+    def _gone(self, what: str) -> StorageError:
+        return StorageError(
+            f"the file of storage {self._place} {what} while it was open, so nothing more is acknowledged; "
+            "put the right file in place and load the study again"
+        )

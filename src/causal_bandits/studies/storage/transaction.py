@@ -1,0 +1,177 @@
+"""One study inside one transaction: every event that is read is checked against the chain of digests."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from ...errors import StorageError, UnknownStudyError
+from ..events import Event
+from .chain import START, Head, combined, event_digest, key_digest, snapshot_digest
+from .schema import events, heads, keys, snapshots
+
+# Built once: making a statement costs more than running it.
+_FROM = (
+    sa.select(events.c.seq, events.c.kind, events.c.time, events.c.body, events.c.digest)
+    .where(events.c.study == sa.bindparam("study"), events.c.seq >= sa.bindparam("first"))
+    .order_by(events.c.seq)
+)
+_BETWEEN = _FROM.where(events.c.seq <= sa.bindparam("until"))
+_ADD = events.insert()
+_HEAD = sa.select(heads.c.seq, heads.c.digest).where(heads.c.study == sa.bindparam("study"))
+_MOVE = (
+    heads.update()
+    .where(heads.c.study == sa.bindparam("of"), heads.c.seq == sa.bindparam("before"))
+    .values(seq=sa.bindparam("after"), digest=sa.bindparam("now"))
+)
+_KEY = sa.select(keys.c.seq).where(keys.c.study == sa.bindparam("study"), keys.c.key == sa.bindparam("key"))
+_KEYS = sa.select(heads.c.of_keys).where(heads.c.study == sa.bindparam("study"))
+
+
+def dump(value: object) -> str:
+    """JSON, short and exact."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def damaged(place: str, what: str) -> StorageError:
+    """The error for something stored that cannot be read."""
+    return StorageError(f"storage {place} is damaged: {what} cannot be read; restore it from a copy")
+
+
+def load(text: object, place: str, what: str) -> dict[str, Any]:
+    """An object from its JSON."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise damaged(place, what)
+    return found
+
+
+class Transaction:
+    """One study inside one transaction."""
+
+    def __init__(self, connection: sa.Connection, study: int, place: str) -> None:
+        self._connection = connection
+        self._study = study
+        self._place = place
+
+    # Events
+
+    def head(self) -> Head:
+        """The newest event; without one the study is gone."""
+        row = self._connection.execute(_HEAD, {"study": self._study}).first()
+        if row is None:
+            raise UnknownStudyError("the study is no longer in its storage; it was deleted meanwhile")
+        if not isinstance(row[0], int) or not isinstance(row[1], bytes):
+            raise damaged(self._place, "the number of events of a study")
+        return Head(row[0], row[1])
+
+    def newer(self, known: Head) -> list[Event]:
+        """The events after one that was read before; that must still be there, and so must be the newest."""
+        head = self.head()
+        if head == known:
+            return []
+        found = self._read(known.seq, None)
+        if known.seq and (not found or found[0][4] != known.digest):
+            raise StorageError(
+                f"storage {self._place} was set back: event {known.seq} is not the one that this study has read; "
+                "load the study again, and do not report outcomes of decisions that are no longer in it"
+            )
+        news = list(self._checked(known, found[1:] if known.seq else found))
+        if Head(news[-1].seq, news[-1].digest) != head if news else head != known:
+            raise damaged(self._place, f"event {max(head.seq, known.seq)} of a study")
+        return news
+
+    def events(self, after: int, until: int | None = None) -> list[Event]:
+        """The events after a number, in order; up to and with `until`."""
+        found = self._read(after, until)
+        if after == 0:
+            return list(self._checked(START, found))
+        if not found or found[0][0] != after or not isinstance(found[0][4], bytes):
+            raise damaged(self._place, f"event {after} of a study")
+        return list(self._checked(Head(after, found[0][4]), found[1:]))
+
+    def _read(self, first: int, until: int | None) -> Sequence[Any]:
+        values = {"study": self._study, "first": first}
+        if until is None:
+            return self._connection.execute(_FROM, values).fetchall()
+        return self._connection.execute(_BETWEEN, {**values, "until": until}).fetchall()
+
+    def _checked(self, before: Head, rows: Sequence[Any]) -> Iterator[Event]:
+        """Events from their rows, each one the next and unchanged since it was written."""
+        for seq, kind, time, body, digest in rows:
+            what = f"event {before.seq + 1} of a study"
+            whole = isinstance(kind, str) and isinstance(time, float) and isinstance(body, str)
+            if seq != before.seq + 1 or not whole or event_digest(before.digest, seq, kind, time, body) != digest:
+                raise damaged(self._place, what)
+            before = Head(seq, digest)
+            yield Event(seq, kind, time, load(body, self._place, what), digest)
+
+    def add(self, head: Head, new: Sequence[Event]) -> Head:
+        """Add events after the newest one; gives the one that is the newest then."""
+        before, rows = head, []
+        for seq, kind, time, body, _ in new:
+            text = dump(body)
+            digest = event_digest(head.digest, seq, kind, time, text)
+            rows.append({"study": self._study, "seq": seq, "kind": kind, "time": time, "body": text, "digest": digest})
+            head = Head(seq, digest)
+        self._connection.execute(_ADD, rows if len(rows) > 1 else rows[0])
+        values = {"of": self._study, "before": before.seq, "after": head.seq, "now": head.digest}
+        if self._connection.execute(_MOVE, values).rowcount != 1:
+            raise damaged(self._place, f"event {before.seq} of a study")
+        return head
+
+    # Keys
+
+    def key(self, key: str) -> int | None:
+        """The event that was stored with a key."""
+        return self._connection.execute(_KEY, {"study": self._study, "key": key}).scalar()
+
+    def put_key(self, key: str, seq: int) -> None:
+        """Remember which event a key stands for."""
+        self._connection.execute(keys.insert(), {"study": self._study, "key": key, "seq": seq})
+        together = self._connection.execute(_KEYS, {"study": self._study}).scalar_one()
+        self._connection.execute(
+            heads.update().where(heads.c.study == self._study), {"of_keys": combined(together, key_digest(key, seq))}
+        )
+
+    def check_keys(self) -> None:
+        """Look at all keys once: one that was lost or changed would give a new decision instead of the old one."""
+        together = START.digest
+        rows = self._connection.execute(sa.select(keys.c.key, keys.c.seq).where(keys.c.study == self._study))
+        for key, seq in rows:
+            if not isinstance(key, str) or not isinstance(seq, int):
+                raise damaged(self._place, "a key of a study")
+            together = combined(together, key_digest(key, seq))
+        if together != self._connection.execute(_KEYS, {"study": self._study}).scalar():
+            raise damaged(self._place, "a key of a study")
+
+    # Snapshots
+
+    def snapshot(self, until: int | None = None) -> tuple[Head, bytes] | None:
+        """The newest snapshot (not after an event) that is whole and stands for this very history."""
+        query = sa.select(snapshots.c.seq, snapshots.c.content, snapshots.c.digest, events.c.digest)
+        query = query.where(snapshots.c.study == self._study, events.c.study == self._study)
+        query = query.where(events.c.seq == snapshots.c.seq)
+        if until is not None:
+            query = query.where(snapshots.c.seq <= until)
+        row = self._connection.execute(query.order_by(snapshots.c.seq.desc()).limit(1)).first()
+        if row is None or not isinstance(row[1], bytes) or not isinstance(row[3], bytes):
+            return None
+        head, content = Head(int(row[0]), row[3]), bytes(row[1])
+        return (head, content) if snapshot_digest(head, content) == row[2] else None
+
+    def put_snapshot(self, head: Head, content: bytes) -> None:
+        """Replace the snapshots of this study, unless a newer one of this history is there."""
+        newest = self.snapshot()
+        if newest is None or newest[0].seq < head.seq:
+            self.drop_snapshots()
+            values = {"study": self._study, "seq": head.seq, "content": content}
+            self._connection.execute(snapshots.insert(), {**values, "digest": snapshot_digest(head, content)})
+
+    def drop_snapshots(self) -> None:
+        """Forget all snapshots; the events rebuild everything."""
+        self._connection.execute(snapshots.delete().where(snapshots.c.study == self._study))
