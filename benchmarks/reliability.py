@@ -32,7 +32,8 @@ def forkserver() -> ForkServerContext:
     return context
 
 
-def _answer(number: int) -> dict[str, int]:
+def answer(number: int) -> dict[str, int]:
+    """What comes of a decision, whoever asked for it."""
     rng = np.random.default_rng(number)
     return {"a": int(rng.integers(2)), "b": int(rng.integers(3)), "y": int(rng.integers(2))}
 
@@ -46,7 +47,7 @@ def _play(storage: str, rounds: int) -> None:
     study = Study.load("s", storage=storage)
     for _ in range(rounds):
         decision = study.ask()
-        study.tell(decision.id, _answer(decision.id))
+        study.tell(decision.id, answer(decision.id))
 
 
 def hammer(storage: str, processes: int, rounds: int) -> float:
@@ -72,7 +73,7 @@ def check_complete(storage: str, decisions: int) -> None:
     assert frame["id"].to_list() == list(range(1, decisions + 1))
     assert Counter(frame["status"]) == {"told": decisions}
     told = {row["id"]: {name: row[name] for name in "aby"} for row in frame.to_dicts()}
-    assert told == {number: _answer(number) for number in told}
+    assert told == {number: answer(number) for number in told}
 
 
 def _replayed(study: Study) -> Study:
@@ -87,7 +88,7 @@ def _write_until_killed(storage: str, journal: str) -> None:
     while True:
         decision = study.ask()
         os.write(file, f"asked {decision.id} {PROBLEM.index(decision.arm)}\n".encode())
-        study.tell(decision.id, _answer(decision.id))
+        study.tell(decision.id, answer(decision.id))
         os.write(file, f"told {decision.id} 0\n".encode())
 
 

@@ -128,11 +128,14 @@ class Session:
 
     def _level(self, transaction: Transaction) -> tuple[StudyState, Head]:
         """The state with all that other processes have added since; the session has none until it is put back."""
-        state, head, self._state = self._state, self._head, None
+        state, head = self._state, self._head
         if state is None:
+            transaction.check(head)
             state, head = self.restored(transaction)
             self._kept = state.seq, state.policy.rows
-        return state, self._replayed(state, head, transaction.newer(head))
+        news = transaction.newer(head)
+        self._state = None
+        return state, self._replayed(state, head, news)
 
     def _replayed(self, state: StudyState, head: Head, events: Sequence[Event]) -> Head:
         for event in events:

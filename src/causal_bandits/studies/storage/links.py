@@ -59,7 +59,15 @@ def make_engine(url: sa.URL) -> sa.Engine:
             f"storage {shown(url)} is not a URL that can be used ({reason}); check its options"
         ) from None
     event.listen(engine, "connect", _prepare_sqlite if sqlite else _prepare_postgres)
+    if sqlite:
+        event.listen(engine, "close", _let_go)
     return engine
+
+
+def _let_go(connection: Any, _record: object) -> None:
+    """Roll back before closing: SQLite keeps the lock of a closed connection as long as one of its cursors lives."""
+    with contextlib.suppress(sqlite3.Error):
+        connection.rollback()
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

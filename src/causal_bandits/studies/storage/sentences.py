@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from ...errors import OptionError, StorageError
 from ...secrecy import without_secrets
@@ -41,7 +42,7 @@ REASONS = {
 def plainly(url: sa.URL, work: Callable[[], T]) -> T:
     """Do something with a database; an error of it becomes one sentence."""
     try:
-        return work()
+        return _unwrapped(work)
     except WaitedTooLongError:
         reason = f"was busy for {patience.PATIENCE:.0f} seconds; try again"
     except database_errors() as error:
@@ -50,6 +51,16 @@ def plainly(url: sa.URL, work: Callable[[], T]) -> T:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
         raise OptionError(f"the text {near!r} is not valid Unicode and cannot be stored; write it otherwise") from None
     raise StorageError(f"storage {shown(url)} {reason}")
+
+
+def _unwrapped(work: Callable[[], T]) -> T:
+    """SQLAlchemy wraps what is raised while it prepares a statement, were it the error of a signal handler."""
+    try:
+        return work()
+    except exc.StatementError as error:
+        if isinstance(error, exc.DBAPIError) or error.orig is None:
+            raise
+        raise error.orig from None
 
 
 def _reason(url: sa.URL, error: Exception) -> str:

@@ -44,8 +44,8 @@ class Store:
             file.create()
         if file is not None and not file.path.exists():
             self._refuse_absent(create)
-        used = self.url if file is None or file.may_be_written() else read_only_url(self.url)
-        self.links = Links(used, file)
+        self._read_only = file is not None and not file.may_be_written()
+        self.links = Links(read_only_url(self.url) if self._read_only else self.url, file)
         self._close = weakref.finalize(self, self.links.close)
         try:
             self._open(create)
@@ -61,7 +61,7 @@ class Store:
         raise StorageError(f"storage {self.place} does not exist; create a study first")
 
     def _open(self, create: bool) -> None:
-        if self.url.get_backend_name() == "sqlite":
+        if self.url.get_backend_name() == "sqlite" and not self._read_only:
             plainly(self.url, self.links.use_write_ahead_log)
         version = self._run(found_version)
         if version is None and not create:

@@ -75,15 +75,26 @@ class Transaction:
         if head == known:
             return []
         found = self._read(known.seq, None)
-        if known.seq and (not found or found[0][4] != known.digest):
+        if known.seq:
+            self._expect(known, found)
+            found = found[1:]
+        news = list(self._checked(known, found))
+        if not news or Head(news[-1].seq, news[-1].digest) != head:
+            raise damaged(self._place, f"event {max(head.seq, known.seq)} of a study")
+        return news
+
+    def check(self, known: Head) -> None:
+        """Refuse a history without an event that was read before."""
+        if known.seq:
+            self._expect(known, self._read(known.seq, known.seq))
+
+    def _expect(self, known: Head, found: Sequence[Any]) -> None:
+        if not found or (found[0][0], found[0][4]) != known:
+            self.head()  # a study that was deleted is another matter
             raise StorageError(
                 f"storage {self._place} was set back: event {known.seq} is not the one that this study has read; "
                 "load the study again, and do not report outcomes of decisions that are no longer in it"
             )
-        news = list(self._checked(known, found[1:] if known.seq else found))
-        if Head(news[-1].seq, news[-1].digest) != head if news else head != known:
-            raise damaged(self._place, f"event {max(head.seq, known.seq)} of a study")
-        return news
 
     def events(self, after: int, until: int | None = None) -> list[Event]:
         """The events after a number, in order; up to and with `until`."""
