@@ -1,7 +1,6 @@
 """The file of an SQLite storage: made for its owner alone, and noticed when it is replaced or deleted while open."""
 
 import os
-import struct
 from pathlib import Path
 from urllib.parse import quote
 
@@ -64,7 +63,7 @@ class DatabaseFile:
             header = file.read(HEADER)
         if len(header) < HEADER or not header.startswith(MAGIC):
             return False
-        page, pages = struct.unpack(">H", header[16:18])[0], struct.unpack(">I", header[28:32])[0]
+        page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
         return (65536 if page == 1 else page) * pages <= size
 
     def _gone(self, what: str) -> StorageError:

@@ -188,7 +188,7 @@ class Links:
         while not link.is_new:
             try:
                 link.begin(write=write)
-            except (*database_errors(), OSError):
+            except database_errors():
                 link.discard()
                 link = self._kept()
             else:

@@ -12,6 +12,7 @@ from .address import file_of, read_url, shown
 from .chain import START
 from .database_file import DatabaseFile, read_only_url
 from .links import Links
+from .log_check import check_log, read_log
 from .migrations import check_version, found_version, prepare
 from .schema import VERSION, events, heads, keys, snapshots, studies
 from .sentences import plainly
@@ -61,9 +62,13 @@ class Store:
         raise StorageError(f"storage {self.place} does not exist; create a study first")
 
     def _open(self, create: bool) -> None:
-        if self.url.get_backend_name() == "sqlite" and not self._read_only:
+        path = None if self._read_only else file_of(self.url)
+        log = None if path is None else read_log(path)
+        if path is not None:
             plainly(self.url, self.links.use_write_ahead_log)
         version = self._run(found_version)
+        if path is not None:
+            check_log(path, log, self.place)
         if version is None and not create:
             raise StorageError(f"storage {self.place} holds no studies; create one first")
         if version is not None:
