@@ -17,6 +17,9 @@ MAGIC = {0x377F0682: "<", 0x377F0683: ">"}
 """The first word says in which order the bytes of checksums are read."""
 
 
+PAGE_SIZES = [2**power for power in range(9, 17)]
+
+
 class Log(NamedTuple):
     """The frames of a log, by what stands before each page."""
 
@@ -32,13 +35,22 @@ def read_log(database: Path) -> Log | None:
         with Path(f"{database}-wal").open("rb") as file:
             header = file.read(HEADER)
             size = int.from_bytes(header[8:12], "big")
+            if size not in PAGE_SIZES:
+                size = _page_size(database)
             frames = []
-            while 512 <= size <= 65536 and len(head := file.read(FRAME)) == FRAME:
+            while len(head := file.read(FRAME)) == FRAME:
                 frames.append((head[4:8] != bytes(4), head[8:16]))
                 file.seek(size, 1)
     except OSError:
         return None
     return Log(header[16:24], frames, _is_whole(header)) if frames else None
+
+
+def _page_size(database: Path) -> int:
+    """The size of a page as the database itself has it; SQLite's usual one while it is empty."""
+    with database.open("rb") as file:
+        size = int.from_bytes(file.read(18)[16:18], "big")
+    return size if size in PAGE_SIZES else 4096
 
 
 def _is_whole(header: bytes) -> bool:
