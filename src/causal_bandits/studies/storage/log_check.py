@@ -7,6 +7,7 @@ that was never finished.) The layout is the documented one of SQLite's files `-w
 """
 
 import struct
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,25 +67,25 @@ def _is_whole(header: bytes) -> bool:
     return struct.pack(">2I", first, second) == header[24:32]
 
 
-def _frames_taken(database: Path) -> int | None:
-    """How many frames of the log SQLite takes, as its index in shared memory says."""
+def _taken(database: Path) -> tuple[int, bytes] | None:
+    """How many frames of the log SQLite takes and their salts, as its index in shared memory says."""
     try:
         with Path(f"{database}-shm").open("rb") as file:
-            start = file.read(20)
+            start = file.read(40)
     except OSError:
         return None
-    return int.from_bytes(start[16:20], "little" if start[:4] == struct.pack("<I", 3007000) else "big")
+    return int.from_bytes(start[16:20], sys.byteorder), start[32:40]
 
 
 def check_log(database: Path, before: Log | None, place: str) -> None:
     """Refuse a database whose log was damaged; `before` was read before SQLite looked at it, which it has now."""
-    if before is None:
+    if before is None or (found := _taken(database)) is None or (now := read_log(database)) is None:
         return
-    taken, now = _frames_taken(database), read_log(database)
-    if taken is None or now is None or now.salts != before.salts:
+    taken, salts = found
+    if now.salts != before.salts or (before.header_is_whole and salts != before.salts):
         return  # another process has started the log anew, so all of it is in the database
-    salts = before.salts if before.header_is_whole else before.frames[0][1]
-    left = sum(ends for ends, salt in before.frames[taken:] if salt == salts)
+    expected = before.salts if before.header_is_whole else before.frames[0][1]
+    left = sum(ends for ends, salt in before.frames[taken:] if salt == expected)
     if left > 1:
         raise StorageError(
             f"storage {place} is damaged: its write-ahead log is broken, and the last {left} transactions cannot be "
