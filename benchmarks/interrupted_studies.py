@@ -1,17 +1,14 @@
 """Interrupts at random moments of an ask/tell loop: none may leave a study unusable, locked, or with a wrong history.
 
-`python -m benchmarks.interrupted_studies` is the long run (2,000 interrupts on SQLite, 500 on PostgreSQL, half of them
-KeyboardInterrupt and half an error raised by an alarm); the tests do a short one.
+Half of them are KeyboardInterrupt, half an error raised by an alarm. `python -m benchmarks.reliability` does the long
+run, 2,000 interrupts on SQLite and 500 on PostgreSQL; the tests do a short one.
 """
 
 import signal
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Console
 
 from benchmarks.reliability import PROBLEM, answer, create
 from causal_bandits import Study
@@ -113,19 +110,3 @@ def _judged(storage: str, done: int, bricked: int, promised: Counter[tuple[str, 
     told = sum(what == "told" for what, _, _ in promised)
     extra = len(frame) - asked + Counter(frame["status"])["told"] - told
     return Interrupted(done, sum(promised.values()), bricked, lost, doubled, extra)
-
-
-def main() -> None:
-    """The long run."""
-    console = Console()
-    with tempfile.TemporaryDirectory() as name:
-        found = interrupt_studies(f"sqlite:///{Path(name)}/interrupted.db", 2000, seed=0)
-        console.print(f"SQLite: {found}")
-        from tests.studies.postgres import server
-
-        with server() as url:
-            console.print(f"PostgreSQL: {interrupt_studies(url, 500, seed=1, longest=0.02)}")
-
-
-if __name__ == "__main__":
-    main()

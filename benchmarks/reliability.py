@@ -1,18 +1,23 @@
-"""Studies under stress: many processes at once, processes killed at random, a log cut short.
+"""Studies under stress: many processes, threads and tasks at once, writers and servers killed at random, forks.
 
-`python -m benchmarks.reliability` is the long run (8 processes x 1,000 rounds, 500 kills); the tests do a short one.
+`python -m benchmarks.reliability` is the long run and prints a table; the tests do short ones of the same functions.
 """
 
+import asyncio
 import contextlib
+import itertools
 import multiprocessing
 import os
 import shutil
 import signal
 import sqlite3
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +26,7 @@ import numpy as np
 from rich.console import Console
 
 from causal_bandits import Problem, Study
+from causal_bandits.errors import StorageError
 
 PROBLEM = Problem("y", {"a": 2, "b": 3}, {"i": 3, "j": 2})
 
@@ -44,25 +50,27 @@ def create(storage: str, name: str = "s") -> Study:
 
 
 def _play(storage: str, rounds: int) -> None:
-    study = Study.load("s", storage=storage)
+    _rounds(Study.load("s", storage=storage), rounds)
+
+
+def _rounds(study: Study, rounds: int) -> None:
     for _ in range(rounds):
         decision = study.ask()
         study.tell(decision.id, answer(decision.id))
 
 
-def hammer(storage: str, processes: int, rounds: int) -> float:
-    """Ask and tell from many processes at once; gives the seconds. Raises if one of them met an error."""
+def hammer(storage: str, processes: int, rounds: int) -> int:
+    """Ask and tell from many processes at once; gives the number of decisions. Raises if one of them met an error."""
     create(storage).close()
     context = forkserver()
     workers = [context.Process(target=_play, args=(storage, rounds)) for _ in range(processes)]
-    start = time.monotonic()
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     if any(worker.exitcode for worker in workers):
         raise RuntimeError(f"exit codes {[worker.exitcode for worker in workers]}")
-    return time.monotonic() - start
+    return processes * rounds
 
 
 def check_complete(storage: str, decisions: int) -> None:
@@ -86,10 +94,11 @@ def _write_until_killed(storage: str, journal: str) -> None:
     study = Study.load("s", storage=storage)
     file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     while True:
-        decision = study.ask()
-        os.write(file, f"asked {decision.id} {PROBLEM.index(decision.arm)}\n".encode())
-        study.tell(decision.id, answer(decision.id))
-        os.write(file, f"told {decision.id} 0\n".encode())
+        with contextlib.suppress(StorageError):  # the server is down; what was not acknowledged is not in the journal
+            decision = study.ask()
+            os.write(file, f"asked {decision.id} {PROBLEM.index(decision.arm)}\n".encode())
+            study.tell(decision.id, answer(decision.id))
+            os.write(file, f"told {decision.id} 0\n".encode())
 
 
 class Killed(NamedTuple):
@@ -160,25 +169,114 @@ def sound(storage: str) -> bool:
         return bool(connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok")
 
 
+def many_threads(storage: str, threads: int, rounds: int) -> int:
+    """Threads that share one study object; gives the number of decisions."""
+    study = create(storage)
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(_rounds, study, rounds) for _ in range(threads)]:
+            done.result()
+    return threads * rounds
+
+
+def many_tasks(storage: str, tasks: int, rounds: int) -> int:
+    """Tasks of one event loop that share one study object; gives the number of decisions."""
+    study = create(storage)
+
+    async def work() -> None:
+        await asyncio.gather(*(asyncio.to_thread(_rounds, study, rounds) for _ in range(tasks)))
+
+    asyncio.run(work())
+    return tasks * rounds
+
+
+def forks_among_threads(storage: str, forks: int) -> int:
+    """Fork while threads use the study; each child plays, too. Gives the number of children that did not finish."""
+    study = create(storage)
+    stop = threading.Event()
+
+    def keep_playing() -> None:
+        while not stop.is_set():
+            _rounds(study, 1)
+
+    threads = [threading.Thread(target=keep_playing) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    context = multiprocessing.get_context("fork")
+    failed = 0
+    for _ in range(forks):
+        child = context.Process(target=_rounds, args=(study, 5))
+        child.start()
+        child.join(60)
+        failed += child.exitcode != 0
+        child.kill()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    return failed
+
+
+def kill_server(kills: int, journal: Path, writers: int = 4) -> Killed:
+    """Kill a PostgreSQL server, with all its processes, while writers use it; start it again, and go on."""
+    from tests.studies.postgres import Server  # the bundled server, as in the tests
+
+    with Server() as server:
+        create(server.url).close()
+        context = forkserver()
+        running = [context.Process(target=_write_until_killed, args=(server.url, str(journal))) for _ in range(writers)]
+        for process in running:
+            process.start()
+        for _ in range(kills):
+            grown = journal.stat().st_size if journal.exists() else 0
+            while not journal.exists() or journal.stat().st_size < grown + 2000:
+                time.sleep(0.01)
+            server.kill()
+            server.start()
+        for process in running:
+            process.kill()
+            process.join()
+        return _compare(server.url, journal)
+
+
+def _line(what: str, start: float, result: object) -> None:
+    Console().print(f"{what}: {result} ({time.monotonic() - start:.0f} s)", highlight=False)
+
+
 def main() -> None:
     """The long run."""
-    console = Console()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        storage = f"sqlite:///{folder}/hammer.db"
-        seconds = hammer(storage, 8, 1000)
-        check_complete(storage, 8000)
-        console.print(f"8 processes x 1,000 ask + tell on one SQLite file: {seconds:.1f} s, nothing lost or doubled")
-        from tests.studies.postgres import server  # the bundled server, as in the tests
+    from tests.studies.postgres import Server
 
-        with server() as url:
-            seconds = hammer(url, 8, 1000)
-            check_complete(url, 8000)
-            console.print(f"the same on PostgreSQL: {seconds:.1f} s, nothing lost or doubled")
-        storage = f"sqlite:///{folder}/killed.db"
+    from benchmarks.interrupted_studies import interrupt_studies
+
+    with tempfile.TemporaryDirectory() as name, Server() as server:
+        folder, numbers = Path(name), itertools.count()
+
+        def sqlite() -> str:
+            return f"sqlite:///{folder}/{next(numbers)}.db"
+
+        def postgres() -> str:
+            return server.new_database()
+
+        for kind, new, kills in (("SQLite", sqlite, 400), ("PostgreSQL", postgres, 150)):
+            for what, work in (
+                ("8 processes x 1,000 ask + tell", partial(hammer, processes=8, rounds=1000)),
+                ("20 threads x 100", partial(many_threads, threads=20, rounds=100)),
+                ("50 tasks of one event loop x 20", partial(many_tasks, tasks=50, rounds=20)),
+            ):
+                start, storage = time.monotonic(), new()
+                check_complete(storage, work(storage))
+                _line(f"{kind}, {what}", start, "nothing lost or doubled, state equals the serial replay")
+            start = time.monotonic()
+            _line(f"{kind}, 20 forks among 3 busy threads", start, f"{forks_among_threads(new(), 20)} children hung")
+            start, storage = time.monotonic(), new()
+            found = kill_writers(storage, kills, folder / f"journal {kind}", seed=0, writers=8)
+            _line(f"{kind}, {kills} kills of 8 writers", start, found)
+            if kind == "SQLite":
+                _line("the file is sound", start, sound(storage))
+            start = time.monotonic()
+            many, longest = (2000, 0.004) if kind == "SQLite" else (500, 0.02)
+            _line(f"{kind}, {many} interrupts", start, interrupt_studies(new(), many, seed=0, longest=longest))
         start = time.monotonic()
-        found = kill_writers(storage, 500, folder / "journal", seed=0)
-        console.print(f"500 kills in {time.monotonic() - start:.0f} s: {found}, file sound: {sound(storage)}")
+        _line("PostgreSQL server killed 12 times", start, kill_server(12, folder / "journal server"))
 
 
 if __name__ == "__main__":

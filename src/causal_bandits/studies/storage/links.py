@@ -199,20 +199,30 @@ class Links:
 
     def use_write_ahead_log(self) -> None:
         """SQLite: switch the file to a write-ahead log; once for a file, a copy of it may have lost it."""
+        mode = self._outside(lambda raw: patiently(lambda: raw.execute("PRAGMA journal_mode").fetchone()[0]))
+        if mode != "wal" and self._outside(_switch_to_log) not in ("wal", None):
+            warnings.warn(
+                f"storage {shown(self._url)} cannot have a write-ahead log where it is; it works without, "
+                "but readers and writers wait for each other",
+                StorageWarning,
+                stacklevel=2,
+            )
+
+    def frames_taken(self) -> int:
+        """SQLite: how many frames of the write-ahead log are in use."""
+        query = "PRAGMA wal_checkpoint(PASSIVE)"
+        return int(self._outside(lambda raw: patiently(lambda: raw.execute(query).fetchone()[1])))
+
+    def _outside(self, work: Callable[[Any], T]) -> T:
+        """Something that SQLite does outside of a transaction."""
         link = self._kept()
         try:
-            mode = patiently(lambda: link.raw.execute("PRAGMA journal_mode").fetchone()[0])
-            if mode != "wal" and _switch_to_log(link.raw) not in ("wal", None):
-                warnings.warn(
-                    f"storage {shown(self._url)} cannot have a write-ahead log where it is; it works without, "
-                    "but readers and writers wait for each other",
-                    StorageWarning,
-                    stacklevel=2,
-                )
+            result = work(link.raw)
         except BaseException:
             link.discard()
             raise
         self._free.append(link)
+        return result
 
     def close(self) -> None:
         """Close the connections that are not in use; new ones are made when they are needed."""

@@ -68,7 +68,7 @@ class Store:
             plainly(self.url, self.links.use_write_ahead_log)
         version = self._run(found_version)
         if path is not None:
-            check_log(path, log, self.place)
+            plainly(self.url, lambda: check_log(path, log, self.links.frames_taken, self.place))
         if version is None and not create:
             raise StorageError(f"storage {self.place} holds no studies; create one first")
         if version is not None:
