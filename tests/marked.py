@@ -56,7 +56,7 @@ class Marked:
     def wait_for(self, folder: Path, files: int) -> None:
         """Until so many files are there."""
         deadline = time.monotonic() + 120
-        while not folder.exists() or len([name for name in os.listdir(folder) if name[0] != "."]) < files:
+        while not folder.exists() or sum(path.name[0] != "." for path in folder.iterdir()) < files:
             if self.process.poll() is not None:
                 raise AssertionError(f"it ended before: {self.process.communicate()}")
             assert time.monotonic() < deadline, "it does not start"

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and kill -9: the command ends at once with a sentence, finished work stays, and no process is left."""
+"""Ctrl-C, SIGTERM and kill -9: the command ends at once with a sentence, finished work stays, no process is left."""
 
 import os
 import signal

@@ -38,7 +38,10 @@ def cluster_here(stack: contextlib.ExitStack, jobs: int) -> Executor:
     pool = open_pool(jobs)
     options = {"protocol": HERE, "dashboard": False, "dashboard_address": None}
     scheduler = {"cls": _ClosedScheduler, "options": options}
-    worker = {"cls": _ClosedWorker, "options": {"protocol": HERE, "nthreads": jobs, "executor": pool, "memory_limit": 0}}
+    worker = {
+        "cls": _ClosedWorker,
+        "options": {"protocol": HERE, "nthreads": jobs, "executor": pool, "memory_limit": 0},
+    }
     with unnoticed_by_children():  # it is the cluster's thread that starts the workers
         cluster = SpecCluster(scheduler=scheduler, workers={0: worker}, silence_logs=logging.CRITICAL)
     stack.callback(cluster.close, timeout=2)
