@@ -72,30 +72,6 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path: Path) -> None
         assert (tmp_path / "parts/theorem" / name).read_bytes() == (tmp_path / "whole/theorem" / name).read_bytes()
 
 
-def _heed_interrupts() -> None:
-    """What a shell starts in the background ignores them, and so would all that these tests start."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def test_ctrl_c_leaves_finished_work(tmp_path: Path) -> None:
-    command = [*COMMAND, "reproduce", "theorem", "--scale", "paper", "--jobs", "2", "--out", str(tmp_path / "results")]
-    chunks = tmp_path / "results/theorem/chunks"
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=_heed_interrupts,  # noqa: PLW1509  # this process has no threads of its own
-    )
-    while not chunks.exists() or len(list(chunks.glob("*.parquet"))) < 3:
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert errors == "Stopped. Finished work is kept; the same command goes on from there.\n"
-
-
 def test_compare_lists_and_compares(tmp_path: Path) -> None:
     listed = run("compare", "--list").stdout
     assert "causal-ts" in listed

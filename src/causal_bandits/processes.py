@@ -34,7 +34,8 @@ def open_pool(jobs: int) -> ProcessPoolExecutor:
 
 def stop_pool(pool: ProcessPoolExecutor) -> None:
     """Kill the workers and wait until they are gone."""
-    workers, manager = pool._processes, pool._executor_manager_thread
+    workers: Any = pool._processes
+    manager: Any = pool._executor_manager_thread
     pool.shutdown(wait=False, cancel_futures=True)
     for worker in list((workers or {}).values()):
         worker.kill()

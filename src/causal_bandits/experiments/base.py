@@ -42,7 +42,7 @@ def checked_scale(horizon: int, runs: int, least: int = 1) -> Scale:
 
 
 class Chunk(NamedTuple):
-    """A piece of work: a name, which may be any text, and a function without arguments that can be sent to another process."""
+    """A piece of work: a name (any text), and a function without arguments that can be sent to another process."""
 
     name: str
     work: Callable[[], pl.DataFrame]

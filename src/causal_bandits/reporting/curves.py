@@ -30,7 +30,7 @@ Found = dict[str, dict[str, Any]]
 COLUMNS = 3
 DASHES = ("-", "--", ":", "-.")
 """Lines of one plot that have the same colour differ in these."""
-LONGEST, LONGEST_TITLE = 48, 100
+LONGEST, LONGEST_TITLE = 44, 88
 """Characters of a name, and of a title, that are drawn; tables have all of them."""
 LABELLED = 2
 """With more panels than this the names stand in a legend, not at the ends of the lines."""
@@ -124,7 +124,7 @@ def _draw_lines(axes: Axes, found: Found, colours: dict[str, str]) -> None:
 
 def _name(series: dict[str, Any]) -> str:
     told = "" if series["knows"] == "nothing" else f" (told {series['knows']})"
-    return f"{label(series['label'], LONGEST)}{label(told, LONGEST)}"
+    return f"{label(series['label'], LONGEST)}{label(told, LONGEST_TITLE)}"
 
 
 def _label_lines(axes: Axes, found: Found, colours: dict[str, str], horizon: int) -> None:

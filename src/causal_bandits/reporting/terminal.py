@@ -13,7 +13,7 @@ from .text import printable
 
 
 def written(text: str, style: str = "") -> Text:
-    """Text as it is: brackets and colons in a name are neither markup nor emoji, and escape sequences are spelled out."""
+    """Text as it is: brackets and colons in a name are neither markup nor emoji; escape sequences are spelled out."""
     return Text(printable(text, keep="\n"), style=style)
 
 
