@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import resource_tracker
 from types import FrameType
 from typing import Any
 
@@ -36,11 +37,17 @@ def stop_pool(pool: ProcessPoolExecutor) -> None:
     """Kill the workers and wait until they are gone."""
     workers: Any = pool._processes
     manager: Any = pool._executor_manager_thread
+    _kill(workers)  # first: one that is just starting would complain about what is closed next
     pool.shutdown(wait=False, cancel_futures=True)
-    for worker in list((workers or {}).values()):
-        worker.kill()
+    _kill(workers)
     if manager is not None:
         manager.join(CLOSING_SECONDS)
+
+
+def _kill(workers: Any) -> None:
+    for worker in list((workers or {}).values()):
+        with contextlib.suppress(ValueError):  # it is gone and closed
+            worker.kill()
 
 
 def _begin_worker() -> None:
@@ -62,6 +69,7 @@ def unnoticed_by_children() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    resource_tracker.ensure_running()  # starting it later would let the signal through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -14,19 +14,21 @@ from distributed import Client, Scheduler, SpecCluster, Worker
 from ..errors import EngineError
 from ..processes import open_pool, stop_pool, unnoticed_by_children
 
+connect: Any = Client  # neither has types
+open_cluster: Any = SpecCluster
 HERE = "inproc://"
 RETRIES = 3
 """How often a task may lose its worker."""
 
 
-class _ClosedScheduler(Scheduler):  # type: ignore[misc]
+class _ClosedScheduler(Scheduler):
     """Without the HTTP server that a scheduler starts even when no dashboard is wanted."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """Open no port."""
 
 
-class _ClosedWorker(Worker):  # type: ignore[misc]
+class _ClosedWorker(Worker):
     """Without the HTTP server of a worker."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
@@ -43,9 +45,9 @@ def cluster_here(stack: contextlib.ExitStack, jobs: int) -> Executor:
         "options": {"protocol": HERE, "nthreads": jobs, "executor": pool, "memory_limit": 0},
     }
     with unnoticed_by_children():  # it is the cluster's thread that starts the workers
-        cluster = SpecCluster(scheduler=scheduler, workers={0: worker}, silence_logs=logging.CRITICAL)
+        cluster = open_cluster(scheduler=scheduler, workers={0: worker}, silence_logs=logging.CRITICAL)
     stack.callback(cluster.close, timeout=2)
-    client = Client(cluster, timeout=10, set_as_default=False)
+    client = connect(cluster, timeout=10, set_as_default=False)
     stack.callback(client.close, timeout=2)
     stack.callback(stop_pool, pool)
     client.wait_for_workers(1, timeout=10)
@@ -55,7 +57,7 @@ def cluster_here(stack: contextlib.ExitStack, jobs: int) -> Executor:
 def cluster_at(stack: contextlib.ExitStack, scheduler: str) -> Executor:
     """A Dask cluster by the address of its scheduler."""
     try:
-        client = stack.enter_context(Client(scheduler, timeout=5, set_as_default=False))
+        client = stack.enter_context(connect(scheduler, timeout=5, set_as_default=False))
         client.wait_for_workers(1, timeout=10)
     except (OSError, ValueError, TimeoutError) as error:
         stack.close()

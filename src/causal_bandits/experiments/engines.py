@@ -123,7 +123,8 @@ def make_engine(name: str = "local", *, jobs: int | None = None, scheduler: str 
         raise OptionError(f"engine {name!r} is not known; expected one of {', '.join(get_args(EngineName))}")
     count = checked_jobs(jobs)
     if name == "dask":
-        return Engine(lambda stack: _dask(stack, scheduler, count), count)
+        dask = _dask()
+        return Engine(lambda stack: _over_dask(stack, dask, scheduler, count), count)
     if scheduler is not None:
         raise OptionError(f"scheduler={scheduler!r} is for the Dask engine; add --engine dask")
     return Engine(None if count == 1 else lambda stack: _processes(stack, count), count)
@@ -135,11 +136,14 @@ def _processes(stack: contextlib.ExitStack, jobs: int) -> Submit:
     return lambda chunk: pool.submit(work_on, chunk, __version__)
 
 
-def _dask(stack: contextlib.ExitStack, scheduler: str | None, jobs: int) -> Submit:
+def _dask() -> Any:
     try:
-        dask: Any = importlib.import_module(".dask_engine", __package__)
+        return importlib.import_module(".dask_engine", __package__)
     except ImportError:
         raise missing_extra("dask.distributed", "dask") from None
+
+
+def _over_dask(stack: contextlib.ExitStack, dask: Any, scheduler: str | None, jobs: int) -> Submit:
     if scheduler is not None:
         there: Executor = dask.cluster_at(stack, scheduler)
         return lambda chunk: there.submit(work_on, chunk, __version__)

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ Painter = Callable[[Figure, dict[str, Any], bool], None]
 
 
 @contextlib.contextmanager
-def drawing(changes: Mapping[str, Any]) -> Iterator[None]:
+def drawing(changes: dict[Any, Any]) -> Iterator[None]:
     """Drawings in our style. Text is no formula; a character that the font does not have is drawn as a box."""
     with mpl.rc_context({**STYLE, **changes}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
