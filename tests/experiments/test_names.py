@@ -5,11 +5,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.errors import OptionError
-from causal_bandits.reporting import draw
+from causal_bandits.errors import OptionError, OutputError
+from causal_bandits.experiments.base import Chunk
+from causal_bandits.experiments.store import ChunkStore
+from causal_bandits.reporting import draw, draw_graphs
+from causal_bandits.reporting.plain_pages import page
 
 WORLD = cb.example_world("S3")
 HOSTILE = [
@@ -43,8 +48,8 @@ def compared(out: Path | None, **named: Any) -> cb.Comparison:
 
 
 def test_worlds_of_any_name_are_kept_apart_and_found_again(tmp_path: Path) -> None:
-    """All of them in one comparison: each has chunks of its own, and the same call runs nothing again."""
-    names = [*HOSTILE[:6], "<script>alert(1)</script>", "\x1b[31mred", "[bold red]markup", "all", ""]
+    """Several in one comparison: each has chunks of its own, and the same call runs nothing again."""
+    names = ["a.b", "../../up\0", "<script>[bold red]markup\x1b[31mred"]
     worlds = {name: [WORLD] for name in names}
     found = compared(tmp_path / "results", worlds=worlds)
     chunks = sorted((tmp_path / "results/comparison/chunks").iterdir())
@@ -59,9 +64,19 @@ def test_worlds_of_any_name_are_kept_apart_and_found_again(tmp_path: Path) -> No
     page = (tmp_path / "results/report.html").read_bytes()
     assert b"<script>" not in page
     assert not set(range(32)) - {10} & set(page)
-    assert b"\\x1b[31mred" in page
+    assert b"\\x1b[31mred" in page, "shown, not obeyed"
     assert "\x1b" not in repr(found)
-    assert "[bold red]markup" in "".join(repr(found).split("\n")).replace("  ", " ")
+    assert "[bold" in repr(found)
+
+
+def test_every_name_has_a_file_of_its_own(tmp_path: Path) -> None:
+    chunks = [Chunk(name, pl.DataFrame) for name in [*HOSTILE, "x" * 5001, "ALL", "A.B", "a\udcff"]]
+    store = ChunkStore(tmp_path, "abc")
+    for number, chunk in enumerate(chunks):
+        store.put(chunk, pl.DataFrame({"number": [number]}), 0.0)
+    assert len({path.name.lower() for path in tmp_path.iterdir()}) == len(chunks)
+    again = ChunkStore(tmp_path, "abc")
+    assert [again.get(chunk)[0]["number"][0] for chunk in chunks] == list(range(len(chunks)))
 
 
 def test_policies_of_any_name_are_drawn_as_they_are(tmp_path: Path) -> None:
@@ -119,3 +134,29 @@ def test_names_that_cannot_be_told_apart_are_refused_before_anything_runs() -> N
         policies(policies={"a\udcff": cb.ThompsonSampling})
     with pytest.raises(OptionError, match=r"worlds 'a\\udcff' is not valid Unicode; rename it"):
         policies(worlds={"a\udcff": WORLD})
+
+
+def test_a_figure_goes_to_a_file_or_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    found = compared(None)
+    with pytest.raises(OptionError, match=r"expected a name that ends in \.png or \.svg"):
+        found.draw(tmp_path / "figure.xyz")
+    (tmp_path / "folder.png").mkdir()
+    with pytest.raises(OutputError, match=r"cannot write .*folder\.png"):
+        found.draw(tmp_path / "folder.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
+
+
+def test_variables_of_any_name_are_drawn(tmp_path: Path) -> None:
+    """A discovered graph; and nothing in a page is a control character."""
+    names = {r"$\frac$": 2, "_x\x1b[31m" + "y" * 300: 2}
+    problem = cb.Problem("<b>", names, {"🙂\n": 2})
+    rng = np.random.default_rng(0)
+    columns = [*names, "<b>", "🙂\n"]
+    history = cb.History(problem)
+    history.extend(history.encode_many(pl.DataFrame({name: rng.integers(0, 2, 200) for name in columns})))
+    found = cb.discover(history)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw_graphs(found, tmp_path / "graphs.svg")
+    assert "\x1b" not in (tmp_path / "graphs.svg").read_text(encoding="utf-8")
+    assert page("a\x1b", ["b\x00c"]).count("\\x") == 2

@@ -12,6 +12,7 @@ import polars as pl
 from rich.console import Console
 
 from ..errors import OptionError, listing, whole_number
+from ..files import replacing
 from ..reporting import draw, printable, sheet_of, terminal_table
 from ..simulate.run import World
 from ..simulate.runs import MOST_ROUNDS, PolicyFactory, bare
@@ -41,7 +42,11 @@ class Comparison:
 
     def draw(self, path: str | os.PathLike[str]) -> None:
         """Draw the regret over rounds; PNG or SVG by the path's ending."""
-        draw(self.summary, Path(path))
+        target = Path(path)
+        if target.suffix not in (".png", ".svg"):
+            raise OptionError(f"path={str(target)!r}; expected a name that ends in .png or .svg")
+        with replacing(target) as temporary:
+            draw(self.summary, temporary)
 
     def to_frame(self) -> pl.DataFrame:
         """The table: one row per policy and panel with regret at the end, its standard error, ratio to the baseline."""
