@@ -72,30 +72,6 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path: Path) -> None
         assert (tmp_path / "parts/theorem" / name).read_bytes() == (tmp_path / "whole/theorem" / name).read_bytes()
 
 
-def _heed_interrupts() -> None:
-    """What a shell starts in the background ignores them, and so would all that these tests start."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def test_ctrl_c_leaves_finished_work(tmp_path: Path) -> None:
-    command = [*COMMAND, "reproduce", "theorem", "--scale", "paper", "--jobs", "2", "--out", str(tmp_path / "results")]
-    chunks = tmp_path / "results/theorem/chunks"
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=_heed_interrupts,  # noqa: PLW1509  # this process has no threads of its own
-    )
-    while not chunks.exists() or len(list(chunks.glob("*.parquet"))) < 3:
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert errors == "Stopped. Finished work is kept; the same command goes on from there.\n"
-
-
 def test_compare_lists_and_compares(tmp_path: Path) -> None:
     listed = run("compare", "--list").stdout
     assert "causal-ts" in listed
@@ -117,6 +93,12 @@ def test_compare_lists_and_compares(tmp_path: Path) -> None:
         (["compare", "--worlds", "confounded4", "--policies", "c-ts"], "Error: the world cannot say a separating set"),
         (["compare", "--worlds", " , "], "Error: --worlds ' , ' names nothing; see causal-bandits compare --list"),
         (["reproduce", "fig2a", "--runs", "0"], "Error: runs=0; expected a whole number from 1"),
+        (["reproduce", "fig2a", "--runs", "1000000000000"], "Error: runs=1000000000000; expected at most 1,000,000"),
+        (["reproduce", "theorem", "--runs", "1000000000000"], "Error: runs=1000000000000; expected at most 1,000,000"),
+        (["reproduce", "fig2a", "--runs", "1000000"], "Error: runs=1000000 would give 32,000,000,000 rows of results"),
+        (["compare", "--horizon", "1000000000000"], "Error: horizon=1000000000000; expected at most 100,000,000"),
+        (["compare", "--runs", "1000000000000"], "Error: runs=1000000000000; expected at most 1,000,000"),
+        (["reproduce", "fig2a", "--jobs", "1000000000000"], "Error: jobs=1000000000000; expected at most"),
         (["reproduce", "fig2a", "--jobs", "0"], "Error: jobs=0; expected a whole number from 1"),
         (["reproduce", "fig2a", "--seed", "-1"], "Error: seed=-1; expected a whole number from 0"),
         (["reproduce", "fig2a", "--engine", "ray"], "Error: engine 'ray' is not known; expected one of local, dask"),

@@ -136,12 +136,14 @@ def listing(values: Iterable[object], limit: int = 8) -> str:
     return ", ".join(shown) or "none"
 
 
-def whole_number(name: str, value: object, least: int) -> int:
-    """An option that must be a whole number from `least`.
+def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
+    """An option that must be a whole number from `least`, to `most` if there is a bound.
 
     >>> whole_number("runs", 3, 1)
     3
     """
     if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
         raise OptionError(f"{name}={value!r}; expected a whole number from {least}")
+    if most is not None and value.__index__() > most:
+        raise OptionError(f"{name}={value!r}; expected at most {most:,}")
     return int(value.__index__())

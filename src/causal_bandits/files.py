@@ -1,8 +1,9 @@
-"""Writing files so that a reader never sees half of one."""
+"""Writing files so that a reader never sees half of one, and reading files that others may have meddled with."""
 
 import contextlib
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,3 +42,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):  # it may be gone, or its folder may be none
             temporary.unlink()
+
+
+def read_regular(path: str | os.PathLike[str], largest: int) -> bytes | None:
+    """What is in a file; None if there is none, if it is something else, larger, or cannot be read.
+
+    It does not wait for what may never come: a pipe or a device that bears the name is not opened.
+    """
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            return None
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            found = os.fstat(file.fileno())  # it may have been exchanged since
+            return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= largest else None
+    except (OSError, ValueError):
+        return None

@@ -1,5 +1,6 @@
 """Engines: the same bytes from one process, from several, from a Dask cluster, and after workers were killed."""
 
+import contextlib
 import importlib
 import os
 import signal
@@ -21,6 +22,7 @@ from causal_bandits.experiments import EXPERIMENTS, Scale, reproduce
 from causal_bandits.experiments.base import Chunk
 from causal_bandits.experiments.engines import make_engine, work_on
 from tests.experiments.small import SMALL_2A
+from tests.marked import needs_proc
 
 
 @pytest.fixture(autouse=True)
@@ -204,3 +206,49 @@ def test_a_worker_of_another_release_is_refused() -> None:
     chunk = SMALL_2A.chunks(Scale(10, 1), 0)[0]
     with pytest.raises(EngineError, match=r"a worker has causal-bandits .*, not 9\.9\.9; install the same release"):
         work_on(chunk, "9.9.9")
+
+
+def listening(pids: set[int]) -> list[str]:
+    """The addresses at which these processes listen, over TCP or as a socket in the file system, by /proc."""
+    sockets = set()
+    for pid in pids:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                sockets.add(str(entry.readlink()).removeprefix("socket:[").removesuffix("]"))
+    found = []
+    for table in ("tcp", "tcp6"):
+        rows = [line.split() for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
+        found += [row[1] for row in rows if row[3] == "0A" and row[9] in sockets]
+    rows = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
+    return found + [" ".join(row) for row in rows if int(row[3], 16) & 0x10000 and row[6] in sockets]
+
+
+@needs_proc
+def test_dask_on_this_machine_listens_nowhere(tmp_path: Path) -> None:
+    """Scheduler, worker and client speak in memory and there is no dashboard: no stranger can send them work."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert len(listening({os.getpid()})) == 1, "what listens is seen"
+        server.close()
+        before = listening({os.getpid()})
+        with make_engine("dask", jobs=2) as engine:
+            chunks = [Chunk(str(number), partial(slow_rows, number, tmp_path)) for number in range(4)]
+            seen = [listening({os.getpid(), *children_of(os.getpid())}) for _ in engine.run(chunks)]
+        assert seen == [before] * 4
+    assert len({path.name.split("-")[1] for path in tmp_path.iterdir()}) == 2, "two processes worked"
+
+
+def children_of(pid: int) -> set[int]:
+    found = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return {int(child) for line in found for child in line.split()}
+
+
+def test_a_killed_worker_of_dask_here_costs_only_its_chunk(tmp_path: Path) -> None:
+    chunks = [Chunk(str(number), partial(die_once, number, tmp_path)) for number in range(6)]
+    with make_engine("dask", jobs=2) as engine:
+        found = sorted(done.rows["number"][0] for _, done in engine.run(chunks))
+    assert found == list(range(6))
+
+
+def test_a_mistake_in_a_chunk_of_dask_here_is_raised() -> None:
+    with make_engine("dask", jobs=2) as engine, pytest.raises(ValueError, match="a mistake in a policy"):
+        list(engine.run([Chunk("0", partial(fail, 0))]))

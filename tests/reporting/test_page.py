@@ -27,7 +27,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (root.path / summary["figure"]).mkdir()
             (root.path / summary["figure"] / "summary.json").write_text(path.read_text())
             root.record(summary["figure"], manifest["figures"][summary["figure"]])
-    return write_report(root)
+    return write_report(root, (), pytest.fail)
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -46,14 +46,14 @@ def test_the_report_in_a_browser(report: Path, tmp_path: Path, width: int, dark:
 
 
 def test_the_report_needs_nothing_from_elsewhere(report: Path) -> None:
-    text = report.read_text()
+    text = report.read_text(encoding="utf-8")
     assert not re.findall(r"""(?:src|srcset|href)=['"](?!data:|#)""", text)
     assert "@import" not in text
 
 
 def test_every_section_says_what_the_issue_of_a_figure_is(report: Path) -> None:
-    text = report.read_text()
-    for summary in read_summaries(report.parent):
+    text = report.read_text(encoding="utf-8")
+    for summary in read_summaries(report.parent, pytest.fail):
         section = text[text.index(f"<section id='{summary['figure']}'") :]
         section = section[: section.index("</section>")]
         assert summary["question"] in section
@@ -67,7 +67,7 @@ def test_every_section_says_what_the_issue_of_a_figure_is(report: Path) -> None:
 
 
 def test_the_order_is_the_papers(report: Path) -> None:
-    found = [summary["figure"] for summary in read_summaries(report.parent)]
+    found = [summary["figure"] for summary in read_summaries(report.parent, pytest.fail)]
     assert found == ["fig2a", "fig2b", "fig2c", "fig3", "fig4", "fig5", "theorem", "example", "beyond"]
 
 

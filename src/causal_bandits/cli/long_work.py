@@ -1,6 +1,7 @@
 """Work that takes long: its options, bars while it runs, and a word when it is stopped."""
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ import typer
 from rich.console import Console
 
 from ..experiments import Reproduced, Told
+from ..processes import Terminated, stopped_once
 from ..reporting import progress
 from .root import console
 
@@ -27,11 +29,12 @@ def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> lis
     """Run it with progress on the terminal, and warnings and the last word on standard error."""
     errors = console(errors=True)
     try:
-        with progress(terminal) as done:
+        with stopped_once(), progress(terminal) as done:
             return work(Told(done, lambda text: errors.print(text, style="yellow", soft_wrap=True)))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         errors.print("Stopped. Finished work is kept; the same command goes on from there.")
-        raise typer.Exit(130) from None
+        number = signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
+        raise typer.Exit(128 + number) from None
 
 
 def show_places(terminal: Console, each: Reproduced) -> None:

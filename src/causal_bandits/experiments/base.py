@@ -11,6 +11,7 @@ import polars as pl
 
 from .. import __version__
 from ..errors import OptionError, listing, whole_number
+from ..simulate.runs import MOST_ROUNDS, MOST_RUNS
 
 
 class Scale(NamedTuple):
@@ -29,8 +30,19 @@ class Scale(NamedTuple):
         return of if self.share == 1 else min(of, max(2, round(self.share * of)))
 
 
+MOST_ROWS = 10**8
+"""All rows of an experiment are summarised at once: these take some gigabytes."""
+STORED = 2
+"""How chunks are stored; those stored in another way are run again."""
+
+
+def checked_scale(horizon: int, runs: int, least: int = 1) -> Scale:
+    """The scale that a user asks for."""
+    return Scale(whole_number("horizon", horizon, least, MOST_ROUNDS), whole_number("runs", runs, 1, MOST_RUNS))
+
+
 class Chunk(NamedTuple):
-    """A piece of work: a name, and a function without arguments that can be sent to another process."""
+    """A piece of work: a name (any text), and a function without arguments that can be sent to another process."""
 
     name: str
     work: Callable[[], pl.DataFrame]
@@ -54,6 +66,10 @@ class Experiment(ABC):
         """What the numbers depend on besides scale and seed, as plain values: chunks of another answer never mix."""
 
     @abstractmethod
+    def rows(self, size: Scale) -> int:
+        """How many rows all chunks have together, about."""
+
+    @abstractmethod
     def chunks(self, size: Scale, seed: int) -> list[Chunk]:
         """All the work, in order. A chunk's rows depend on the seed and its own place alone."""
 
@@ -70,11 +86,22 @@ class Experiment(ABC):
         if scale not in self.scales:
             raise OptionError(f"scale {scale!r} is not known; expected one of {listing(self.scales)}")
         size = self.scales[scale]
-        return size if runs is None else size._replace(runs=whole_number("runs", runs, 1), slow_runs=None)
+        if runs is None:
+            return size
+        return self.checked(size._replace(runs=whole_number("runs", runs, 1, MOST_RUNS), slow_runs=None))
+
+    def checked(self, size: Scale) -> Scale:
+        """The size, if its rows fit into memory."""
+        if self.rows(size) > MOST_ROWS:
+            raise OptionError(
+                f"runs={size.runs} would give {self.rows(size):,} rows of results, and {MOST_ROWS:,} are the most; "
+                "use fewer runs, policies or worlds"
+            )
+        return size
 
     def fingerprint(self, size: Scale, seed: int) -> str:
         """Names the chunks of this plan: those of another plan or release have another one, so they never mix."""
-        text = json.dumps([self.name, self.describe(), size, seed, __version__], sort_keys=True)
+        text = json.dumps([self.name, self.describe(), size, seed, __version__, STORED], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def heading(self, size: Scale, seed: int) -> Summary:

@@ -26,6 +26,10 @@ class Cases(Experiment):
         """What is done in a case is fixed by the release."""
         return [self.cases]
 
+    def rows(self, size: Scale) -> int:
+        """A case's data sets are all held at once, with some hundred numbers each."""
+        return 100 * size.runs
+
     def chunks(self, size: Scale, seed: int) -> list[Chunk]:
         """One per case."""
         return [

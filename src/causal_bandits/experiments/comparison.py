@@ -12,10 +12,11 @@ import polars as pl
 from rich.console import Console
 
 from ..errors import OptionError, listing, whole_number
-from ..reporting import draw, sheet_of, terminal_table
+from ..files import replacing
+from ..reporting import draw, printable, sheet_of, terminal_table
 from ..simulate.run import World
-from ..simulate.runs import PolicyFactory, bare
-from .base import Scale, Summary
+from ..simulate.runs import MOST_ROUNDS, PolicyFactory, bare
+from .base import Scale, Summary, checked_scale
 from .curves import Curves, Panel, method_of, told_nothing
 from .engines import make_engine
 from .folder import ResultsFolder
@@ -24,6 +25,7 @@ from .report import write_report
 from .reproduction import make_files
 from .run import SILENT, Told
 
+LONGEST_FOLDER = 100
 Worlds = Sequence[World] | Mapping[str, World | Sequence[World]]
 
 
@@ -40,7 +42,11 @@ class Comparison:
 
     def draw(self, path: str | os.PathLike[str]) -> None:
         """Draw the regret over rounds; PNG or SVG by the path's ending."""
-        draw(self.summary, Path(path))
+        target = Path(path)
+        if target.suffix not in (".png", ".svg"):
+            raise OptionError(f"path={str(target)!r}; expected a name that ends in .png or .svg")
+        with replacing(target) as temporary:
+            draw(self.summary, temporary)
 
     def to_frame(self) -> pl.DataFrame:
         """The table: one row per policy and panel with regret at the end, its standard error, ratio to the baseline."""
@@ -100,7 +106,7 @@ def compare(
     >>> found.to_frame()["policy"].to_list(), found.summary["series"]["causal-ts"]["runs"]
     (['TS', 'Causal TS'], 20)
     """
-    size = Scale(whole_number("horizon", horizon, 1), whole_number("runs", runs, 1))
+    size = checked_scale(horizon, runs)
     seed = whole_number("seed", seed, 0)
     experiment = _experiment(policies, worlds, size, observational, baseline, name, kept=out is not None)
     with tempfile.TemporaryDirectory() as temporary, make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
@@ -109,7 +115,8 @@ def compare(
         root = ResultsFolder(Path(temporary) if out is None else out)
         made = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, told)
         if out is not None:
-            write_report(root, f"Comparison: {name}", "Policies played the same worlds with the same random numbers.")
+            played = "Policies played the same worlds with the same random numbers."
+            write_report(root, [name], told.warn, f"Comparison: {name}", played)
         rows = pl.read_parquet(made.folder / "runs.parquet")
     return Comparison(made.summary, rows, None if out is None else made.folder)
 
@@ -125,18 +132,19 @@ def _experiment(
     kept: bool,
 ) -> Curves:
     _check_policies(policies)
-    if not name or Path(name).name != name:
-        raise OptionError(f"name={name!r}; expected a plain name for a folder")
+    _check_folder(name)
     grouped = _grouped(worlds)
     first = next(iter(grouped.values()))[0]
     made = {label: factory(first.problem, seed=0) for label, factory in policies.items()}
     keys = {label: label.replace(" ", "-").lower() for label in policies}
     base = next(iter(policies)) if baseline is None else baseline
-    if base not in policies or len(set(keys.values())) < len(keys):
-        raise OptionError(f"baseline={base!r}; expected one of the policies {listing(policies)}, with distinct names")
+    if base not in policies:
+        raise OptionError(f"baseline={base!r}; expected one of the policies {listing(policies)}")
+    suffixes = {title: f"-{title}" if title else "" for title in grouped}
+    _check_lines(keys, suffixes)
     identity = [policy_identity(policies[label], made[label]) for label in made] if kept else []
     identity += [world_identity(world) for found in grouped.values() for world in found] if kept else []
-    return Curves(
+    experiment = Curves(
         name=name,
         title=f"{' and '.join(filter(None, [', '.join(list(policies)[:-1]), list(policies)[-1]]))}",
         question=f"Who has the least regret after {size.horizon} rounds?",
@@ -146,11 +154,11 @@ def _experiment(
         ),
         panels=tuple(
             Panel(
-                f"-{title}" if title else "",
+                suffixes[title],
                 title,
                 len(found),
                 tuple(bare(world) for world in found),
-                whole_number("observational", observational, 0),
+                whole_number("observational", observational, 0, MOST_ROUNDS),
                 (place,),
             )
             for place, (title, found) in enumerate(grouped.items())
@@ -158,6 +166,34 @@ def _experiment(
         baseline=keys[base],
         identity=tuple(identity),
     )
+    experiment.checked(size)
+    return experiment
+
+
+def _check_folder(name: str) -> None:
+    """Refuse what would be a folder elsewhere, or lie where other files of the results are."""
+    taken = ("", ".", "..", "report.html", "manifest.json")
+    plain = isinstance(name, str) and name not in taken and printable(name) == name and not set(name) & set("/\\")
+    if not plain or len(name.encode()) > LONGEST_FOLDER:
+        raise OptionError(f"name={name!r}; expected a plain name for a folder, of at most {LONGEST_FOLDER} bytes")
+
+
+def _check_lines(keys: Mapping[str, str], suffixes: Mapping[str, str]) -> None:
+    """Every policy in every panel is a line, and lines are told apart by their keys."""
+    lines: dict[str, str] = {}
+    for label, key in keys.items():
+        for title, suffix in suffixes.items():
+            here = f"policy {label!r} in worlds {title!r}" if title else f"policy {label!r}"
+            other = lines.setdefault(key + suffix, here)
+            if other != here:
+                raise OptionError(f"{here} and {other} have the same key {key + suffix!r}; rename one of them")
+
+
+def _check_text(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise OptionError(f"{what} {text!r} is not valid Unicode; rename it") from None
 
 
 def _check_policies(policies: Mapping[str, PolicyFactory]) -> None:
@@ -168,6 +204,7 @@ def _check_policies(policies: Mapping[str, PolicyFactory]) -> None:
             raise OptionError(
                 f"policies[{label!r}]={factory!r}; expected a name, and a policy class or a functools.partial of one"
             )
+        _check_text("policy", label)
 
 
 def _grouped(worlds: Worlds) -> dict[str, list[World]]:
@@ -176,6 +213,9 @@ def _grouped(worlds: Worlds) -> dict[str, list[World]]:
     grouped: dict[str, list[World]] = {}
     for title, found in named.items():
         given: list[Any] = list(found) if isinstance(found, Sequence) else [found]
+        _check_text("worlds", str(title))
+        if str(title) in grouped:
+            raise OptionError(f"worlds {str(title)!r} are named twice; rename one of them")
         grouped[str(title)] = given
         for world in given:
             if not hasattr(world, "pull") or not hasattr(world, "means"):

@@ -109,10 +109,15 @@ class Curves(Experiment):
         """Whether its worlds are classes of graphs that can be weighed."""
         return self.weights is not None
 
+    def rows(self, size: Scale) -> int:
+        """One per line, world, run and checkpoint."""
+        points = sum(len(line.points(size.horizon)) for line in self.measure.lines.values())
+        return sum(size.worlds(panel.worlds) * size.runs * len(self.played(panel)) * points for panel in self.panels)
+
     def chunks(self, size: Scale, seed: int) -> list[Chunk]:
         """A world of a panel with at most ten runs."""
         return [
-            Chunk(f"{panel.suffix.strip('-') or 'all'}-{number:03d}-{first:04d}", work)
+            Chunk(f"{panel.suffix or 'all'}-{number:03d}-{first:04d}", work)
             for panel in self.panels
             for number in range(size.worlds(panel.worlds))
             for first in range(0, size.runs, RUNS_PER_CHUNK)

@@ -6,19 +6,17 @@ it, and that chunk is run again: Dask does so itself, and a broken local pool is
 
 import contextlib
 import importlib
-import multiprocessing
-import os
-import signal
-import threading
+import pickle
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed
 from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
 from .. import __version__
-from ..errors import EngineError, OptionError, missing_extra, whole_number
+from ..errors import EngineError, OptionError, missing_extra
+from ..processes import Interrupts, checked_jobs, open_pool, stop_pool, unnoticed_by_children
 from .base import Chunk
 
 EngineName = Literal["local", "dask"]
@@ -42,27 +40,42 @@ def work_on(chunk: Chunk, version: str) -> Done:
     return Done(rows, time.thread_time() - start)
 
 
-class Engine(contextlib.AbstractContextManager["Engine"]):
-    """Runs chunks; one engine serves all figures of a command, so that workers start only once."""
+def work_on_packed(chunk: bytes, version: str) -> Done:
+    """Run a chunk that was packed by this very program."""
+    return work_on(pickle.loads(chunk), version)
 
-    def __init__(self, open_executor: Callable[[contextlib.ExitStack], Executor] | None, workers: int) -> None:
+
+Submit = Callable[[Chunk], "Future[Done]"]
+
+
+class Engine(contextlib.AbstractContextManager["Engine"]):
+    """Runs chunks; one engine serves all figures of a command, so that workers start only once.
+
+    At an interrupt or an error the workers are ended first, in the middle of what they are at; then it is raised.
+    """
+
+    def __init__(self, open_workers: Callable[[contextlib.ExitStack], Submit] | None, workers: int) -> None:
         self.workers = workers
-        self.elsewhere = open_executor is not None
-        self._open = open_executor
+        self.elsewhere = open_workers is not None
+        self._open = open_workers
         self._stack = contextlib.ExitStack()
-        self._executor: Executor | None = None
-        self._futures: dict[Future[Done], int] = {}
+        self._submit: Submit | None = None
+        self._interrupts = Interrupts()
+
+    def __enter__(self) -> "Engine":
+        self._interrupts.__enter__()
+        return self
 
     def __exit__(self, *exception: object) -> None:
-        self._close()
+        try:
+            self._close()
+        finally:
+            self._interrupts.__exit__()
 
     def _close(self) -> None:
-        for future in self._futures:
-            future.cancel()
-        if self._executor is not None:
-            self._executor.shutdown(wait=True)
-        self._executor, self._futures = None, {}
-        self._stack.close()
+        with self._interrupts.held():
+            self._submit = None
+            self._stack.close()
 
     def run(self, chunks: list[Chunk]) -> Iterator[tuple[Chunk, Done]]:
         """Each chunk with what came of it, in the order in which they are done."""
@@ -87,75 +100,53 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
                     "the Dask scheduler went away; finished work is kept, and the same command goes on from there"
                 ) from None
             finally:
-                if left:  # stopped early: hand out no more, let the workers finish what they have
+                if left:
                     self._close()
 
     def _submitted(self, left: dict[int, Chunk]) -> Iterator[tuple[int, Done]]:
-        if self._executor is None:
-            assert self._open is not None
-            self._executor = self._open(self._stack)
-        with _undisturbed():
-            self._futures = {self._executor.submit(work_on, chunk, __version__): place for place, chunk in left.items()}
-        for future in as_completed(self._futures):
-            yield self._futures[future], future.result()
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Processes that start meanwhile ignore Ctrl-C from their first moment: it goes to the whole group.
-
-    The workers finish their chunk; this process hands out no more.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        with self._interrupts.held(), unnoticed_by_children():
+            if self._submit is None:
+                assert self._open is not None
+                self._submit = self._open(self._stack)
+            futures = {self._submit(chunk): place for place, chunk in left.items()}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
 
 
 def make_engine(name: str = "local", *, jobs: int | None = None, scheduler: str | None = None) -> Engine:
     """An engine by name; `jobs` processes, all cores by default.
 
     With `jobs=1` the local engine works in this very process. `scheduler` is the address of a Dask scheduler that is
-    running; without one, Dask starts a cluster of `jobs` processes on this machine.
+    running; without one, Dask runs in this process, listens nowhere, and has `jobs` processes of its own.
     """
     if name not in get_args(EngineName):
         raise OptionError(f"engine {name!r} is not known; expected one of {', '.join(get_args(EngineName))}")
-    count = whole_number("jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
+    count = checked_jobs(jobs)
     if name == "dask":
-        return Engine(lambda stack: _dask(stack, scheduler, count), count)
+        dask = _dask()
+        return Engine(lambda stack: _over_dask(stack, dask, scheduler, count), count)
     if scheduler is not None:
         raise OptionError(f"scheduler={scheduler!r} is for the Dask engine; add --engine dask")
-    return Engine(None if count == 1 else lambda _stack: _processes(count), count)
+    return Engine(None if count == 1 else lambda stack: _processes(stack, count), count)
 
 
-def _processes(jobs: int) -> Executor:
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+def _processes(stack: contextlib.ExitStack, jobs: int) -> Submit:
+    pool = open_pool(jobs)
+    stack.callback(stop_pool, pool)
+    return lambda chunk: pool.submit(work_on, chunk, __version__)
 
 
-def _dask(stack: contextlib.ExitStack, scheduler: str | None, jobs: int) -> Executor:
+def _dask() -> Any:
     try:
-        distributed: Any = importlib.import_module("distributed")
+        return importlib.import_module(".dask_engine", __package__)
     except ImportError:
         raise missing_extra("dask.distributed", "dask") from None
-    if scheduler is None:
-        cluster = stack.enter_context(
-            distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-        )
-        address: Any = cluster
-    else:
-        address = scheduler
-    try:
-        client = stack.enter_context(distributed.Client(address, timeout=5, set_as_default=False))
-        client.wait_for_workers(1, timeout=10)
-    except (OSError, ValueError, TimeoutError) as error:
-        stack.close()
-        raise EngineError(
-            f"no Dask scheduler with workers answers at {scheduler!r} ({type(error).__name__}); start one with "
-            "'dask scheduler' and, for each core, 'dask worker ADDRESS --nthreads 1', or leave out --scheduler"
-        ) from None
-    executor: Executor = client.get_executor(pure=False, retries=PATIENCE)
-    return executor
+
+
+def _over_dask(stack: contextlib.ExitStack, dask: Any, scheduler: str | None, jobs: int) -> Submit:
+    if scheduler is not None:
+        there: Executor = dask.cluster_at(stack, scheduler)
+        return lambda chunk: there.submit(work_on, chunk, __version__)
+    here: Executor = dask.cluster_here(stack, jobs)
+    # Dask would send what a user's script defines by value, which cannot be passed on to the worker processes.
+    return lambda chunk: here.submit(work_on_packed, pickle.dumps(chunk), __version__)

@@ -13,7 +13,7 @@ from ..simulate import FIELD, field, play
 from ..simulate import told as told_policy
 from ..simulate.run import World
 from ..simulate.runs import PolicyFactory
-from .base import Scale
+from .base import Scale, checked_scale
 from .curves import Curves, Method, Panel, method_of
 from .engines import make_engine
 from .families import FAMILIES, Family
@@ -49,7 +49,7 @@ def compare_field(
 
     Files as in `reproduce`: one folder per family, and a report over all of them.
     """
-    size = Scale(whole_number("horizon", horizon, 2), whole_number("runs", runs, 1))
+    size = checked_scale(horizon, runs, 2)
     seed = whole_number("seed", seed, 0)
     for name in worlds:
         if name not in FAMILIES:
@@ -57,13 +57,15 @@ def compare_field(
     found = []
     with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
         experiments = [field_experiment(name, policies, size, seed) for name in worlds]
+        for experiment in experiments:
+            experiment.checked(size)
         root = ResultsFolder(out)
         for experiment in experiments:
             made = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, told)
             about = {**made.about, "microseconds": _microseconds(experiment, size, seed)}
             root.record(experiment.name, about)
             found.append(made._replace(about=about))
-    write_report(root, "Causal bandits, by what they are told", INTRODUCTION)
+    write_report(root, worlds, told.warn, "Causal bandits, by what they are told", INTRODUCTION)
     return found
 
 

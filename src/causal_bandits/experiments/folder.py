@@ -12,9 +12,11 @@ from typing import Any
 
 from .. import __version__
 from ..errors import OutputError
-from ..files import output_folder, replacing
+from ..files import output_folder, read_regular, replacing
 
 PROGRAM = "causal-bandits"
+LARGEST = 2**28
+"""Bytes of a JSON file that is read."""
 LIBRARIES = ("numpy", "scipy", "numba", "polars", "matplotlib")
 
 
@@ -38,14 +40,17 @@ class ResultsFolder:
         if others and self._read().get("program") != PROGRAM:
             raise OutputError(
                 f"folder {str(self.path)!r} holds other things than results of causal-bandits; name a new or empty one"
+                + self._hint()
             )
 
+    def _hint(self) -> str:
+        """What to do where results seem to lie beside a manifest that is gone or damaged."""
+        if not any(self.path.glob("*/chunks")):
+            return ""
+        return f""", or, if it does, write {json.dumps({"program": PROGRAM})} to its manifest.json"""
+
     def _read(self) -> dict[str, Any]:
-        try:
-            found = json.loads((self.path / "manifest.json").read_text())
-        except (OSError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
+        return read_json(self.path / "manifest.json") or {}
 
     def _write(self, manifest: Mapping[str, Any]) -> None:
         write_json(self.path / "manifest.json", manifest)
@@ -53,8 +58,9 @@ class ResultsFolder:
     @property
     def figures(self) -> dict[str, dict[str, Any]]:
         """What the manifest says of each figure."""
-        found: dict[str, dict[str, Any]] = self._read().get("figures", {})
-        return found
+        found = self._read().get("figures")
+        entries = found.items() if isinstance(found, dict) else ()
+        return {name: entry for name, entry in entries if isinstance(entry, dict)}
 
     def record(self, figure: str, entry: Mapping[str, Any]) -> None:
         """Write down how a figure was made."""
@@ -67,14 +73,22 @@ class ResultsFolder:
             "libraries": {name: metadata.version(name) for name in LIBRARIES},
             "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         }
-        manifest = self._read()
-        self._write({**manifest, "figures": {**manifest.get("figures", {}), figure: about}})
+        self._write({**self._read(), "program": PROGRAM, "figures": {**self.figures, figure: about}})
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """A JSON file, written in one step."""
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
+        temporary.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="ascii")
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a JSON file; None if there is none."""
+    try:
+        found = json.loads(read_regular(path, LARGEST) or b"")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _commit() -> str | None:

@@ -1,14 +1,14 @@
 """report.html: made from the summaries and the manifest in a results folder, and from nothing else."""
 
-import json
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from ..files import replacing
-from ..reporting import Section, report_page
+from ..reporting import Rendered, Section, page_of, rendered
 from .base import Summary
 from .claims import judge
-from .folder import ResultsFolder
+from .folder import ResultsFolder, read_json
 from .registry import EXPERIMENTS
 
 TITLE = "Causal bandits without prior knowledge: what the paper claims and what we measured"
@@ -19,24 +19,45 @@ INTRODUCTION = (
 )
 
 
-def read_summaries(root: Path) -> list[Summary]:
+def read_summaries(root: Path, warn: Callable[[str], None]) -> list[Summary]:
     """The summaries in a results folder: the paper's figures in its order, then others by name."""
     order = {name: place for place, name in enumerate(EXPERIMENTS)}
-    found = [json.loads(path.read_text()) for path in sorted(root.glob("*/summary.json"))]
+    found = []
+    for path in sorted(root.glob("*/summary.json")):
+        summary = read_json(path)
+        if summary is None or summary.get("figure") != path.parent.name:
+            warn(f"{path} is not a summary of this folder; it is left out of the report")
+        else:
+            found.append(summary)
     return sorted(found, key=lambda summary: order.get(summary["figure"], len(order)))
 
 
-def write_report(root: ResultsFolder, title: str = TITLE, introduction: str = INTRODUCTION) -> Path:
-    """Write report.html over everything in the folder."""
-    made = root.figures
-    sections = [
-        Section(summary, judge(summary), {**made.get(name, {}), "again": again(name, made.get(name, {}))})
-        for summary in read_summaries(root.path)
-        for name in [summary["figure"]]
-    ]
+def write_report(
+    root: ResultsFolder,
+    made: Collection[str],
+    warn: Callable[[str], None],
+    title: str = TITLE,
+    introduction: str = INTRODUCTION,
+) -> Path:
+    """Write report.html over everything in the folder; `made` are the figures of this run."""
+    about = root.figures
+    sections = []
+    for summary in read_summaries(root.path, warn):
+        name = summary["figure"]
+        try:
+            sections.append(_section(summary, about.get(name, {})))
+        except Exception as error:
+            if name in made:
+                raise
+            why = f"its section cannot be made: {type(error).__name__}"
+            warn(f"{root.path / name / 'summary.json'} is damaged ({why}); it is left out of the report")
     with replacing(root.path / "report.html") as path:
-        path.write_text(report_page(title, introduction, sections))
+        path.write_text(page_of(title, introduction, sections), encoding="utf-8")
     return root.path / "report.html"
+
+
+def _section(summary: Summary, about: dict[str, Any]) -> Rendered:
+    return rendered(Section(summary, judge(summary), {**about, "again": again(summary["figure"], about)}))
 
 
 def again(figure: str, about: dict[str, Any]) -> str:

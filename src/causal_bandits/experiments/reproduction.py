@@ -1,5 +1,6 @@
 """From a figure's name to its files: run what is missing, summarise, draw, report."""
 
+import io
 import os
 import sys
 import time
@@ -58,7 +59,7 @@ def reproduce(
         for experiment in experiments:
             options = {"scale": scale, "runs": runs, "seed": seed, "weighted": weighted and experiment.can_weigh()}
             found.append(make_files(experiment, sizes[experiment.name], options, root, workers, told))
-    write_report(root)
+    write_report(root, [experiment.name for experiment in experiments], told.warn)
     return found
 
 
@@ -83,8 +84,10 @@ def make_files(
 
 
 def _write(folder: Path, result: Result, summary: Summary) -> None:
+    buffer = io.BytesIO()
+    result.rows.write_parquet(buffer)
     with replacing(folder / "runs.parquet") as path:
-        result.rows.write_parquet(path)
+        path.write_bytes(buffer.getbuffer())
     write_json(folder / "summary.json", summary)
     for ending in ("png", "svg"):
         with replacing(folder / f"figure.{ending}") as path:

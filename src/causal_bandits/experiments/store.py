@@ -2,75 +2,111 @@
 
 import hashlib
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
 from ..errors import OutputError
-from ..files import output_folder, replacing
+from ..files import output_folder, read_regular, replacing
 from .base import Chunk
+
+LARGEST = 2**30
+"""Bytes; no chunk comes near, so a larger file is none."""
+Part = tuple[pl.DataFrame, float]
+"""A chunk's rows, and how long they took."""
 
 
 class ChunkStore:
     """The finished chunks of one plan. Those of other plans may lie in the same folder; they are left alone.
 
-    A file's name ends in a digest of its content, so that a damaged one is known before anything is read from it.
+    A file's name holds a digest of the chunk's name, which may be any text, and ends in one of plan, name and content:
+    a file that is damaged, or that was renamed, is known before anything is read from it.
     """
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder = output_folder(folder)
         self.fingerprint = fingerprint
-        found = sorted(self.folder.glob(f"{fingerprint}-*.parquet"))
-        self._paths = {path.name.split(".")[0]: path for path in found}
+        self._files: dict[str, list[Path]] = {}
+        for path in sorted(self.folder.glob(f"{fingerprint}-*.*.parquet")):
+            self._files.setdefault(path.name.split(".")[0], []).append(path)
 
     def _key(self, chunk: Chunk) -> str:
-        return f"{self.fingerprint}-{chunk.name}"
+        return f"{self.fingerprint}-{safe_name(chunk.name)}"
+
+    def _digest(self, chunk: Chunk, content: bytes) -> str:
+        named = "\0".join([self.fingerprint, chunk.name, ""]).encode("utf-8", "surrogatepass")
+        return hashlib.sha256(named + content).hexdigest()[:16]
 
     def path(self, chunk: Chunk) -> Path | None:
-        """The chunk's file, if there is one."""
-        return self._paths.get(self._key(chunk))
+        """The chunk's file, if there is one that is whole."""
+        return next((path for path in self._files.get(self._key(chunk), []) if self._content(chunk, path)), None)
 
     def put(self, chunk: Chunk, rows: pl.DataFrame, seconds: float) -> None:
         """Keep a finished chunk and how long it took."""
         buffer = io.BytesIO()
         rows.write_parquet(buffer, metadata={"seconds": f"{seconds:.3f}"})
         content = buffer.getvalue()
-        place = self.folder / f"{self._key(chunk)}.{_digest(content)}.parquet"
+        place = self.folder / f"{self._key(chunk)}.{self._digest(chunk, content)}.parquet"
         with replacing(place) as path:
             path.write_bytes(content)
-        self._paths[self._key(chunk)] = place
+        self._files.setdefault(self._key(chunk), []).append(place)
 
-    def _content(self, chunk: Chunk) -> bytes | None:
-        path = self.path(chunk)
-        try:
-            content = b"" if path is None else path.read_bytes()
-        except OSError:
-            return None
-        return content if path is not None and path.name.split(".")[1] == _digest(content) else None
+    def _content(self, chunk: Chunk, path: Path) -> bytes | None:
+        """What is in the file, if that is this chunk."""
+        content = read_regular(path, LARGEST)
+        whole = content is not None and path.name.split(".")[1] == self._digest(chunk, content)
+        return content if whole else None
 
     def missing(self, chunks: list[Chunk], warn: Callable[[str], None]) -> list[Chunk]:
-        """The chunks that are still to do; a file that is damaged is removed and said."""
+        """The chunks that are still to do; what lies in the place of one and is not it, is said."""
         missing = []
         for chunk in chunks:
-            if self._content(chunk) is None:
+            if self.path(chunk) is None:
                 missing.append(chunk)
-                path = self._paths.pop(self._key(chunk), None)
-                if path is not None:
-                    warn(f"{path} is damaged; that part is run again")
-                    path.unlink(missing_ok=True)
+                for path in self._files.pop(self._key(chunk), []):
+                    warn(f"{path} {_removed(path)}; that part is run again")
         return missing
 
-    def get(self, chunk: Chunk) -> tuple[pl.DataFrame, float]:
+    def get(self, chunk: Chunk) -> Part:
         """A finished chunk's rows, and how long they took."""
-        content = self._content(chunk)
-        if content is None:
+        path = self.path(chunk)
+        content = None if path is None else self._content(chunk, path)
+        part = None if content is None else _part(content)
+        if part is None:
             raise OutputError(
                 f"part {chunk.name!r} in {str(self.folder)!r} was changed or removed meanwhile; "
                 "run the same command again"
             )
-        return pl.read_parquet(io.BytesIO(content)), float(pl.read_parquet_metadata(io.BytesIO(content))["seconds"])
+        return part
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
+def _part(content: bytes) -> Part | None:
+    try:
+        seconds = float(pl.read_parquet_metadata(io.BytesIO(content))["seconds"])
+        return pl.read_parquet(io.BytesIO(content)), seconds
+    except (pl.exceptions.PolarsError, KeyError, ValueError, OSError):
+        return None
+
+
+def _removed(path: Path) -> str:
+    """Remove a file that is damaged; what is no file, or cannot be read, is left alone."""
+    if read_regular(path, LARGEST) is None:
+        return "is not a file that can be read"
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return "is damaged and cannot be removed"
+    return "is damaged"
+
+
+def safe_name(text: str) -> str:
+    """A name for a file, whatever the text: what can be read of it, and a digest of the whole.
+
+    >>> safe_name("all-000-0010"), safe_name("../é.x")
+    ('all-000-0010-d31912a23017', 'x-5b9712cfebd8')
+    """
+    readable = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40]
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{readable}-{digest}" if readable else digest

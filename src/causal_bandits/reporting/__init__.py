@@ -2,14 +2,16 @@
 
 from .figures import draw
 from .graphs import draw_graphs
-from .page import Section, duration, report_page
+from .page import Rendered, Section, duration, page_of, rendered, report_page
 from .progress import progress
 from .study_page import analysis_page, study_page
 from .study_tables import arms_table, sets_table
 from .tables import claims_sheet, evidence, sheet_of, terminal_table
 from .terminal import written
+from .text import printable
 
 __all__ = [
+    "Rendered",
     "Section",
     "analysis_page",
     "arms_table",
@@ -18,7 +20,10 @@ __all__ = [
     "draw_graphs",
     "duration",
     "evidence",
+    "page_of",
+    "printable",
     "progress",
+    "rendered",
     "report_page",
     "sets_table",
     "sheet_of",

@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from .text import label
 from .theme import PALETTE, PLAIN, SOFT
 
 COLOURS = {
@@ -29,6 +30,8 @@ Found = dict[str, dict[str, Any]]
 COLUMNS = 3
 DASHES = ("-", "--", ":", "-.")
 """Lines of one plot that have the same colour differ in these."""
+LONGEST, LONGEST_TITLE = 44, 88
+"""Characters of a name, and of a title, that are drawn; tables have all of them."""
 LABELLED = 2
 """With more panels than this the names stand in a legend, not at the ends of the lines."""
 
@@ -51,7 +54,7 @@ def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
     if not labelled:
         _add_legends(figure.axes, panels)
     if not narrow:
-        figure.suptitle(summary["title"], x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.suptitle(label(summary["title"], LONGEST_TITLE), x=0.01, ha="left", fontsize=11, fontweight="bold")
         figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT)
 
 
@@ -62,8 +65,11 @@ def _add_legends(plots: list[Axes], panels: dict[str, Found]) -> None:
         lines = list(zip(axes.lines, found.values(), strict=True))
         if differ:  # many lines: from top to bottom as they end
             lines.sort(key=lambda line: line[1]["mean"][-1], reverse=True)
-        names = [series["label"] if differ else _name(series) for _, series in lines]
-        axes.legend([line for line, _ in lines], names, loc="best", fontsize=8).set_in_layout(False)
+        names = [label(series["label"], LONGEST) if differ else _name(series) for _, series in lines]
+        legend = axes.legend([line for line, _ in lines], [""] * len(lines), loc="best", fontsize=8)
+        for text, name in zip(legend.get_texts(), names, strict=True):
+            text.set_text(name)  # so that a name may begin with an underscore, which hides a label
+        legend.set_in_layout(False)
         if not differ:
             return
 
@@ -83,6 +89,7 @@ def _panels(summary: dict[str, Any]) -> dict[str, Found]:
 def _frame(axes: Axes, summary: dict[str, Any], title: str) -> None:
     if summary.get("rounds_axis") == "log":
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_xlim(1, summary["horizon"])
         axes.set_ylim(0, 1)
     else:
@@ -90,7 +97,7 @@ def _frame(axes: Axes, summary: dict[str, Any], title: str) -> None:
         axes.set_ylim(bottom=0)
     axes.set_xlabel("round")
     axes.set_ylabel(summary["measure"])
-    axes.set_title(title, loc="left", fontsize=10)
+    axes.set_title(label(title, LONGEST), loc="left", fontsize=10)
 
 
 def _colours(summary: dict[str, Any]) -> dict[str, str]:
@@ -117,7 +124,7 @@ def _draw_lines(axes: Axes, found: Found, colours: dict[str, str]) -> None:
 
 def _name(series: dict[str, Any]) -> str:
     told = "" if series["knows"] == "nothing" else f" (told {series['knows']})"
-    return f"{series['label']}{told}"
+    return f"{label(series['label'], LONGEST)}{label(told, LONGEST_TITLE)}"
 
 
 def _label_lines(axes: Axes, found: Found, colours: dict[str, str], horizon: int) -> None:

@@ -4,17 +4,19 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 from ..discovery import DiscoveredGraphs
 from ..graphs import MixedGraph
-from .theme import STYLE
+from .text import label
+from .theme import drawing
 
 SYSTEM, CONTEXT, HIDDEN = "#0072B2", "#777777", "#D55E00"
 PANELS = 3
+LONGEST = 20
+"""Characters of a name that is drawn."""
 
 Place = tuple[float, float]
 
@@ -26,7 +28,7 @@ def draw_graphs(found: DiscoveredGraphs, path: str | Path) -> None:
     which JCI takes for granted, are left out); dashed arcs with two heads stand for hidden common causes.
     """
     shown = found.graphs[:PANELS]
-    with mpl.rc_context({**STYLE, "axes.grid": False}):
+    with drawing({"axes.grid": False}):
         figure = Figure(figsize=(4.2 * len(shown), 4.6), layout="constrained")
         for place, (graph, loss) in enumerate(shown):
             axes = figure.add_subplot(1, len(shown), place + 1)
@@ -45,7 +47,7 @@ def _draw(axes: Axes, graph: MixedGraph, contexts: tuple[str, ...], confidence: 
     for node, (x, y) in places.items():
         colour, shape = (CONTEXT, "square") if node in contexts else (SYSTEM, "circle")
         box = {"boxstyle": f"{shape},pad=0.35", "facecolor": "white", "edgecolor": colour, "linewidth": 1.6}
-        axes.text(x, y, node, ha="center", va="center", bbox=box, color=colour, fontsize=10, zorder=3)
+        axes.text(x, y, label(node, LONGEST), ha="center", va="center", bbox=box, color=colour, fontsize=10, zorder=3)
     for tail, head in graph.directed:
         arrow = _arrow(axes, places[tail], places[head], CONTEXT if tail in contexts else SYSTEM)
         arrow.set_arrowstyle("-|>", head_length=5, head_width=3)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .figures import page_svg
 from .tables import Verdict, evidence, html_table, sheet_of
+from .text import printable
 
 LONG = 20
 """A table with more rows is folded."""
@@ -49,9 +50,21 @@ class Section(NamedTuple):
     """How it was made: command, seconds, version and so on; may be empty."""
 
 
+class Rendered(NamedTuple):
+    """A section in HTML."""
+
+    section: Section
+    html: str
+
+
 def report_page(title: str, introduction: str, sections: Sequence[Section]) -> str:
     """The whole page."""
-    verdicts = [(section, each) for section in sections for each in section.verdicts]
+    return page_of(title, introduction, [rendered(section) for section in sections])
+
+
+def page_of(title: str, introduction: str, sections: Sequence[Rendered]) -> str:
+    """The whole page, of sections that are made already."""
+    verdicts = [(section, each) for section, _ in sections for each in section.verdicts]
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width,initial-scale=1'>",
@@ -59,10 +72,10 @@ def report_page(title: str, introduction: str, sections: Sequence[Section]) -> s
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
         f"<h1>{escape(title)}</h1><p>{escape(introduction)}</p>",
         _overview(verdicts) if verdicts else "",
-        *(_section(section) for section in sections),
+        *(html for _, html in sections),
         "</body></html>\n",
     ]
-    return "".join(parts)
+    return printable("".join(parts), keep="\n")
 
 
 def _overview(verdicts: list[tuple[Section, Verdict]]) -> str:
@@ -82,17 +95,19 @@ def _overview(verdicts: list[tuple[Section, Verdict]]) -> str:
     )
 
 
-def _section(section: Section) -> str:
+def rendered(section: Section) -> Rendered:
+    """Draw a section and write it down."""
     summary = section.summary
     sheet = sheet_of(summary, section.about)
     table = html_table(sheet)
     if "rows" in summary and len(sheet.rows) > LONG:
         table = f"<details><summary>All {len(sheet.rows)} rows</summary>{table}</details>"
-    return (
+    html = (
         f"<section id='{escape(summary['figure'])}'><h2>{escape(summary['title'])}</h2>"
         f"<p class='question'>{escape(summary['question'])}</p>{_claims(section.verdicts)}{_picture(summary)}{table}"
         f"{_about(summary, section.about)}</section>"
     )
+    return Rendered(section, html)
 
 
 def _claims(verdicts: Sequence[Verdict]) -> str:

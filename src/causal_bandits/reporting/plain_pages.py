@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from unicodedata import east_asian_width
 
+from .text import printable
+
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2125; --soft: #5b646e; --line: #d6dbe0; --page: #ffffff; --box: #f5f7f9;
   --one: #0072b2; --two: #999999; --good: #007a5a; --bad: #c2410c; }
@@ -31,13 +33,14 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 
 def page(title: str, parts: Iterable[str]) -> str:
     """A whole page."""
-    return (
+    whole = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(part for part in parts if part)
         + "\n</body>\n</html>\n"
     )
+    return printable(whole, keep="\n\t")
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -9,10 +9,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from .text import printable
+
 
 def written(text: str, style: str = "") -> Text:
-    """Text as it is: brackets and colons in a name are neither markup nor emoji."""
-    return Text(text, style=style)
+    """Text as it is: brackets and colons in a name are neither markup nor emoji; escape sequences are spelled out."""
+    return Text(printable(text, keep="\n"), style=style)
 
 
 def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
@@ -41,8 +43,8 @@ class FittedTable:
     """A table that is laid out when it is printed, for the width there is."""
 
     def __init__(self, title: str, columns: Sequence[str], *, numbers: Sequence[int], caption: str = "") -> None:
-        self._title, self._caption = title, caption
-        self._columns = tuple(columns)
+        self._title, self._caption = printable(title), caption
+        self._columns = tuple(map(printable, columns))
         self._numbers = frozenset(numbers)
         self._rows: list[tuple[str, ...]] = []
         self._heads: set[int] = set()
@@ -51,7 +53,7 @@ class FittedTable:
         """One more row; a head is a row in bold above others."""
         if head:
             self._heads.add(len(self._rows))
-        self._rows.append(cells + ("",) * (len(self._columns) - len(cells)))
+        self._rows.append(tuple(map(printable, cells)) + ("",) * (len(self._columns) - len(cells)))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What rich prints."""

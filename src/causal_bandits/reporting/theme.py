@@ -1,7 +1,9 @@
 """How figures look: colours that everybody can tell apart, and ink that follows the reader's light or dark page."""
 
+import contextlib
 import io
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ STYLE: dict[Any, Any] = {
     "grid.color": GRID,
     "axes.axisbelow": True,
     "legend.frameon": False,
+    "text.parse_math": False,
+    "text.usetex": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "causal-bandits",
 }
@@ -33,9 +37,18 @@ Painter = Callable[[Figure, dict[str, Any], bool], None]
 """Paints a summary on an empty figure; narrow or not."""
 
 
+@contextlib.contextmanager
+def drawing(changes: dict[Any, Any]) -> Iterator[None]:
+    """Drawings in our style. Text is no formula; a character that the font does not have is drawn as a box."""
+    with mpl.rc_context({**STYLE, **changes}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support .* natively")
+        yield
+
+
 def save(paint: Painter, summary: dict[str, Any], path: Path) -> None:
     """A figure file; PNG or SVG by the path's ending. No date and no maker: equal figures are equal files."""
-    with mpl.rc_context(STYLE):
+    with drawing({}):
         figure = Figure(layout="constrained")
         paint(figure, summary, False)
         figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
@@ -44,7 +57,7 @@ def save(paint: Painter, summary: dict[str, Any], path: Path) -> None:
 def themed_svg(paint: Painter, summary: dict[str, Any], *, narrow: bool) -> str:
     """The figure for a page: no background, and ink in the colours of the reader's page, light or dark."""
     buffer = io.StringIO()
-    with mpl.rc_context({**STYLE, "font.size": 11 if narrow else 10}):
+    with drawing({"font.size": 11 if narrow else 10}):
         figure = Figure(layout="constrained")
         paint(figure, summary, narrow)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})

@@ -1,19 +1,21 @@
 """Many runs with independent seeds, over processes if wanted."""
 
-import multiprocessing
 import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..environments import DiscreteWorld, RealWorld
-from ..errors import OptionError, whole_number
+from ..errors import EngineError, OptionError, whole_number
+from ..processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_by_children
 from .results import Simulation
 from .run import Policy, Run, World, observe, play
 
+MOST_ROUNDS, MOST_RUNS = 10**8, 10**6
+"""What a run's arrays, and a table of runs, may hold before memory is the question."""
 PolicyFactory = Callable[..., Policy]
 """Called as factory(problem, seed=seed): a policy class, or a functools.partial of one."""
 
@@ -51,11 +53,10 @@ def simulate(
     >>> cb.simulate(told, world, horizon=200, runs=3, seed=1).regret.shape
     (3, 100)
     """
-    horizon, runs, jobs = (
-        whole_number(name, value, least)
-        for name, value, least in (("horizon", horizon, 0), ("runs", runs, 1), ("jobs", jobs, 1))
-    )
-    seed, observational = whole_number("seed", seed, 0), whole_number("observational", observational, 0)
+    horizon = whole_number("horizon", horizon, 0, MOST_ROUNDS)
+    runs = whole_number("runs", runs, 1, MOST_RUNS)
+    jobs = whole_number("jobs", jobs, 1, MOST_JOBS)
+    seed, observational = whole_number("seed", seed, 0), whole_number("observational", observational, 0, MOST_ROUNDS)
     if not callable(policy):
         raise OptionError(f"policy={policy!r}; pass a policy class or a functools.partial of one, not an instance")
     if not hasattr(world, "pull") or not hasattr(world, "means"):
@@ -112,6 +113,14 @@ def _over_processes(tasks: list[_Task], jobs: int) -> list[Run]:
             f"the policy or the world cannot be sent to another process ({error}); "
             "use functools.partial(PolicyClass, option=...) instead of a lambda, or jobs=1"
         ) from None
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(tasks)), mp_context=context) as pool:
-        return list(pool.map(_play, tasks, chunksize=max(1, len(tasks) // (4 * jobs))))
+    with Interrupts() as interrupts:
+        pool = open_pool(min(jobs, len(tasks)))
+        try:
+            with interrupts.held(), unnoticed_by_children():
+                played = pool.map(_play, tasks, chunksize=max(1, len(tasks) // (4 * jobs)))
+            return list(played)
+        except BrokenExecutor:
+            raise EngineError("a worker process died (out of memory?); use fewer jobs") from None
+        finally:
+            with interrupts.held():
+                stop_pool(pool)
