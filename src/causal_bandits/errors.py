@@ -21,7 +21,8 @@
     ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
     └── MissingExtraError (ImportError)   an optional library that is not installed
 
-A message is one sentence or two: the value, what was expected, what to do.
+A message is one sentence or two: the value, what was expected, what to do. The one warning, `CacheWarning`, is about
+work that is done again because a cache on disk cannot be used; results are the same.
 """
 
 from collections.abc import Iterable
@@ -105,6 +106,10 @@ class EngineError(CausalBanditsError, RuntimeError):
 
 class MissingExtraError(CausalBanditsError, ImportError):
     """An optional library that is not installed."""
+
+
+class CacheWarning(UserWarning):
+    """A cache on disk that cannot be read or written: the work is done again, with the same results."""
 
 
 def missing_extra(library: str, extra: str) -> MissingExtraError:
