@@ -25,6 +25,7 @@ A message is one sentence or two: the value, what was expected, what to do. The 
 work that is done again because a cache on disk cannot be used; results are the same.
 """
 
+import warnings
 from collections.abc import Iterable
 
 
@@ -110,6 +111,16 @@ class MissingExtraError(CausalBanditsError, ImportError):
 
 class CacheWarning(UserWarning):
     """A cache on disk that cannot be read or written: the work is done again, with the same results."""
+
+
+_warned: set[str] = set()
+
+
+def warn_once(subject: str, sentence: str) -> None:
+    """A `CacheWarning`, once in this process for each subject."""
+    if subject not in _warned:
+        _warned.add(subject)
+        warnings.warn(sentence, CacheWarning, stacklevel=3)
 
 
 def missing_extra(library: str, extra: str) -> MissingExtraError:

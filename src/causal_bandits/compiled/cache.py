@@ -6,8 +6,9 @@ a new version of the package) goes unnoticed. So the files are ours, one for eac
 
     MAGIC | SHA-256 of what it was compiled from | SHA-256 of the rest | pickle of (key, compiled code)
 
-"What it was compiled from" is the whole package and the versions below it. A file of other sources is replaced; a
-damaged one is said once and replaced; a folder that cannot be written is said once, and every process compiles.
+"What it was compiled from" is every file that compiled code may depend on and the versions of the libraries below. A
+file of other sources is replaced; a damaged one is said once and replaced; a folder that cannot be written is said
+once, and every process compiles.
 """
 
 import contextlib
@@ -17,7 +18,6 @@ import pickle
 import secrets
 import stat
 import tempfile
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -29,32 +29,37 @@ import numpy as np
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.serialize import dumps
 
-from ..errors import CacheWarning
+from ..errors import warn_once
 from . import generators
 
 MAGIC = b"causal-bandits 1"
 HEAD = len(MAGIC) + 32 + 32
 ADVICE = "until it can, every process compiles for itself (seconds); make room, or name a folder in NUMBA_CACHE_DIR"
+ABOVE = ("analysis", "cli", "experiments", "reporting", "service", "studies")
+"""Rooms without compiled functions, which no room with some may import."""
 UNUSABLE = (pickle.PickleError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError)
 """What reading a whole file may still raise: libraries that differ in spite of their versions."""
-_said: set[str] = set()
-
-
-def say_once(subject: str, sentence: str) -> None:
-    """Warn; a second time about the same subject, stay silent."""
-    if subject not in _said:
-        _said.add(subject)
-        warnings.warn(sentence, CacheWarning, stacklevel=2)
 
 
 @lru_cache(maxsize=1)
 def sources() -> bytes:
-    """What all compiled code depends on: every file of the package, and the libraries that compile it."""
+    """What compiled code may depend on: the files of all rooms but those `ABOVE`, and the libraries that compile."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
     for path in sorted(package.rglob("*.py")):
-        digest.update(f"{path.relative_to(package)}\0".encode() + path.read_bytes())
+        name = path.relative_to(package)
+        if name.parts[0] not in ABOVE:
+            with contextlib.suppress(OSError):  # it is being replaced
+                digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes())
     return digest.digest()
+
+
+def _unread(sentence: str) -> None:
+    warn_once("compiled code, read", sentence)
+
+
+def _unkept(sentence: str) -> None:
+    warn_once("compiled code, kept", sentence)
 
 
 class CodeFiles:
@@ -73,13 +78,13 @@ class CodeFiles:
         """The code for a key; None where there is none, or none that can be used."""
         path = self._path(key)
         try:
-            content = path.read_bytes()
-        except FileNotFoundError:
+            content = path.read_bytes() if stat.S_ISREG(path.stat().st_mode) else b""  # a pipe would never end
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             if error.errno is None:  # not of the file system: an alarm that raises TimeoutError, say
                 raise
-            say_once("read", f"compiled code cannot be read from {str(path)!r} ({error.strerror}); it is compiled anew")
+            _unread(f"compiled code cannot be read from {str(path)!r} ({error.strerror}); it is compiled anew")
             return None
         body = content[HEAD:]
         head = self._head(body)
@@ -87,7 +92,7 @@ class CodeFiles:
         if stale and len(content) > HEAD:
             return None
         if content[:HEAD] != head:
-            say_once("read", f"compiled code in {str(path)!r} is damaged; it is compiled anew and replaced")
+            _unread(f"compiled code in {str(path)!r} is damaged; it is compiled anew and replaced")
             return None
         stored, code = pickle.loads(body)
         return code if stored == key else None
@@ -124,7 +129,7 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
         try:
             return super().load_overload(sig, target_context)
         except UNUSABLE as error:
-            say_once("read", f"compiled code in {self._cache_path!r} cannot be used ({error!r}); it is compiled anew")
+            _unread(f"compiled code in {self._cache_path!r} cannot be used ({error!r}); it is compiled anew")
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -135,7 +140,7 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
             if error.errno is None:
                 raise
             reason = f"{self._cache_path!r} ({error.strerror})"
-            say_once("write", f"compiled code cannot be kept in {reason}: {ADVICE}")
+            _unkept(f"compiled code cannot be kept in {reason}: {ADVICE}")
 
 
 class NoCache(NullCache):  # type: ignore[misc]
@@ -147,7 +152,7 @@ class NoCache(NullCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Nothing can be stored."""
-        say_once("write", f"compiled code cannot be kept: no folder for it can be written; {ADVICE}")
+        _unkept(f"compiled code cannot be kept: no folder for it can be written; {ADVICE}")
 
 
 def cache_for(function: Callable[..., object]) -> CodeCache | NoCache:

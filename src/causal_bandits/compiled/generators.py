@@ -88,8 +88,8 @@ def install() -> None:
 
     Called before the first function is compiled, not on import: numba's own rules take a while to import.
     """
-    numbas = import_module("numba.core.boxing").__name__
+    import_module("numba.core.boxing")
     rules: dict[Any, Any] = getattr(getattr(pythonapi, "_unboxers", None), "functions", {})
     for kind, ours in ((BIT_GENERATOR, unbox_bit_generator), (GENERATOR, unbox_generator)):
-        if kind in rules and rules[kind].__module__ == numbas:
+        if kind in rules:
             rules[kind] = ours
