@@ -25,6 +25,9 @@ ROOT = Path(__file__).parents[1]
 LONGEST = 30.0
 """Seconds after which an interrupt that was not answered is lost."""
 
+COMPILING = 1200.0
+"""Seconds that a process may take to compile before it is ready."""
+
 Ask = Callable[[], object]
 
 
@@ -110,7 +113,7 @@ def interrupt(subject: str, count: int, *, seed: int, kind: str = "ctrl-c") -> O
     process = _start("--subject", subject, "--count", str(count), "--kind", kind)
     assert process.stdout is not None
     sent = 0
-    answer = _answer(process.stdout, 300.0)  # it may have to compile first
+    answer = _answer(process.stdout, COMPILING)
     while answer == b"r":
         time.sleep(chance.random() * 0.003)
         process.send_signal(signal.SIGINT)
@@ -130,7 +133,7 @@ def interrupt_compiling(count: int, *, seed: int) -> Outcome:
         with tempfile.TemporaryDirectory() as cache:
             process = _start("--compiling", NUMBA_CACHE_DIR=cache)
             assert process.stdout is not None
-            _answer(process.stdout, 300.0)
+            _answer(process.stdout, COMPILING)
             time.sleep(chance.random() * 5)
             process.send_signal(signal.SIGINT)
             output, errors = process.communicate()
