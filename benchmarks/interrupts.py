@@ -13,8 +13,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -35,12 +37,8 @@ def _bare_numba() -> Ask:
     """numba alone, without this package: the fault that docs/known-issues.md describes."""
     import numba
 
-    @numba.njit
-    def draw(rng: np.random.Generator) -> float:
-        return rng.random()
-
-    generator = np.random.default_rng(0)
-    return lambda: draw(generator)
+    draw: Any = numba.njit(lambda rng: rng.random())
+    return partial(draw, np.random.default_rng(0))
 
 
 def _policy(name: str) -> Ask:
@@ -77,8 +75,7 @@ class Outcome(NamedTuple):
 def _answering(count: int, kind: str, ask: Ask) -> None:
     """Ask for ever; say `r` when ready for the next interrupt, which must come out as the exception it raises."""
     wanted: type[BaseException] = KeyboardInterrupt if kind == "ctrl-c" else TimeoutError
-    if kind == "alarm":
-        signal.signal(signal.SIGINT, _time_is_up)
+    signal.signal(signal.SIGINT, signal.default_int_handler if kind == "ctrl-c" else _time_is_up)
     caught = 0
     while caught < count:
         try:
@@ -107,6 +104,15 @@ def _answer(pipe: IO[bytes], seconds: float) -> bytes | None:
     return os.read(pipe.fileno(), 1) if ready else None
 
 
+def _rest(process: "subprocess.Popen[bytes]") -> str:
+    """Wait for the end; the end of what was written on standard error."""
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    process.wait()
+    process.communicate()
+    return str(errors.decode(errors="replace")[-500:])
+
+
 def interrupt(subject: str, count: int, *, seed: int, kind: str = "ctrl-c") -> Outcome:
     """Send a process `count` interrupts, each at a random moment after it has answered the one before."""
     chance = random.Random(seed)
@@ -121,9 +127,9 @@ def interrupt(subject: str, count: int, *, seed: int, kind: str = "ctrl-c") -> O
         answer = _answer(process.stdout, LONGEST)
     if answer is None:
         process.kill()
-    _, errors = process.communicate()
+    errors = _rest(process)
     crashed, lost = int(process.returncode < 0 and answer is not None), int(answer is None)
-    return Outcome(sent, count if answer == b"." else sent - 1, lost, crashed, errors.decode(errors="replace")[-500:])
+    return Outcome(sent, count if answer == b"." else sent - 1, lost, crashed, errors)
 
 
 def interrupt_compiling(count: int, *, seed: int) -> Outcome:
@@ -134,17 +140,19 @@ def interrupt_compiling(count: int, *, seed: int) -> Outcome:
             process = _start("--compiling", NUMBA_CACHE_DIR=cache)
             assert process.stdout is not None
             _answer(process.stdout, COMPILING)
-            time.sleep(chance.random() * 5)
+            time.sleep(chance.random() * 10)
             process.send_signal(signal.SIGINT)
-            output, errors = process.communicate()
+            output = process.stdout.read()
+            said = _rest(process) or said
             raised += output == b"c."
             crashed += process.returncode < 0
-            said = errors.decode(errors="replace")[-500:] or said
     return Outcome(count, raised, count - raised - crashed, crashed, said)
 
 
 def _compiling() -> None:
-    ask = None
+    import causal_bandits  # noqa: F401
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     try:
         os.write(1, b"r")
         ask = _policy("CausalThompsonSampling")
@@ -197,7 +205,7 @@ def main(count: int) -> None:
     for kind in ("ctrl-c", "alarm"):
         for subject in list(SUBJECTS)[1:]:
             console.print(f"{subject}, {kind}: {interrupt(subject, count, seed=1, kind=kind)}")
-    console.print(f"Ctrl-C while compiling: {interrupt_compiling(10, seed=1)}")
+    console.print(f"Ctrl-C while compiling: {interrupt_compiling(6, seed=1)}")
     seconds = cost()
     ratio = seconds["ours"] / seconds["numba's"]
     console.print(f"ask + tell of Thompson Sampling: {seconds}, {ratio:.2f} times as long as with numba's way")
@@ -215,8 +223,15 @@ def _options() -> Any:
     return parser.parse_args()
 
 
+def _end_with_parent() -> None:
+    os.read(0, 1)
+    os._exit(1)
+
+
 if __name__ == "__main__":
     options = _options()
+    if options.subject or options.compiling:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
     if options.numbas:
         from causal_bandits.compiled import generators
 

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -248,7 +249,7 @@ def test_processes_may_compile_the_same_at_once(tmp_path: Path) -> None:
 
 
 @compiled
-def _draws(rng: np.random.Generator, other: np.random.Generator) -> tuple[float, float, float, int, float]:
+def _draws(rng: np.random.Generator, other: np.random.Generator) -> tuple[Any, ...]:
     return rng.random(), rng.beta(2.0, 3.0), rng.standard_normal(), rng.integers(0, 10), other.random()
 
 

@@ -115,13 +115,13 @@ class CodeFiles:
             path.unlink(missing_ok=True)
 
 
-class CodeCache(FunctionCache):  # type: ignore[misc]
+class CodeCache(FunctionCache):
     """numba's cache of one function over files of ours."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)
         stamp = repr(self._impl.locator.get_source_stamp()).encode()
-        self._cache_file = CodeFiles(self._cache_path, self._impl.filename_base, stamp)
+        self._cache_file: Any = CodeFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code, or None: numba then compiles."""
@@ -143,7 +143,7 @@ class CodeCache(FunctionCache):  # type: ignore[misc]
             _unkept(f"compiled code cannot be kept in {reason}: {ADVICE}")
 
 
-class NoCache(NullCache):  # type: ignore[misc]
+class NoCache(NullCache):
     """For a function that no folder can be found for."""
 
     def load_overload(self, sig: Any, target_context: Any) -> None:

@@ -6,9 +6,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from causal_bandits import errors
 from causal_bandits.discovery.asd import cache
@@ -99,8 +101,12 @@ def table_again(space: Space = SMALL) -> SeparationTable:
     return cache.separation_table(space)
 
 
+def arrays(table: SeparationTable) -> list[NDArray[Any]]:
+    return [*table.graphs, *table.statements, table.rows, table.columns, table.truth]
+
+
 def same(one: SeparationTable, other: SeparationTable) -> bool:
-    pairs = zip([*one.graphs, *one.statements, *one[2:]], [*other.graphs, *other.statements, *other[2:]], strict=True)
+    pairs = zip(arrays(one), arrays(other), strict=True)
     return all(np.array_equal(mine, yours) and mine.dtype == yours.dtype for mine, yours in pairs)
 
 
