@@ -112,3 +112,10 @@ def test_an_error_is_one_line_without_traceback(arguments: list[str], expected: 
     assert result.returncode == 2
     assert result.stderr.startswith(expected)
     assert result.stderr.count("\n") == 1
+
+
+def test_a_warning_is_one_line_on_standard_error() -> None:
+    program = "import warnings\nfrom causal_bandits.cli import root\nroot.app = lambda **_: warnings.warn('a [b] c')\n"
+    command = [sys.executable, "-c", f"{program}root.main()"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "Warning: a [b] c\n")

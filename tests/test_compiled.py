@@ -1,21 +1,48 @@
-"""Compiled functions are kept on disk where that can be done, and work where it cannot."""
+"""Compiled functions are kept on disk where that can be done, work where it cannot, and survive interrupts."""
 
+import inspect
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numba
+import numpy as np
 import pytest
+from benchmarks.interrupts import interrupt
 
 import causal_bandits
+from causal_bandits import errors
+from causal_bandits.compiled import cache, compiled
+from causal_bandits.errors import CacheWarning
 
 PROGRAM = """
 import sys, causal_bandits
+from causal_bandits.estimators.posterior import _beta_moments  # quick to compile
 assert causal_bandits.__file__.startswith(sys.argv[1]), causal_bandits.__file__
-policy = causal_bandits.ThompsonSampling(causal_bandits.Problem("Y", {"A": 2}, {"I": 2}), seed=0)
-print(policy.ask())
+print(_beta_moments(0.0, 0.0)[0], _beta_moments(1.0, 1)[0])
+"""
+KERNEL = """
+import sys
+from causal_bandits.compiled import compiled
+import resource
+if len(sys.argv) > 1:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+@compiled
+def double(x):
+    return 2 * x
+
+@compiled
+def triple(x):
+    return 3 * x
+
+print(double(1), triple(1.0), double(1.5))
 """
 
 
@@ -32,7 +59,7 @@ def installed(tmp_path: Path) -> Path:
     return target
 
 
-def play(installed: Path) -> str:
+def play(installed: Path) -> tuple[str, str]:
     folder = installed.parent
     dropped = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "TEMP", "TMP")
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
@@ -40,20 +67,240 @@ def play(installed: Path) -> str:
     command = [sys.executable, "-c", PROGRAM, str(installed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout, done.stderr
 
 
 def test_without_a_place_for_a_cache_a_private_temporary_folder_is_used(installed: Path) -> None:
-    assert play(installed).startswith("do(")
-    (cache,) = (installed.parent / "temporary").iterdir()
-    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
-    assert list(cache.rglob("*.nbi"))
+    shown, warned = play(installed)
+    assert (shown, warned) == ("0.5 0.5\n", "")
+    (folder,) = (installed.parent / "temporary").iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert list(folder.rglob("*.nbc"))
 
 
 def test_a_temporary_folder_that_others_may_write_is_not_trusted(installed: Path) -> None:
-    """What is cached is run, so whoever can write there could run anything."""
+    """What is cached is run, so whoever can write there could run anything. It is said once."""
     shared = installed.parent / "temporary" / f"causal-bandits-{os.getuid()}"
     shared.mkdir()
     shared.chmod(0o777)
-    assert play(installed).startswith("do(")
+    shown, warned = play(installed)
+    assert shown == "0.5 0.5\n"
+    assert warned.count("CacheWarning: compiled code cannot be kept: no folder for it can be written") == 1
     assert not list(shared.iterdir())
+
+
+def test_a_folder_that_others_may_exchange_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for mode, trusted in ((0o700, True), (0o1777, True), (0o777, False)):
+        tmp_path.chmod(mode)
+        cache.private_folder.cache_clear()
+        assert (cache.private_folder() is not None) == trusted
+    cache.private_folder.cache_clear()
+
+
+def _double(x: float) -> float:
+    return 2 * x
+
+
+Make = Callable[[], Callable[[float], float]]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Gives a function that was never called, whose compiled code is kept in `tmp_path / "cache"`."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(errors, "_warned", set())
+    return lambda: compiled(_double)
+
+
+def hits(function: object) -> int:
+    """How often compiled code came from disk."""
+    return sum(function.stats.cache_hits.values())  # type: ignore[attr-defined]
+
+
+def the_file(folder: Path) -> Path:
+    (file,) = (path for path in (folder / "cache").rglob("*") if not path.is_dir())
+    return file
+
+
+def test_compiled_code_is_kept_for_each_signature_and_found_again(tmp_path: Path, make: Make) -> None:
+    first = make()
+    assert (first(1), first(1.5), hits(first)) == (2, 3.0, 0)
+    second = make()
+    assert (second(1), second(1.5), hits(second)) == (2, 3.0, 2)
+    assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 2
+    assert not list((tmp_path / "cache").rglob("*.tmp"))
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda content: b"",
+    "cut in the head": lambda content: content[:40],
+    "cut after the head": lambda content: content[: cache.HEAD],
+    "cut": lambda content: content[:-1],
+    "a bit flipped": lambda content: content[:-500] + bytes([content[-500] ^ 1]) + content[-499:],
+    "longer": lambda content: content + b"x",
+    "foreign": lambda content: b"\x80\x04N." * 100,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_code_is_compiled_anew_and_said_once(tmp_path: Path, make: Make, damage: str) -> None:
+    make()(1)
+    file = the_file(tmp_path)
+    whole = file.read_bytes()
+    for _ in range(2):
+        file.write_bytes(DAMAGES[damage](whole))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            assert make()(1) == 2
+        assert [(each.category, "is damaged; it is compiled anew" in str(each.message)) for each in said] in (
+            [(CacheWarning, True)],
+            [],
+        )
+    assert "compiled code, read" in errors._warned
+    third = make()
+    assert (third(1), hits(third)) == (2, 1)
+
+
+@pytest.mark.parametrize("thing", ["directory", "pipe", "loop"])
+def test_what_is_no_file_is_said_and_passed_over(tmp_path: Path, make: Make, thing: str) -> None:
+    make()(1)
+    file = the_file(tmp_path)
+    file.unlink()
+    if thing == "directory":
+        (file / "below").mkdir(parents=True)
+    elif thing == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(file)
+    with pytest.warns(CacheWarning, match=r"is damaged|cannot be read from|cannot be kept"):
+        assert make()(1) == 2
+
+
+def test_code_of_other_sources_is_replaced_without_a_word(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """numba itself does not notice that a compiled function in another file has changed."""
+    make()(1)
+    monkeypatch.setattr(cache, "sources", lambda: b"edited")
+    edited = make()
+    assert (edited(1), hits(edited)) == (2, 0)
+    again = make()
+    assert (again(1), hits(again)) == (2, 1)
+    assert the_file(tmp_path)
+
+
+def test_rooms_whose_edits_do_not_count_hold_nothing_compiled() -> None:
+    package = Path(causal_bandits.__file__).parent
+    texts = [path.read_text() for room in cache.ABOVE for path in (package / room).rglob("*.py")]
+    assert len(texts) > 30
+    assert not [text for text in texts if "@compiled" in text]
+
+
+def test_a_folder_that_vanishes_or_cannot_be_written_is_no_obstacle(tmp_path: Path, make: Make) -> None:
+    function = make()
+    shutil.rmtree(tmp_path / "cache")
+    assert function(1) == 2
+    assert the_file(tmp_path)
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").touch()
+    with pytest.warns(CacheWarning, match=r"cannot be kept in '.*' \(.*\): until it can, every process compiles"):
+        assert function(1.5) == 3.0
+
+
+def test_errors_that_are_not_of_the_file_system_pass(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An alarm that raises TimeoutError, an OSError, may go off while a file is read."""
+    make()(1)
+
+    def alarm(path: Path) -> bytes:
+        raise TimeoutError("time is up")
+
+    monkeypatch.setattr(Path, "read_bytes", alarm)
+    with pytest.raises(TimeoutError, match="time is up"):
+        make()(1)
+
+
+def run_kernel(folder: Path, *arguments: str) -> tuple[str, str]:
+    script = folder / "kernel.py"
+    script.write_text(inspect.cleandoc(KERNEL))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    command = [sys.executable, str(script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_full_disk_is_said_once_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    shown, warned = run_kernel(tmp_path, "full")
+    assert shown == "2 3.0 3.0\n"
+    assert warned.count("Warning") == 1
+    assert "cannot be kept in" in warned
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+def test_processes_may_compile_the_same_at_once(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(inspect.cleandoc(KERNEL))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, str(tmp_path / "kernel.py")]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) for _ in "12"]
+    assert [process.communicate()[0] for process in both] == [b"2 3.0 3.0\n"] * 2
+    assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 3
+    assert run_kernel(tmp_path) == ("2 3.0 3.0\n", "")
+
+
+@compiled
+def _draws(rng: np.random.Generator, other: np.random.Generator) -> tuple[Any, ...]:
+    return rng.random(), rng.beta(2.0, 3.0), rng.standard_normal(), rng.integers(0, 10), other.random()
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_a_generator_gives_the_same_numbers_in_compiled_code_and_goes_on_from_there(kind: str) -> None:
+    def generator() -> np.random.Generator:
+        return np.random.Generator(getattr(np.random, kind)(7))
+
+    ours, other, rng = generator(), generator(), generator()
+    expected = rng.random(), rng.beta(2.0, 3.0), rng.standard_normal(), rng.integers(0, 10), generator().random()
+    assert _draws(ours, other) == expected
+    assert ours.random() == rng.random()
+
+
+class _Broken(np.random.Generator):
+    answer: object = None
+
+    @property
+    def bit_generator(self) -> object:  # type: ignore[override]
+        if self.answer is None:
+            raise KeyboardInterrupt
+        return self.answer
+
+
+def test_a_generator_that_cannot_be_read_is_an_error_and_not_a_crash() -> None:
+    broken, rng = _Broken(np.random.PCG64(1)), np.random.default_rng(1)
+    before = sys.getrefcount(broken), sys.getrefcount(rng)
+    for first, second in ((broken, rng), (rng, broken), (broken, broken)):
+        with pytest.raises(KeyboardInterrupt):
+            _draws(first, second)
+        del first, second
+    broken.answer = 3
+    with pytest.raises(AttributeError, match="capsule"):
+        _draws(broken, rng)
+    assert (sys.getrefcount(broken), sys.getrefcount(rng)) == before
+
+
+def test_no_python_runs_between_the_call_and_the_compiled_code() -> None:
+    """numba's own unboxing calls `ctypes.cast`, where a signal handler that raises crashes the interpreter."""
+    called = []
+    rng = np.random.default_rng(1)
+    _draws(rng, rng)
+    sys.setprofile(lambda frame, event, argument: called.append(frame.f_code.co_filename))
+    _draws(rng, rng)
+    sys.setprofile(None)
+    assert called
+    assert not [name for name in called if "ctypes" in name]
+
+
+def test_every_interrupt_in_a_tight_loop_of_asks_is_raised() -> None:
+    """Without the rule of ours the first one or two crash the process. Longer: `python -m benchmarks.interrupts`."""
+    for subject, kind in (("SafeThompsonSampling", "ctrl-c"), ("ThompsonSampling", "alarm")):
+        outcome = interrupt(subject, 60, seed=3, kind=kind)
+        assert outcome[:4] == (60, 60, 0, 0), outcome

@@ -22,10 +22,12 @@
     └── MissingExtraError (ImportError)   an optional library that is not installed
 
     StorageWarning (UserWarning)          a database that works, but not as it should
+    CacheWarning (UserWarning)            a cache that cannot be used; the work is done again, with the same results
 
 A message is one sentence or two: the value, what was expected, what to do.
 """
 
+import warnings
 from collections.abc import Iterable
 
 
@@ -111,6 +113,20 @@ class MissingExtraError(CausalBanditsError, ImportError):
 
 class StorageWarning(UserWarning):
     """A database that works, but not as it should."""
+
+
+class CacheWarning(UserWarning):
+    """A cache on disk that cannot be read or written: the work is done again, with the same results."""
+
+
+_warned: set[str] = set()
+
+
+def warn_once(subject: str, sentence: str) -> None:
+    """A `CacheWarning`, once in this process for each subject."""
+    if subject not in _warned:
+        _warned.add(subject)
+        warnings.warn(sentence, CacheWarning, stacklevel=3)
 
 
 def missing_extra(library: str, extra: str) -> MissingExtraError:

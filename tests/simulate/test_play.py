@@ -24,7 +24,7 @@ from causal_bandits.environments import DiscreteWorld
 from causal_bandits.errors import OptionError
 from causal_bandits.policies import DiscretePolicy
 from causal_bandits.problem import Level
-from causal_bandits.simulate import Run
+from causal_bandits.simulate import Run, run
 from tests.policies.cases import full_state
 
 CHAIN = paper_world(MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("C", "Y"), ("A", "Y")]), seed=1)
@@ -157,3 +157,16 @@ def test_a_subclass_that_tells_in_its_own_way_is_played_that_way() -> None:
     policy = Counting(world.problem, seed=0)
     play(policy, world, 50, np.random.default_rng(0))
     assert policy.told == 50
+
+
+@pytest.mark.parametrize("patience", [1e-12, 1e9])
+def test_how_often_signals_are_looked_at_changes_nothing(patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of one round, and parts from one discovery to the next."""
+    world = example_world("S3")
+    runs, policies = [], []
+    for seconds in (run.PATIENCE, patience):
+        monkeypatch.setattr(run, "PATIENCE", seconds)
+        policies.append(CausalThompsonSampling(world.problem, seed=1))
+        runs.append(play(policies[-1], world, 700, np.random.default_rng(2)))
+    assert np.array_equal(runs[0].arms, runs[1].arms)
+    assert full_state(policies[0]) == full_state(policies[1])

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -55,8 +56,14 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for row in rows for name in row if name.strip()]
 
 
+def _show_warning(message: Warning | str, *place: object, **more: object) -> None:
+    """One line on standard error, without the place in the source."""
+    console(errors=True).print(f"Warning: {message}", style="yellow", soft_wrap=True)
+
+
 def main() -> None:
-    """Run the command line; an error on purpose is one line, not a traceback."""
+    """Run the command line; an error on purpose is one line, not a traceback, and so is a warning."""
+    warnings.showwarning = _show_warning
     try:
         app(prog_name="causal-bandits")
     except CausalBanditsError as error:

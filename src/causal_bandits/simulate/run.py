@@ -1,5 +1,6 @@
 """One run: a policy plays a world for a number of rounds."""
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +17,8 @@ from ..seeds import check_generator
 from .rollout import graph_rollout, real_rollout, rollout, tally_rollout
 
 OverCounts = DiscretePolicy | TallyPolicy | GraphPosteriorThompson
+PATIENCE = 0.5
+"""Seconds of compiled rounds between two looks at signals."""
 
 
 class Policy(Protocol):
@@ -118,12 +121,18 @@ def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.ra
 
 
 def _parts(policy: AskTell[Any], horizon: int) -> Iterator[slice]:
-    """The rounds from one discovery to the next; each part is played before the next one is asked for."""
-    done = 0
+    """The rounds from one discovery to the next; each part is played before the next one is asked for.
+
+    A signal (Ctrl-C) waits for the end of a part, so a part is as many rounds as take about `PATIENCE` seconds.
+    """
+    done, most = 0, 100
     while done < horizon:
         policy.ready()
-        part = slice(done, min(horizon, done + policy.rounds_to_refresh))
+        part = slice(done, min(horizon, done + policy.rounds_to_refresh, done + most))
+        start = time.monotonic()
         yield part
+        spent = max(time.monotonic() - start, 1e-9)
+        most = max(1, int(min(4.0 * most, (part.stop - part.start) * PATIENCE / spent)))
         done = part.stop
 
 

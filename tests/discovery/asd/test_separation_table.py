@@ -1,15 +1,23 @@
 """The separation table against a search over paths, and what must be true of all graphs."""
 
+import errno
 import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from causal_bandits import errors
 from causal_bandits.discovery.asd import cache
 from causal_bandits.discovery.asd.graph_space import Graphs, Space, list_graphs
-from causal_bandits.discovery.asd.separation import build_table
+from causal_bandits.discovery.asd.separation import SeparationTable, build_table
 from causal_bandits.discovery.asd.statements import all_statements
+from causal_bandits.errors import CacheWarning
 from tests.reference import asd as naive
 
 from .instances import truth
@@ -74,31 +82,107 @@ def test_separating_all_given_each_other_is_separating_all() -> None:
         assert np.array_equal(table.truth[:, apart].all(axis=1), table.truth[:, together])
 
 
-def test_the_table_is_stored_and_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
-    space = Space(3, (1, 2))
+SMALL = Space(3, (1, 2))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache; nothing is in memory, nothing was said."""
+    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(errors, "_warned", set())
     cache.separation_table.cache_clear()
-    built = cache.separation_table(space)
-    (file,) = tmp_path.iterdir()
+    yield tmp_path / "cache"
     cache.separation_table.cache_clear()
+
+
+def table_again(space: Space = SMALL) -> SeparationTable:
+    """As a new process would find it."""
+    cache.separation_table.cache_clear()
+    return cache.separation_table(space)
+
+
+def arrays(table: SeparationTable) -> list[NDArray[Any]]:
+    return [*table.graphs, *table.statements, table.rows, table.columns, table.truth]
+
+
+def same(one: SeparationTable, other: SeparationTable) -> bool:
+    pairs = zip(arrays(one), arrays(other), strict=True)
+    return all(np.array_equal(mine, yours) and mine.dtype == yours.dtype for mine, yours in pairs)
+
+
+def test_the_table_is_stored_and_read_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = table_again()
+    assert len(list(folder.iterdir())) == 1
     monkeypatch.setattr(cache, "build_table", lambda space: pytest.fail("built again"))
-    read = cache.separation_table(space)
-    assert np.array_equal(read.truth[read.rows][:, read.columns], built.truth[built.rows][:, built.columns])
-    assert np.array_equal(read.graphs.parents, built.graphs.parents)
-    cache.separation_table.cache_clear()
-    monkeypatch.undo()
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
-    file.write_bytes(file.read_bytes()[:500])  # damaged: built again
-    assert np.array_equal(cache.separation_table(space).truth, built.truth)
-    cache.separation_table.cache_clear()
+    assert same(table_again(), built)
 
 
-def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path / "file" / "below")
-    cache.separation_table.cache_clear()
-    assert cache.separation_table(Space(2, (1,))).truth.size
-    cache.separation_table.cache_clear()
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda content: b"",
+    "cut": lambda content: content[:500],
+    "one byte short": lambda content: content[:-1],
+    "a bit flipped": lambda content: content[:999] + bytes([content[999] ^ 4]) + content[1000:],
+    "zeros": lambda content: bytes(len(content)),
+    "an archive without its digest": lambda content: content[32:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_table_is_said_once_and_built_again(folder: Path, damage: str) -> None:
+    built = table_again()
+    (file,) = folder.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(DAMAGES[damage](whole))
+    with pytest.warns(CacheWarning, match="is damaged; it is built anew and replaced"):
+        assert same(table_again(), built)
+    assert cache._unpack(file.read_bytes()[32:]).truth.shape == built.truth.shape
+    file.write_bytes(DAMAGES[damage](whole))
+    assert same(table_again(), built)  # without another word: the tests turn warnings into errors
+
+
+def test_the_table_of_another_space_is_not_taken_for_it(folder: Path) -> None:
+    other = Space(3, (1, 4))
+    built = table_again()
+    table_again(other)
+    shutil.copy(cache.cache_file(other), cache.cache_file(SMALL))
+    with pytest.warns(CacheWarning, match="is damaged"):
+        assert same(table_again(), built)
+
+
+@pytest.mark.parametrize("thing", ["directory", "pipe", "too large", "loop"])
+def test_what_is_no_table_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch, thing: str) -> None:
+    built = table_again()
+    file = cache.cache_file(SMALL)
+    if thing == "too large":
+        monkeypatch.setattr(cache, "MOST_BYTES", file.stat().st_size)
+    else:
+        file.unlink()
+    if thing == "directory":
+        (file / "below").mkdir(parents=True)
+    elif thing == "pipe":
+        os.mkfifo(file)
+    elif thing == "loop":
+        file.symlink_to(file)
+    with pytest.warns(CacheWarning, match=r"is damaged|cannot be read|cannot be kept"):
+        assert same(table_again(), built)
+
+
+def test_a_folder_that_cannot_be_written_is_said_once(folder: Path) -> None:
+    folder.touch()
+    with pytest.warns(CacheWarning, match=r"cannot be kept in '.*' \(.*\): until it can, every process builds it"):
+        assert cache.separation_table(SMALL).truth.size
+    assert table_again().truth.size
+
+
+def test_a_full_disk_is_said_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, content: bytes) -> int:
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.warns(CacheWarning, match=r"cannot be kept in '.*' \(No space left on device\)"):
+        assert cache.separation_table(SMALL).truth.size
+    assert not list(folder.iterdir())
 
 
 def _build_in(folder: str) -> int:
