@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import optuna
 import sqlalchemy as sa
-from causal_bandits.studies.storage.engine import WRITES, make_engine, use_write_ahead_log
 
 from causal_bandits import Problem, Study
 from causal_bandits.studies.session import Draft
@@ -46,9 +45,13 @@ def study_run() -> Callable[[], int]:
 
 def bare_run() -> Callable[[], int]:
     """The same two rows in the same two durable transactions, and nothing else."""
-    engine = make_engine(sa.make_url(_fresh("bare")))
-    use_write_ahead_log(engine)
-    writer = engine.execution_options(**{WRITES: True})
+    engine = sa.create_engine(_fresh("bare"))
+
+    @sa.event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+
     metadata = sa.MetaData()
     columns = [sa.Column(name, sa.Text) for name in ("kind", "body")]
     table = sa.Table("events", metadata, sa.Column("seq", sa.Integer, primary_key=True), *columns)
@@ -57,7 +60,7 @@ def bare_run() -> Callable[[], int]:
     def work() -> int:
         for _ in range(ROUNDS):
             for kind in ("asked", "told"):
-                with writer.begin() as connection:
+                with engine.begin() as connection:
                     connection.execute(table.insert(), {"kind": kind, "body": "x" * 60})
         return ROUNDS
 
