@@ -220,6 +220,18 @@ def test_errors_that_are_not_of_the_file_system_pass(make: Make, monkeypatch: py
         make()(1)
 
 
+def test_code_that_numba_has_lost_is_not_kept(tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when Ctrl-C is raised in LLVM's callback that hands over the code; Python ignores what a callback raises."""
+
+    def lost(library: object) -> bytes:
+        raise RuntimeError(f"no compiled object yet for {library}")
+
+    monkeypatch.setattr("numba.core.codegen.CPUCodeLibrary._get_compiled_object", lost)
+    with pytest.warns(CacheWarning, match="cannot be kept this time"):
+        assert make()(1) == 2
+    assert not list((tmp_path / "cache").rglob("*.nbc"))
+
+
 def run_kernel(folder: Path, *arguments: str) -> tuple[str, str]:
     script = folder / "kernel.py"
     script.write_text(inspect.cleandoc(KERNEL))
