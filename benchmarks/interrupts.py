@@ -135,7 +135,7 @@ def interrupt(subject: str, count: int, *, seed: int, kind: str = "ctrl-c") -> O
 def interrupt_compiling(count: int, *, seed: int) -> Outcome:
     """One Ctrl-C in each of `count` processes that compile for the first time; the next ask must work.
 
-    One that hits a finalizer of numba's or LLVM's objects is lost there: Python ignores what finalizers raise.
+    One that hits a callback from LLVM is lost there: Python ignores what callbacks raise.
     """
     chance, raised, lost, crashed, said = random.Random(seed), 0, 0, 0, ""
     for _ in range(count):

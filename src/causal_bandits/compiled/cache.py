@@ -136,6 +136,8 @@ class CodeCache(FunctionCache):
         """Keep compiled code where that can be done."""
         try:
             super().save_overload(sig, data)
+        except RuntimeError as error:  # LLVM's code did not reach numba: Ctrl-C was raised, and lost, in a callback
+            _unkept(f"compiled code cannot be kept this time ({error}); another process compiles it again")
         except OSError as error:
             if error.errno is None:
                 raise
