@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import OptionError, whole_number
 from ..files import output_folder, replacing
 from ..reporting import draw
+from ..secrecy import shown_argument
 from .base import Experiment, Scale, Summary
 from .engines import Engine, make_engine
 from .folder import ResultsFolder, write_json
@@ -92,4 +93,6 @@ def _write(folder: Path, result: Result, summary: Summary) -> None:
 
 def _command() -> str | None:
     """The command line, if this is one."""
-    return " ".join(["causal-bandits", *sys.argv[1:]]) if "causal-bandits" in sys.argv[0] else None
+    if "causal-bandits" not in sys.argv[0]:
+        return None
+    return " ".join(["causal-bandits", *map(shown_argument, sys.argv[1:])])

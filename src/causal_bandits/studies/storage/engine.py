@@ -8,17 +8,17 @@ milliseconds of its own choosing; so many processes take turns, and none sees "d
 import contextlib
 import os
 import random
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from ...errors import OptionError, StorageError, missing_extra
+from ...errors import OptionError, StorageError
+from ...secrecy import without_secrets
+from .address import secrets_of, shown
 
 T = TypeVar("T")
 
@@ -29,47 +29,6 @@ PAUSE = 0.004
 WRITES = "causal_bandits_writes"
 
 
-def read_url(storage: object) -> sa.URL:
-    """The address of a storage, checked."""
-    if not isinstance(storage, str | sa.URL):
-        raise StorageError(f"storage is {storage!r}; expected a URL such as 'sqlite:///studies.db'")
-    try:
-        url = sa.make_url(storage)
-    except exc.ArgumentError:
-        raise StorageError(f"storage {storage!r} is not a URL; for a file write 'sqlite:///{storage}'") from None
-    except ValueError:
-        hidden = re.sub(r"://.*@", "://...@", str(storage))
-        raise StorageError(
-            f"storage {hidden!r} has a port that is not a number; write for example 'postgresql://user@host:5432/database'"
-        ) from None
-    backend = url.get_backend_name()
-    if backend == "postgresql":
-        try:
-            import psycopg  # noqa: F401
-        except ImportError:
-            raise missing_extra("psycopg", "postgres") from None
-        return url.set(drivername="postgresql+psycopg")
-    if backend != "sqlite":
-        raise StorageError(f"storage {shown(url)} is of kind {backend!r}; expected sqlite or postgresql")
-    if url.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise StorageError(f"storage {shown(url)} names a driver; write 'sqlite:///FILE'")
-    if url.host or "\0" in (url.database or ""):
-        raise StorageError(f"storage {shown(url)} names no file on this machine; write 'sqlite:///FILE', three slashes")
-    if url.database in (None, "", ":memory:"):
-        raise StorageError(f"storage {shown(url)} names no file; write for example 'sqlite:///studies.db'")
-    return url
-
-
-def shown(url: sa.URL) -> str:
-    """The address without its password."""
-    return repr(url.render_as_string(hide_password=True))
-
-
-def file_of(url: sa.URL) -> Path | None:
-    """The file of an SQLite storage."""
-    return Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
-
-
 def make_engine(url: sa.URL) -> sa.Engine:
     """An engine; connections are made when they are needed."""
     try:
@@ -78,7 +37,10 @@ def make_engine(url: sa.URL) -> sa.Engine:
         # A timeout of 20 ms: the waiting is ours, see `begin`.
         engine = sa.create_engine(url, connect_args={"timeout": 0.02}, pool_reset_on_return=None)
     except (exc.SQLAlchemyError, TypeError, ValueError) as error:
-        raise StorageError(f"storage {shown(url)} is not a URL that can be used ({error}); check its options") from None
+        reason = without_secrets(" ".join(str(error).split()), secrets_of(url))
+        raise StorageError(
+            f"storage {shown(url)} is not a URL that can be used ({reason}); check its options"
+        ) from None
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -153,11 +115,11 @@ def plainly(url: sa.URL) -> Iterator[None]:
     try:
         yield
     except (exc.SQLAlchemyError, sqlite3.Error) as error:
-        cause = " ".join(str(getattr(error, "orig", None) or error).split())
+        cause = " ".join(str(getattr(error, "orig", None) or error).partition("[SQL")[0].split())
         for sign, reason in REASONS.items():
             if sign in cause.lower():
                 raise StorageError(f"storage {shown(url)} {reason}") from None
-        raise StorageError(f"storage {shown(url)} failed: {cause}") from None
+        raise StorageError(f"storage {shown(url)} failed: {without_secrets(cause, secrets_of(url))}") from None
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
         raise OptionError(f"the text {near!r} is not valid Unicode and cannot be stored; write it otherwise") from None

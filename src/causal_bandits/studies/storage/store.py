@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from ...errors import StorageError, UnknownStudyError, listing
 from ..events import Event
-from .engine import WRITES, Process, file_of, make_engine, patiently, plainly, read_url, shown, use_write_ahead_log
+from .address import file_of, read_url, shown
+from .engine import WRITES, Process, make_engine, patiently, plainly, use_write_ahead_log
 from .migrations import check_version, found_version, prepare
 from .schema import VERSION, events, keys, snapshots, studies
 
