@@ -107,7 +107,10 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "device").symlink_to("/dev/null")
     for name in ("pipe", "device"):
-        with pytest.raises(OutputError, match=f"cannot write '.*{name}': it is not a file but"), replacing(tmp_path / name):
+        with (
+            pytest.raises(OutputError, match=f"cannot write '.*{name}': it is not a file but"),
+            replacing(tmp_path / name),
+        ):
             pass
     assert (tmp_path / "pipe").is_fifo()
     assert (tmp_path / "device").is_symlink()

@@ -12,6 +12,7 @@ from ..files import replacing
 from ..problem import Problem
 from ..reporting import arms_table, sets_table, study_page, written
 from .root import app, console
+from .streams import say, say_json
 
 if TYPE_CHECKING:
     from ..studies import Study
@@ -35,7 +36,10 @@ def _load(name: str, storage: str) -> "Study":
 
 
 def _say(as_json: bool, values: Any, text: str) -> None:
-    typer.echo(json.dumps(values, ensure_ascii=False) if as_json else text)
+    if as_json:
+        say_json(values)
+    else:
+        say(text)
 
 
 def _read_json(what: str, text: str) -> Any:
@@ -100,7 +104,7 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     """What a study knows: arms, sets, the recommended arm, alarms."""
     about = _load(name, storage).describe()
     if as_json:
-        typer.echo(json.dumps(about, indent=1, ensure_ascii=False))
+        say_json(about, indent=1)
         return
     terminal = console()
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
@@ -199,6 +203,9 @@ def import_table(
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A .csv, .tsv or .parquet file.")],
+    safe_csv: Annotated[
+        bool, typer.Option("--safe-csv", help="Put a ' before cells that a spreadsheet would take for formulas.")
+    ] = False,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
@@ -206,7 +213,7 @@ def export(
     output_ending(out)
     frame = _load(name, storage).to_frame()
     with replacing(out) as path:
-        write_table(frame, path)
+        write_table(frame, path, safe=safe_csv)
     _say(as_json, {"decisions": len(frame), "file": str(out)}, f"{len(frame)} decisions written to {out}")
 
 

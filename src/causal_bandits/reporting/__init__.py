@@ -7,9 +7,10 @@ from .progress import progress
 from .study_page import analysis_page, study_page
 from .study_tables import arms_table, sets_table
 from .tables import claims_sheet, evidence, sheet_of, terminal_table
-from .terminal import written
+from .terminal import PlainConsole, visible, written
 
 __all__ = [
+    "PlainConsole",
     "Section",
     "analysis_page",
     "arms_table",
@@ -24,5 +25,6 @@ __all__ = [
     "sheet_of",
     "study_page",
     "terminal_table",
+    "visible",
     "written",
 ]

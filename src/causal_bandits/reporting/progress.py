@@ -14,6 +14,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+
+from .terminal import visible
+
 Tell = Callable[[str, int, int], None]
 """Called with (what, parts done, all parts)."""
 
@@ -47,7 +50,7 @@ class _Bars:
     def tell(self, what: str, done: int, of: int) -> None:
         """One more part done."""
         if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(what, total=of, start=False)
+            self._tasks[what] = self._bars.add_task(visible(what), total=of, start=False)
             if len(self._tasks) == 2:
                 self._overall = self._bars.add_task("all")
         if done:
@@ -66,6 +69,6 @@ def _lines(console: Console) -> Tell:
         tenth = 10 * done // max(of, 1)
         if done and tenth > said.get(what, 0):
             said[what] = tenth
-            console.print(f"{what}: {done} of {of} done", highlight=False, markup=False)
+            console.print(f"{visible(what)}: {done} of {of} done", highlight=False, markup=False)
 
     return tell

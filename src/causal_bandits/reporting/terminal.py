@@ -1,7 +1,7 @@
-"""Tables on a terminal: text as it was written, and no name cut."""
+"""Tables on a terminal: text as it was written, no name cut, and nothing in a name that a terminal would obey."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from rich.box import SIMPLE
 from rich.cells import cell_len
@@ -10,9 +10,38 @@ from rich.table import Table
 from rich.text import Text
 
 
+_OBEYED = [*range(32), *range(127, 160), 0x061C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+_OBEYED += [0xFEFF, *range(0xFFF9, 0xFFFC), *range(0xD800, 0xE000), *range(0xE0000, 0xE0080)]
+_SHOWN = {code: repr(chr(code))[1:-1] for code in _OBEYED}
+_SHOWN |= {code: f"\\u{code:04x}" for code in range(128, 160)}  # as JSON spells them too
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""A text whose control, direction and invisible characters are shown as escapes, for a terminal to print.
+
+    With `lines` the ends of lines and tabs stay.
+
+    >>> print(visible("a\x1b[31mb\u202ec\n"))
+    a\x1b[31mb\u202ec\n
+    """
+    if text.isprintable():
+        return text
+    if not lines:
+        return text.translate(_SHOWN)
+    return text.translate({code: shown for code, shown in _SHOWN.items() if chr(code) not in "\n\t"})
+
+
 def written(text: str, style: str = "") -> Text:
-    """Text as it is: brackets and colons in a name are neither markup nor emoji."""
-    return Text(text, style=style)
+    """Text as it is: brackets and colons in a name are neither markup nor emoji, and escape sequences are spelt out."""
+    return Text(visible(text), style=style)
+
+
+class PlainConsole(Console):
+    """A console that prints text as it is; a terminal obeys nothing in it."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; every text is made visible first."""
+        super().print(*(visible(each, lines=True) if isinstance(each, str) else each for each in objects), **options)
 
 
 def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:

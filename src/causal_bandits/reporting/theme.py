@@ -1,12 +1,14 @@
 """How figures look: colours that everybody can tell apart, and ink that follows the reader's light or dark page."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 INK, SOFT, PLAIN, GRID = "#1b1b1b", "#565656", "#434343", "#dcdcdc"
 DARK = {INK: "#ececec", SOFT: "#a9a9a9", PLAIN: "#c4c4c4", GRID: "#3d3d3d"}
@@ -29,12 +31,15 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "causal-bandits",
 }
-Painter = Callable[[Figure, dict[str, Any], bool], None]
+Painter = Callable[["Figure", dict[str, Any], bool], None]
 """Paints a summary on an empty figure; narrow or not."""
 
 
 def save(paint: Painter, summary: dict[str, Any], path: Path) -> None:
     """A figure file; PNG or SVG by the path's ending. No date and no maker: equal figures are equal files."""
+    import matplotlib as mpl  # takes a while, and most commands draw nothing
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(STYLE):
         figure = Figure(layout="constrained")
         paint(figure, summary, False)
@@ -43,6 +48,9 @@ def save(paint: Painter, summary: dict[str, Any], path: Path) -> None:
 
 def themed_svg(paint: Painter, summary: dict[str, Any], *, narrow: bool) -> str:
     """The figure for a page: no background, and ink in the colours of the reader's page, light or dark."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     buffer = io.StringIO()
     with mpl.rc_context({**STYLE, "font.size": 11 if narrow else 10}):
         figure = Figure(layout="constrained")

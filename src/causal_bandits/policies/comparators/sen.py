@@ -6,7 +6,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from ...compiled import Bools, Floats, Ints
 from ...problem import Problem
@@ -107,6 +106,8 @@ def phase_allocation(divergence: Floats, alive: Bools) -> Floats:
 
 @lru_cache(maxsize=512)
 def _solve(divergence: bytes, alive: bytes) -> Floats:
+    from scipy.optimize import linprog  # slow to import, and few policies need it
+
     left = np.frombuffer(alive, dtype=np.bool_)
     service = 1 / np.frombuffer(divergence).reshape(len(left), len(left))
     wanted = service[left]

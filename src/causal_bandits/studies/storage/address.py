@@ -19,7 +19,9 @@ _HOST = re.compile(r"[\w.\-:]*")
 def read_url(storage: object) -> sa.URL:
     """The address of a storage, checked."""
     if not isinstance(storage, str | sa.URL):
-        raise StorageError(f"storage is of type {type(storage).__name__}; expected a URL such as 'sqlite:///studies.db'")
+        raise StorageError(
+            f"storage is of type {type(storage).__name__}; expected a URL such as 'sqlite:///studies.db'"
+        )
     text = storage if isinstance(storage, str) else ""
     try:
         url = sa.make_url(storage)
@@ -65,7 +67,9 @@ def _hint(text: str) -> str:
 
 def _no_url(text: str) -> str:
     if may_hold_secret(text) or re.search(r"[:=%?&;\0]", text):
-        return f"storage {_hint(text)} is not a URL; write 'sqlite:///FILE' or 'postgresql://user:password@host/database'"
+        return (
+            f"storage {_hint(text)} is not a URL; write 'sqlite:///FILE' or 'postgresql://user:password@host/database'"
+        )
     return f"storage {text!r} is not a URL; for a file write 'sqlite:///{text}'"
 
 
