@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..data.table_files import output_ending, read_rows, write_table
-from ..errors import OptionError
+from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
 from ..reporting import arms_table, sets_table, study_page, written
@@ -26,6 +26,7 @@ Storage = Annotated[
     typer.Option(envvar="CAUSAL_BANDITS_STORAGE", help="Where studies are kept: sqlite:///FILE or postgresql://..."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MOST_BYTES = 500_000_000
 DEFAULT_STORAGE = "sqlite:///studies.db"
 
 
@@ -46,7 +47,9 @@ def _read_json(what: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise OptionError(f"{what} is not JSON ({error})") from None
+        raise OptionError(f"{what} is not JSON ({' '.join(str(error).split())[:160]})") from None
+    except RecursionError:
+        raise OptionError(f"{what} is nested too deeply; write it with fewer levels") from None
 
 
 @studies.command("create")
@@ -66,8 +69,12 @@ def create(
     from ..studies import Study
 
     try:
+        if problem.stat().st_size > MOST_BYTES:
+            raise OptionError(f"the problem in {str(problem)!r} has more than {MOST_BYTES:,} bytes; list fewer arms")
         text = problem.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
+    except (OSError, UnicodeError, ValueError) as error:
+        if isinstance(error, CausalBanditsError):
+            raise
         raise OptionError(f"cannot read the problem from {str(problem)!r} ({error}); name a JSON file") from None
     described = _read_json(f"the problem in {str(problem)!r}", text)
     if not isinstance(described, dict):

@@ -23,7 +23,7 @@ def bilodeau_world(case: Case = "benign", *, horizon: int, arms: int = 20) -> Di
     """
     if case not in get_args(Case):
         raise OptionError(f"case={case!r}; expected one of {', '.join(get_args(Case))}")
-    horizon, arms = whole_number("horizon", horizon, 2), whole_number("arms", arms, 2)
+    horizon, arms = whole_number("horizon", horizon, 2), whole_number("arms", arms, 2, 10_000)
     gap = math.sqrt(arms * math.log(horizon) / horizon)
     if case == "benign" and gap > 0.5:
         raise OptionError(f"horizon={horizon} makes the reward more likely than 1; take a longer one for {arms} arms")

@@ -12,6 +12,9 @@ import polars as pl
 from .. import __version__
 from ..errors import OptionError, listing, whole_number
 
+MOST_RUNS = 1_000_000
+"""Runs per world; each is a row of every table that is kept."""
+
 
 class Scale(NamedTuple):
     """How much of an experiment to run."""
@@ -70,7 +73,7 @@ class Experiment(ABC):
         if scale not in self.scales:
             raise OptionError(f"scale {scale!r} is not known; expected one of {listing(self.scales)}")
         size = self.scales[scale]
-        return size if runs is None else size._replace(runs=whole_number("runs", runs, 1), slow_runs=None)
+        return size if runs is None else size._replace(runs=whole_number("runs", runs, 1, MOST_RUNS), slow_runs=None)
 
     def fingerprint(self, size: Scale, seed: int) -> str:
         """Names the chunks of this plan: those of another plan or release have another one, so they never mix."""

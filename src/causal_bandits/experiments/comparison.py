@@ -13,9 +13,9 @@ from rich.console import Console
 
 from ..errors import OptionError, listing, whole_number
 from ..reporting import draw, sheet_of, terminal_table
-from ..simulate.run import World
+from ..simulate.run import MOST_ROUNDS, World
 from ..simulate.runs import PolicyFactory, bare
-from .base import Scale, Summary
+from .base import MOST_RUNS, Scale, Summary
 from .curves import Curves, Panel, method_of, told_nothing
 from .engines import make_engine
 from .folder import ResultsFolder
@@ -100,8 +100,8 @@ def compare(
     >>> found.to_frame()["policy"].to_list(), found.summary["series"]["causal-ts"]["runs"]
     (['TS', 'Causal TS'], 20)
     """
-    size = Scale(whole_number("horizon", horizon, 1), whole_number("runs", runs, 1))
-    seed = whole_number("seed", seed, 0)
+    size = Scale(whole_number("horizon", horizon, 1, MOST_ROUNDS), whole_number("runs", runs, 1, MOST_RUNS))
+    seed = whole_number("seed", seed, 0, None)
     experiment = _experiment(policies, worlds, size, observational, baseline, name, kept=out is not None)
     with tempfile.TemporaryDirectory() as temporary, make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
         if workers.elsewhere:
@@ -150,7 +150,7 @@ def _experiment(
                 title,
                 len(found),
                 tuple(bare(world) for world in found),
-                whole_number("observational", observational, 0),
+                whole_number("observational", observational, 0, MOST_ROUNDS),
                 (place,),
             )
             for place, (title, found) in enumerate(grouped.items())

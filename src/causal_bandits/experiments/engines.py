@@ -19,6 +19,7 @@ import polars as pl
 
 from .. import __version__
 from ..errors import EngineError, OptionError, missing_extra, whole_number
+from ..simulate.runs import MOST_JOBS
 from .base import Chunk
 
 EngineName = Literal["local", "dask"]
@@ -124,7 +125,7 @@ def make_engine(name: str = "local", *, jobs: int | None = None, scheduler: str 
     """
     if name not in get_args(EngineName):
         raise OptionError(f"engine {name!r} is not known; expected one of {', '.join(get_args(EngineName))}")
-    count = whole_number("jobs", os.cpu_count() or 1 if jobs is None else jobs, 1)
+    count = whole_number("jobs", os.cpu_count() or 1 if jobs is None else jobs, 1, MOST_JOBS)
     if name == "dask":
         return Engine(lambda stack: _dask(stack, scheduler, count), count)
     if scheduler is not None:

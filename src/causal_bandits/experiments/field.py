@@ -11,9 +11,9 @@ from ..errors import OptionError, WorldError, listing, whole_number
 from ..policies import Policy
 from ..simulate import FIELD, field, play
 from ..simulate import told as told_policy
-from ..simulate.run import World
+from ..simulate.run import MOST_ROUNDS, World
 from ..simulate.runs import PolicyFactory
-from .base import Scale
+from .base import MOST_RUNS, Scale
 from .curves import Curves, Method, Panel, method_of
 from .engines import make_engine
 from .families import FAMILIES, Family
@@ -49,8 +49,8 @@ def compare_field(
 
     Files as in `reproduce`: one folder per family, and a report over all of them.
     """
-    size = Scale(whole_number("horizon", horizon, 2), whole_number("runs", runs, 1))
-    seed = whole_number("seed", seed, 0)
+    size = Scale(whole_number("horizon", horizon, 2, MOST_ROUNDS), whole_number("runs", runs, 1, MOST_RUNS))
+    seed = whole_number("seed", seed, 0, None)
     for name in worlds:
         if name not in FAMILIES:
             raise OptionError(f"worlds {name!r} are not known; expected some of {listing(FAMILIES, 20)}")

@@ -5,7 +5,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..data import History, Rows, SubsetLayout
 from ..discovery import Findings, SeparatingSet, next_refresh
-from ..errors import ObservationError, OptionError, SaveFileError, whole_number
+from ..errors import ObservationError, OptionError, SaveFileError, share, whole_number
+from ..files import file_path
 from ..problem import Arm, Level, Problem
 from ..seeds import Seed, generator
 from .estimates import Estimates, Recommendation, enough_draws
@@ -21,6 +21,9 @@ from .saving import Saved, pack_findings, read, unpack_findings, unpack_generato
 from .tiers import Tier
 
 State = TypeVar("State")
+
+MOST_AT_ONCE = 1_000_000
+"""Arms of one ask."""
 
 
 class Policy(ABC, Generic[State]):
@@ -124,7 +127,7 @@ class Policy(ABC, Generic[State]):
     def ask(self, n: int) -> list[Arm]: ...
     def ask(self, n: int | None = None) -> Arm | list[Arm]:
         """The next arm to pull, or `n` of them for a batch."""
-        count = 1 if n is None else whole_number("n", n, 1)
+        count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
         arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), count)]
         return arms[0] if n is None else arms
 
@@ -262,9 +265,7 @@ class Policy(ABC, Generic[State]):
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows."""
-        if not isinstance(level, int | float) or not 0 < level < 1:
-            raise OptionError(f"estimates(level={level!r}): expected a number between 0 and 1")
-        return self._estimate(self._view(), level)
+        return self._estimate(self._view(), share("level", level))
 
     def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""
@@ -280,7 +281,7 @@ class Policy(ABC, Generic[State]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one plain file; `load` goes on with exactly the same future arms."""
-        write(Path(path), self.pack())
+        write(file_path(path), self.pack())
 
     def pack(self) -> Saved:
         """All that is known as a plain header and arrays."""
@@ -305,7 +306,7 @@ class Policy(ABC, Generic[State]):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """A policy from the file that `save` wrote."""
-        saved = read(Path(path))
+        saved = read(file_path(path))
         if saved.header.get("policy") != cls.name:
             raise SaveFileError(f"{str(path)!r} holds a {saved.header.get('policy')!r} policy, not {cls.name!r}")
         return cls.restore(saved)

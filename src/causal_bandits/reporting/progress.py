@@ -14,7 +14,6 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-
 from .terminal import visible
 
 Tell = Callable[[str, int, int], None]

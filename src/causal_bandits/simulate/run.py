@@ -38,6 +38,10 @@ class World(Protocol):
         """Every observed variable and the reward."""
 
 
+MOST_ROUNDS = 100_000_000
+"""What is kept of so many rounds takes some gigabytes."""
+
+
 class Run(NamedTuple):
     """The arms pulled (by number) and the rewards seen."""
 
@@ -62,7 +66,7 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     >>> bool(run.arms[-100:].mean() > 0.9)  # arm 1 is the better one
     True
     """
-    horizon = whole_number("horizon", horizon, 0)
+    horizon = whole_number("horizon", horizon, 0, MOST_ROUNDS)
     check_generator(rng)
     if getattr(policy, "problem", world.problem) != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
@@ -86,7 +90,7 @@ def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -
     >>> policy.rows
     100
     """
-    rows = whole_number("rows", rows, 0)
+    rows = whole_number("rows", rows, 0, MOST_ROUNDS)
     check_generator(rng)
     if rows == 0:
         return

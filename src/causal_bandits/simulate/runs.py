@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..environments import DiscreteWorld, RealWorld
 from ..errors import OptionError, whole_number
 from .results import Simulation
-from .run import Policy, Run, World, observe, play
+from .run import MOST_ROUNDS, Policy, Run, World, observe, play
 
+MOST_JOBS = 1000
 PolicyFactory = Callable[..., Policy]
 """Called as factory(problem, seed=seed): a policy class, or a functools.partial of one."""
 
@@ -52,10 +53,17 @@ def simulate(
     (3, 100)
     """
     horizon, runs, jobs = (
-        whole_number(name, value, least)
-        for name, value, least in (("horizon", horizon, 0), ("runs", runs, 1), ("jobs", jobs, 1))
+        whole_number(name, value, least, most)
+        for name, value, least, most in (
+            ("horizon", horizon, 0, MOST_ROUNDS),
+            ("runs", runs, 1, MOST_ROUNDS),
+            ("jobs", jobs, 1, MOST_JOBS),
+        )
     )
-    seed, observational = whole_number("seed", seed, 0), whole_number("observational", observational, 0)
+    if horizon * runs > MOST_ROUNDS:
+        raise OptionError(f"{runs:,} runs of {horizon:,} rounds are more than {MOST_ROUNDS:,} in all; ask for fewer")
+    seed = whole_number("seed", seed, 0, None)
+    observational = whole_number("observational", observational, 0, MOST_ROUNDS)
     if not callable(policy):
         raise OptionError(f"policy={policy!r}; pass a policy class or a functools.partial of one, not an instance")
     if not hasattr(world, "pull") or not hasattr(world, "means"):

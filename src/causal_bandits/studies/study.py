@@ -16,6 +16,7 @@ from ..errors import (
     whole_number,
 )
 from ..policies import Policy
+from ..policies.base import MOST_AT_ONCE
 from ..problem import Arm, Level, Problem
 from .arms import add_arm, change_arms
 from .decisions import Decision, moment
@@ -132,7 +133,7 @@ class Study(StudyView):
 
         The same `key` gives the same decisions again, whoever asks. `arms` limits this one ask to some arms.
         """
-        count = 1 if n is None else whole_number("n", n, 1)
+        count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
         with self._session.writing() as draft:
             among = draft.state.subset(arms)
             event = self._repeated(draft, key, "asked")

@@ -7,7 +7,7 @@ from typing import Any, Self
 import polars as pl
 
 from ..discovery import SeparatingSet
-from ..errors import OptionError, whole_number
+from ..errors import share, whole_number
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
 from .decisions import Decision
@@ -99,9 +99,8 @@ class StudyView:
         `direct` takes each arm's own decisions; `weighted` weighs decisions by their propensities, which are estimated
         from `draws` choices each, and does not take for granted that arms stay as they are.
         """
-        if not isinstance(level, int | float) or not 0 < level < 1:
-            raise OptionError(f"evaluate(level={level!r}): expected a number between 0 and 1")
-        return evaluate(self._session, policy, method=method, level=level, draws=whole_number("draws", draws, 1))
+        draws = whole_number("draws", draws, 1, 1_000_000)
+        return evaluate(self._session, policy, method=method, level=share("level", level), draws=draws)
 
     def propensity(self, decision: int | Decision) -> float:
         """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
