@@ -140,7 +140,7 @@ def brief(value: object) -> str:
     ("'a'", 'a value of type int')
     """
     try:
-        shown = repr(value)
+        shown = " ".join(repr(value).split())
     except (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError):
         return f"a value of type {type(value).__name__}"
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
@@ -161,6 +161,13 @@ def whole_number(name: str, value: object, least: int, most: int | None = 2**63 
     if most is not None and found > most:
         raise OptionError(f"{name}={brief(value)}; expected a whole number from {least} to {most:,}")
     return found
+
+
+def flag(name: str, value: object) -> bool:
+    """An option that must be True or False."""
+    if not isinstance(value, bool) and type(value).__name__ != "bool":  # numpy has one too
+        raise OptionError(f"{name}={brief(value)}; expected True or False")
+    return bool(value)
 
 
 def share(name: str, value: object) -> float:

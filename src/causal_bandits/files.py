@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from .errors import OutputError
+from .errors import OutputError, brief
 
 
 def output_folder(path: str | os.PathLike[str]) -> Path:
@@ -20,7 +20,7 @@ def output_folder(path: str | os.PathLike[str]) -> Path:
             pass
     except OSError as error:
         raise OutputError(
-            f"cannot write to folder {str(folder)!r} ({error.strerror or error}); name another one"
+            f"cannot write to folder {brief(str(folder))} ({error.strerror or error}); name another one"
         ) from None
     return folder
 
@@ -28,14 +28,14 @@ def output_folder(path: str | os.PathLike[str]) -> Path:
 def file_path(path: object) -> Path:
     """A path that a file system can have; anything else is one sentence."""
     if not isinstance(path, str | os.PathLike):
-        raise OutputError(f"{path!r} is not a path; name a file or folder")
+        raise OutputError(f"{brief(path)} is not a path; name a file or folder")
     try:
         text = os.fspath(path)
         os.fsencode(text)
     except (TypeError, UnicodeError):
-        raise OutputError(f"{path!r} is not a path that can be written; name another one") from None
+        raise OutputError(f"{brief(path)} is not a path that can be written; name another one") from None
     if isinstance(text, bytes) or "\0" in text:
-        raise OutputError(f"{path!r} is not a path that can be written; name another one")
+        raise OutputError(f"{brief(path)} is not a path that can be written; name another one")
     return Path(text)
 
 
@@ -48,7 +48,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = file_path(path)
     if not target.name:
-        raise OutputError(f"{str(path)!r} is not the name of a file; name one")
+        raise OutputError(f"{brief(str(path))} is not the name of a file; name one")
     temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(6)}{target.suffix}")
     try:
         _make_empty(temporary, _mode_of(target))
@@ -57,7 +57,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(written.fileno())
         temporary.replace(target)
     except OSError as error:
-        raise OutputError(f"cannot write {str(target)!r} ({error.strerror or error}); name another place") from None
+        raise OutputError(
+            f"cannot write {brief(str(target))} ({error.strerror or error}); name another place"
+        ) from None
     finally:
         with contextlib.suppress(OSError):  # it may be gone, or its folder may be none
             temporary.unlink()
@@ -70,7 +72,9 @@ def _mode_of(target: Path) -> int | None:
     except (FileNotFoundError, NotADirectoryError):  # also a link to nothing
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise OutputError(f"cannot write {str(target)!r}: it is not a file but a folder, pipe or device; name another")
+        raise OutputError(
+            f"cannot write {brief(str(target))}: it is not a file but a folder, pipe or device; name another"
+        )
     return stat.S_IMODE(found.st_mode)
 
 

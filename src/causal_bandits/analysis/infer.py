@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from ..data.table_files import MISSING_WORDS, OddCell, odd_cell, plain_types
-from ..errors import OptionError, TableFileError, listing
+from ..errors import OptionError, TableFileError, brief, listing
 from ..problem import Levels, Problem, bins
 
 Kind = Literal["discrete", "gaussian"]
@@ -42,7 +42,7 @@ def infer(
     """
     levers = _check_names(table, target, interventions)
     if kind not in (None, "discrete", "gaussian"):
-        raise OptionError(f"kind={kind!r}; expected discrete or gaussian")
+        raise OptionError(f"kind={brief(kind)}; expected discrete or gaussian")
     left_out = _listed(table, ignore, "ignore", target, levers)
     chosen = _listed(table, observed, "observed", target, levers) if observed is not None else None
     seen = [n for n in table.columns if n not in (target, *levers, *left_out) and (chosen is None or n in chosen)]
@@ -142,7 +142,7 @@ def _kind(column: pl.Series, kind: Kind | None, notes: list[str]) -> Kind:
         raise TableFileError(f"target {name!r} has values such as {listing(values, 3)}; kind=discrete needs 0 and 1")
     found: Kind = kind or ("discrete" if binary else "gaussian")
     if len(values) < 2:
-        raise TableFileError(f"target {name!r} is {values[0]!r} in every row; there is nothing to learn")
+        raise TableFileError(f"target {name!r} is {brief(values[0])} in every row; there is nothing to learn")
     told = "" if kind is None else ", as told"
     what = (
         "0 or 1, so the analysis is discrete" if found == "discrete" else "a real number, so the analysis is Gaussian"
@@ -165,7 +165,7 @@ def _lever(column: pl.Series, notes: list[str], odd: OddCell | None) -> list[Any
         why = "the most frequent"
     levels = [idle, *(level for level in levels if level != idle)]
     doubts = _doubts([level for level in levels if level != idle], odd)
-    notes.append(f"lever {column.name}: {listing(levels)}; idle is {idle!r} ({why}){doubts}")
+    notes.append(f"lever {column.name}: {listing(levels)}; idle is {brief(idle)} ({why}){doubts}")
     if len(levels) < 2:
         levels.append(f"not {idle}" if isinstance(idle, str) else idle + 1)  # a problem needs two; no row has it
     return levels
@@ -180,7 +180,7 @@ def _observed(column: pl.Series, kind: Kind, notes: list[str], odd: OddCell | No
     values = seen.unique().sort().to_list()
     gaps = f", missing in {column.null_count()} rows" if column.null_count() else ""
     if len(values) < 2:
-        notes.append(f"{name}: always {values[0]!r}, left out" if values else f"{name}: empty, left out")
+        notes.append(f"{name}: always {brief(values[0])}, left out" if values else f"{name}: empty, left out")
         return None
     if len(values) > MOST_LEVELS and odd is not None and odd.numbers > odd.texts:
         raise TableFileError(

@@ -76,8 +76,7 @@ class History:
 
     def observation(self, row: int) -> dict[str, Any]:
         """What was seen in one row, with the reward; None where a value is missing."""
-        if not 0 <= row < self._length:
-            raise IndexError(row)
+        row = whole_number("row", row, 0, self._length - 1)
         seen: dict[str, Any] = {}
         for place, variable in enumerate(self.problem.observed):
             code = int(self._codes[row, place])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from ..errors import TableFileError, listing
+from ..errors import TableFileError, brief, listing
 from ..problem import Problem
 
 NOT_NUMBERS = ("NaN", "nan", "NAN")
@@ -111,7 +111,7 @@ def _read(file: Path, shown: str, names: Collection[str]) -> TableFile:
         header = [name.strip() for name in next(csv.reader(stream, delimiter=separator), [])]
     twice = next((name for place, name in enumerate(header) if name in header[:place]), None)
     if twice is not None:
-        raise TableFileError(f"{shown} names the column {twice!r} twice; rename one")
+        raise TableFileError(f"{shown} names the column {brief(twice)} twice; rename one")
     return _read_text(file, separator, names)
 
 
@@ -142,7 +142,7 @@ def output_ending(path: Path) -> str:
     """The ending of a table's file, one of those that can be written."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".tsv", ".txt", ".parquet", ".pq"):
-        raise TableFileError(f"{str(path)!r} ends in {ending!r}; a table is written to .csv, .tsv or .parquet")
+        raise TableFileError(f"{brief(str(path))} ends in {ending!r}; a table is written to .csv, .tsv or .parquet")
     return ending
 
 

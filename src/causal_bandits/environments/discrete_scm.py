@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import Floats
-from ..errors import GraphError, UnknownVariableError, WorldError, listing
+from ..errors import GraphError, UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Levels, Problem, Variable
 from ..problem.variables import declare
@@ -55,7 +55,7 @@ class DiscreteSCM(DiscreteWorld):
         for name, effects in interventions.items():
             if not isinstance(effects, Mapping) or not all(isinstance(each, Mapping) for each in effects.values()):
                 raise WorldError(
-                    f"{name!r} is {effects!r}; expected a mapping such as {{'idle': {{}}, 'on': {{'A': 1}}}}"
+                    f"{name!r} is {brief(effects)}; expected a mapping such as {{'idle': {{}}, 'on': {{'A': 1}}}}"
                 )
         self.interventions = {name: dict(effects) for name, effects in interventions.items()}
         self._check(target)

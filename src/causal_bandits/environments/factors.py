@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..compiled import Floats, Ints
-from ..errors import UnknownVariableError
+from ..errors import UnknownVariableError, brief
 from ..problem import Level, Variable
 from .mechanisms import Mechanism
 from .sampler import Sampler
@@ -32,7 +32,9 @@ class Factors:
             mechanism = how if isinstance(how, Mechanism) else Mechanism((), np.eye(node.size)[node.code(how)])
             for parent in mechanism.parents:
                 if parent not in self.places:
-                    raise UnknownVariableError(f"{name!r} has a parent {parent!r} that is neither variable nor noise")
+                    raise UnknownVariableError(
+                        f"{name!r} has a parent {brief(parent)} that is neither variable nor noise"
+                    )
             parents = [self.places[parent] for parent in mechanism.parents]
             self._numbers[key] = len(self.tables)
             self.node_names.append(name)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..compiled import Floats
-from ..errors import UnknownVariableError, WorldError, listing
+from ..doors import door
+from ..errors import UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
 from .mechanisms import IDLE
@@ -27,6 +28,7 @@ class Change:
     cuts: bool = False
 
 
+@door
 def shift(by: float) -> Change:
     """Add a number to the equation of a variable.
 
@@ -36,6 +38,7 @@ def shift(by: float) -> Change:
     return Change(added=_number("shift", by))
 
 
+@door
 def scale(factor: float) -> Change:
     """Multiply the standard deviation of the noise of a variable.
 
@@ -45,6 +48,7 @@ def scale(factor: float) -> Change:
     return Change(noise=_number("scale", factor, least=0.0))
 
 
+@door
 def fix(value: float) -> Change:
     """Set a variable to a value, whatever its parents and its noise say (a perfect intervention).
 
@@ -56,7 +60,7 @@ def fix(value: float) -> Change:
 
 def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
-        raise WorldError(f"{what} is {given!r}; expected a mapping")
+        raise WorldError(f"{what} is {brief(given)}; expected a mapping")
     return given
 
 
@@ -64,7 +68,7 @@ def _number(what: str, value: object, least: float = -math.inf) -> float:
     """A finite number, not below `least`."""
     if isinstance(value, int | float | np.integer | np.floating) and math.isfinite(value) and value >= least:
         return float(value)
-    raise WorldError(f"{what} is {value!r}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
+    raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 
 class LinearGaussianSCM(RealWorld):
@@ -138,9 +142,9 @@ class LinearGaussianSCM(RealWorld):
         matrix = np.zeros((len(self.variables), len(self.variables)))
         for (cause, effect), value in given.items():
             at = self._place(effect), self._place(cause)
-            matrix[at] = _number(f"the coefficient {cause!r} -> {effect!r}", value)
+            matrix[at] = _number(f"the coefficient {brief(cause)} -> {brief(effect)}", value)
             if cause == effect:
-                raise WorldError(f"{cause!r} has a coefficient on itself; the world must be acyclic")
+                raise WorldError(f"{brief(cause)} has a coefficient on itself; the world must be acyclic")
         return matrix
 
     def _symmetric(self, given: Mapping[Pair, float]) -> Floats:
@@ -177,10 +181,12 @@ class LinearGaussianSCM(RealWorld):
     ) -> dict[str, dict[Level, dict[str, Change]]]:
         for lever, effects in _mapping("interventions", interventions).items():
             for value, effect in _mapping(f"interventions[{lever!r}]", effects).items():
-                for name, change in _mapping(f"interventions[{lever!r}][{value!r}]", effect).items():
+                for name, change in _mapping(f"interventions[{lever!r}][{brief(value)}]", effect).items():
                     self._place(name)
                     if not isinstance(change, Change):
-                        raise WorldError(f"{lever!r} does {change!r} to {name!r}; expected shift(), scale() or fix()")
+                        raise WorldError(
+                            f"{lever!r} does {brief(change)} to {name!r}; expected shift(), scale() or fix()"
+                        )
         return {lever: {value: dict(effect) for value, effect in each.items()} for lever, each in interventions.items()}
 
     def _acted_on(self, effects: Mapping[Level, Mapping[str, Change]]) -> list[str]:
@@ -244,7 +250,7 @@ def _named_in(given: Mapping[str, Mapping[Pair, float]]) -> tuple[str, ...]:
     for what, pairs in given.items():
         for pair in _mapping(what, pairs):
             if not isinstance(pair, tuple) or len(pair) != 2:
-                raise WorldError(f"{what} names {pair!r}; expected a pair of variables such as ('A', 'Y')")
+                raise WorldError(f"{what} names {brief(pair)}; expected a pair of variables such as ('A', 'Y')")
             named.update(dict.fromkeys(pair))
     return tuple(named)
 
@@ -264,6 +270,7 @@ def _positive_definite_root(correlations: Floats) -> Floats:
         ) from None
 
 
+@door
 def random_linear_world(
     graph: MixedGraph, *, target: str = "Y", seed: int | np.random.SeedSequence | np.random.Generator | None = None
 ) -> LinearGaussianSCM:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import WorldError
+from ..errors import WorldError, brief
 from ..problem import Level, Variable
 
 IDLE = "idle"
@@ -51,7 +51,7 @@ class Mechanism:
         try:
             return self.table(*levels)
         except Exception as error:
-            given = ", ".join(f"{name}={level!r}" for name, level in zip(self.parents, levels, strict=True))
+            given = ", ".join(f"{name}={brief(level)}" for name, level in zip(self.parents, levels, strict=True))
             raise WorldError(
                 f"the mechanism of {variable.name!r} failed at {given or 'no parents'}: {error}"
             ) from error
@@ -61,7 +61,9 @@ class Mechanism:
         if isinstance(result, Sequence | np.ndarray) and not isinstance(result, str):
             chances = np.asarray(result, dtype=np.float64)
             if chances.shape != (variable.size,):
-                raise WorldError(f"{variable.name!r} got {result!r}; expected {variable.size} probabilities or a level")
+                raise WorldError(
+                    f"{variable.name!r} got {brief(result)}; expected {variable.size} probabilities or a level"
+                )
             return chances
         row: NDArray[np.float64] = np.eye(variable.size)[variable.code(result)]
         return row

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import TypeAlias
 
-from ..errors import GraphError, UnknownVariableError, listing
+from ..errors import GraphError, UnknownVariableError, brief, listing
 from .masks import Masks, bits, masks_of, union
 
 Names: TypeAlias = str | Iterable[str]
@@ -39,6 +39,11 @@ class MixedGraph:
         directed: Iterable[tuple[str, str]] = (),
         bidirected: Iterable[tuple[str, str]] = (),
     ) -> None:
+        for role, given in (("nodes", nodes), ("directed", directed), ("bidirected", bidirected)):
+            if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray | memoryview | Mapping | range):
+                raise GraphError(
+                    f"{role} is {brief(given)}; expected a list of {'names' if role == 'nodes' else 'edges'}"
+                )
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
         position = _positions(names)
         if isinstance(nodes, set | frozenset):  # hash order changes from run to run
@@ -86,6 +91,8 @@ class MixedGraph:
         >>> MixedGraph(["A", "B", "Y"]).mask({"A", "Y"})
         5
         """
+        if not isinstance(names, Iterable):
+            raise UnknownVariableError(f"{brief(names)} names no nodes; expected a name or a list of names")
         result = 0
         for name in (names,) if isinstance(names, str) else names:
             result |= 1 << _index(name, self._position)
@@ -265,8 +272,8 @@ def _index(name: str, position: Mapping[str, int]) -> int:
 def _checked_edge(edge: tuple[str, str], position: Mapping[str, int]) -> tuple[int, int]:
     # A two-letter string would unpack like a pair, and a set has no direction.
     if not isinstance(edge, tuple | list) or len(edge) != 2:
-        raise GraphError(f"edge {edge!r} is not a pair of node names")
+        raise GraphError(f"edge {brief(edge)} is not a pair of node names")
     one, other = (_index(name, position) for name in edge)
     if one == other:
-        raise GraphError(f"edge {edge!r} joins a node to itself, which no graph here may do")
+        raise GraphError(f"edge {brief(edge)} joins a node to itself, which no graph here may do")
     return one, other

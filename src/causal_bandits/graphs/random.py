@@ -4,10 +4,12 @@ from itertools import combinations, permutations
 
 import numpy as np
 
+from ..doors import door
 from ..errors import GraphError, OptionError, UnknownVariableError, listing
 from .mixed import MixedGraph, Names
 
 
+@door
 def random_dag(nodes: Names, target: str, rng: np.random.Generator | int, *, max_target_parents: int = 3) -> MixedGraph:
     """A random DAG in which the target comes last, as in the paper's appendix B.2.
 

@@ -4,7 +4,8 @@ from itertools import combinations
 from math import comb
 from typing import Literal, TypeAlias
 
-from ..errors import GraphError, OptionError, listing
+from ..doors import door
+from ..errors import GraphError, OptionError, brief, listing
 from .masks import bits, union
 from .mixed import MixedGraph, Names
 
@@ -13,6 +14,7 @@ Criterion: TypeAlias = Literal["auto", "d", "sigma"]
 MOST_SETS = 2**20
 
 
+@door
 def separated(graph: MixedGraph, a: Names, b: Names, given: Names = (), *, criterion: Criterion = "auto") -> bool:
     """Whether every path between a and b is blocked by ``given``.
 
@@ -32,6 +34,7 @@ def separated(graph: MixedGraph, a: Names, b: Names, given: Names = (), *, crite
     return not _connected(graph, from_a, condition, _is_sigma(graph, criterion)) & to_b
 
 
+@door
 def separates(graph: MixedGraph, given: Names, contexts: Names, target: str, *, criterion: Criterion = "auto") -> bool:
     """Whether ``given`` separates every intervention variable in ``contexts`` from the target.
 
@@ -46,6 +49,7 @@ def separates(graph: MixedGraph, given: Names, contexts: Names, target: str, *, 
     return not _connected(graph, sources, condition, _is_sigma(graph, criterion)) & goal
 
 
+@door
 def separating_sets(
     graph: MixedGraph,
     contexts: Names,
@@ -112,7 +116,7 @@ def _connected(graph: MixedGraph, sources: int, given: int, sigma: bool) -> int:
 
 def _is_sigma(graph: MixedGraph, criterion: Criterion) -> bool:
     if criterion not in ("auto", "d", "sigma"):
-        raise OptionError(f"criterion {criterion!r} is unknown; choose 'auto', 'd' or 'sigma'")
+        raise OptionError(f"criterion {brief(criterion)} is unknown; choose 'auto', 'd' or 'sigma'")
     return criterion != "d" and not graph.is_acyclic
 
 

@@ -15,7 +15,7 @@ from scipy.special import gammaincc
 
 from ..compiled import Floats, Ints, compiled
 from ..data import CountTables
-from ..errors import ObservationError
+from ..errors import ObservationError, brief
 from ..problem import Problem
 
 
@@ -84,7 +84,7 @@ def checked_counts(table: ArrayLike, columns: int | None = None) -> Ints:
     if not fits or not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
         last = "columns" if columns is None else str(columns)
         raise ObservationError(
-            f"{table!r} is not a table of counts; expected whole numbers from 0 in the shape "
+            f"{brief(table)} is not a table of counts; expected whole numbers from 0 in the shape "
             f"(rows, {last}) or (strata, rows, {last})"
         )
     return counts.astype(np.int64)

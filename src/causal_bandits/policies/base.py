@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..data import History, Rows, SubsetLayout
 from ..discovery import Findings, SeparatingSet, next_refresh
-from ..errors import ObservationError, OptionError, SaveFileError, share, whole_number
+from ..errors import ObservationError, OptionError, SaveFileError, brief, flag, share, whole_number
 from ..files import file_path
 from ..problem import Arm, Level, Problem
 from ..seeds import Seed, generator
@@ -159,6 +159,8 @@ class Policy(ABC, Generic[State]):
     def restrict(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> None:
         """From now on ask for and recommend these arms only (None: all); the others still tell what they know."""
         allowed = np.ones(len(self.problem.arms), dtype=np.bool_)
+        if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
+            raise OptionError(f"arms={brief(arms)}; expected a list of arms")
         if arms is not None:
             allowed[:] = False
             allowed[[self.problem.index(arm) for arm in arms]] = True
@@ -212,7 +214,7 @@ class Policy(ABC, Generic[State]):
 
         With `missing` an observed variable may be None, NaN or not named: the row then counts for the sets without it.
         """
-        self.learn(self.history.encode(arm, observation, missing=missing))
+        self.learn(self.history.encode(arm, observation, missing=flag("missing", missing)))
 
     def tell_many(self, frame: Any, *, arm: Arm | Mapping[str, Level] | None = None, missing: bool = False) -> None:
         """Count the rows of a table: all of them, or none when one is bad.
@@ -220,7 +222,7 @@ class Policy(ABC, Generic[State]):
         The table has a column per intervention variable, or `arm` says which arm made all rows
         (`arm={}` for observational rows).
         """
-        self.learn(self.history.encode_many(frame, arm, missing=missing))
+        self.learn(self.history.encode_many(frame, arm, missing=flag("missing", missing)))
 
     def learn(self, rows: Rows) -> None:
         """Count rows that `history.encode` or `encode_many` coded."""
@@ -269,6 +271,7 @@ class Policy(ABC, Generic[State]):
 
     def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""
+        rejected = flag("rejected", rejected)
         findings = self.findings if self.rows < self._due and self.findings is not None else self._discover()
         found = [] if findings is None else findings.sets
         return [each for each in found if each.accepted or rejected]

@@ -103,7 +103,7 @@ Levels = int | Sequence[Level] | Bins | type[float]
 def declare(name: object, levels: Levels) -> Variable:
     """A variable from what a caller declared, checked."""
     if not isinstance(name, str) or not name:
-        raise ProblemError(f"variable name {brief(name)} is not a non-empty string; name variables with strings")
+        raise ProblemError(f"variable name {name!r} is not a non-empty string; name variables with strings")
     if levels is float:
         return Variable(name, (), is_real=True)
     if isinstance(levels, Bins):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..environments import DiscreteWorld, RealWorld
-from ..errors import OptionError, whole_number
+from ..errors import OptionError, brief, whole_number
 from .results import Simulation
-from .run import MOST_ROUNDS, Policy, Run, World, observe, play
+from .run import MOST_ROUNDS, Policy, Run, World, check_world, observe, play
 
 MOST_JOBS = 1000
 PolicyFactory = Callable[..., Policy]
@@ -65,9 +65,8 @@ def simulate(
     seed = whole_number("seed", seed, 0, None)
     observational = whole_number("observational", observational, 0, MOST_ROUNDS)
     if not callable(policy):
-        raise OptionError(f"policy={policy!r}; pass a policy class or a functools.partial of one, not an instance")
-    if not hasattr(world, "pull") or not hasattr(world, "means"):
-        raise OptionError(f"world={world!r}; expected a world, such as paper_world(...) or LoggedWorld(...)")
+        raise OptionError(f"policy={brief(policy)}; pass a policy class or a functools.partial of one, not an instance")
+    check_world(world)
     points = _checkpoints(horizon, checkpoints)
     seeds = np.random.SeedSequence(seed).spawn(runs)
     tasks = [_Task(policy, world, horizon, observational, child) for child in seeds]
@@ -90,9 +89,12 @@ def even_checkpoints(horizon: int) -> NDArray[np.int64]:
 def _checkpoints(horizon: int, given: Sequence[int] | None) -> NDArray[np.int64]:
     if given is None:
         return even_checkpoints(horizon)
-    points = np.asarray(given, dtype=np.int64)
+    try:
+        points = np.asarray(given, dtype=np.int64)
+    except (ArithmeticError, TypeError, ValueError, RecursionError):
+        raise OptionError(f"checkpoints={brief(given)}; expected increasing rounds from 1 to {horizon}") from None
     if points.ndim != 1 or np.any(points < 1) or np.any(points > horizon) or np.any(np.diff(points) <= 0):
-        raise OptionError(f"checkpoints={list(given)!r}; expected increasing rounds between 1 and {horizon}")
+        raise OptionError(f"checkpoints={brief(given)}; expected increasing rounds between 1 and {horizon}")
     return points
 
 

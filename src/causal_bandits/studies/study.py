@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, overload
 
+from ..doors import is_number
 from ..errors import (
     ConflictError,
     DecisionClosedError,
@@ -13,6 +14,8 @@ from ..errors import (
     StorageError,
     StudyExistsError,
     UnknownStudyError,
+    brief,
+    flag,
     whole_number,
 )
 from ..policies import Policy
@@ -194,7 +197,7 @@ class Study(StudyView):
         """
         with self._session.writing() as draft:
             number = draft.state.decisions.check(decision)
-            news = draft.state.news(number, metrics, reward, final=final)
+            news = draft.state.news(number, metrics, reward, final=flag("final", final))
             if news:
                 draft.add("told", {"id": number, "seen": news})
 
@@ -220,8 +223,8 @@ class Study(StudyView):
 
     def expire(self, older_than: float) -> Sequence[int]:
         """Close the open decisions that are older than so many seconds; gives their ids."""
-        if not isinstance(older_than, int | float) or not older_than >= 0:
-            raise OptionError(f"older_than={older_than!r}; expected a number of seconds from 0")
+        if not is_number(older_than) or not older_than >= 0:
+            raise OptionError(f"older_than={brief(older_than)}; expected a number of seconds from 0")
         with self._session.writing() as draft:
             return self._expire(draft, float(older_than))
 
@@ -278,4 +281,4 @@ class Study(StudyView):
         An arm that is there already stays as it is; one that was retired is an error, since that is for good.
         """
         with self._session.writing() as draft:
-            return add_arm(draft, settings, new_levels=new_levels)
+            return add_arm(draft, settings, new_levels=flag("new_levels", new_levels))

@@ -7,7 +7,7 @@ from typing import Any, Self
 import polars as pl
 
 from ..discovery import SeparatingSet
-from ..errors import share, whole_number
+from ..errors import flag, share, whole_number
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
 from .decisions import Decision
@@ -77,7 +77,7 @@ class StudyView:
     def separating_sets(self, *, rejected: bool = False) -> Sequence[SeparatingSet]:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
         with self._session.reading() as state:
-            return watched_sets(state, rejected=rejected)
+            return watched_sets(state, rejected=flag("rejected", rejected))
 
     def explain(self, decision: int | Decision) -> Explanation:
         """Why a decision was what it was: which set, own and borrowed rows, posterior, what was compared."""
@@ -117,7 +117,7 @@ class StudyView:
 
     def describe(self, *, history: bool = False) -> dict[str, Any]:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
-        return describe(self._session, history=history)
+        return describe(self._session, history=flag("history", history))
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...compiled import Floats
 from ...data import CountTables, History, TableLayout
+from ...doors import check_fields
 from ...errors import MissingExtraError, OptionError
 from ...independence.pairs import JointCounts
 from ...problem import Problem
@@ -58,7 +59,8 @@ class ASD:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < 1:
+        check_fields(self)
+        if not 0 < self.alpha < 1:
             raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.025")
         if self.engine not in get_args(Engine):
             raise OptionError(f"engine={self.engine!r}; expected one of {', '.join(get_args(Engine))}")
