@@ -14,7 +14,7 @@ from causal_bandits.policies import POLICIES, Policy, RealPolicy
 from causal_bandits.studies import parse_arm, parse_metrics, parse_reward
 
 from .hostile import shown, spoil
-from .judging import Score, SilentlyDifferentError, judge
+from .judging import Score, judge
 
 DISCRETE = cb.Problem("y", {"m": 2, "k": ["low", "high"]}, {"x": ["n", "a"], "z": 2})
 REAL = cb.Problem("y", {"m": float, "k": ["low", "high"]}, {"x": ["n", "a"], "z": 2}, reward=float)
@@ -29,6 +29,7 @@ TRUTH = cb.DiscreteSCM(
     {"I_A": cb.perfect("A"), "I_B": cb.perfect("B")},
     arms=[{}, {"I_A": 0}, {"I_A": 1}, {"I_B": 0}, {"I_B": 1}],
 )
+WHOLE = cb.DiscreteSCM({"A": 2, "B": 2, "Y": 2}, TRUTH.mechanisms, TRUTH.interventions)
 NEEDS: dict[str, Any] = {
     "graph": TRUTH.graph,
     "horizon": 60,
@@ -77,10 +78,10 @@ def functions() -> list[Call]:
     mechanisms = {"A": cb.Mechanism([], [0.5, 0.5]), "Y": cb.Mechanism(["A"], [[0.9, 0.1], [0.2, 0.8]])}
     scm = {"variables": {"A": 2, "Y": 2}, "mechanisms": mechanisms, "interventions": {"I": cb.perfect("A")}}
     problem = {"target": "y", "observed": {"m": 2, "k": ["low", "high"]}, "interventions": {"x": ["n", "a"], "z": 2}}
-    more = {"arms": [{"x": "a"}, {}], "idle": {"x": "a"}, "targets": {"x": ["m"]}, "reward": bool}
+    more = {"arms": [{"x": "a"}, {"x": "n"}], "idle": {"x": "a"}, "targets": {"x": ["m"]}, "reward": bool}
     frame = pl.DataFrame(rows_of(DISCRETE, 60))
     levers = {"target": "y", "interventions": ["x", "z"]}
-    sharing = {"share": [0.4, 0.6], "reward": [0.2, 0.7], "rows": [[20, 30], [10, 40]], "arm": 0}
+    sharing = {"share": [[0.4, 0.6], [0.3, 0.7]], "reward": [0.2, 0.7], "rows": [20, 30], "arm": 0}
     return [
         Call("Problem", cb.Problem, problem),
         Call("Problem(...)", cb.Problem, {**problem, **more}),
@@ -133,7 +134,7 @@ def functions() -> list[Call]:
         Call(
             "LinearGaussianSCM",
             cb.LinearGaussianSCM,
-            {"coefficients": LINEAR, "interventions": {"I": {"on": {"A": cb.shift(1.0)}}}},
+            {"coefficients": LINEAR, "interventions": {"I": {"off": {}, "on": {"A": cb.shift(1.0)}}}},
         ),
         Call("fix", cb.fix, {"value": 1.0}),
         Call("shift", cb.shift, {"by": 1.0}),
@@ -182,7 +183,8 @@ def policies() -> list[Call]:
     """Making policies, and the methods that all of them share."""
     calls = []
     for name, kind in POLICIES.items():
-        problem = REAL if issubclass(kind, RealPolicy) else TRUTH.problem
+        world = WHOLE if name in ("raps-ucb", "pomis-ts", "pomis-kl-ucb") else TRUTH
+        problem = REAL if issubclass(kind, RealPolicy) else world.problem
         needs = {need: NEEDS[need] for need in kind.needs}
         calls.append(Call(f"{name}(...)", kind, {"problem": problem, "seed": 1, **needs}))
     options = {
@@ -238,7 +240,7 @@ def studies(folder: Path) -> list[Call]:
             if decision.id < 25:
                 study.tell(decision, {"m": row["m"], "k": row["k"]}, row["y"])
         calls += list(_study_methods(study, problem))
-    made = {"name": "s", "problem": DISCRETE, "storage": storage, "policy": "safe", "seed": 1, "expire_after": 60.0}
+    made = {"name": "s", "problem": DISCRETE, "storage": storage, "policy": "safe", "seed": 1, "expire_after": None}
     calls.append(Call("Study.create", cb.Study.create, {**made, "options": {}}))
     calls.append(Call("Study.load", cb.Study.load, {"name": "s", "storage": storage}))
     calls.append(Call("Study.list", cb.Study.list, {"storage": storage}))
@@ -250,7 +252,7 @@ def _study_methods(study: cb.Study, problem: cb.Problem) -> Iterator[Call]:
     metrics = {"m": row["m"], "k": row["k"]}
     same = partial(_stored, study)
     arms = study.problem.arms
-    table = [{**one, "id": number} for number, one in enumerate(rows_of(problem, 3), start=25)]
+    table = [{**one, "id": number} for number, one in enumerate(rows_of(problem, 2), start=27)]
     for method, arguments in {
         "ask": {"n": 1, "key": "k", "arms": [{"x": "a"}, {}]},
         "tell": {"decision": 26, "metrics": metrics, "reward": row["y"], "final": False},
@@ -305,6 +307,3 @@ def judge_same(score: Score, story: str, before: Any, now: Callable[[], Any]) ->
     """A call that failed changed nothing; counted only where it did."""
     if now() != before:
         score.add("different", f"{story} failed, but changed something")
-
-
-__all__ = ["SilentlyDifferentError", "api_calls"]

@@ -63,11 +63,14 @@ def is_number(value: object) -> bool:
 
 def are_names(value: object) -> bool:
     """Whether this is a collection of names."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         return False
     if isinstance(value, Iterator):  # looking would use it up
         return True
-    return not (hasattr(value, "__len__") and len(value) > 10**6) and all(isinstance(name, str) for name in value)
+    try:
+        return not (hasattr(value, "__len__") and len(value) > 10**6) and all(isinstance(name, str) for name in value)
+    except (OverflowError, TypeError):  # an array without an axis, a range without an end
+        return False
 
 
 _SIMPLE: dict[Any, tuple[Check, str]] = {
@@ -95,7 +98,7 @@ def _check_of(hint: Any) -> tuple[Check, str] | None:
     origin = get_origin(hint)
     if origin is Literal:
         allowed = get_args(hint)
-        return lambda value: isinstance(value, str) and value in allowed, f"one of {', '.join(map(repr, allowed))}"
+        return lambda value: isinstance(value, str) and value in allowed, f"one of {', '.join(map(str, allowed))}"
     if origin in (Union, types.UnionType):
         parts = [_check_of(part) for part in get_args(hint)]
         if any(part is None for part in parts):
@@ -105,7 +108,7 @@ def _check_of(hint: Any) -> tuple[Check, str] | None:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return lambda value: isinstance(value, Mapping), "a mapping"
     if isinstance(origin, type) and issubclass(origin, Iterable) and get_args(hint)[:1] == (str,):
-        return are_names, "a list of names"
+        return lambda value: isinstance(value, str) or are_names(value), "a list of names"
     if (
         inspect.isclass(hint)
         and hint.__module__.split(".")[0] in ("causal_bandits", "numpy")

@@ -14,7 +14,8 @@ def generator(seed: Seed) -> np.random.Generator:
     True
     """
     try:
-        if isinstance(seed, bool | str | float):
+        kinds = int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.BitGenerator
+        if isinstance(seed, bool) or (seed is not None and not isinstance(seed, kinds)):
             raise TypeError
         return np.random.default_rng(seed)
     except (TypeError, ValueError):

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from ..data.table_files import MISSING_WORDS, OddCell, odd_cell, plain_types
+from ..doors import are_names
 from ..errors import OptionError, TableFileError, brief, listing
 from ..problem import Levels, Problem, bins
 
@@ -41,7 +42,7 @@ def infer(
     `by_word` says in how many cells of which columns a word was taken for a missing value.
     """
     levers = _check_names(table, target, interventions)
-    if kind not in (None, "discrete", "gaussian"):
+    if kind is not None and (not isinstance(kind, str) or kind not in ("discrete", "gaussian")):
         raise OptionError(f"kind={brief(kind)}; expected discrete or gaussian")
     left_out = _listed(table, ignore, "ignore", target, levers)
     chosen = _listed(table, observed, "observed", target, levers) if observed is not None else None
@@ -80,6 +81,8 @@ def _arms(table: pl.DataFrame, settings: Mapping[str, list[Any]], notes: list[st
 
 
 def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str]) -> list[str]:
+    if not isinstance(target, str) or not are_names(interventions):
+        raise OptionError(f"target={brief(target)}, interventions={brief(interventions)}; expected names of columns")
     levers = list(dict.fromkeys(interventions))
     if not levers:
         raise OptionError("no intervention is named; say which columns were set: interventions=['I1', ...]")
@@ -92,7 +95,9 @@ def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str])
 
 
 def _listed(table: pl.DataFrame, names: Iterable[str], role: str, target: str, levers: list[str]) -> list[str]:
-    found = list(names)
+    if not isinstance(names, str) and not are_names(names):
+        raise OptionError(f"{role}={brief(names)}; expected names of columns")
+    found = [names] if isinstance(names, str) else list(names)
     for name in found:
         if name not in table.columns:
             raise TableFileError(f"{role}: the table has no column {name!r}; it has {listing(table.columns)}")

@@ -110,15 +110,15 @@ class Coder:
 
     def value(self, name: str, value: object) -> Any:
         """One value, checked: a level as the problem spells it, a number, the reward, or None where it is missing."""
-        if name == self.problem.target:
+        if isinstance(name, str) and name == self.problem.target:
             return self._reward(value)
         for variable in self.problem.observed:
-            if variable.name == name:
+            if isinstance(name, str) and variable.name == name:
                 if is_missing(value):
                     return None
                 return real_value(name, value) if variable.is_number else variable.levels[_level(variable, value)]
         known = listing(self.problem.observed_names)
-        raise UnknownVariableError(f"{name!r} is not an observed variable; expected {known} and the reward")
+        raise UnknownVariableError(f"{brief(name)} is not an observed variable; expected {known} and the reward")
 
     def many(self, frame: Any, arm: Arm | Mapping[str, Level] | None, *, missing: bool = False) -> Rows:
         """The rows of a table; all of them belong to `arm`, or the table names every intervention variable."""

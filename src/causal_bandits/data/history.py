@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ..errors import OptionError, whole_number
 from ..problem import Arm, Bins, Level, Problem, Variable
 from .coding import MISSING, Coder, Rows
 from .tables import CountTables, TableLayout, count_rows
@@ -24,6 +25,8 @@ class History:
     """
 
     def __init__(self, problem: Problem) -> None:
+        if not isinstance(problem, Problem):
+            raise OptionError(f"problem is of type {type(problem).__name__}; expected causal_bandits.Problem(...)")
         self.problem = problem
         self._coder = Coder(problem)
         numbers = self._coder.numbers

@@ -24,7 +24,7 @@ class KnownSets:
     """Only the told sets need a table."""
 
     def __init__(self, sets: Iterable[Iterable[str]] | Mapping[tuple[str, ...], Iterable[str]]) -> None:
-        if isinstance(sets, str) or not isinstance(sets, Iterable):
+        if isinstance(sets, str) or not isinstance(sets, Iterable) or getattr(sets, "ndim", 1) == 0:
             raise OptionError(f"KnownSets got {brief(sets)}; expected a list of sets of names, such as [['A', 'B']]")
         self._sets: dict[frozenset[str], frozenset[str] | None] = {}
         given: Mapping[Any, Any] = sets if isinstance(sets, Mapping) else {}

@@ -12,6 +12,7 @@ from ..doors import door
 from ..errors import UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
+from ..seeds import generator
 from .mechanisms import IDLE
 from .real_sampler import gaussian_sampler
 from .real_world import RealWorld
@@ -28,7 +29,6 @@ class Change:
     cuts: bool = False
 
 
-@door
 def shift(by: float) -> Change:
     """Add a number to the equation of a variable.
 
@@ -38,7 +38,6 @@ def shift(by: float) -> Change:
     return Change(added=_number("shift", by))
 
 
-@door
 def scale(factor: float) -> Change:
     """Multiply the standard deviation of the noise of a variable.
 
@@ -48,7 +47,6 @@ def scale(factor: float) -> Change:
     return Change(noise=_number("scale", factor, least=0.0))
 
 
-@door
 def fix(value: float) -> Change:
     """Set a variable to a value, whatever its parents and its noise say (a perfect intervention).
 
@@ -286,7 +284,7 @@ def random_linear_world(
     """
     if target not in graph.nodes:
         raise WorldError(f"target {target!r} is not a node of the graph; its nodes are {listing(graph.nodes)}")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     sizes = rng.uniform(0.5, 1.5, size=len(graph.directed)) * rng.choice([-1.0, 1.0], size=len(graph.directed))
     signs = rng.choice([-1.0, 1.0], size=len(graph.bidirected))
     adjacency = np.zeros((len(graph.nodes), len(graph.nodes)))

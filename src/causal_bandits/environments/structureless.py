@@ -11,7 +11,7 @@ from .world import DiscreteWorld
 def _numbers(means: ArrayLike) -> NDArray[np.float64]:
     try:
         return np.asarray(means, dtype=np.float64)
-    except (ArithmeticError, TypeError, ValueError, RecursionError):
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         raise WorldError(f"means is {brief(means)}; expected numbers between 0 and 1, one per arm") from None
 
 

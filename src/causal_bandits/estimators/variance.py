@@ -64,11 +64,15 @@ def sharing_variance(share: ArrayLike, reward: ArrayLike, rows: ArrayLike, arm: 
     return VarianceDecomposition(max(base, 0.0) / int(n[arm]), noise / int(n[arm]), alpha_star)
 
 
+MOST_ROWS = 100_000
+"""The exact sum over all counts takes the square of the rows."""
+
+
 def numbers(name: str, values: object, dimensions: int) -> Floats:
     """An array of finite numbers, checked."""
     try:
         found = np.asarray(values, dtype=np.float64)
-    except (ArithmeticError, TypeError, ValueError, RecursionError):
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         raise OptionError(f"{name}={brief(values)}; expected numbers") from None
     if found.ndim != dimensions or not found.size or not np.all(np.isfinite(found)):
         raise OptionError(f"{name} has shape {found.shape}; expected {dimensions} dimension(s) of finite numbers")

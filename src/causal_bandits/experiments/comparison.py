@@ -125,7 +125,7 @@ def _experiment(
     kept: bool,
 ) -> Curves:
     _check_policies(policies)
-    if not name or Path(name).name != name:
+    if not isinstance(name, str) or not name or Path(name).name != name:
         raise OptionError(f"name={name!r}; expected a plain name for a folder")
     grouped = _grouped(worlds)
     first = next(iter(grouped.values()))[0]

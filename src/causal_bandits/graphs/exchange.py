@@ -6,7 +6,6 @@ networkx has no bidirected edges. ``A <-> Y`` therefore travels as a hidden node
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ..doors import door
 from ..errors import GraphError, brief, missing_extra
 from .mixed import MixedGraph
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-@door
 def to_networkx(graph: MixedGraph) -> "nx.DiGraph":
     """The graph as a networkx DiGraph.
 
@@ -27,6 +25,8 @@ def to_networkx(graph: MixedGraph) -> "nx.DiGraph":
     >>> list(G.edges)
     [('A', 'Y'), ('U(A,Y)', 'A'), ('U(A,Y)', 'Y')]
     """
+    if not isinstance(graph, MixedGraph):
+        raise GraphError(f"graph is {brief(graph)}; expected a MixedGraph")
     try:
         import networkx as nx
     except ImportError:
@@ -56,7 +56,7 @@ def from_networkx(G: "nx.DiGraph") -> MixedGraph:  # noqa: N803 - networkx users
     >>> from_networkx(G)
     MixedGraph(A -> B, A <-> Y)
     """
-    if not all(hasattr(G, name) for name in ("is_directed", "in_degree", "successors", "edges")):
+    if not all(hasattr(G, name) for name in ("is_directed", "nodes", "edges")):
         raise GraphError(f"{brief(G)} is not a networkx graph; pass a DiGraph")
     if not G.is_directed():
         raise GraphError("an undirected networkx graph has no causal directions; pass a DiGraph")

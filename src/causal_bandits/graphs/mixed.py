@@ -40,10 +40,9 @@ class MixedGraph:
         bidirected: Iterable[tuple[str, str]] = (),
     ) -> None:
         for role, given in (("nodes", nodes), ("directed", directed), ("bidirected", bidirected)):
-            if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray | memoryview | Mapping | range):
-                raise GraphError(
-                    f"{role} is {brief(given)}; expected a list of {'names' if role == 'nodes' else 'edges'}"
-                )
+            odd = isinstance(given, bytes | bytearray | memoryview | range) or getattr(given, "ndim", 1) == 0
+            if odd or not isinstance(given, Iterable):
+                raise GraphError(f"{role} is {brief(given)}; expected a list of names, or of pairs of names")
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
         position = _positions(names)
         if isinstance(nodes, set | frozenset):  # hash order changes from run to run
@@ -255,7 +254,7 @@ class MixedGraph:
 def _positions(names: tuple[str, ...]) -> dict[str, int]:
     for name in names:
         if not isinstance(name, str) or not name:
-            raise GraphError(f"node name {name!r} is not a non-empty string")
+            raise GraphError(f"node name {brief(name)} is not a non-empty string")
     position = {name: i for i, name in enumerate(names)}
     if len(position) < len(names):
         twice = dict.fromkeys(name for name in names if names.count(name) > 1)
@@ -265,7 +264,7 @@ def _positions(names: tuple[str, ...]) -> dict[str, int]:
 
 def _index(name: str, position: Mapping[str, int]) -> int:
     if not isinstance(name, str) or name not in position:
-        raise UnknownVariableError(f"the graph has no node {name!r}; its nodes are {listing(position)}")
+        raise UnknownVariableError(f"the graph has no node {brief(name)}; its nodes are {listing(position)}")
     return position[name]
 
 

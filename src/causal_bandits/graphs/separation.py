@@ -5,7 +5,7 @@ from math import comb
 from typing import Literal, TypeAlias
 
 from ..doors import door
-from ..errors import GraphError, OptionError, brief, listing
+from ..errors import GraphError, OptionError, brief, listing, whole_number
 from .masks import bits, union
 from .mixed import MixedGraph, Names
 
@@ -72,8 +72,7 @@ def separating_sets(
     allowed = others if within is None else graph.mask(within)
     _check_apart(graph, sources, goal, allowed, "within")
     candidates = graph.names(allowed)
-    if max_size is not None and max_size < 0:
-        raise OptionError(f"max_size is {max_size}, but a set has at least 0 members")
+    max_size = None if max_size is None else whole_number("max_size", max_size, 0)
     largest = len(candidates) if max_size is None else min(max_size, len(candidates))
     number = sum(comb(len(candidates), size) for size in range(largest + 1))
     if number > MOST_SETS:

@@ -76,12 +76,12 @@ def checked_counts(table: ArrayLike, columns: int | None = None) -> Ints:
     """A table of counts (strata, rows, columns); one stratum where there is no such axis."""
     try:
         counts = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         counts = np.empty(0)
     if counts.ndim == 2:
         counts = counts[None]
     fits = counts.ndim == 3 and (columns is None or counts.shape[2] == columns)
-    if not fits or not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
+    if not fits or not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**53)):
         last = "columns" if columns is None else str(columns)
         raise ObservationError(
             f"{brief(table)} is not a table of counts; expected whole numbers from 0 in the shape "

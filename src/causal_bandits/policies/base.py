@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..data import History, Rows, SubsetLayout
 from ..discovery import Findings, SeparatingSet, next_refresh
+from ..doors import door
 from ..errors import ObservationError, OptionError, SaveFileError, brief, flag, share, whole_number
 from ..files import file_path
 from ..problem import Arm, Level, Problem
@@ -60,6 +61,11 @@ class Policy(ABC, Generic[State]):
         self._due = 0
         self._prior: int | None = None
         self._state = self._empty()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = door(cls.__init__)  # type: ignore[method-assign]
 
     # What a subclass says
 
@@ -159,7 +165,9 @@ class Policy(ABC, Generic[State]):
     def restrict(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> None:
         """From now on ask for and recommend these arms only (None: all); the others still tell what they know."""
         allowed = np.ones(len(self.problem.arms), dtype=np.bool_)
-        if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
+        if arms is not None and (
+            isinstance(arms, str | Mapping) or not isinstance(arms, Iterable) or getattr(arms, "ndim", 1) == 0
+        ):
             raise OptionError(f"arms={brief(arms)}; expected a list of arms")
         if arms is not None:
             allowed[:] = False
@@ -202,7 +210,8 @@ class Policy(ABC, Generic[State]):
             return None
         if isinstance(self.discovery, type) or not hasattr(self.discovery, "discover"):
             raise OptionError(
-                f"discovery={self.discovery!r}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
+                f"discovery={brief(self.discovery)}; "
+                "expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
             )
         found: Findings = self.discovery.discover(self.layout, self._statistics(), self.rows)
         return replace(found, seen=self._rows_seen()) if self.history.has_missing else found

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProblemError, UnknownArmError, UnknownVariableError, brief, listing
+from ..errors import ProblemError, UnknownArmError, UnknownVariableError, brief, flag, listing
 from .arms import CONTEXT_PREFIX, Arm
 from .descriptions import BINARY, REAL, read_description
 from .variables import Level, Levels, Variable, declare
@@ -221,7 +221,7 @@ class Problem:
         data = self.to_dict()
         for name, level in settings.items():
             lever = self.intervention(name)
-            if new_levels and not lever.has(level):
+            if flag("new_levels", new_levels) and not lever.has(level):
                 data["interventions"][lever.name].append(level)
         data["arms"].append(dict(settings))
         return Problem.from_dict(data)

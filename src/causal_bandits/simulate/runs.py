@@ -91,7 +91,7 @@ def _checkpoints(horizon: int, given: Sequence[int] | None) -> NDArray[np.int64]
         return even_checkpoints(horizon)
     try:
         points = np.asarray(given, dtype=np.int64)
-    except (ArithmeticError, TypeError, ValueError, RecursionError):
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         raise OptionError(f"checkpoints={brief(given)}; expected increasing rounds from 1 to {horizon}") from None
     if points.ndim != 1 or np.any(points < 1) or np.any(points > horizon) or np.any(np.diff(points) <= 0):
         raise OptionError(f"checkpoints={brief(given)}; expected increasing rounds between 1 and {horizon}")

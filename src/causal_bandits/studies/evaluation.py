@@ -185,7 +185,7 @@ Method = Literal["direct", "weighted"]
 
 def evaluate(session: Session, policy: Any, *, method: Method, level: float, draws: int) -> Evaluation:
     """Collect what was recorded, and judge by it."""
-    if method not in get_args(Method):
+    if not isinstance(method, str) or method not in get_args(Method):
         raise OptionError(f"method={brief(method)}; expected one of {', '.join(get_args(Method))}")
     with session.reading() as state:
         problem, rows = state.problem, state.decisions.column("row").copy()

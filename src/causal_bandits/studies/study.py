@@ -80,7 +80,7 @@ class Study(StudyView):
         than so many seconds ago; until then they are open, and a late answer is taken.
         """
         if not isinstance(name, str) or not name.strip():
-            raise OptionError(f"name={name!r}; expected the name of the study")
+            raise OptionError(f"name={brief(name)}; expected the name of the study")
         settings = make_settings(problem, policy, seed=seed, expire_after=expire_after, options=options)
         cls._check_names(name, problem, storage)
         store = Store(storage, create=True)
@@ -170,7 +170,7 @@ class Study(StudyView):
         if key is None:
             return None
         if not isinstance(key, str) or not key:
-            raise OptionError(f"key={key!r}; expected a non-empty string")
+            raise OptionError(f"key={brief(key)}; expected a non-empty string")
         seq = draft.transaction.key(key)
         if seq is None:
             return None
@@ -223,7 +223,7 @@ class Study(StudyView):
 
     def expire(self, older_than: float) -> Sequence[int]:
         """Close the open decisions that are older than so many seconds; gives their ids."""
-        if not is_number(older_than) or not older_than >= 0:
+        if not is_number(older_than) or not float(older_than) >= 0:
             raise OptionError(f"older_than={brief(older_than)}; expected a number of seconds from 0")
         with self._session.writing() as draft:
             return self._expire(draft, float(older_than))

@@ -14,7 +14,7 @@ import numpy as np
 from ...compiled import Floats
 from ...data import CountTables, History, TableLayout
 from ...doors import check_fields
-from ...errors import MissingExtraError, OptionError
+from ...errors import MissingExtraError, OptionError, brief, whole_number
 from ...independence.pairs import JointCounts
 from ...problem import Problem
 from ..base import Findings
@@ -87,6 +87,9 @@ class ASD:
 
     def explain(self, history: History, *, best: int = 5) -> DiscoveredGraphs:
         """Causal discovery on a table by itself: separating sets, edges, ancestral relations and the best graphs."""
+        if not isinstance(history, History):
+            raise OptionError(f"history={brief(history)}; expected a History")
+        best = whole_number("best", best, 0, 1000)
         layout = TableLayout.of(history.problem, len(history.problem.observed))
         tables = layout.empty()
         history.count_into(tables)
@@ -186,4 +189,6 @@ def discover(history: History, asd: ASD | None = None, *, best: int = 5) -> Disc
     >>> discover(history).graph
     MixedGraph(A -> Y, I -> A)
     """
+    if asd is not None and not isinstance(asd, ASD):
+        raise OptionError(f"asd={brief(asd)}; expected ASD(...)")
     return (ASD() if asd is None else asd).explain(history, best=best)

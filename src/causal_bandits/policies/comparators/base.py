@@ -10,7 +10,8 @@ from scipy.special import betaincinv
 from ...compiled import Floats, Ints
 from ...data import Rows, TableLayout
 from ...discovery import Findings
-from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, listing, whole_number
+from ...doors import are_names
+from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy
@@ -221,8 +222,18 @@ def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) 
     return flat.copy()
 
 
+def plain_chances(chances: ArrayLike) -> NDArray[Any]:
+    """What was told, as it goes into a save file; `checked_chances` refuses the rest."""
+    try:
+        return np.asarray(chances)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"chances={brief(chances)}; expected an array of P(Z | arm)") from None
+
+
 def set_names(names: str | Iterable[str]) -> tuple[str, ...]:
     """The variables of a told set; one name may stand for itself."""
+    if not isinstance(names, str) and not are_names(names):
+        raise OptionError(f"separating={brief(names)}; expected a list of names")
     return (names,) if isinstance(names, str) else tuple(names)
 
 

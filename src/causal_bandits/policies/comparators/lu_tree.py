@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ...compiled import Bools, Floats
-from ...errors import GraphError, OptionError, ProblemError, whole_number
+from ...doors import are_names
+from ...errors import GraphError, OptionError, ProblemError, brief, whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
@@ -63,7 +64,9 @@ class LuTree(TallyPolicy):
         seed: Seed = None,
     ) -> None:
         self._singles = _single_arms(problem, self.name)
-        edges = [tuple(edge) for edge in skeleton]
+        edges = (
+            [checked_edge(edge) for edge in skeleton] if isinstance(skeleton, Iterable) else [checked_edge(skeleton)]
+        )
         levers = {each[0] for each in self._singles if each is not None}
         self._neighbours = _forest(
             [name for place, name in enumerate(problem.observed_names) if place in levers], problem, edges
@@ -218,3 +221,10 @@ def _checked_marginals(problem: Problem, marginals: Mapping[str, Sequence[float]
             )
         known.append(chances)
     return known
+
+
+def checked_edge(edge: object) -> tuple[str, ...]:
+    """An edge of the skeleton: two names."""
+    if isinstance(edge, str) or not are_names(edge) or len(found := tuple(edge)) != 2:  # type: ignore[arg-type, call-overload]
+        raise OptionError(f"skeleton has {brief(edge)}; expected pairs of names, such as ('A', 'B')")
+    return found

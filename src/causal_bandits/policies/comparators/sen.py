@@ -12,7 +12,7 @@ from ...problem import Problem
 from ...seeds import Seed
 from ..tiers import Tier
 from . import rules
-from .base import TallyPolicy, checked_horizon, set_names
+from .base import TallyPolicy, checked_horizon, plain_chances, set_names
 from .lattimore import checked_budget
 from .tally import Tally
 
@@ -50,7 +50,12 @@ class SenPhases(TallyPolicy):
         names, horizon = set_names(separating), checked_horizon(horizon)
         self.budget = checked_budget(horizon, budget)
         self.phases = math.ceil(math.log(2) * math.log(10 * math.sqrt(self.budget)))
-        options = {"separating": list(names), "chances": np.asarray(chances), "horizon": horizon, "budget": self.budget}
+        options = {
+            "separating": list(names),
+            "chances": plain_chances(chances),
+            "horizon": horizon,
+            "budget": self.budget,
+        }
         super().__init__(problem, seed=seed, through=names, chances=chances, options=options)
 
     def _start(self, tally: Tally) -> Tally:
