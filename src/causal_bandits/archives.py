@@ -9,6 +9,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Collection
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ DAMAGED = (
     EOFError,
     RuntimeError,  # also NotImplementedError and RecursionError
     SyntaxError,
+    TokenError,  # of a header that numpy reads as Python
     OverflowError,
     zipfile.BadZipFile,
     zlib.error,

@@ -49,7 +49,7 @@ def _is_several(value: object) -> bool:
 def check_single(name: str, value: object) -> None:
     """Refuse several values where one belongs."""
     if _is_several(value):
-        shown = " ".join(repr(value).split())[:60]
+        shown = brief(value)[:60]
         raise ObservationError(f"{name!r} is {shown}, a {type(value).__name__}; expected one value")
 
 

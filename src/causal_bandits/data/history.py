@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..errors import OptionError, whole_number
+from ..errors import OptionError, flag, whole_number
 from ..problem import Arm, Bins, Level, Problem, Variable
 from .coding import MISSING, Coder, Rows
 from .tables import CountTables, TableLayout, count_rows
@@ -97,7 +97,7 @@ class History:
 
     def encode(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> Rows:
         """One row, checked and coded; nothing is stored yet. With `missing` observed variables may have no value."""
-        return self._with_bins(self._coder.one(arm, observation, missing=missing))
+        return self._with_bins(self._coder.one(arm, observation, missing=flag("missing", missing)))
 
     def encode_many(self, frame: Any, arm: Arm | Mapping[str, Level] | None = None, *, missing: bool = False) -> Rows:
         """The rows of a table (any dataframe, a list of dicts, a dict of columns), checked and coded.
@@ -106,7 +106,7 @@ class History:
         (observational rows: the idle arm). Other columns are ignored. With `missing` cells of observed variables
         may be empty.
         """
-        return self._with_bins(self._coder.many(frame, arm, missing=missing))
+        return self._with_bins(self._coder.many(frame, arm, missing=flag("missing", missing)))
 
     def extend(self, rows: Rows) -> bool:
         """Store coded rows; True when this fixed the cut points of a variable, so that all codes are new."""

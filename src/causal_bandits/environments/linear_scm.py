@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import Floats
-from ..doors import door
+from ..doors import door, is_number
 from ..errors import UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
@@ -64,8 +64,8 @@ def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
 
 def _number(what: str, value: object, least: float = -math.inf) -> float:
     """A finite number, not below `least`."""
-    if isinstance(value, int | float | np.integer | np.floating) and math.isfinite(value) and value >= least:
-        return float(value)
+    if is_number(value) and math.isfinite(number := float(value)) and number >= least:  # type: ignore[arg-type]
+        return number
     raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from ..errors import OptionError, listing, whole_number
+from ..errors import OptionError, brief, listing, whole_number
 from ..reporting import draw, sheet_of, terminal_table
 from ..simulate.run import MOST_ROUNDS, World
 from ..simulate.runs import PolicyFactory, bare
@@ -126,7 +126,7 @@ def _experiment(
 ) -> Curves:
     _check_policies(policies)
     if not isinstance(name, str) or not name or Path(name).name != name:
-        raise OptionError(f"name={name!r}; expected a plain name for a folder")
+        raise OptionError(f"name={brief(name)}; expected a plain name for a folder")
     grouped = _grouped(worlds)
     first = next(iter(grouped.values()))[0]
     made = {label: factory(first.problem, seed=0) for label, factory in policies.items()}
@@ -162,11 +162,11 @@ def _experiment(
 
 def _check_policies(policies: Mapping[str, PolicyFactory]) -> None:
     if not isinstance(policies, Mapping) or not policies:
-        raise OptionError(f"policies={policies!r}; expected a mapping such as {{'TS': ThompsonSampling}}")
+        raise OptionError(f"policies={brief(policies)}; expected a mapping such as {{'TS': ThompsonSampling}}")
     for label, factory in policies.items():
         if not isinstance(label, str) or not label.strip() or not callable(factory):
             raise OptionError(
-                f"policies[{label!r}]={factory!r}; expected a name, and a policy class or a functools.partial of one"
+                f"policies[{brief(label)}]={brief(factory)}; expected a name, and a policy class or a functools.partial of one"
             )
 
 
@@ -179,9 +179,11 @@ def _grouped(worlds: Worlds) -> dict[str, list[World]]:
         grouped[str(title)] = given
         for world in given:
             if not hasattr(world, "pull") or not hasattr(world, "means"):
-                raise OptionError(f"world {world!r}; expected a world, such as paper_world(...) or LoggedWorld(...)")
+                raise OptionError(
+                    f"world {brief(world)}; expected a world, such as paper_world(...) or LoggedWorld(...)"
+                )
     if not grouped or not all(grouped.values()):
-        raise OptionError(f"worlds={worlds!r}; expected at least one world")
+        raise OptionError(f"worlds={brief(worlds)}; expected at least one world")
     return grouped
 
 

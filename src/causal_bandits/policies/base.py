@@ -223,7 +223,7 @@ class Policy(ABC, Generic[State]):
 
         With `missing` an observed variable may be None, NaN or not named: the row then counts for the sets without it.
         """
-        self.learn(self.history.encode(arm, observation, missing=flag("missing", missing)))
+        self.learn(self.history.encode(arm, observation, missing=missing))
 
     def tell_many(self, frame: Any, *, arm: Arm | Mapping[str, Level] | None = None, missing: bool = False) -> None:
         """Count the rows of a table: all of them, or none when one is bad.
@@ -231,7 +231,7 @@ class Policy(ABC, Generic[State]):
         The table has a column per intervention variable, or `arm` says which arm made all rows
         (`arm={}` for observational rows).
         """
-        self.learn(self.history.encode_many(frame, arm, missing=flag("missing", missing)))
+        self.learn(self.history.encode_many(frame, arm, missing=missing))
 
     def learn(self, rows: Rows) -> None:
         """Count rows that `history.encode` or `encode_many` coded."""

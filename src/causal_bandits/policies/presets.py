@@ -26,7 +26,9 @@ def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
         return PRESETS[name][problem.reward_is_real]
     if isinstance(name, str) and name in POLICIES:
         return POLICIES[name]
-    raise OptionError(f"policy={name!r}; expected a policy of this problem, or one of {listing([*PRESETS, *POLICIES])}")
+    raise OptionError(
+        f"policy={brief(name)}; expected a policy of this problem, or one of {listing([*PRESETS, *POLICIES])}"
+    )
 
 
 def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:

@@ -73,11 +73,11 @@ def read(path: Path) -> Saved:
     """Read a save file and check that it is one."""
     try:
         with path.open("rb") as stream:
-            return _read(stream, repr(str(path)))
+            return _read(stream, brief(str(path)))
     except FileNotFoundError:
-        raise SaveFileError(f"there is no save file {str(path)!r}") from None
+        raise SaveFileError(f"there is no save file {brief(str(path))}") from None
     except (OSError, ValueError):
-        raise SaveFileError(_damaged(repr(str(path)))) from None
+        raise SaveFileError(_damaged(brief(str(path)))) from None
 
 
 def _damaged(what: str) -> str:

@@ -7,6 +7,7 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..doors import is_number
 from ..errors import OptionError, brief, listing, whole_number
 from ..graphs import MixedGraph
 from ..policies import DEFAULT, POLICIES, Policy, policy_class
@@ -56,7 +57,7 @@ def make_settings(
     made = _policy(problem, policy, {} if options is None else options)
     if seed is None:
         seed = secrets.randbits(63)
-    if expire_after is not None and not (isinstance(expire_after, int | float) and 0 < expire_after < math.inf):
+    if expire_after is not None and not (is_number(expire_after) and 0 < float(expire_after) < math.inf):
         raise OptionError(f"the time to expire is {brief(expire_after)}; expected a number of seconds above 0, or None")
     after = None if expire_after is None else float(expire_after)
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))

@@ -190,7 +190,7 @@ def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:
     for name in names:
         if name not in problem.observed_names:
             known = listing(problem.observed_names)
-            raise UnknownVariableError(f"{name!r} is not an observed variable; expected some of {known}")
+            raise UnknownVariableError(f"{brief(name)} is not an observed variable; expected some of {known}")
     if len(set(names)) < len(names):
         raise OptionError(f"the set {list(names)} names a variable twice")
     strides = np.zeros(len(problem.observed), dtype=np.int64)
@@ -212,7 +212,7 @@ def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) 
     shape = (len(problem.arms), *sizes)
     try:
         chances = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         chances = np.empty(0)
     if chances.shape not in (shape, (shape[0], int(np.prod(sizes)))):
         raise OptionError(f"chances has shape {chances.shape}; expected {shape}: P(Z | arm), an axis per variable of Z")
@@ -228,6 +228,14 @@ def plain_chances(chances: ArrayLike) -> NDArray[Any]:
         return np.asarray(chances)
     except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         raise OptionError(f"chances={brief(chances)}; expected an array of P(Z | arm)") from None
+
+
+def numbers_told(name: str, values: Any) -> NDArray[np.float64]:
+    """Numbers that a policy is told of its world."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"{name} is {brief(values)}; expected probabilities") from None
 
 
 def set_names(names: str | Iterable[str]) -> tuple[str, ...]:

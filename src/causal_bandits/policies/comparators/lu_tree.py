@@ -13,7 +13,7 @@ from ...problem import Problem
 from ...seeds import Seed
 from ..tiers import TARGETS, Tier
 from . import rules
-from .base import ALL, TallyPolicy, checked_number
+from .base import ALL, TallyPolicy, checked_number, numbers_told
 from .settings import settings_of
 from .tally import Tally
 
@@ -214,7 +214,7 @@ def _forest(names: list[str], problem: Problem, edges: list[tuple[str, ...]]) ->
 def _checked_marginals(problem: Problem, marginals: Mapping[str, Sequence[float]]) -> list[Floats]:
     known = []
     for variable in problem.observed:
-        chances = np.asarray(marginals.get(variable.name, ()), dtype=np.float64)
+        chances = numbers_told(f"marginals[{variable.name!r}]", marginals.get(variable.name, ()))
         if chances.shape != (variable.size,) or not np.isclose(chances.sum(), 1):
             raise OptionError(
                 f"marginals[{variable.name!r}] is {chances.tolist()}; expected {variable.size} probabilities"

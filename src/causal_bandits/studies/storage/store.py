@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
-from ...errors import StorageError, UnknownStudyError, listing
+from ...errors import StorageError, UnknownStudyError, brief, listing
 from ..events import Event
 from .address import file_of, read_url, shown
 from .engine import WRITES, Process, make_engine, patiently, plainly, use_write_ahead_log
@@ -202,7 +202,7 @@ class Store:
         found = self._read(lambda connection: connection.execute(_FIND, {"name": str(name)}).first())
         if found is None:
             names = [row.name for row in self.all()]
-            raise UnknownStudyError(f"there is no study {name!r} in storage {self.place}; it has {listing(names)}")
+            raise UnknownStudyError(f"there is no study {brief(name)} in storage {self.place}; it has {listing(names)}")
         return self._row(found)
 
     def all(self) -> list[StudyRow]:
