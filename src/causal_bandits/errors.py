@@ -30,6 +30,9 @@ A message is one sentence or two: the value, what was expected, what to do.
 import warnings
 from collections.abc import Iterable
 
+LONGEST = 200
+"""Characters of a value that a message shows."""
+
 
 class CausalBanditsError(Exception):
     """The root: catch this to catch everything raised on purpose."""
@@ -146,20 +149,59 @@ def listing(values: Iterable[object], limit: int = 8) -> str:
     >>> listing(range(20), limit=3)
     '0, 1, 2, ... (20 in all)'
     """
-    shown = [repr(value) for value in values]
+    shown = [brief(value) for value in values]
     if len(shown) > limit:
         return ", ".join(shown[:limit]) + f", ... ({len(shown)} in all)"
     return ", ".join(shown) or "none"
 
 
-def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
-    """An option that must be a whole number from `least`, to `most` if there is a bound.
+def brief(value: object) -> str:
+    """A value as a message shows it: cut when it is long, and its type where it cannot be shown at all.
+
+    >>> brief("a"), brief(10**5000)
+    ("'a'", 'a value of type int')
+    """
+    try:
+        shown = " ".join(repr(value).split())
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeError, TypeError, ValueError):
+        return f"a value of type {type(value).__name__}"
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."
+
+
+def whole_number(name: str, value: object, least: int, most: int | None = 2**63 - 1) -> int:
+    """An option that must be a whole number from `least` to `most`.
 
     >>> whole_number("runs", 3, 1)
     3
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < least:
-        raise OptionError(f"{name}={value!r}; expected a whole number from {least}")
-    if most is not None and value.__index__() > most:
-        raise OptionError(f"{name}={value!r}; expected at most {most:,}")
-    return int(value.__index__())
+    try:
+        found = None if isinstance(value, bool) else int(value.__index__())  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):  # an array of several numbers is not one either
+        found = None
+    if found is None or found < least:
+        raise OptionError(f"{name}={brief(value)}; expected a whole number from {least}")
+    if most is not None and found > most:
+        raise OptionError(f"{name}={brief(value)}; expected a whole number from {least} to {most:,}")
+    return found
+
+
+def flag(name: str, value: object) -> bool:
+    """An option that must be True or False."""
+    if not isinstance(value, bool) and type(value).__name__ != "bool":  # numpy has one too
+        raise OptionError(f"{name}={brief(value)}; expected True or False")
+    return bool(value)
+
+
+def share(name: str, value: object) -> float:
+    """An option that must be a number between 0 and 1, neither of them.
+
+    >>> share("level", 0.95)
+    0.95
+    """
+    try:
+        found = None if isinstance(value, bool | str | bytes) else float(value)  # type: ignore[arg-type]
+    except (ArithmeticError, TypeError, ValueError):
+        found = None
+    if found is None or not 0 < found < 1:
+        raise OptionError(f"{name}={brief(value)}; expected a number between 0 and 1")
+    return found

@@ -8,37 +8,58 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from .errors import OutputError
+from .errors import OutputError, brief
 
 
 def output_folder(path: str | os.PathLike[str]) -> Path:
     """The folder, made if need be and known to be writable."""
-    folder = Path(path)
+    folder = file_path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise OutputError(
-            f"cannot write to folder {str(folder)!r} ({error.strerror or error}); name another one"
+            f"cannot write to folder {brief(str(folder))} ({error.strerror or error}); name another one"
         ) from None
     return folder
 
 
+def file_path(path: object) -> Path:
+    """A path that a file system can have; anything else is one sentence."""
+    if not isinstance(path, str | os.PathLike):
+        raise OutputError(f"{brief(path)} is not a path; name a file or folder")
+    try:
+        text = os.fspath(path)
+        os.fsencode(text)
+    except (TypeError, UnicodeError):
+        raise OutputError(f"{brief(path)} is not a path that can be written; name another one") from None
+    if isinstance(text, bytes) or "\0" in text:
+        raise OutputError(f"{brief(path)} is not a path that can be written; name another one")
+    return Path(text)
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write to the path this gives; it takes the real name in one step, or not at all."""
-    target = Path(path)
+    """Write to the path this gives; it takes the real name in one step, or not at all.
+
+    The new file has the mode of the one it replaces. A link is replaced itself: what it points at stays as it is.
+    Devices, pipes and folders are refused.
+    """
+    target = file_path(path)
     if not target.name:
-        raise OutputError(f"{str(path)!r} is not the name of a file; name one")
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(6)}{target.suffix}")
+        raise OutputError(f"{brief(str(path))} is not the name of a file; name one")
+    temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(6)}{target.suffix}")
     try:
+        _make_empty(temporary, _mode_of(target))
         yield temporary
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())
         temporary.replace(target)
     except OSError as error:
-        raise OutputError(f"cannot write {str(target)!r} ({error.strerror or error}); name another place") from None
+        raise OutputError(
+            f"cannot write {brief(str(target))} ({error.strerror or error}); name another place"
+        ) from None
     finally:
         with contextlib.suppress(OSError):  # it may be gone, or its folder may be none
             temporary.unlink()
@@ -58,3 +79,27 @@ def read_regular(path: str | os.PathLike[str], largest: int) -> bytes | None:
             return file.read() if stat.S_ISREG(found.st_mode) and found.st_size <= largest else None
     except (OSError, ValueError):
         return None
+
+
+def _mode_of(target: Path) -> int | None:
+    """The mode of a file that is to be replaced; None where there is none."""
+    try:
+        found = target.stat()
+    except (FileNotFoundError, NotADirectoryError):  # also a link to nothing
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise OutputError(
+            f"cannot write {brief(str(target))}: it is not a file but a folder, pipe or device; name another"
+        )
+    return stat.S_IMODE(found.st_mode)
+
+
+def _make_empty(temporary: Path, mode: int | None) -> None:
+    """The file to write to, with its mode from the start: nobody reads what the old file kept to its owner."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
+    handle = os.open(temporary, flags, 0o666 if mode is None else mode & 0o777)
+    try:
+        if mode is not None and hasattr(os, "fchmod"):
+            os.fchmod(handle, mode & 0o777)
+    finally:
+        os.close(handle)

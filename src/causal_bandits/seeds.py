@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .errors import OptionError
+from .errors import OptionError, brief
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -14,16 +14,17 @@ def generator(seed: Seed) -> np.random.Generator:
     True
     """
     try:
-        if isinstance(seed, bool | str | float):
+        kinds = int | np.integer | np.random.SeedSequence | np.random.Generator | np.random.BitGenerator
+        if isinstance(seed, bool) or (seed is not None and not isinstance(seed, kinds)):
             raise TypeError
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise OptionError(
-            f"seed={seed!r}; expected a whole number from 0, a numpy SeedSequence or Generator, or None"
+            f"seed={brief(seed)}; expected a whole number from 0, a numpy SeedSequence or Generator, or None"
         ) from None
 
 
 def check_generator(rng: object) -> None:
     """Worlds draw from a Generator that the caller holds."""
     if not isinstance(rng, np.random.Generator):
-        raise OptionError(f"rng={rng!r}; expected a numpy Generator, such as numpy.random.default_rng(0)")
+        raise OptionError(f"rng={brief(rng)}; expected a numpy Generator, such as numpy.random.default_rng(0)")

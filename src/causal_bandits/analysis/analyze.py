@@ -12,7 +12,8 @@ import polars as pl
 from ..data.coding import is_missing
 from ..data.frames import columns_of
 from ..data.table_files import TableFile, read_table
-from ..errors import OptionError
+from ..doors import are_names
+from ..errors import OptionError, brief
 from ..policies import POLICIES, Policy, Recommendation
 from .infer import Inferred, Kind, infer
 from .summary import arm_rows, evidence_over_time, set_rows
@@ -94,6 +95,8 @@ def analyze(
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
     do(banner=red, discount=10%)
     """
+    if not isinstance(interventions, str) and not are_names(interventions):
+        raise OptionError(f"interventions={brief(interventions)}; expected names of columns")
     levers = [interventions] if isinstance(interventions, str) else list(interventions)
     table, by_word = _table(source, target, levers)
     inferred = infer(table, target, levers, observed=observed, ignore=ignore, kind=kind, by_word=by_word)

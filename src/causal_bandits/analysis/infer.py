@@ -6,7 +6,8 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from ..data.table_files import MISSING_WORDS, OddCell, odd_cell, plain_types
-from ..errors import OptionError, TableFileError, listing
+from ..doors import are_names
+from ..errors import OptionError, TableFileError, brief, listing
 from ..problem import Levels, Problem, bins
 
 Kind = Literal["discrete", "gaussian"]
@@ -41,8 +42,8 @@ def infer(
     `by_word` says in how many cells of which columns a word was taken for a missing value.
     """
     levers = _check_names(table, target, interventions)
-    if kind not in (None, "discrete", "gaussian"):
-        raise OptionError(f"kind={kind!r}; expected discrete or gaussian")
+    if kind is not None and (not isinstance(kind, str) or kind not in ("discrete", "gaussian")):
+        raise OptionError(f"kind={brief(kind)}; expected discrete or gaussian")
     left_out = _listed(table, ignore, "ignore", target, levers)
     chosen = _listed(table, observed, "observed", target, levers) if observed is not None else None
     seen = [n for n in table.columns if n not in (target, *levers, *left_out) and (chosen is None or n in chosen)]
@@ -80,6 +81,8 @@ def _arms(table: pl.DataFrame, settings: Mapping[str, list[Any]], notes: list[st
 
 
 def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str]) -> list[str]:
+    if not isinstance(target, str) or not are_names(interventions):
+        raise OptionError(f"target={brief(target)}, interventions={brief(interventions)}; expected names of columns")
     levers = list(dict.fromkeys(interventions))
     if not levers:
         raise OptionError("no intervention is named; say which columns were set: interventions=['I1', ...]")
@@ -92,7 +95,9 @@ def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str])
 
 
 def _listed(table: pl.DataFrame, names: Iterable[str], role: str, target: str, levers: list[str]) -> list[str]:
-    found = list(names)
+    if not isinstance(names, str) and not are_names(names):
+        raise OptionError(f"{role}={brief(names)}; expected names of columns")
+    found = [names] if isinstance(names, str) else list(names)
     for name in found:
         if name not in table.columns:
             raise TableFileError(f"{role}: the table has no column {name!r}; it has {listing(table.columns)}")
@@ -142,7 +147,7 @@ def _kind(column: pl.Series, kind: Kind | None, notes: list[str]) -> Kind:
         raise TableFileError(f"target {name!r} has values such as {listing(values, 3)}; kind=discrete needs 0 and 1")
     found: Kind = kind or ("discrete" if binary else "gaussian")
     if len(values) < 2:
-        raise TableFileError(f"target {name!r} is {values[0]!r} in every row; there is nothing to learn")
+        raise TableFileError(f"target {name!r} is {brief(values[0])} in every row; there is nothing to learn")
     told = "" if kind is None else ", as told"
     what = (
         "0 or 1, so the analysis is discrete" if found == "discrete" else "a real number, so the analysis is Gaussian"
@@ -165,7 +170,7 @@ def _lever(column: pl.Series, notes: list[str], odd: OddCell | None) -> list[Any
         why = "the most frequent"
     levels = [idle, *(level for level in levels if level != idle)]
     doubts = _doubts([level for level in levels if level != idle], odd)
-    notes.append(f"lever {column.name}: {listing(levels)}; idle is {idle!r} ({why}){doubts}")
+    notes.append(f"lever {column.name}: {listing(levels)}; idle is {brief(idle)} ({why}){doubts}")
     if len(levels) < 2:
         levels.append(f"not {idle}" if isinstance(idle, str) else idle + 1)  # a problem needs two; no row has it
     return levels
@@ -180,7 +185,7 @@ def _observed(column: pl.Series, kind: Kind, notes: list[str], odd: OddCell | No
     values = seen.unique().sort().to_list()
     gaps = f", missing in {column.null_count()} rows" if column.null_count() else ""
     if len(values) < 2:
-        notes.append(f"{name}: always {values[0]!r}, left out" if values else f"{name}: empty, left out")
+        notes.append(f"{name}: always {brief(values[0])}, left out" if values else f"{name}: empty, left out")
         return None
     if len(values) > MOST_LEVELS and odd is not None and odd.numbers > odd.texts:
         raise TableFileError(

@@ -1,6 +1,5 @@
 """`causal-bandits analyze`: a logged table in one command."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from ..analysis import analyze
 from ..files import replacing
 from ..reporting import analysis_page, arms_table, sets_table, written
 from .root import app, console, names_in
+from .streams import say_json
 
 
 @app.command("analyze")
@@ -40,7 +40,7 @@ def analyze_command(
         with replacing(html) as path:
             path.write_text(analysis_page(found), encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        say_json(found, indent=1)
         return
     terminal = console()
     terminal.print(written(f"{found['rows']:,} rows.", "bold"), "Inferred from the table:")

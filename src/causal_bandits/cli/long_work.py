@@ -1,6 +1,5 @@
 """Work that takes long: its options, bars while it runs, and a word when it is stopped."""
 
-import json
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from ..experiments import Reproduced, Told
 from ..processes import Terminated, stopped_once
 from ..reporting import progress
 from .root import console
+from .streams import say_json
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
 Jobs = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
@@ -44,4 +44,4 @@ def show_places(terminal: Console, each: Reproduced) -> None:
 
 def print_summaries(found: list[Reproduced]) -> None:
     """All summaries as JSON, by figure."""
-    typer.echo(json.dumps({each.summary["figure"]: each.summary for each in found}, indent=1))
+    say_json({each.summary["figure"]: each.summary for each in found}, indent=1)

@@ -1,15 +1,22 @@
 """What all commands share: the program, its consoles, and how errors end it."""
 
+import contextlib
 import csv
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from .. import __version__
 from ..errors import CausalBanditsError
+from ..reporting.terminal import PlainConsole
+from ..secrecy import without_secrets
+from .streams import failed, finish, prepare
+
+UsageErrors = typer.BadParameter.__mro__[1:3]
+"""What the parser raises for a command that is spelt wrongly; typer has no public name for it."""
 
 app = typer.Typer(
     name="causal-bandits",
@@ -38,9 +45,9 @@ def root(
 def console(*, quiet: bool = False, errors: bool = False) -> Console:
     """The terminal as wide as it is; a file or a pipe wide enough for a table; or one that says nothing.
 
-    Text is printed as it is: a name may hold [brackets] and :colons:.
+    Text is printed as it is: a name may hold [brackets], :colons: and escape sequences.
     """
-    terminal = Console(quiet=quiet, stderr=errors, markup=False, emoji=False, highlight=False)
+    terminal = PlainConsole(quiet=quiet, stderr=errors, markup=False, emoji=False, highlight=False)
     if not terminal.is_terminal and not errors:
         terminal.width = 120
     return terminal
@@ -62,10 +69,46 @@ def _show_warning(message: Warning | str, *place: object, **more: object) -> Non
 
 
 def main() -> None:
-    """Run the command line; an error on purpose is one line, not a traceback, and so is a warning."""
+    """Run the command line; an error is one line, not a traceback, and so is a warning."""
     warnings.showwarning = _show_warning
+    prepare()
     try:
-        app(prog_name="causal-bandits")
+        code = app(prog_name="causal-bandits", standalone_mode=False)
+        finish()
     except CausalBanditsError as error:
-        console(errors=True).print(f"Error: {error}", style="red", soft_wrap=True)
-        sys.exit(2)
+        _complain(str(error))
+        code = 2
+    except OSError as error:
+        said, code = failed(error)
+        _complain(said)
+    except RecursionError:
+        _complain("something given is nested too deeply; write it with fewer levels")
+        code = 2
+    except MemoryError:
+        _complain("there is not enough memory for this; ask for less")
+        code = 2
+    except typer.Abort:
+        _complain("stopped")
+        code = 1
+    except Exception as error:
+        if not isinstance(error, UsageErrors):
+            raise
+        code = _refuse(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(text: str | None) -> None:
+    if text is not None:
+        with contextlib.suppress(OSError):  # standard error is full or closed too
+            console(errors=True).print(f"Error: {without_secrets(text)}", style="red", soft_wrap=True)
+
+
+def _refuse(error: Any) -> int:
+    """A command that is spelt wrongly; without any argument, the help."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(context.get_help(), err=True)
+    else:
+        more = f"; see {context.command_path} --help" if context is not None else ""
+        _complain(error.format_message().rstrip(".") + more)
+    return int(error.exit_code)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..data.table_files import output_ending, read_rows, write_table
-from ..errors import OptionError
+from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
 from ..reporting import arms_table, sets_table, study_page, written
 from .root import app, console
+from .streams import say, say_json
 
 if TYPE_CHECKING:
     from ..studies import Study
@@ -25,6 +26,7 @@ Storage = Annotated[
     typer.Option(envvar="CAUSAL_BANDITS_STORAGE", help="Where studies are kept: sqlite:///FILE or postgresql://..."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MOST_BYTES = 500_000_000
 DEFAULT_STORAGE = "sqlite:///studies.db"
 
 
@@ -35,14 +37,19 @@ def _load(name: str, storage: str) -> "Study":
 
 
 def _say(as_json: bool, values: Any, text: str) -> None:
-    typer.echo(json.dumps(values, ensure_ascii=False) if as_json else text)
+    if as_json:
+        say_json(values)
+    else:
+        say(text)
 
 
 def _read_json(what: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise OptionError(f"{what} is not JSON ({error})") from None
+        raise OptionError(f"{what} is not JSON ({' '.join(str(error).split())[:160]})") from None
+    except RecursionError:
+        raise OptionError(f"{what} is nested too deeply; write it with fewer levels") from None
 
 
 @studies.command("create")
@@ -62,8 +69,12 @@ def create(
     from ..studies import Study
 
     try:
+        if problem.stat().st_size > MOST_BYTES:
+            raise OptionError(f"the problem in {str(problem)!r} has more than {MOST_BYTES:,} bytes; list fewer arms")
         text = problem.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
+    except (OSError, UnicodeError, ValueError) as error:
+        if isinstance(error, CausalBanditsError):
+            raise
         raise OptionError(f"cannot read the problem from {str(problem)!r} ({error}); name a JSON file") from None
     described = _read_json(f"the problem in {str(problem)!r}", text)
     if not isinstance(described, dict):
@@ -100,7 +111,7 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     """What a study knows: arms, sets, the recommended arm, alarms."""
     about = _load(name, storage).describe()
     if as_json:
-        typer.echo(json.dumps(about, indent=1, ensure_ascii=False))
+        say_json(about, indent=1)
         return
     terminal = console()
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
@@ -199,6 +210,9 @@ def import_table(
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A .csv, .tsv or .parquet file.")],
+    safe_csv: Annotated[
+        bool, typer.Option("--safe-csv", help="Put a ' before cells that a spreadsheet would take for formulas.")
+    ] = False,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
@@ -206,7 +220,7 @@ def export(
     output_ending(out)
     frame = _load(name, storage).to_frame()
     with replacing(out) as path:
-        write_table(frame, path)
+        write_table(frame, path, safe=safe_csv)
     _say(as_json, {"decisions": len(frame), "file": str(out)}, f"{len(frame)} decisions written to {out}")
 
 

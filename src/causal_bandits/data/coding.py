@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CausalBanditsError, ObservationError, UnknownVariableError, listing
+from ..errors import CausalBanditsError, ObservationError, UnknownVariableError, brief, listing
 from ..problem import Arm, Level, Problem, Variable
 from .frames import columns_of
 
@@ -37,7 +37,7 @@ def is_missing(value: object) -> bool:
         return value is None
     try:
         return bool(value != value)  # noqa: PLR0124 (NaN and NaT of any library)
-    except (TypeError, ValueError):  # pandas.NA has no truth value
+    except (ArithmeticError, TypeError, ValueError):  # pandas.NA has no truth value; a signalling NaN
         return True
 
 
@@ -49,7 +49,7 @@ def _is_several(value: object) -> bool:
 def check_single(name: str, value: object) -> None:
     """Refuse several values where one belongs."""
     if _is_several(value):
-        shown = " ".join(repr(value).split())[:60]
+        shown = brief(value)[:60]
         raise ObservationError(f"{name!r} is {shown}, a {type(value).__name__}; expected one value")
 
 
@@ -57,11 +57,11 @@ def binary_value(name: str, value: object) -> int:
     """A reward that must be 0 or 1."""
     check_single(name, value)
     if is_missing(value):
-        raise ObservationError(f"reward {name!r} is {value!r}; every row needs 0 or 1")
+        raise ObservationError(f"reward {name!r} is {brief(value)}; every row needs 0 or 1")
     try:
         return {0: 0, 1: 1}[value]  # type: ignore[index]
     except (KeyError, TypeError):
-        raise ObservationError(f"reward {name!r} is {value!r}; expected 0 or 1 (or False, True)") from None
+        raise ObservationError(f"reward {name!r} is {brief(value)}; expected 0 or 1 (or False, True)") from None
 
 
 def real_value(name: str, value: object) -> float:
@@ -69,10 +69,10 @@ def real_value(name: str, value: object) -> float:
     check_single(name, value)
     try:
         number = math.nan if isinstance(value, str) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+    except (ArithmeticError, AttributeError, TypeError, ValueError):
         number = math.nan
     if not abs(number) <= LARGEST:
-        raise ObservationError(f"{name!r} is {value!r}; expected a finite number (at most {LARGEST:g})")
+        raise ObservationError(f"{name!r} is {brief(value)}; expected a finite number (at most {LARGEST:g})")
     return number
 
 
@@ -89,7 +89,7 @@ class Coder:
     def one(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> Rows:
         """A single row; with `missing` observed variables may have no value, or may not be named."""
         if not isinstance(observation, Mapping):
-            raise ObservationError(f"observation {observation!r} is not a mapping variable -> value")
+            raise ObservationError(f"observation {brief(observation)} is not a mapping variable -> value")
         number = self.problem.index(arm)
         self._check_names(observation, missing)
         codes = np.zeros((1, len(self.problem.observed)), dtype=np.int64)
@@ -110,15 +110,15 @@ class Coder:
 
     def value(self, name: str, value: object) -> Any:
         """One value, checked: a level as the problem spells it, a number, the reward, or None where it is missing."""
-        if name == self.problem.target:
+        if isinstance(name, str) and name == self.problem.target:
             return self._reward(value)
         for variable in self.problem.observed:
-            if variable.name == name:
+            if isinstance(name, str) and variable.name == name:
                 if is_missing(value):
                     return None
                 return real_value(name, value) if variable.is_number else variable.levels[_level(variable, value)]
         known = listing(self.problem.observed_names)
-        raise UnknownVariableError(f"{name!r} is not an observed variable; expected {known} and the reward")
+        raise UnknownVariableError(f"{brief(name)} is not an observed variable; expected {known} and the reward")
 
     def many(self, frame: Any, arm: Arm | Mapping[str, Level] | None, *, missing: bool = False) -> Rows:
         """The rows of a table; all of them belong to `arm`, or the table names every intervention variable."""
@@ -157,7 +157,7 @@ class Coder:
             for row, value in enumerate(columns.get(lever.name, ()), 1):
                 if lever.code(value) != lever.code(arm[lever.name]):
                     raise ObservationError(
-                        f"row {row}: {lever.name!r} is {value!r}, but all rows were told to be {arm}"
+                        f"row {row}: {lever.name!r} is {brief(value)}, but all rows were told to be {arm}"
                     )
 
     def _reward(self, value: object) -> float:
@@ -170,7 +170,7 @@ class Coder:
             return
         if self.problem.target not in observation:
             what = "a number" if self.problem.reward_is_real else "0 or 1"
-            raise ObservationError(f"the row has no reward {self.problem.target!r}; add it as {what}")
+            raise ObservationError(f"the row has no reward {brief(self.problem.target)}; add it as {what}")
         for name in self.problem.observed_names:
             if name not in observation and not missing:
                 raise ObservationError(f"the row has no value for {name!r}; every observed variable is needed")
@@ -182,7 +182,7 @@ class Coder:
 def _level(variable: Variable, value: object) -> int:
     check_single(variable.name, value)
     if is_missing(value):
-        raise ObservationError(f"{variable.name!r} is {value!r}; every observed variable needs a level")
+        raise ObservationError(f"{variable.name!r} is {brief(value)}; every observed variable needs a level")
     return variable.code(value)
 
 

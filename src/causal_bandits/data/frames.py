@@ -5,7 +5,7 @@ from typing import Any
 
 import narwhals as nw
 
-from ..errors import ObservationError
+from ..errors import ObservationError, brief
 
 
 def columns_of(frame: Any) -> dict[str, Sequence[Any]]:
@@ -13,7 +13,7 @@ def columns_of(frame: Any) -> dict[str, Sequence[Any]]:
     if isinstance(frame, Mapping):
         for name, column in frame.items():
             if isinstance(column, str | Set | Mapping) or not isinstance(column, Sized):
-                raise ObservationError(f"column {name!r} is {column!r}; expected a list of values, one per row")
+                raise ObservationError(f"column {name!r} is {brief(column)}; expected a list of values, one per row")
         lengths = {name: len(column) for name, column in frame.items()}
         if len(set(lengths.values())) > 1:
             raise ObservationError(f"the columns have different lengths: {lengths}")

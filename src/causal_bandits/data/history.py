@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ..errors import OptionError, flag, whole_number
 from ..problem import Arm, Bins, Level, Problem, Variable
 from .coding import MISSING, Coder, Rows
 from .tables import CountTables, TableLayout, count_rows
@@ -24,6 +25,8 @@ class History:
     """
 
     def __init__(self, problem: Problem) -> None:
+        if not isinstance(problem, Problem):
+            raise OptionError(f"problem is of type {type(problem).__name__}; expected causal_bandits.Problem(...)")
         self.problem = problem
         self._coder = Coder(problem)
         numbers = self._coder.numbers
@@ -76,8 +79,7 @@ class History:
 
     def observation(self, row: int) -> dict[str, Any]:
         """What was seen in one row, with the reward; None where a value is missing."""
-        if not 0 <= row < self._length:
-            raise IndexError(row)
+        row = whole_number("row", row, 0, self._length - 1)
         seen: dict[str, Any] = {}
         for place, variable in enumerate(self.problem.observed):
             code = int(self._codes[row, place])
@@ -95,7 +97,7 @@ class History:
 
     def encode(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> Rows:
         """One row, checked and coded; nothing is stored yet. With `missing` observed variables may have no value."""
-        return self._with_bins(self._coder.one(arm, observation, missing=missing))
+        return self._with_bins(self._coder.one(arm, observation, missing=flag("missing", missing)))
 
     def encode_many(self, frame: Any, arm: Arm | Mapping[str, Level] | None = None, *, missing: bool = False) -> Rows:
         """The rows of a table (any dataframe, a list of dicts, a dict of columns), checked and coded.
@@ -104,7 +106,7 @@ class History:
         (observational rows: the idle arm). Other columns are ignored. With `missing` cells of observed variables
         may be empty.
         """
-        return self._with_bins(self._coder.many(frame, arm, missing=missing))
+        return self._with_bins(self._coder.many(frame, arm, missing=flag("missing", missing)))
 
     def extend(self, rows: Rows) -> bool:
         """Store coded rows; True when this fixed the cut points of a variable, so that all codes are new."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..errors import OptionError, UnknownVariableError, listing
+from ..errors import OptionError, UnknownVariableError, brief, listing
 from ..problem import Problem
 
 LIMIT_BYTES = 4 * 2**30
@@ -49,7 +49,7 @@ class SubsetLayout(ABC):
         unknown = sorted(wanted - set(self.problem.observed_names))
         if unknown:
             known = listing(self.problem.observed_names)
-            raise UnknownVariableError(f"{unknown[0]!r} is not an observed variable; expected some of {known}")
+            raise UnknownVariableError(f"{brief(unknown[0])} is not an observed variable; expected some of {known}")
         if len(wanted) > self.max_size:
             raise OptionError(f"{sorted(wanted)} has more than max_size={self.max_size} variables; raise max_size")
         return self._places[wanted]

@@ -6,13 +6,14 @@ false), and an ordinary value elsewhere: a level may be called None.
 
 import csv
 import os
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from ..errors import TableFileError, listing
+from ..errors import TableFileError, brief, listing
 from ..problem import Problem
 
 NOT_NUMBERS = ("NaN", "nan", "NAN")
@@ -110,7 +111,7 @@ def _read(file: Path, shown: str, names: Collection[str]) -> TableFile:
         header = [name.strip() for name in next(csv.reader(stream, delimiter=separator), [])]
     twice = next((name for place, name in enumerate(header) if name in header[:place]), None)
     if twice is not None:
-        raise TableFileError(f"{shown} names the column {twice!r} twice; rename one")
+        raise TableFileError(f"{shown} names the column {brief(twice)} twice; rename one")
     return _read_text(file, separator, names)
 
 
@@ -141,14 +142,29 @@ def output_ending(path: Path) -> str:
     """The ending of a table's file, one of those that can be written."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".tsv", ".txt", ".parquet", ".pq"):
-        raise TableFileError(f"{str(path)!r} ends in {ending!r}; a table is written to .csv, .tsv or .parquet")
+        raise TableFileError(f"{brief(str(path))} ends in {ending!r}; a table is written to .csv, .tsv or .parquet")
     return ending
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table by the ending of its name."""
+def write_table(table: pl.DataFrame, path: Path, *, safe: bool = False) -> None:
+    """Write a table by the ending of its name; `safe` for a CSV file that somebody opens in a spreadsheet."""
     ending = output_ending(path)
     if ending in (".parquet", ".pq"):
         table.write_parquet(path)
     else:
-        table.write_csv(path, separator="\t" if ending == ".tsv" else ",")
+        (neutral(table) if safe else table).write_csv(path, separator="\t" if ending == ".tsv" else ",")
+
+
+FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
+"""How a cell begins that a spreadsheet would take for a formula."""
+
+
+def neutral(table: pl.DataFrame) -> pl.DataFrame:
+    """The same table with a quote before every text, and every name of a column, that would be a formula.
+
+    >>> neutral(pl.DataFrame({"=a": ["=1+1", "b", None], "c": [-1, 2, 3]})).rows()
+    [("'=1+1", -1), ('b', 2), (None, 3)]
+    """
+    quoted = pl.when(pl.col(pl.String).str.contains(FORMULA)).then("'" + pl.col(pl.String)).otherwise(pl.col(pl.String))
+    names = {name: f"'{name}" for name in table.columns if re.match(FORMULA, name)}
+    return table.with_columns(quoted.name.keep()).rename(names)

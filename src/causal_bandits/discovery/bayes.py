@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiled import Bools, Floats, Ints
 from ..data import ArmMoments, CountTables, DesignLayout, Screen, SubsetLayout, TableLayout, levels_of, margins_of
+from ..doors import check_fields
 from ..errors import OptionError
 from ..independence import Neighbours, conditional_factors, marginal_factors, regression_factors
 from ..problem import Problem
@@ -43,9 +44,9 @@ class BayesFactors:
     veto: float | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for name, nats, such in (("threshold", self.threshold, 1), ("veto", self.veto, 5)):
-            good = isinstance(nats, int | float) and not isinstance(nats, bool) and math.isfinite(nats)
-            if not good and (name, nats) != ("veto", None):
+            if nats is not None and not math.isfinite(nats):
                 raise OptionError(f"{name}={nats!r}; expected a number of nats, such as {such}")
         if self.reading not in get_args(Others):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Others))}")

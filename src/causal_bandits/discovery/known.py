@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from ..data import ArmMoments, CountTables, Screen, SubsetLayout
-from ..errors import OptionError
+from ..doors import are_names
+from ..errors import OptionError, brief
 from .base import TOLD, Findings
 
 
@@ -23,11 +24,13 @@ class KnownSets:
     """Only the told sets need a table."""
 
     def __init__(self, sets: Iterable[Iterable[str]] | Mapping[tuple[str, ...], Iterable[str]]) -> None:
-        if isinstance(sets, str) or not isinstance(sets, Iterable):
-            raise OptionError(f"KnownSets got {sets!r}; expected a list of sets of names, such as [['A', 'B']]")
+        if isinstance(sets, str) or not isinstance(sets, Iterable) or getattr(sets, "ndim", 1) == 0:
+            raise OptionError(f"KnownSets got {brief(sets)}; expected a list of sets of names, such as [['A', 'B']]")
         self._sets: dict[frozenset[str], frozenset[str] | None] = {}
         given: Mapping[Any, Any] = sets if isinstance(sets, Mapping) else {}
         for variables in sets:
+            if not isinstance(variables, str) and not are_names(variables):
+                raise OptionError(f"KnownSets got {brief(variables)}; a set is a list of names, such as ['A', 'B']")
             if isinstance(variables, str):
                 raise OptionError(f"KnownSets got {variables!r}; a set is a list of names: [[{variables!r}]]")
             self._sets[frozenset(variables)] = _names(given[variables]) if given else None
@@ -73,4 +76,6 @@ class KnownSets:
 
 
 def _names(names: str | Iterable[str]) -> frozenset[str]:
+    if not isinstance(names, str) and not are_names(names):
+        raise OptionError(f"KnownSets got {brief(names)}; expected names of intervention variables")
     return frozenset((names,) if isinstance(names, str) else names)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import ArmMoments, DesignLayout
+from ..doors import check_fields
 from ..errors import OptionError
 from ..independence import Factor, residual_tests
 from ..independence.residual import check_factor
@@ -41,7 +42,8 @@ class ResidualTesting:
     require_evidence: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < 1:
+        check_fields(self)
+        if not 0 < self.alpha < 1:
             raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.05")
         if self.reading not in get_args(ResidualReading):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(ResidualReading))}")

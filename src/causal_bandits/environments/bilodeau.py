@@ -3,7 +3,8 @@
 import math
 from typing import Literal, get_args
 
-from ..errors import OptionError, whole_number
+from ..doors import door
+from ..errors import OptionError, brief, whole_number
 from ..problem import Level
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Effect, Mechanism
@@ -11,6 +12,7 @@ from .mechanisms import Effect, Mechanism
 Case = Literal["benign", "worst"]
 
 
+@door
 def bilodeau_world(case: Case = "benign", *, horizon: int, arms: int = 20) -> DiscreteSCM:
     """One lever with `arms` values, one observed bit Z, and a reward (their sec. 6).
 
@@ -22,8 +24,8 @@ def bilodeau_world(case: Case = "benign", *, horizon: int, arms: int = 20) -> Di
     [0.708, 0.25]
     """
     if case not in get_args(Case):
-        raise OptionError(f"case={case!r}; expected one of {', '.join(get_args(Case))}")
-    horizon, arms = whole_number("horizon", horizon, 2), whole_number("arms", arms, 2)
+        raise OptionError(f"case={brief(case)}; expected one of {', '.join(get_args(Case))}")
+    horizon, arms = whole_number("horizon", horizon, 2), whole_number("arms", arms, 2, 10_000)
     gap = math.sqrt(arms * math.log(horizon) / horizon)
     if case == "benign" and gap > 0.5:
         raise OptionError(f"horizon={horizon} makes the reward more likely than 1; take a longer one for {arms} arms")

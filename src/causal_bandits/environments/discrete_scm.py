@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..compiled import Floats
-from ..errors import GraphError, UnknownVariableError, WorldError, listing
+from ..errors import GraphError, UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Levels, Problem, Variable
 from ..problem.variables import declare
@@ -49,13 +50,22 @@ class DiscreteSCM(DiscreteWorld):
         noise: Mapping[str, Sequence[float]] | None = None,
         arms: Iterable[Mapping[str, Level]] | None = None,
     ) -> None:
+        given = (
+            ("variables", variables),
+            ("mechanisms", mechanisms),
+            ("interventions", interventions),
+            ("noise", {} if noise is None else noise),
+        )
+        for role, mapping in given:
+            if not isinstance(mapping, Mapping):
+                raise WorldError(f"{role} is {brief(mapping)}; expected a mapping by name")
         self.variables = {name: declare(name, levels) for name, levels in variables.items()}
-        self.noise = {name: np.asarray(chances, dtype=np.float64) for name, chances in (noise or {}).items()}
+        self.noise = {name: _numbers(name, chances) for name, chances in (noise or {}).items()}
         self.mechanisms = dict(mechanisms)
         for name, effects in interventions.items():
             if not isinstance(effects, Mapping) or not all(isinstance(each, Mapping) for each in effects.values()):
                 raise WorldError(
-                    f"{name!r} is {effects!r}; expected a mapping such as {{'idle': {{}}, 'on': {{'A': 1}}}}"
+                    f"{name!r} is {brief(effects)}; expected a mapping such as {{'idle': {{}}, 'on': {{'A': 1}}}}"
                 )
         self.interventions = {name: dict(effects) for name, effects in interventions.items()}
         self._check(target)
@@ -79,8 +89,8 @@ class DiscreteSCM(DiscreteWorld):
     # Checking
 
     def _check(self, target: str) -> None:
-        if target not in self.variables:
-            raise WorldError(f"target {target!r} is not among the variables {listing(self.variables)}")
+        if not isinstance(target, str) or target not in self.variables:
+            raise WorldError(f"target {brief(target)} is not among the variables {listing(self.variables)}")
         if self.variables[target].levels != (0, 1):
             raise WorldError(
                 f"target {target!r} has levels {self.variables[target].levels}; expected 2, that is (0, 1)"
@@ -192,3 +202,11 @@ class DiscreteSCM(DiscreteWorld):
         order = "greedy" if len(self._nodes) > ENUMERABLE else False
         result: Floats = np.einsum(*operands, [self._places[name] for name in names], optimize=order)
         return result
+
+
+def _numbers(name: str, chances: object) -> NDArray[np.float64]:
+    try:
+        found = np.asarray(chances, dtype=np.float64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise WorldError(f"noise {brief(name)} is {brief(chances)}; expected probabilities") from None
+    return found

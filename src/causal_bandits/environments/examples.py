@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Literal, get_args
 
-from ..errors import OptionError
+from ..doors import door
+from ..errors import OptionError, brief
 from ..problem import Level
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Effect, Mechanism
@@ -11,6 +12,7 @@ from .mechanisms import Effect, Mechanism
 Best = Literal["S2", "AB", "S3"]
 
 
+@door
 def example_world(best: Best = "S2") -> DiscreteSCM:
     """I acts on A and B, then A, B -> S2 -> S3 -> Y, with mechanisms that make the named set the best.
 
@@ -26,7 +28,7 @@ def example_world(best: Best = "S2") -> DiscreteSCM:
     [0.38, 0.62]
     """
     if best not in get_args(Best):
-        raise OptionError(f"best={best!r}; expected one of {', '.join(get_args(Best))}")
+        raise OptionError(f"best={brief(best)}; expected one of {', '.join(get_args(Best))}")
     flips = {0: (0.3, 0.3), 1: (0.1, 0.3)} if best == "AB" else {0: (0.0, 0.0), 1: (0.0, 0.0)}
     if best == "S3":
         second = Mechanism(["A", "B"], lambda a, b: 2 * a + b)

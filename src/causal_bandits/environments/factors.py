@@ -1,11 +1,12 @@
 """The distinct mechanisms of a world, numbered and flattened."""
 
 import math
+from collections.abc import Hashable
 
 import numpy as np
 
 from ..compiled import Floats, Ints
-from ..errors import UnknownVariableError
+from ..errors import UnknownVariableError, WorldError, brief
 from ..problem import Level, Variable
 from .mechanisms import Mechanism
 from .sampler import Sampler
@@ -25,6 +26,8 @@ class Factors:
 
     def number(self, name: str, how: Mechanism | Level) -> int:
         """The number of a mechanism of a node, or of the node being set to a level."""
+        if not isinstance(how, Mechanism | Hashable):
+            raise WorldError(f"the mechanism of {name!r} is {brief(how)}; expected a Mechanism or a level")
         key = (name, id(how) if isinstance(how, Mechanism) else ("level", how))
         if key not in self._numbers:
             self._kept.append(how)  # an id is only good while its object lives
@@ -32,7 +35,9 @@ class Factors:
             mechanism = how if isinstance(how, Mechanism) else Mechanism((), np.eye(node.size)[node.code(how)])
             for parent in mechanism.parents:
                 if parent not in self.places:
-                    raise UnknownVariableError(f"{name!r} has a parent {parent!r} that is neither variable nor noise")
+                    raise UnknownVariableError(
+                        f"{name!r} has a parent {brief(parent)} that is neither variable nor noise"
+                    )
             parents = [self.places[parent] for parent in mechanism.parents]
             self._numbers[key] = len(self.tables)
             self.node_names.append(name)

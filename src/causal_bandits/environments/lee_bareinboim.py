@@ -4,7 +4,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..errors import OptionError
+from ..doors import door
+from ..errors import OptionError, brief
 from ..graphs import MixedGraph
 from ..seeds import Seed, generator
 from .discrete_scm import DiscreteSCM
@@ -23,6 +24,7 @@ DIAGRAMS: dict[str, MixedGraph] = {
 }
 
 
+@door
 def lee_bareinboim_world(diagram: Diagram = "iv", *, seed: Seed = None) -> DiscreteSCM:
     """Binary variables with random mechanisms over one of their graphs, perfect interventions on all but Y.
 
@@ -33,7 +35,7 @@ def lee_bareinboim_world(diagram: Diagram = "iv", *, seed: Seed = None) -> Discr
     MixedGraph(Z -> X, X -> Y, X <-> Y)
     """
     if diagram not in get_args(Diagram):
-        raise OptionError(f"diagram={diagram!r}; expected one of {', '.join(get_args(Diagram))}")
+        raise OptionError(f"diagram={brief(diagram)}; expected one of {', '.join(get_args(Diagram))}")
     return random_tables(DIAGRAMS[diagram], generator(seed))
 
 

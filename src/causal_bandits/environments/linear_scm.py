@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..compiled import Floats
-from ..errors import UnknownVariableError, WorldError, listing
+from ..doors import door, is_number
+from ..errors import UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
+from ..seeds import generator
 from .mechanisms import IDLE
 from .real_sampler import gaussian_sampler
 from .real_world import RealWorld
@@ -56,15 +58,15 @@ def fix(value: float) -> Change:
 
 def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
-        raise WorldError(f"{what} is {given!r}; expected a mapping")
+        raise WorldError(f"{what} is {brief(given)}; expected a mapping")
     return given
 
 
 def _number(what: str, value: object, least: float = -math.inf) -> float:
     """A finite number, not below `least`."""
-    if isinstance(value, int | float | np.integer | np.floating) and math.isfinite(value) and value >= least:
-        return float(value)
-    raise WorldError(f"{what} is {value!r}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
+    if is_number(value) and math.isfinite(number := float(value)) and number >= least:  # type: ignore[arg-type]
+        return number
+    raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 
 class LinearGaussianSCM(RealWorld):
@@ -138,9 +140,9 @@ class LinearGaussianSCM(RealWorld):
         matrix = np.zeros((len(self.variables), len(self.variables)))
         for (cause, effect), value in given.items():
             at = self._place(effect), self._place(cause)
-            matrix[at] = _number(f"the coefficient {cause!r} -> {effect!r}", value)
+            matrix[at] = _number(f"the coefficient {brief(cause)} -> {brief(effect)}", value)
             if cause == effect:
-                raise WorldError(f"{cause!r} has a coefficient on itself; the world must be acyclic")
+                raise WorldError(f"{brief(cause)} has a coefficient on itself; the world must be acyclic")
         return matrix
 
     def _symmetric(self, given: Mapping[Pair, float]) -> Floats:
@@ -177,10 +179,12 @@ class LinearGaussianSCM(RealWorld):
     ) -> dict[str, dict[Level, dict[str, Change]]]:
         for lever, effects in _mapping("interventions", interventions).items():
             for value, effect in _mapping(f"interventions[{lever!r}]", effects).items():
-                for name, change in _mapping(f"interventions[{lever!r}][{value!r}]", effect).items():
+                for name, change in _mapping(f"interventions[{lever!r}][{brief(value)}]", effect).items():
                     self._place(name)
                     if not isinstance(change, Change):
-                        raise WorldError(f"{lever!r} does {change!r} to {name!r}; expected shift(), scale() or fix()")
+                        raise WorldError(
+                            f"{lever!r} does {brief(change)} to {name!r}; expected shift(), scale() or fix()"
+                        )
         return {lever: {value: dict(effect) for value, effect in each.items()} for lever, each in interventions.items()}
 
     def _acted_on(self, effects: Mapping[Level, Mapping[str, Change]]) -> list[str]:
@@ -244,7 +248,7 @@ def _named_in(given: Mapping[str, Mapping[Pair, float]]) -> tuple[str, ...]:
     for what, pairs in given.items():
         for pair in _mapping(what, pairs):
             if not isinstance(pair, tuple) or len(pair) != 2:
-                raise WorldError(f"{what} names {pair!r}; expected a pair of variables such as ('A', 'Y')")
+                raise WorldError(f"{what} names {brief(pair)}; expected a pair of variables such as ('A', 'Y')")
             named.update(dict.fromkeys(pair))
     return tuple(named)
 
@@ -264,6 +268,7 @@ def _positive_definite_root(correlations: Floats) -> Floats:
         ) from None
 
 
+@door
 def random_linear_world(
     graph: MixedGraph, *, target: str = "Y", seed: int | np.random.SeedSequence | np.random.Generator | None = None
 ) -> LinearGaussianSCM:
@@ -279,7 +284,7 @@ def random_linear_world(
     """
     if target not in graph.nodes:
         raise WorldError(f"target {target!r} is not a node of the graph; its nodes are {listing(graph.nodes)}")
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     sizes = rng.uniform(0.5, 1.5, size=len(graph.directed)) * rng.choice([-1.0, 1.0], size=len(graph.directed))
     signs = rng.choice([-1.0, 1.0], size=len(graph.bidirected))
     adjacency = np.zeros((len(graph.nodes), len(graph.nodes)))

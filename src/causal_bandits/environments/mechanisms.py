@@ -1,13 +1,15 @@
 """How variables get their values, and what interventions change about it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import WorldError
+from ..doors import are_names
+from ..errors import WorldError, brief
 from ..problem import Level, Variable
 
 IDLE = "idle"
@@ -28,6 +30,8 @@ class Mechanism:
     table: Any
 
     def __init__(self, parents: Iterable[str], table: ArrayLike | Callable[..., Any]) -> None:
+        if not isinstance(parents, str) and not are_names(parents):
+            raise WorldError(f"parents is {brief(parents)}; expected a list of names")
         object.__setattr__(self, "parents", (parents,) if isinstance(parents, str) else tuple(parents))
         object.__setattr__(self, "table", table)
 
@@ -51,7 +55,7 @@ class Mechanism:
         try:
             return self.table(*levels)
         except Exception as error:
-            given = ", ".join(f"{name}={level!r}" for name, level in zip(self.parents, levels, strict=True))
+            given = ", ".join(f"{name}={brief(level)}" for name, level in zip(self.parents, levels, strict=True))
             raise WorldError(
                 f"the mechanism of {variable.name!r} failed at {given or 'no parents'}: {error}"
             ) from error
@@ -61,7 +65,9 @@ class Mechanism:
         if isinstance(result, Sequence | np.ndarray) and not isinstance(result, str):
             chances = np.asarray(result, dtype=np.float64)
             if chances.shape != (variable.size,):
-                raise WorldError(f"{variable.name!r} got {result!r}; expected {variable.size} probabilities or a level")
+                raise WorldError(
+                    f"{variable.name!r} got {brief(result)}; expected {variable.size} probabilities or a level"
+                )
             return chances
         row: NDArray[np.float64] = np.eye(variable.size)[variable.code(result)]
         return row
@@ -77,4 +83,10 @@ def perfect(variable: str, levels: Iterable[Level] = (0, 1)) -> dict[Level, Effe
     >>> perfect("A")
     {'idle': {}, 0: {'A': 0}, 1: {'A': 1}}
     """
-    return {IDLE: {}, **{level: {variable: level} for level in levels}}
+    if not isinstance(variable, str):
+        raise WorldError(f"variable is {brief(variable)}; expected a name")
+    found = () if isinstance(levels, str | bytes | Mapping) or not isinstance(levels, Iterable) else levels
+    chosen = tuple(itertools.islice(iter(found), 10_001)) if getattr(found, "ndim", 1) else ()
+    if not 0 < len(chosen) <= 10_000 or not all(isinstance(level, Hashable) for level in chosen):
+        raise WorldError(f"levels is {brief(levels)}; expected a list of levels, at most 10,000")
+    return {IDLE: {}, **{level: {variable: level} for level in chosen}}

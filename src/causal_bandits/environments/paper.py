@@ -1,5 +1,6 @@
 """The paper's simulated worlds (appendix B.1)."""
 
+from ..doors import door
 from ..errors import WorldError
 from ..graphs import MixedGraph
 from ..seeds import Seed, generator
@@ -7,6 +8,7 @@ from .discrete_scm import DiscreteSCM
 from .mechanisms import Mechanism, perfect
 
 
+@door
 def paper_world(graph: MixedGraph, *, target: str = "Y", seed: Seed = None) -> DiscreteSCM:
     """Binary variables on a DAG with perfect interventions on every variable but the target.
 

@@ -1,10 +1,12 @@
 """The parallel bandit of Lattimore, Lattimore and Reid (2016): many independent causes, one of which matters."""
 
-from ..errors import OptionError, whole_number
+from ..doors import door
+from ..errors import OptionError, brief, whole_number
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Mechanism, perfect
 
 
+@door
 def parallel_world(variables: int = 10, *, rare: int = 2, chance: float = 0.05, gap: float = 0.3) -> DiscreteSCM:
     """X1, ..., Xn independent, arms do() and do(Xi = x); the first `rare` are 1 with probability `chance`, others 1/2.
 
@@ -14,10 +16,11 @@ def parallel_world(variables: int = 10, *, rare: int = 2, chance: float = 0.05, 
     >>> parallel_world(4).means.round(3).tolist()[:3]
     [0.5, 0.484, 0.8]
     """
-    count, few = whole_number("variables", variables, 1), whole_number("rare", rare, 0)
+    count, few = whole_number("variables", variables, 1, 20), whole_number("rare", rare, 0)
     if few > count or not 0 < chance <= 0.5 or not 0 < gap <= 0.5:
         raise OptionError(
-            f"rare={rare}, chance={chance!r}, gap={gap!r}; expected at most {count}, and numbers above 0 up to 0.5"
+            f"rare={few}, chance={brief(chance)}, gap={brief(gap)}; "
+            f"expected at most {count}, and numbers above 0 up to 0.5"
         )
     names = [f"X{number}" for number in range(1, count + 1)]
     ones = {name: chance if number < few else 0.5 for number, name in enumerate(names)}

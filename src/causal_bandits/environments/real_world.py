@@ -34,7 +34,7 @@ class RealWorld:
 
     def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
         """Pull an arm many times; coded rows."""
-        count = whole_number("count", count, 0)
+        count = whole_number("count", count, 0, 100_000_000)
         number = self.problem.index(arm)
         return self.rows(np.full(count, number), self._draw(number, count, rng))
 

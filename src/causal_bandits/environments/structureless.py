@@ -1,11 +1,18 @@
 """The structureless world of Fig. 2(c): no set separates anything, and every test is there to be fooled."""
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..errors import WorldError
+from ..errors import WorldError, brief
 from ..seeds import Seed, generator
 from .world import DiscreteWorld
+
+
+def _numbers(means: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.asarray(means, dtype=np.float64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise WorldError(f"means is {brief(means)}; expected numbers between 0 and 1, one per arm") from None
 
 
 class StructurelessWorld(DiscreteWorld):
@@ -26,8 +33,10 @@ class StructurelessWorld(DiscreteWorld):
         *,
         seed: Seed = None,
     ) -> None:
+        if not isinstance(base, DiscreteWorld):
+            raise WorldError(f"base is {brief(base)}; expected a discrete world, such as paper_world(...)")
         arms = len(base.problem.arms)
-        chances = generator(seed).random(arms) if means is None else np.asarray(means, dtype=np.float64)
+        chances = generator(seed).random(arms) if means is None else _numbers(means)
         if chances.shape != (arms,) or not np.all((chances >= 0) & (chances <= 1)):
             raise WorldError(f"means has shape {chances.shape}; expected {arms} numbers between 0 and 1, one per arm")
         old = base.sampler

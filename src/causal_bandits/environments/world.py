@@ -32,7 +32,7 @@ class DiscreteWorld:
     def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
         """Pull an arm many times; coded rows."""
         check_generator(rng)
-        count = whole_number("count", count, 0)
+        count = whole_number("count", count, 0, 100_000_000)
         number = self.problem.index(arm)
         codes = np.empty((count, len(self.problem.observed)), dtype=np.int64)
         rewards = np.empty(count, dtype=np.int64)

@@ -20,6 +20,7 @@ import numpy as np
 from ..compiled import Floats, Ints, compiled
 from ..data import ArmMoments, DesignLayout, History, add_rows, merge_groups
 from ..discovery import Findings
+from ..doors import door
 
 COLLINEAR = 1e-9
 """A column whose spread is explained by the columns before it up to this share gets the coefficient 0."""
@@ -250,6 +251,7 @@ def real_pools(findings: Findings) -> RealPools:
     return RealPools(columns, widths, groups)
 
 
+@door
 def linear_sharing(history: History, variables: Iterable[str], separated: Iterable[str] | None = None) -> Floats:
     """The mean of each arm through S by linear regression; NaN for an arm that S says nothing about.
 

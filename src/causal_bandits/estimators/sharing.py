@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..compiled import Floats, Ints
 from ..data import History, TableLayout
+from ..doors import door
 
 Counts = NDArray[np.integer]
 
@@ -42,6 +43,7 @@ def sharing_estimate(table: Counts, groups: Ints) -> Floats:
     return np.where(own.sum(axis=1) > 0, estimate, np.nan)
 
 
+@door
 def information_sharing(history: History, variables: Iterable[str], separated: Iterable[str] | None = None) -> Floats:
     """The mean reward of each arm through S, which separates all intervention variables or only the named ones.
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 from ..compiled import Floats, Ints
-from ..errors import OptionError
+from ..errors import OptionError, brief, whole_number
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,15 @@ def sharing_variance(share: ArrayLike, reward: ArrayLike, rows: ArrayLike, arm: 
     >>> round(two.own, 4), round(two.shared, 4), round(two.alpha_star, 2)
     (0.025, 0.0107, 0.89)
     """
-    p = np.clip(np.asarray(share, dtype=np.float64), 0, 1)  # a sum of probabilities may round to more than 1
-    mu = np.asarray(reward, dtype=np.float64)
-    n = np.asarray(rows, dtype=np.int64)
+    p, mu, n = numbers("share", share, 2), numbers("reward", reward, 1), numbers("rows", rows, 1)
+    if p.shape != (len(n), len(mu)):
+        raise OptionError(f"share has shape {p.shape}; expected {len(n)} arms x {len(mu)} values of S")
+    if np.any(p < -1e-9) or np.any(p > 1 + 1e-9) or np.any(mu < 0) or np.any(mu > 1):
+        raise OptionError("share and reward are probabilities; expected numbers from 0 to 1")
+    p = np.clip(p, 0, 1)  # a sum of probabilities may round to more than 1
+    if np.any(n < 0) or np.any(n != np.floor(n)) or n.sum() > MOST_ROWS:
+        raise OptionError(f"rows={brief(rows)}; expected whole numbers from 0, at most {MOST_ROWS:,} in all")
+    n, arm = n.astype(np.int64), whole_number("arm", arm, 0, len(n) - 1)
     if n[arm] < 1:
         raise OptionError(f"arm {arm} has {n[arm]} rows; the theorem needs at least one")
     borrowed = np.array([_expected_borrowed(p[:, cell], n, arm) for cell in range(len(mu))])
@@ -56,6 +62,21 @@ def sharing_variance(share: ArrayLike, reward: ArrayLike, rows: ArrayLike, arm: 
     # alpha* is 0 where it would be 0/0: Y is a function of S.
     alpha_star = float(borrowed @ spread) / noise if noise > 0 else 0.0
     return VarianceDecomposition(max(base, 0.0) / int(n[arm]), noise / int(n[arm]), alpha_star)
+
+
+MOST_ROWS = 100_000
+"""The exact sum over all counts takes the square of the rows."""
+
+
+def numbers(name: str, values: object, dimensions: int) -> Floats:
+    """An array of finite numbers, checked."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"{name}={brief(values)}; expected numbers") from None
+    if found.ndim != dimensions or not found.size or not np.all(np.isfinite(found)):
+        raise OptionError(f"{name} has shape {found.shape}; expected {dimensions} dimension(s) of finite numbers")
+    return found
 
 
 def _expected_borrowed(p: Floats, rows: Ints, arm: int) -> float:

@@ -11,7 +11,8 @@ import polars as pl
 
 from .. import __version__
 from ..errors import OptionError, listing, whole_number
-from ..simulate.runs import MOST_ROUNDS, MOST_RUNS
+from ..simulate.run import MOST_ROUNDS
+from ..simulate.runs import MOST_RUNS
 
 
 class Scale(NamedTuple):

@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from ..errors import OptionError, listing, whole_number
+from ..errors import OptionError, brief, listing, whole_number
 from ..files import replacing
 from ..reporting import draw, printable, sheet_of, terminal_table
-from ..simulate.run import World
-from ..simulate.runs import MOST_ROUNDS, PolicyFactory, bare
+from ..simulate.run import MOST_ROUNDS, World
+from ..simulate.runs import PolicyFactory, bare
 from .base import Scale, Summary, checked_scale
 from .curves import Curves, Panel, method_of, told_nothing
 from .engines import make_engine
@@ -107,7 +107,7 @@ def compare(
     (['TS', 'Causal TS'], 20)
     """
     size = checked_scale(horizon, runs)
-    seed = whole_number("seed", seed, 0)
+    seed = whole_number("seed", seed, 0, None)
     experiment = _experiment(policies, worlds, size, observational, baseline, name, kept=out is not None)
     with tempfile.TemporaryDirectory() as temporary, make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
         if workers.elsewhere:
@@ -198,11 +198,11 @@ def _check_text(what: str, text: str) -> None:
 
 def _check_policies(policies: Mapping[str, PolicyFactory]) -> None:
     if not isinstance(policies, Mapping) or not policies:
-        raise OptionError(f"policies={policies!r}; expected a mapping such as {{'TS': ThompsonSampling}}")
+        raise OptionError(f"policies={brief(policies)}; expected a mapping such as {{'TS': ThompsonSampling}}")
     for label, factory in policies.items():
         if not isinstance(label, str) or not label.strip() or not callable(factory):
             raise OptionError(
-                f"policies[{label!r}]={factory!r}; expected a name, and a policy class or a functools.partial of one"
+                f"policies[{brief(label)}]={brief(factory)}; expected a name, and a policy class or a functools.partial of one"
             )
         _check_text("policy", label)
 
@@ -219,9 +219,11 @@ def _grouped(worlds: Worlds) -> dict[str, list[World]]:
         grouped[str(title)] = given
         for world in given:
             if not hasattr(world, "pull") or not hasattr(world, "means"):
-                raise OptionError(f"world {world!r}; expected a world, such as paper_world(...) or LoggedWorld(...)")
+                raise OptionError(
+                    f"world {brief(world)}; expected a world, such as paper_world(...) or LoggedWorld(...)"
+                )
     if not grouped or not all(grouped.values()):
-        raise OptionError(f"worlds={worlds!r}; expected at least one world")
+        raise OptionError(f"worlds={brief(worlds)}; expected at least one world")
     return grouped
 
 

@@ -50,7 +50,7 @@ def compare_field(
     Files as in `reproduce`: one folder per family, and a report over all of them.
     """
     size = checked_scale(horizon, runs, 2)
-    seed = whole_number("seed", seed, 0)
+    seed = whole_number("seed", seed, 0, None)
     for name in worlds:
         if name not in FAMILIES:
             raise OptionError(f"worlds {name!r} are not known; expected some of {listing(FAMILIES, 20)}")

@@ -48,7 +48,7 @@ def reproduce(
     """
     experiments = find_experiments(figure)
     sizes = {experiment.name: experiment.size(scale, runs) for experiment in experiments}
-    seed = whole_number("seed", seed, 0)
+    seed = whole_number("seed", seed, 0, None)
     if weighted and not any(experiment.can_weigh() for experiment in experiments):
         raise OptionError(f"{figure} has no classes of graphs to weigh; leave out --weighted")
     found = []

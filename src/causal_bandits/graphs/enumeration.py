@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, permutations, product
 from typing import NamedTuple, TypeAlias
 
+from ..doors import door
 from ..errors import GraphError, UnknownVariableError, listing
 from .mixed import MixedGraph, Names
 
@@ -19,6 +20,7 @@ class DagClass(NamedTuple):
     size: int
 
 
+@door
 def all_dags(nodes: Names) -> Iterator[MixedGraph]:
     """Every DAG over these nodes, in a fixed order that starts with the empty graph.
 
@@ -31,6 +33,7 @@ def all_dags(nodes: Names) -> Iterator[MixedGraph]:
     return (_graph(names, edges) for edges in edge_sets(len(names)))
 
 
+@door
 def dag_classes(nodes: Names, target: str, *, with_parent: bool = True) -> list[DagClass]:
     """The classes of DAGs up to permuting the nodes other than the target.
 

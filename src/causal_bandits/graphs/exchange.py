@@ -6,7 +6,7 @@ networkx has no bidirected edges. ``A <-> Y`` therefore travels as a hidden node
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from ..errors import GraphError, missing_extra
+from ..errors import GraphError, brief, missing_extra
 from .mixed import MixedGraph
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def to_networkx(graph: MixedGraph) -> "nx.DiGraph":
     >>> list(G.edges)
     [('A', 'Y'), ('U(A,Y)', 'A'), ('U(A,Y)', 'Y')]
     """
+    if not isinstance(graph, MixedGraph):
+        raise GraphError(f"graph is {brief(graph)}; expected a MixedGraph")
     try:
         import networkx as nx
     except ImportError:
@@ -54,13 +56,15 @@ def from_networkx(G: "nx.DiGraph") -> MixedGraph:  # noqa: N803 - networkx users
     >>> from_networkx(G)
     MixedGraph(A -> B, A <-> Y)
     """
+    if not all(hasattr(G, name) for name in ("is_directed", "nodes", "edges")):
+        raise GraphError(f"{brief(G)} is not a networkx graph; pass a DiGraph")
     if not G.is_directed():
         raise GraphError("an undirected networkx graph has no causal directions; pass a DiGraph")
     hidden = [node for node, observed in G.nodes(data="observed") if observed == "no"]
     for node in hidden:
         if G.in_degree(node):
             raise GraphError(
-                f"hidden node {node!r} has a parent, which no bidirected edge can express; make it observed"
+                f"hidden node {brief(node)} has a parent, which no bidirected edge can express; make it observed"
             )
     concealed = set(hidden)
     return MixedGraph(

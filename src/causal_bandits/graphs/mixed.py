@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import TypeAlias
 
-from ..errors import GraphError, UnknownVariableError, listing
+from ..errors import GraphError, UnknownVariableError, brief, listing
 from .masks import Masks, bits, masks_of, union
 
 Names: TypeAlias = str | Iterable[str]
@@ -39,6 +39,10 @@ class MixedGraph:
         directed: Iterable[tuple[str, str]] = (),
         bidirected: Iterable[tuple[str, str]] = (),
     ) -> None:
+        for role, given in (("nodes", nodes), ("directed", directed), ("bidirected", bidirected)):
+            odd = isinstance(given, bytes | bytearray | memoryview | range) or getattr(given, "ndim", 1) == 0
+            if odd or not isinstance(given, Iterable):
+                raise GraphError(f"{role} is {brief(given)}; expected a list of names, or of pairs of names")
         names = (nodes,) if isinstance(nodes, str) else tuple(nodes)
         position = _positions(names)
         if isinstance(nodes, set | frozenset):  # hash order changes from run to run
@@ -86,6 +90,8 @@ class MixedGraph:
         >>> MixedGraph(["A", "B", "Y"]).mask({"A", "Y"})
         5
         """
+        if not isinstance(names, Iterable):
+            raise UnknownVariableError(f"{brief(names)} names no nodes; expected a name or a list of names")
         result = 0
         for name in (names,) if isinstance(names, str) else names:
             result |= 1 << _index(name, self._position)
@@ -248,7 +254,7 @@ class MixedGraph:
 def _positions(names: tuple[str, ...]) -> dict[str, int]:
     for name in names:
         if not isinstance(name, str) or not name:
-            raise GraphError(f"node name {name!r} is not a non-empty string")
+            raise GraphError(f"node name {brief(name)} is not a non-empty string")
     position = {name: i for i, name in enumerate(names)}
     if len(position) < len(names):
         twice = dict.fromkeys(name for name in names if names.count(name) > 1)
@@ -258,15 +264,15 @@ def _positions(names: tuple[str, ...]) -> dict[str, int]:
 
 def _index(name: str, position: Mapping[str, int]) -> int:
     if not isinstance(name, str) or name not in position:
-        raise UnknownVariableError(f"the graph has no node {name!r}; its nodes are {listing(position)}")
+        raise UnknownVariableError(f"the graph has no node {brief(name)}; its nodes are {listing(position)}")
     return position[name]
 
 
 def _checked_edge(edge: tuple[str, str], position: Mapping[str, int]) -> tuple[int, int]:
     # A two-letter string would unpack like a pair, and a set has no direction.
     if not isinstance(edge, tuple | list) or len(edge) != 2:
-        raise GraphError(f"edge {edge!r} is not a pair of node names")
+        raise GraphError(f"edge {brief(edge)} is not a pair of node names")
     one, other = (_index(name, position) for name in edge)
     if one == other:
-        raise GraphError(f"edge {edge!r} joins a node to itself, which no graph here may do")
+        raise GraphError(f"edge {brief(edge)} joins a node to itself, which no graph here may do")
     return one, other

@@ -8,6 +8,7 @@ POMIS    X is possibly optimal exactly when IB(do(X)) = X; the best arm of any w
 
 from itertools import combinations
 
+from ..doors import door
 from ..errors import GraphError, OptionError, listing
 from .masks import bits, union
 from .mixed import MixedGraph, Names
@@ -16,6 +17,7 @@ MOST_VARIABLES = 16
 """Sets are tried one by one."""
 
 
+@door
 def muct(graph: MixedGraph, target: str) -> tuple[str, ...]:
     """The minimal unobserved-confounders' territory of the target.
 
@@ -25,6 +27,7 @@ def muct(graph: MixedGraph, target: str) -> tuple[str, ...]:
     return graph.names(_territory(_acyclic(graph), graph.mask(target)))
 
 
+@door
 def interventional_border(graph: MixedGraph, target: str) -> tuple[str, ...]:
     """The parents of the territory outside of it.
 
@@ -34,6 +37,7 @@ def interventional_border(graph: MixedGraph, target: str) -> tuple[str, ...]:
     return graph.names(_border(_acyclic(graph), graph.mask(target)))
 
 
+@door
 def mis_sets(graph: MixedGraph, target: str, manipulable: Names | None = None) -> list[tuple[str, ...]]:
     """The minimal intervention sets, smaller ones first: no proper subset has the same effect on the target.
 
@@ -45,6 +49,7 @@ def mis_sets(graph: MixedGraph, target: str, manipulable: Names | None = None) -
     return [graph.names(x) for x in chosen]
 
 
+@door
 def pomis_sets(graph: MixedGraph, target: str, manipulable: Names | None = None) -> list[tuple[str, ...]]:
     """The possibly-optimal minimal intervention sets, smaller ones first.
 
@@ -61,6 +66,7 @@ def pomis_sets(graph: MixedGraph, target: str, manipulable: Names | None = None)
     return [kept.names(x) for x in _subsets(candidates) if _border(kept.do(kept.names(x)), goal) == x]
 
 
+@door
 def latent_projection(graph: MixedGraph, onto: Names) -> MixedGraph:
     """The graph over some of the nodes, the others hidden (Verma and Pearl 1990), in this graph's order.
 

@@ -4,10 +4,13 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from ..errors import GraphError, OptionError, UnknownVariableError, listing
+from ..doors import door
+from ..errors import GraphError, OptionError, UnknownVariableError, listing, whole_number
+from ..seeds import generator
 from .mixed import MixedGraph, Names
 
 
+@door
 def random_dag(nodes: Names, target: str, rng: np.random.Generator | int, *, max_target_parents: int = 3) -> MixedGraph:
     """A random DAG in which the target comes last, as in the paper's appendix B.2.
 
@@ -25,9 +28,8 @@ def random_dag(nodes: Names, target: str, rng: np.random.Generator | int, *, max
         raise UnknownVariableError(f"the target {target!r} is not one of the nodes {listing(names)}")
     if len(names) < 2:
         raise GraphError("a random DAG needs at least one node besides the target")
-    if max_target_parents < 1:
-        raise OptionError(f"max_target_parents is {max_target_parents}, but the target must be allowed a parent")
-    rng = np.random.default_rng(rng)
+    max_target_parents = whole_number("max_target_parents", max_target_parents, 1)
+    rng = generator(rng)
     order = [*(name for name in names if name != target), target]
     edges: dict[tuple[str, str], None] = {}
     target_parents = 0

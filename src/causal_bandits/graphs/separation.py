@@ -4,7 +4,8 @@ from itertools import combinations
 from math import comb
 from typing import Literal, TypeAlias
 
-from ..errors import GraphError, OptionError, listing
+from ..doors import door
+from ..errors import GraphError, OptionError, brief, listing, whole_number
 from .masks import bits, union
 from .mixed import MixedGraph, Names
 
@@ -13,6 +14,7 @@ Criterion: TypeAlias = Literal["auto", "d", "sigma"]
 MOST_SETS = 2**20
 
 
+@door
 def separated(graph: MixedGraph, a: Names, b: Names, given: Names = (), *, criterion: Criterion = "auto") -> bool:
     """Whether every path between a and b is blocked by ``given``.
 
@@ -32,6 +34,7 @@ def separated(graph: MixedGraph, a: Names, b: Names, given: Names = (), *, crite
     return not _connected(graph, from_a, condition, _is_sigma(graph, criterion)) & to_b
 
 
+@door
 def separates(graph: MixedGraph, given: Names, contexts: Names, target: str, *, criterion: Criterion = "auto") -> bool:
     """Whether ``given`` separates every intervention variable in ``contexts`` from the target.
 
@@ -46,6 +49,7 @@ def separates(graph: MixedGraph, given: Names, contexts: Names, target: str, *, 
     return not _connected(graph, sources, condition, _is_sigma(graph, criterion)) & goal
 
 
+@door
 def separating_sets(
     graph: MixedGraph,
     contexts: Names,
@@ -68,8 +72,7 @@ def separating_sets(
     allowed = others if within is None else graph.mask(within)
     _check_apart(graph, sources, goal, allowed, "within")
     candidates = graph.names(allowed)
-    if max_size is not None and max_size < 0:
-        raise OptionError(f"max_size is {max_size}, but a set has at least 0 members")
+    max_size = None if max_size is None else whole_number("max_size", max_size, 0)
     largest = len(candidates) if max_size is None else min(max_size, len(candidates))
     number = sum(comb(len(candidates), size) for size in range(largest + 1))
     if number > MOST_SETS:
@@ -112,7 +115,7 @@ def _connected(graph: MixedGraph, sources: int, given: int, sigma: bool) -> int:
 
 def _is_sigma(graph: MixedGraph, criterion: Criterion) -> bool:
     if criterion not in ("auto", "d", "sigma"):
-        raise OptionError(f"criterion {criterion!r} is unknown; choose 'auto', 'd' or 'sigma'")
+        raise OptionError(f"criterion {brief(criterion)} is unknown; choose 'auto', 'd' or 'sigma'")
     return criterion != "d" and not graph.is_acyclic
 
 

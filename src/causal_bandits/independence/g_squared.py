@@ -15,7 +15,7 @@ from scipy.special import gammaincc
 
 from ..compiled import Floats, Ints, compiled
 from ..data import CountTables
-from ..errors import ObservationError
+from ..errors import ObservationError, brief
 from ..problem import Problem
 
 
@@ -76,15 +76,15 @@ def checked_counts(table: ArrayLike, columns: int | None = None) -> Ints:
     """A table of counts (strata, rows, columns); one stratum where there is no such axis."""
     try:
         counts = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         counts = np.empty(0)
     if counts.ndim == 2:
         counts = counts[None]
     fits = counts.ndim == 3 and (columns is None or counts.shape[2] == columns)
-    if not fits or not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
+    if not fits or not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**53)):
         last = "columns" if columns is None else str(columns)
         raise ObservationError(
-            f"{table!r} is not a table of counts; expected whole numbers from 0 in the shape "
+            f"{brief(table)} is not a table of counts; expected whole numbers from 0 in the shape "
             f"(rows, {last}) or (strata, rows, {last})"
         )
     return counts.astype(np.int64)

@@ -34,7 +34,7 @@ from scipy.special import betainc
 
 from ..compiled import Bools, Floats, Ints, compiled
 from ..data import ArmMoments, merge_arms
-from ..errors import OptionError
+from ..errors import OptionError, brief
 from .g_squared import IndependenceResult
 
 Factor = Literal["environments-1", "environments"]
@@ -51,7 +51,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 def check_factor(factor: str) -> None:
     """Refuse a factor that is none."""
     if factor not in get_args(Factor):
-        raise OptionError(f"factor={factor!r}; expected one of {', '.join(get_args(Factor))}")
+        raise OptionError(f"factor={brief(factor)}; expected one of {', '.join(get_args(Factor))}")
 
 
 class Comparisons(NamedTuple):

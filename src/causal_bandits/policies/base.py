@@ -5,7 +5,6 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
@@ -13,7 +12,9 @@ from numpy.typing import NDArray
 
 from ..data import History, Rows, SubsetLayout
 from ..discovery import Findings, SeparatingSet, next_refresh
-from ..errors import ObservationError, OptionError, SaveFileError, whole_number
+from ..doors import door
+from ..errors import ObservationError, OptionError, SaveFileError, brief, flag, share, whole_number
+from ..files import file_path
 from ..problem import Arm, Level, Problem
 from ..seeds import Seed, generator
 from .estimates import Estimates, Recommendation, enough_draws
@@ -21,6 +22,9 @@ from .saving import Saved, pack_findings, read, unpack_findings, unpack_generato
 from .tiers import Tier
 
 State = TypeVar("State")
+
+MOST_AT_ONCE = 1_000_000
+"""Arms of one ask."""
 
 
 class Policy(ABC, Generic[State]):
@@ -57,6 +61,11 @@ class Policy(ABC, Generic[State]):
         self._due = 0
         self._prior: int | None = None
         self._state = self._empty()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = door(cls.__init__)  # type: ignore[method-assign]
 
     # What a subclass says
 
@@ -124,7 +133,7 @@ class Policy(ABC, Generic[State]):
     def ask(self, n: int) -> list[Arm]: ...
     def ask(self, n: int | None = None) -> Arm | list[Arm]:
         """The next arm to pull, or `n` of them for a batch."""
-        count = 1 if n is None else whole_number("n", n, 1)
+        count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
         arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), count)]
         return arms[0] if n is None else arms
 
@@ -156,6 +165,10 @@ class Policy(ABC, Generic[State]):
     def restrict(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> None:
         """From now on ask for and recommend these arms only (None: all); the others still tell what they know."""
         allowed = np.ones(len(self.problem.arms), dtype=np.bool_)
+        if arms is not None and (
+            isinstance(arms, str | Mapping) or not isinstance(arms, Iterable) or getattr(arms, "ndim", 1) == 0
+        ):
+            raise OptionError(f"arms={brief(arms)}; expected a list of arms")
         if arms is not None:
             allowed[:] = False
             allowed[[self.problem.index(arm) for arm in arms]] = True
@@ -197,7 +210,8 @@ class Policy(ABC, Generic[State]):
             return None
         if isinstance(self.discovery, type) or not hasattr(self.discovery, "discover"):
             raise OptionError(
-                f"discovery={self.discovery!r}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
+                f"discovery={brief(self.discovery)}; "
+                "expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
             )
         found: Findings = self.discovery.discover(self.layout, self._statistics(), self.rows)
         return replace(found, seen=self._rows_seen()) if self.history.has_missing else found
@@ -262,12 +276,11 @@ class Policy(ABC, Generic[State]):
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows."""
-        if not isinstance(level, int | float) or not 0 < level < 1:
-            raise OptionError(f"estimates(level={level!r}): expected a number between 0 and 1")
-        return self._estimate(self._view(), level)
+        return self._estimate(self._view(), share("level", level))
 
     def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""
+        rejected = flag("rejected", rejected)
         findings = self.findings if self.rows < self._due and self.findings is not None else self._discover()
         found = [] if findings is None else findings.sets
         return [each for each in found if each.accepted or rejected]
@@ -280,7 +293,7 @@ class Policy(ABC, Generic[State]):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one plain file; `load` goes on with exactly the same future arms."""
-        write(Path(path), self.pack())
+        write(file_path(path), self.pack())
 
     def pack(self) -> Saved:
         """All that is known as a plain header and arrays."""
@@ -305,7 +318,7 @@ class Policy(ABC, Generic[State]):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """A policy from the file that `save` wrote."""
-        saved = read(Path(path))
+        saved = read(file_path(path))
         if saved.header.get("policy") != cls.name:
             raise SaveFileError(f"{str(path)!r} holds a {saved.header.get('policy')!r} policy, not {cls.name!r}")
         return cls.restore(saved)

@@ -57,7 +57,7 @@ class CausalThompsonSampling(DiscretePolicy):
         self.doubts = doubts(choice)
         if self.doubts and variance == "monte-carlo":
             raise OptionError("choice='squared-error' needs variance='closed-form'; it has no Monte Carlo form")
-        samples = whole_number("samples", samples, 2)
+        samples = whole_number("samples", samples, 2, 1_000_000)
         drawn = samples if variance == "monte-carlo" else 0
         screens = bool(getattr(discovery, "screens", False))
         super().__init__(problem, seed=seed, max_size=max_size, samples=drawn, screens=screens)

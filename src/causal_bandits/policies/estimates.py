@@ -15,6 +15,7 @@ from ..problem import Arm
 from .rules import ThompsonState, best_sets
 
 MOST_DRAWS, FEWEST_DRAWS, ARMS_DRAWN = 4000, 200, 1_000_000
+LIMIT = 10_000_000
 """How often `recommend` draws every arm: less often with many arms, so that it answers within a second or so."""
 
 
@@ -34,7 +35,7 @@ def enough_draws(draws: int | None, arms: int) -> int:
     """
     if draws is None:
         return min(MOST_DRAWS, max(FEWEST_DRAWS, ARMS_DRAWN // arms))
-    return whole_number("draws", draws, 1)
+    return whole_number("draws", draws, 1, LIMIT)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..errors import OptionError, listing
+from ..errors import OptionError, brief, listing
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
@@ -26,7 +26,9 @@ def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
         return PRESETS[name][problem.reward_is_real]
     if isinstance(name, str) and name in POLICIES:
         return POLICIES[name]
-    raise OptionError(f"policy={name!r}; expected a policy of this problem, or one of {listing([*PRESETS, *POLICIES])}")
+    raise OptionError(
+        f"policy={brief(name)}; expected a policy of this problem, or one of {listing([*PRESETS, *POLICIES])}"
+    )
 
 
 def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
@@ -36,8 +38,8 @@ def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
     >>> preset("safe", problem).name, preset("paper", problem).name
     ('causal-ts-safe', 'causal-ts')
     """
-    if name not in PRESETS:
-        raise OptionError(f"preset({name!r}): expected one of {listing(PRESETS)}")
+    if not isinstance(name, str) or name not in PRESETS:
+        raise OptionError(f"preset({brief(name)}): expected one of {listing(PRESETS)}")
     if not isinstance(problem, Problem):
         raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
     chosen: Any = policy_class(name, problem)

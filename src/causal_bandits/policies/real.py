@@ -62,7 +62,7 @@ class RealPolicy(Policy[RealState]):
         if variance not in get_args(Variance):
             raise OptionError(f"variance={variance!r}; expected one of {', '.join(get_args(Variance))}")
         self.doubts = doubts(choice)
-        samples = whole_number("bootstraps", bootstraps, 2) if variance == "bootstrap" else 0
+        samples = whole_number("bootstraps", bootstraps, 2, 1_000_000) if variance == "bootstrap" else 0
         first = whole_number("initial", initial, 0)
         self._options = RealOptions(thompson, index == "printed", bool(forced_plays), first, samples)
         self._told: dict[str, Any] = {"initial": first}

@@ -1,10 +1,10 @@
 """Policies by name: a new one is one file and one line here, and every contract test runs on it."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 from ..errors import SaveFileError, listing
+from ..files import file_path
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
 from .comparators import (
@@ -80,7 +80,7 @@ POLICIES: dict[str, type[Policy[Any]]] = {
 
 def load_policy(path: str | os.PathLike[str]) -> Policy[Any]:
     """Whatever policy a save file holds, ready to go on."""
-    saved = read(Path(path))
+    saved = read(file_path(path))
     name = saved.header.get("policy")
     if not isinstance(name, str) or name not in POLICIES:
         raise SaveFileError(f"{str(path)!r} holds a {name!r} policy; this release has {listing(POLICIES)}")

@@ -3,8 +3,6 @@
 import contextlib
 import io
 import json
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -12,15 +10,23 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..archives import DAMAGED, Archive, TooLargeError, write_arrays
 from ..data import MISSING, Rows, SubsetLayout
 from ..discovery import Findings
-from ..errors import CausalBanditsError, SaveFileError
+from ..errors import CausalBanditsError, SaveFileError, brief
 from ..files import replacing
 from ..problem import Problem
 
 FORMAT = "causal-bandits policy"
 VERSION = 1
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+
+BEFORE = {
+    *("arms", "codes", "rewards", "raw", "linear", "square", "variance", "found", "separated", "statistic", "dof"),
+    *("p_value", "confidence", "seen", "log_bayes_factor", "given_others", "passed_over", "alike", "study"),
+    *("decisions_arm", "decisions_row", "decisions_seq", "decisions_asked", "decisions_done"),
+}
+"""The arrays of files whose header does not list them yet."""
 
 
 class Saved(NamedTuple):
@@ -34,12 +40,13 @@ class Saved(NamedTuple):
         """A header or array that does not fit the rest is a damaged file, not a crash."""
         try:
             yield
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError, CausalBanditsError) as error:
-            raise SaveFileError(f"the save file contradicts itself ({error}); take another copy of it") from None
+        except (*DAMAGED, CausalBanditsError) as error:
+            reason = " ".join(str(error).split())[:300]
+            raise SaveFileError(f"the save file contradicts itself ({reason}); take another copy of it") from None
 
 
 def _with_header(saved: Saved) -> dict[str, NDArray[Any]]:
-    header = {"format": FORMAT, "version": VERSION, **saved.header}
+    header = {"format": FORMAT, "version": VERSION, "arrays": list(saved.arrays), **saved.header}
     text = np.frombuffer(json.dumps(header, default=lambda array: array.tolist()).encode(), dtype=np.uint8)
     return {"header": text, **saved.arrays}
 
@@ -47,13 +54,13 @@ def _with_header(saved: Saved) -> dict[str, NDArray[Any]]:
 def write(path: Path, saved: Saved) -> None:
     """Write a save file in one step: the old one stays until the new one is whole."""
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **_with_header(saved))
+        write_arrays(file, _with_header(saved), compressed=True)
 
 
 def to_bytes(saved: Saved) -> bytes:
     """What a save file would hold, not compressed: quick to write and to read."""
     stream = io.BytesIO()
-    np.savez(stream, allow_pickle=False, **_with_header(saved))
+    write_arrays(stream, _with_header(saved), compressed=False)
     return stream.getvalue()
 
 
@@ -66,11 +73,11 @@ def read(path: Path) -> Saved:
     """Read a save file and check that it is one."""
     try:
         with path.open("rb") as stream:
-            return _read(stream, repr(str(path)))
+            return _read(stream, brief(str(path)))
     except FileNotFoundError:
-        raise SaveFileError(f"there is no save file {str(path)!r}") from None
-    except OSError:
-        raise SaveFileError(_damaged(repr(str(path)))) from None
+        raise SaveFileError(f"there is no save file {brief(str(path))}") from None
+    except (OSError, ValueError):
+        raise SaveFileError(_damaged(brief(str(path)))) from None
 
 
 def _damaged(what: str) -> str:
@@ -79,25 +86,18 @@ def _damaged(what: str) -> str:
 
 def _read(stream: IO[bytes], what: str) -> Saved:
     try:
-        with np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(arrays.pop("header").tobytes())
+        archive = Archive(stream)
+        header = json.loads(archive.read("header").tobytes())
         known = header["format"] == FORMAT
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        RuntimeError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ):
+        names = header.pop("arrays", None) or [name for name in archive.names if name in BEFORE]
+        arrays = {name: archive.read(name) for name in dict.fromkeys(names)}  # what else is in it is not read
+    except TooLargeError as error:
+        raise SaveFileError(f"{what} is not read: {error}") from None
+    except DAMAGED:
         raise SaveFileError(_damaged(what)) from None
     if not known or header.get("version") != VERSION:
         raise SaveFileError(
-            f"{what} has format {header['format']!r} version {header.get('version')!r}; "
+            f"{what} has format {brief(header['format'])} version {brief(header.get('version'))}; "
             f"this release reads {FORMAT!r} version {VERSION}"
         )
     return Saved(header, arrays)

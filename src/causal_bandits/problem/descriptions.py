@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ProblemError, listing
+from ..errors import ProblemError, brief, listing
 from .variables import Levels, bins
 
 REAL = "real"
@@ -19,7 +19,7 @@ CUTS = ("cuts", "quantiles", "after")
 def read_description(data: object) -> dict[str, Any]:
     """The arguments of `Problem`; whatever is not understood is refused by name."""
     if not isinstance(data, Mapping):
-        raise ProblemError(f"the description is {data!r}; expected an object with {listing(NEEDED)}")
+        raise ProblemError(f"the description is {brief(data)}; expected an object with {listing(NEEDED)}")
     for key in NEEDED:
         if key not in data:
             raise ProblemError(f"the description has no {key!r}; expected target, observed, interventions")
@@ -38,7 +38,7 @@ def _check_keys(what: str, given: Mapping[str, Any], known: tuple[str, ...]) -> 
 
 def _reward(given: object) -> type[bool] | type[float]:
     if not isinstance(given, str) or given not in REWARDS:
-        raise ProblemError(f"the reward is {given!r}; expected 'binary' (0 or 1) or 'real' (also 'float')")
+        raise ProblemError(f"the reward is {brief(given)}; expected 'binary' (0 or 1) or 'real' (also 'float')")
     return REWARDS[given]
 
 
@@ -46,7 +46,9 @@ def _levels(name: str, given: Any) -> Levels:
     if isinstance(given, str):
         if REWARDS.get(given) is float:
             return float
-        raise ProblemError(f"levels of {name!r} are {given!r}; give their number, a list of their names, or 'real'")
+        raise ProblemError(
+            f"levels of {name!r} are {brief(given)}; give their number, a list of their names, or 'real'"
+        )
     if isinstance(given, Mapping):
         _check_keys(f"the observed variable {name!r}", given, CUTS)
         return bins(given.get("cuts"), quantiles=given.get("quantiles"), after=given.get("after", 100))

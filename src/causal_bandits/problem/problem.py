@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProblemError, UnknownArmError, UnknownVariableError, listing
+from ..errors import ProblemError, UnknownArmError, UnknownVariableError, brief, flag, listing
 from .arms import CONTEXT_PREFIX, Arm
 from .descriptions import BINARY, REAL, read_description
 from .variables import Level, Levels, Variable, declare
@@ -61,17 +61,17 @@ class Problem:
 
         for role, given in (("observed", observed), ("interventions", interventions)):
             if not isinstance(given, Mapping):
-                raise ProblemError(f"{role} is {given!r}; expected a mapping name -> levels")
+                raise ProblemError(f"{role} is {brief(given)}; expected a mapping name -> levels")
         if idle is not None and not isinstance(idle, Mapping):
-            raise ProblemError(f"idle is {idle!r}; expected a mapping intervention variable -> value")
+            raise ProblemError(f"idle is {brief(idle)}; expected a mapping intervention variable -> value")
         if targets is not None and not isinstance(targets, Mapping):
             raise ProblemError(
-                f"targets is {targets!r}; expected a mapping intervention variable -> observed variables"
+                f"targets is {brief(targets)}; expected a mapping intervention variable -> observed variables"
             )
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
-            raise ProblemError(f"arms is {arms!r}; expected a list of mappings intervention variable -> value")
-        if reward not in (bool, float):
-            raise ProblemError(f"reward={reward!r}; expected bool (0 or 1) or float (a real number)")
+            raise ProblemError(f"arms is {brief(arms)}; expected a list of mappings intervention variable -> value")
+        if reward is not bool and reward is not float:
+            raise ProblemError(f"reward={brief(reward)}; expected bool (0 or 1) or float (a real number)")
         put("target", target)
         put("reward_is_real", reward is float)
         put("observed", tuple(declare(name, levels) for name, levels in observed.items()))
@@ -83,7 +83,7 @@ class Problem:
 
     def _check_names(self) -> None:
         if not isinstance(self.target, str) or not self.target:
-            raise ProblemError(f"target {self.target!r} is not a non-empty string; name the reward variable")
+            raise ProblemError(f"target {brief(self.target)} is not a non-empty string; name the reward variable")
         observed = {variable.name for variable in self.observed}
         levers = {variable.name for variable in self.interventions}
         if not levers:
@@ -126,12 +126,12 @@ class Problem:
         known = []
         for name, given in targets.items():
             if not isinstance(given, Iterable):
-                raise ProblemError(f"targets of {name!r} are {given!r}; expected a variable or a list of them")
+                raise ProblemError(f"targets of {name!r} are {brief(given)}; expected a variable or a list of them")
             acted_on = (given,) if isinstance(given, str) else tuple(given)
             for variable in acted_on:
                 if variable not in variables:
                     raise UnknownVariableError(
-                        f"{name!r} cannot act on {variable!r}; expected some of {listing(sorted(variables))}"
+                        f"{name!r} cannot act on {brief(variable)}; expected some of {listing(sorted(variables))}"
                     )
             known.append((self.intervention(name).name, acted_on))
         return tuple(known)
@@ -143,7 +143,7 @@ class Problem:
     def _resolve(self, settings: Mapping[str, Level]) -> Arm:
         """An arm from a mapping; what is not named is idle."""
         if not isinstance(settings, Mapping):
-            raise UnknownArmError(f"{settings!r} is not an arm; pass a mapping lever -> value")
+            raise UnknownArmError(f"{brief(settings)} is not an arm; pass a mapping lever -> value")
         return self._arm_of(self._settings(self.idle_settings, settings).values())
 
     def _settings(self, default: Mapping[str, Level], given: Mapping[str, Level]) -> dict[str, Level]:
@@ -161,15 +161,17 @@ class Problem:
 
     def intervention(self, name: str) -> Variable:
         """An intervention variable by name; `A` finds `I_A`."""
-        for candidate in (name, f"{CONTEXT_PREFIX}{name}"):
+        for candidate in (name, f"{CONTEXT_PREFIX}{name}") if isinstance(name, str) else ():
             for variable in self.interventions:
                 if variable.name == candidate:
                     return variable
         known = listing(variable.name for variable in self.interventions)
-        raise UnknownVariableError(f"{name!r} is not an intervention variable; expected one of {known}")
+        raise UnknownVariableError(f"{brief(name)} is not an intervention variable; expected one of {known}")
 
     def arm(self, settings: Mapping[str, Level] | None = None, /, **levers: Level) -> Arm:
         """One of the problem's arms; intervention variables that are not named are idle."""
+        if settings is not None and not isinstance(settings, Mapping):
+            raise UnknownArmError(f"{brief(settings)} is not an arm; pass a mapping lever -> value")
         arm = self._resolve({**(settings or {}), **levers})
         if arm not in self._index:
             raise UnknownArmError(f"{arm} is not one of the {len(self.arms)} arms; see problem.arms")
@@ -182,7 +184,7 @@ class Problem:
     def index(self, arm: Arm | Mapping[str, Level]) -> int:
         """The position of an arm in `arms`."""
         if not isinstance(arm, Mapping):
-            raise UnknownArmError(f"{arm!r} is not an arm; pass what ask() gave or a mapping lever -> value")
+            raise UnknownArmError(f"{brief(arm)} is not an arm; pass what ask() gave or a mapping lever -> value")
         place = self._index.get(arm) if isinstance(arm, Arm) else None
         return self._index[self.arm(arm)] if place is None else place
 
@@ -194,6 +196,8 @@ class Problem:
 
     def arm_groups(self, names: Iterable[str]) -> NDArray[np.int64]:
         """For each arm the number of its joint setting of the named intervention variables."""
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise UnknownVariableError(f"{brief(names)} is not a list of intervention variables")
         wanted = {self.intervention(name).name for name in names}
         numbers, most = np.zeros(len(self.arms), dtype=np.int64), 1
         for place, variable in enumerate(self.interventions):
@@ -213,11 +217,11 @@ class Problem:
         (do(), do(banner=red), do(banner=green))
         """
         if not isinstance(settings, Mapping):
-            raise UnknownArmError(f"{settings!r} is not an arm; pass a mapping lever -> value")
+            raise UnknownArmError(f"{brief(settings)} is not an arm; pass a mapping lever -> value")
         data = self.to_dict()
         for name, level in settings.items():
             lever = self.intervention(name)
-            if new_levels and not lever.has(level):
+            if flag("new_levels", new_levels) and not lever.has(level):
                 data["interventions"][lever.name].append(level)
         data["arms"].append(dict(settings))
         return Problem.from_dict(data)

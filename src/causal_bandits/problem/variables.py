@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import OptionError, ProblemError, UnknownLevelError, listing, whole_number
+from ..errors import OptionError, ProblemError, UnknownLevelError, brief, listing, whole_number
 
 Level = str | int | float | bool
 """One value of a discrete variable."""
@@ -43,12 +43,12 @@ def bins(cuts: Iterable[float] | None = None, *, quantiles: int | None = None, a
     if (cuts is None) == (quantiles is None):
         raise OptionError("bins takes either cut points or quantiles=..., for example bins([0.5]) or bins(quantiles=4)")
     if quantiles is not None:
-        count = whole_number("quantiles", quantiles, 2)
-        return Bins(quantiles=count, after=whole_number("after", after, count))
+        count = whole_number("quantiles", quantiles, 2, MOST_LEVELS)
+        return Bins(quantiles=count, after=whole_number("after", after, count, 1_000_000_000))
     try:
         points = tuple(float(cut) for cut in cuts or ())
-    except (TypeError, ValueError):
-        raise OptionError(f"bins({cuts!r}): expected a list of numbers, such as bins([0.5, 1.5])") from None
+    except (TypeError, ValueError, OverflowError):
+        raise OptionError(f"bins({brief(cuts)}): expected a list of numbers, such as bins([0.5, 1.5])") from None
     if not points or not all(map(math.isfinite, points)) or any(a >= b for a, b in itertools.pairwise(points)):
         raise OptionError(f"bins({list(points)}): cut points must be finite and increasing, and at least one")
     return Bins(cuts=points)
@@ -92,7 +92,7 @@ class Variable:
             return self.codes[level]  # type: ignore[index]
         except (KeyError, TypeError):
             raise UnknownLevelError(
-                f"{level!r} is not a level of {self.name!r}; expected one of {listing(self.levels)}"
+                f"{brief(level)} is not a level of {self.name!r}; expected one of {listing(self.levels)}"
             ) from None
 
 
@@ -111,15 +111,15 @@ def declare(name: object, levels: Levels) -> Variable:
     if isinstance(levels, int | np.integer) and not isinstance(levels, bool):
         levels = range(min(int(levels), MOST_LEVELS + 1))
     if isinstance(levels, str | set | frozenset | Mapping) or not isinstance(levels, Iterable):
-        raise ProblemError(f"levels of {name!r} are {levels!r}; give their number or a list of their names")
+        raise ProblemError(f"levels of {name!r} are {brief(levels)}; give their number or a list of their names")
     if isinstance(levels, Sized) and len(levels) > MOST_LEVELS:
         raise ProblemError(f"{name!r} has more than {MOST_LEVELS} levels; group them, or cut a number with bins(...)")
     found = tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
     for level in found:
         if not isinstance(level, str | int | float | bool) or (isinstance(level, float) and math.isnan(level)):
-            raise ProblemError(f"level {level!r} of {name!r} is not a string, a number or a boolean")
+            raise ProblemError(f"level {brief(level)} of {name!r} is not a string, a number or a boolean")
     if len(found) < 2:
         raise ProblemError(f"{name!r} has {len(found)} level(s); a variable needs at least 2")
     if min(len(set(found)), len(set(map(str, found)))) < len(found):
-        raise ProblemError(f"{name!r} names a level twice in {list(found)!r}; levels must differ, also as text")
+        raise ProblemError(f"{name!r} names a level twice in {brief(list(found))}; levels must differ, also as text")
     return Variable(name, found)

@@ -7,10 +7,11 @@ from .progress import progress
 from .study_page import analysis_page, study_page
 from .study_tables import arms_table, sets_table
 from .tables import claims_sheet, evidence, sheet_of, terminal_table
-from .terminal import written
+from .terminal import PlainConsole, written
 from .text import printable
 
 __all__ = [
+    "PlainConsole",
     "Rendered",
     "Section",
     "analysis_page",

@@ -1,11 +1,14 @@
 """Drawings of Theorem 3.1 and of the example of sec. 3.2, made from summaries alone."""
 
-from typing import Any
+from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from .theme import PALETTE, PLAIN, SOFT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def paint_theorem(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:

@@ -1,14 +1,17 @@
 """Lines over rounds, made from summaries alone."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
-from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from .text import label
 from .theme import PALETTE, PLAIN, SOFT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = {
     "ts": PLAIN,

@@ -1,17 +1,19 @@
 """Drawings of discovered graphs."""
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
-from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
+from typing import TYPE_CHECKING, Any
 
 from ..discovery import DiscoveredGraphs
 from ..graphs import MixedGraph
 from .text import label
 from .theme import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patches import FancyArrowPatch
 
 SYSTEM, CONTEXT, HIDDEN = "#0072B2", "#777777", "#D55E00"
 PANELS = 3
@@ -27,6 +29,8 @@ def draw_graphs(found: DiscoveredGraphs, path: str | Path) -> None:
     Circles are observed variables and the reward, squares intervention variables (the bidirected edges among these,
     which JCI takes for granted, are left out); dashed arcs with two heads stand for hidden common causes.
     """
+    from matplotlib.figure import Figure
+
     shown = found.graphs[:PANELS]
     with drawing({"axes.grid": False}):
         figure = Figure(figsize=(4.2 * len(shown), 4.6), layout="constrained")
@@ -81,6 +85,8 @@ def _places(graph: MixedGraph, system: list[str], contexts: tuple[str, ...]) -> 
 
 
 def _arrow(axes: Axes, start: Place, end: Place, colour: str, bend: float = 0.0) -> FancyArrowPatch:
+    from matplotlib.patches import FancyArrowPatch
+
     arrow = FancyArrowPatch(
         start, end, connectionstyle=f"arc3,rad={bend}", shrinkA=17, shrinkB=17, color=colour, linewidth=1.4, zorder=2
     )

@@ -1,7 +1,7 @@
-"""Tables on a terminal: text as it was written, and no name cut."""
+"""Tables on a terminal: text as it was written, no name cut, and nothing in a name that a terminal would obey."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from rich.box import SIMPLE
 from rich.cells import cell_len
@@ -15,6 +15,15 @@ from .text import printable
 def written(text: str, style: str = "") -> Text:
     """Text as it is: brackets and colons in a name are neither markup nor emoji; escape sequences are spelled out."""
     return Text(printable(text, keep="\n"), style=style)
+
+
+class PlainConsole(Console):
+    """A console that prints text as it is; a terminal obeys nothing in it."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; what a terminal would obey is spelled out first."""
+        shown = (printable(each, keep="\n\t") if isinstance(each, str) else each for each in objects)
+        super().print(*shown, **options)
 
 
 def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:

@@ -19,7 +19,8 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def _spelled(one: str) -> str:
-    return one.encode("unicode_escape").decode()
+    """As Python writes it; above ASCII as JSON does, too."""
+    return f"\\u{ord(one):04x}" if ord(one) > 126 else one.encode("unicode_escape").decode()
 
 
 def label(text: str, most: int) -> str:

@@ -1,14 +1,16 @@
 """How figures look: colours that everybody can tell apart, and ink that follows the reader's light or dark page."""
 
+from __future__ import annotations
+
 import contextlib
 import io
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 INK, SOFT, PLAIN, GRID = "#1b1b1b", "#565656", "#434343", "#dcdcdc"
 DARK = {INK: "#ececec", SOFT: "#a9a9a9", PLAIN: "#c4c4c4", GRID: "#3d3d3d"}
@@ -33,13 +35,15 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "causal-bandits",
 }
-Painter = Callable[[Figure, dict[str, Any], bool], None]
+Painter = Callable[["Figure", dict[str, Any], bool], None]
 """Paints a summary on an empty figure; narrow or not."""
 
 
 @contextlib.contextmanager
 def drawing(changes: dict[Any, Any]) -> Iterator[None]:
     """Drawings in our style. Text is no formula; a character that the font does not have is drawn as a box."""
+    import matplotlib as mpl
+
     with mpl.rc_context({**STYLE, **changes}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support .* natively")
@@ -48,6 +52,8 @@ def drawing(changes: dict[Any, Any]) -> Iterator[None]:
 
 def save(paint: Painter, summary: dict[str, Any], path: Path) -> None:
     """A figure file; PNG or SVG by the path's ending. No date and no maker: equal figures are equal files."""
+    from matplotlib.figure import Figure  # takes a while, and most commands draw nothing
+
     with drawing({}):
         figure = Figure(layout="constrained")
         paint(figure, summary, False)
@@ -56,6 +62,8 @@ def save(paint: Painter, summary: dict[str, Any], path: Path) -> None:
 
 def themed_svg(paint: Painter, summary: dict[str, Any], *, narrow: bool) -> str:
     """The figure for a page: no background, and ink in the colours of the reader's page, light or dark."""
+    from matplotlib.figure import Figure
+
     buffer = io.StringIO()
     with drawing({"font.size": 11 if narrow else 10}):
         figure = Figure(layout="constrained")

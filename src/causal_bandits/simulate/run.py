@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..data import Rows
 from ..environments import DiscreteWorld, RealWorld
-from ..errors import OptionError, whole_number
+from ..errors import OptionError, brief, whole_number
 from ..policies import DiscretePolicy, GraphPosteriorThompson, RealPolicy, TallyPolicy
 from ..policies import Policy as AskTell
 from ..problem import Arm, Level, Problem
@@ -41,6 +41,21 @@ class World(Protocol):
         """Every observed variable and the reward."""
 
 
+MOST_ROUNDS = 100_000_000
+"""What is kept of so many rounds takes some gigabytes."""
+
+
+def check_world(world: object) -> None:
+    """Refuse what is no world."""
+    if not all(hasattr(world, name) for name in ("problem", "pull", "means")) or isinstance(world, type):
+        raise OptionError(f"world={brief(world)}; expected a world, such as paper_world(...) or LoggedWorld(...)")
+
+
+def _check_policy(policy: object) -> None:
+    if not all(hasattr(policy, name) for name in ("ask", "tell")) or isinstance(policy, type):
+        raise OptionError(f"policy={brief(policy)}; expected a policy, such as ThompsonSampling(world.problem)")
+
+
 class Run(NamedTuple):
     """The arms pulled (by number) and the rewards seen."""
 
@@ -65,8 +80,10 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     >>> bool(run.arms[-100:].mean() > 0.9)  # arm 1 is the better one
     True
     """
-    horizon = whole_number("horizon", horizon, 0)
+    horizon = whole_number("horizon", horizon, 0, MOST_ROUNDS)
     check_generator(rng)
+    check_world(world)
+    _check_policy(policy)
     if getattr(policy, "problem", world.problem) != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
     if compiled and _plain(policy, world):
@@ -89,8 +106,10 @@ def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -
     >>> policy.rows
     100
     """
-    rows = whole_number("rows", rows, 0)
+    rows = whole_number("rows", rows, 0, MOST_ROUNDS)
     check_generator(rng)
+    check_world(world)
+    _check_policy(policy)
     if rows == 0:
         return
     idle = world.problem.arm()

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..environments import DiscreteWorld, RealWorld
-from ..errors import EngineError, OptionError, whole_number
+from ..errors import EngineError, OptionError, brief, whole_number
 from ..processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_by_children
 from .results import Simulation
-from .run import Policy, Run, World, observe, play
+from .run import MOST_ROUNDS, Policy, Run, World, check_world, observe, play
 
-MOST_ROUNDS, MOST_RUNS = 10**8, 10**6
-"""What a run's arrays, and a table of runs, may hold before memory is the question."""
+MOST_RUNS = 1_000_000
+"""Runs per world; each is a row of every table that is kept."""
 PolicyFactory = Callable[..., Policy]
 """Called as factory(problem, seed=seed): a policy class, or a functools.partial of one."""
 
@@ -56,11 +56,13 @@ def simulate(
     horizon = whole_number("horizon", horizon, 0, MOST_ROUNDS)
     runs = whole_number("runs", runs, 1, MOST_RUNS)
     jobs = whole_number("jobs", jobs, 1, MOST_JOBS)
-    seed, observational = whole_number("seed", seed, 0), whole_number("observational", observational, 0, MOST_ROUNDS)
+    if horizon * runs > MOST_ROUNDS:
+        raise OptionError(f"{runs:,} runs of {horizon:,} rounds are more than {MOST_ROUNDS:,} in all; ask for fewer")
+    seed = whole_number("seed", seed, 0, None)
+    observational = whole_number("observational", observational, 0, MOST_ROUNDS)
     if not callable(policy):
-        raise OptionError(f"policy={policy!r}; pass a policy class or a functools.partial of one, not an instance")
-    if not hasattr(world, "pull") or not hasattr(world, "means"):
-        raise OptionError(f"world={world!r}; expected a world, such as paper_world(...) or LoggedWorld(...)")
+        raise OptionError(f"policy={brief(policy)}; pass a policy class or a functools.partial of one, not an instance")
+    check_world(world)
     points = _checkpoints(horizon, checkpoints)
     seeds = np.random.SeedSequence(seed).spawn(runs)
     tasks = [_Task(policy, world, horizon, observational, child) for child in seeds]
@@ -83,9 +85,12 @@ def even_checkpoints(horizon: int) -> NDArray[np.int64]:
 def _checkpoints(horizon: int, given: Sequence[int] | None) -> NDArray[np.int64]:
     if given is None:
         return even_checkpoints(horizon)
-    points = np.asarray(given, dtype=np.int64)
+    try:
+        points = np.asarray(given, dtype=np.int64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"checkpoints={brief(given)}; expected increasing rounds from 1 to {horizon}") from None
     if points.ndim != 1 or np.any(points < 1) or np.any(points > horizon) or np.any(np.diff(points) <= 0):
-        raise OptionError(f"checkpoints={list(given)!r}; expected increasing rounds between 1 and {horizon}")
+        raise OptionError(f"checkpoints={brief(given)}; expected increasing rounds between 1 and {horizon}")
     return points
 
 

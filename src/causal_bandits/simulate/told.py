@@ -11,7 +11,7 @@ import numpy as np
 
 from ..discovery import ASD, KnownSets
 from ..environments import DiscreteSCM, StructurelessWorld
-from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole_number
+from ..errors import CausalBanditsError, OptionError, WorldError, brief, listing, whole_number
 from ..graphs import MixedGraph, separates, separating_sets
 from ..policies import POLICIES, Policy, RealPolicy
 from ..policies.causal_thompson import CausalThompsonSampling
@@ -20,7 +20,7 @@ from ..policies.comparators.base import set_names
 from ..policies.comparators.lu_tree import is_forest
 from ..policies.graph_posterior import GraphPosteriorThompson
 from ..problem import Problem
-from .run import World
+from .run import World, check_world
 
 Factory = Callable[..., Policy[Any]]
 """Called as factory(problem, seed=seed)."""
@@ -83,8 +83,9 @@ def told(name: str, world: World, *, horizon: int, separating: str | Iterable[st
     >>> simulate(told("c-ucb", world, horizon=100), world, 100, runs=2).regret.shape
     (2, 100)
     """
-    if name not in FIELD:
-        raise OptionError(f"policy {name!r} is unknown; expected one of {listing(FIELD, 40)}")
+    check_world(world)
+    if not isinstance(name, str) or name not in FIELD:
+        raise OptionError(f"policy {brief(name)} is unknown; expected one of {listing(FIELD, 40)}")
     knowledge = _known(world, whole_number("horizon", horizon, 2), separating)
     try:
         return _make(name, knowledge)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import UnknownDecisionError
+from ..errors import UnknownDecisionError, brief
 from ..problem import Arm
 
 if TYPE_CHECKING:
@@ -112,14 +112,14 @@ class Decisions:
         """The number of a decision that exists."""
         if isinstance(number, Decision):
             number = number.id
-        if (
-            isinstance(number, bool)
-            or not hasattr(number, "__index__")
-            or not 1 <= int(number.__index__()) <= len(self)
-        ):
+        try:
+            found = 0 if isinstance(number, bool) else int(number.__index__())  # type: ignore[attr-defined]
+        except (AttributeError, TypeError):
+            found = 0
+        if not 1 <= found <= len(self):
             made = f"decisions 1 to {len(self)}" if len(self) else "no decision yet"
-            raise UnknownDecisionError(f"decision {number!r} is not known; the study has made {made}")
-        return int(number.__index__())
+            raise UnknownDecisionError(f"decision {brief(number)} is not known; the study has made {made}")
+        return found
 
     def status(self, number: int) -> Status:
         """What became of a decision."""

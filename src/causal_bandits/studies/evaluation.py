@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from ..compiled import Floats, Ints
-from ..errors import ObservationError, OptionError
+from ..errors import ObservationError, OptionError, brief
 from ..policies import Policy
 from ..problem import Arm, Problem
 from .events import Event
@@ -80,7 +80,7 @@ def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
     if isinstance(policy, Mapping) and policy and all(isinstance(arm, Arm) for arm in policy):
         for arm, chance in policy.items():
             if not isinstance(chance, int | float | np.number):
-                raise OptionError(f"the probability of {arm} is {chance!r}; expected a number from 0 to 1")
+                raise OptionError(f"the probability of {arm} is {brief(chance)}; expected a number from 0 to 1")
             chances[problem.index(arm)] += float(chance)
         if not (np.all(chances >= 0) and abs(chances.sum() - 1) < 1e-9):
             raise OptionError(
@@ -90,7 +90,7 @@ def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
     if isinstance(policy, Mapping):
         chances[problem.index(policy)] = 1.0
         return chances
-    raise OptionError(f"cannot evaluate {policy!r}; expected an arm, a mapping arm -> probability, or a policy")
+    raise OptionError(f"cannot evaluate {brief(policy)}; expected an arm, a mapping arm -> probability, or a policy")
 
 
 def weighted_mean(record: Record, target: Floats, level: float) -> Evaluation:
@@ -191,8 +191,8 @@ def _recorded(state: StudyState) -> tuple[Problem, Ints, Ints, Floats]:
 
 def evaluate(session: Session, policy: Any, *, method: Method, level: float, draws: int) -> Evaluation:
     """Collect what was recorded, and judge by it."""
-    if method not in get_args(Method):
-        raise OptionError(f"method={method!r}; expected one of {', '.join(get_args(Method))}")
+    if not isinstance(method, str) or method not in get_args(Method):
+        raise OptionError(f"method={brief(method)}; expected one of {', '.join(get_args(Method))}")
     problem, rows, arms, rewards = session.read(_recorded)
     target = target_probabilities(problem, policy, session.settings.seed)
     told = np.flatnonzero(rows >= 0)

@@ -9,7 +9,8 @@ from ..data import MISSING
 from ..data.coding import is_missing
 from ..data.frames import columns_of
 from ..data.table_files import MISSING_WORDS
-from ..errors import CausalBanditsError, ObservationError, listing
+from ..doors import are_names
+from ..errors import CausalBanditsError, ObservationError, OptionError, brief, flag, listing
 from ..problem import Arm, Level, Problem
 from .session import Draft
 from .state import StudyState
@@ -20,7 +21,7 @@ CHUNK = 20_000
 
 def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
     """Tell every row of a table; an error names its row, and then nothing is stored."""
-    state = draft.state
+    state, final = draft.state, flag("final", final)
     columns = columns_of(frame)
     names = [name for name in columns if name in {*state.problem.observed_names, state.problem.target}]
     if "id" not in columns or (not names and not final):
@@ -59,7 +60,7 @@ def _without_empty(state: StudyState, number: int, cells: dict[str, Any]) -> dic
 
 def _whole(value: Any) -> Any:
     """Ids that a table keeps as 3.0."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
 
 
 def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level] | None) -> list[dict[str, Any]]:
@@ -86,15 +87,24 @@ def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level
     return bodies
 
 
+def check_problem(problem: object) -> None:
+    """Refuse what is no problem."""
+    if not isinstance(problem, Problem):
+        raise OptionError(f"problem is of type {type(problem).__name__}; expected causal_bandits.Problem(...)")
+
+
 def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
     """Values from texts such as clicked=1; an empty value says that there is none."""
+    check_problem(problem)
+    if not are_names(pairs):
+        raise ObservationError(f"{brief(pairs)} is not a list of texts of the form variable=value")
     metrics: dict[str, Any] = {}
     numbers = {variable.name for variable in problem.observed if variable.is_number} | {problem.target}
     for pair in pairs:
         name, sign, text = pair.partition("=")
         name, text = name.strip(), text.strip()
         if not sign or not name:
-            raise ObservationError(f"{pair!r} is not of the form variable=value")
+            raise ObservationError(f"{brief(pair)} is not of the form variable=value")
         if name in metrics:
             raise ObservationError(f"{name!r} is given twice")
         metrics[name] = None if text in ("", *MISSING_WORDS) and text not in _levels(problem, name) else text
@@ -105,6 +115,9 @@ def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
 
 def parse_reward(problem: Problem, text: str) -> float:
     """The reward from its text; one of 0 or 1 may be called False or True."""
+    check_problem(problem)
+    if not isinstance(text, str):
+        raise ObservationError(f"the reward is {brief(text)}; expected the text of a number")
     words = {} if problem.reward_is_real else {"false": 0.0, "true": 1.0}
     word = text.strip().lower()
     return words[word] if word in words else _number(problem.target, text)
@@ -115,7 +128,7 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ObservationError(f"{name!r} is {text!r}; expected a number") from None
+        raise ObservationError(f"{name!r} is {brief(text)}; expected a number") from None
 
 
 def _levels(problem: Problem, name: str) -> set[str]:
@@ -124,10 +137,12 @@ def _levels(problem: Problem, name: str) -> set[str]:
 
 def parse_arm(text: str) -> dict[str, str]:
     """An arm from a text such as banner=red,discount=10%; empty for the idle arm."""
+    if not isinstance(text, str):
+        raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...")
     arm = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, sign, value = pair.partition("=")
         if not sign:
-            raise ObservationError(f"{pair!r} is not of the form lever=value")
+            raise ObservationError(f"{brief(pair)} is not of the form lever=value")
         arm[name.strip()] = value.strip()
     return arm

@@ -7,7 +7,8 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..errors import OptionError, listing, whole_number
+from ..doors import is_number
+from ..errors import OptionError, brief, listing, whole_number
 from ..graphs import MixedGraph
 from ..policies import DEFAULT, POLICIES, Policy, policy_class
 from ..policies.comparators.settings import plain_graph
@@ -56,11 +57,11 @@ def make_settings(
     made = _policy(problem, policy, {} if options is None else options)
     if seed is None:
         seed = secrets.randbits(63)
-    if expire_after is not None and not (isinstance(expire_after, int | float) and 0 < expire_after < math.inf):
-        raise OptionError(f"the time to expire is {expire_after!r}; expected a number of seconds above 0, or None")
+    if expire_after is not None and not (is_number(expire_after) and 0 < float(expire_after) < math.inf):
+        raise OptionError(f"the time to expire is {brief(expire_after)}; expected a number of seconds above 0, or None")
     after = None if expire_after is None else float(expire_after)
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
-    return Settings(problem.to_dict(), made.name, plain, whole_number("seed", seed, 0), after)
+    return Settings(problem.to_dict(), made.name, plain, whole_number("seed", seed, 0, None), after)
 
 
 def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy[Any]:
@@ -82,7 +83,7 @@ def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy
 def _check_options(chosen: type[Policy[Any]], options: dict[str, Any]) -> list[str]:
     """The options that a policy cannot do without, once it is clear that they and no unknown ones are there."""
     if not isinstance(options, dict):
-        raise OptionError(f"options={options!r}; expected a mapping from options of the policy to their values")
+        raise OptionError(f"options={brief(options)}; expected a mapping from options of the policy to their values")
     if "seed" in options:
         raise OptionError("the seed belongs to the study, not to the policy; give it to the study")
     known = {name: each for name, each in inspect.signature(chosen).parameters.items() if name != "problem"}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConflictError, DecisionClosedError, ObservationError, OptionError
+from ..errors import ConflictError, DecisionClosedError, ObservationError, OptionError, brief
 from ..policies import POLICIES, Policy
 from ..policies.saving import Saved, from_bytes, to_bytes
 from ..problem import Arm, Level, Problem
@@ -62,8 +62,8 @@ class StudyState:
         """The arms that one ask may choose from, checked."""
         if arms is None:
             return None
-        if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable):
-            raise OptionError(f"arms={arms!r}; expected a list of arms")
+        if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable) or getattr(arms, "ndim", 1) == 0:
+            raise OptionError(f"arms={brief(arms)}; expected a list of arms")
         return sorted({self.problem.index(arm) for arm in arms})
 
     # Telling
@@ -73,7 +73,7 @@ class StudyState:
     ) -> dict[str, Any]:
         """What a tell adds to what is known, checked; empty when it says nothing new."""
         if metrics is not None and not isinstance(metrics, Mapping):
-            raise ObservationError(f"metrics {metrics!r} is not a mapping variable -> value")
+            raise ObservationError(f"metrics {brief(metrics)} is not a mapping variable -> value")
         said = dict(metrics or {})
         target = self.problem.target
         if reward is not None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self, overload
 
+from ..doors import is_number
 from ..errors import (
     ConflictError,
     DecisionClosedError,
@@ -13,9 +14,12 @@ from ..errors import (
     StorageError,
     StudyExistsError,
     UnknownStudyError,
+    brief,
+    flag,
     whole_number,
 )
 from ..policies import Policy
+from ..policies.base import MOST_AT_ONCE
 from ..problem import Arm, Level, Problem
 from .arms import add_arm, change_arms
 from .decisions import Decision, moment
@@ -76,7 +80,7 @@ class Study(StudyView):
         than so many seconds ago; until then they are open, and a late answer is taken.
         """
         if not isinstance(name, str) or not name.strip():
-            raise OptionError(f"name={name!r}; expected the name of the study")
+            raise OptionError(f"name={brief(name)}; expected the name of the study")
         settings = make_settings(problem, policy, seed=seed, expire_after=expire_after, options=options)
         cls._check_names(name, problem, storage)
         store = Store(storage, create=True)
@@ -132,7 +136,7 @@ class Study(StudyView):
 
         The same `key` gives the same decisions again, whoever asks. `arms` limits this one ask to some arms.
         """
-        count = 1 if n is None else whole_number("n", n, 1)
+        count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
 
         def work(draft: Draft) -> tuple[Event, Problem]:
             among = draft.state.subset(arms)
@@ -165,7 +169,7 @@ class Study(StudyView):
         if key is None:
             return None
         if not isinstance(key, str) or not key:
-            raise OptionError(f"key={key!r}; expected a non-empty string")
+            raise OptionError(f"key={brief(key)}; expected a non-empty string")
         event = self._session.event_of(draft, key)
         if event is not None and event.kind != kind:
             raise ConflictError(f"key {key!r} was used for something else; take a new key")
@@ -190,7 +194,7 @@ class Study(StudyView):
 
         def work(draft: Draft) -> None:
             number = draft.state.decisions.check(decision)
-            news = draft.state.news(number, metrics, reward, final=final)
+            news = draft.state.news(number, metrics, reward, final=flag("final", final))
             if news:
                 draft.add("told", {"id": number, "seen": news})
 
@@ -220,8 +224,8 @@ class Study(StudyView):
 
     def expire(self, older_than: float) -> Sequence[int]:
         """Close the open decisions that are older than so many seconds; gives their ids."""
-        if not isinstance(older_than, int | float) or not older_than >= 0:
-            raise OptionError(f"older_than={older_than!r}; expected a number of seconds from 0")
+        if not is_number(older_than) or not float(older_than) >= 0:
+            raise OptionError(f"older_than={brief(older_than)}; expected a number of seconds from 0")
         return self._session.write(lambda draft: self._expire(draft, float(older_than)))
 
     def _expire(self, draft: Draft, after: float | None) -> Sequence[int]:
@@ -278,4 +282,4 @@ class Study(StudyView):
 
         An arm that is there already stays as it is; one that was retired is an error, since that is for good.
         """
-        return self._session.write(lambda draft: add_arm(draft, settings, new_levels=new_levels))
+        return self._session.write(lambda draft: add_arm(draft, settings, new_levels=flag("new_levels", new_levels)))

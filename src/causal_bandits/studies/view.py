@@ -7,7 +7,7 @@ from typing import Any, Self
 import polars as pl
 
 from ..discovery import SeparatingSet
-from ..errors import OptionError, whole_number
+from ..errors import flag, share, whole_number
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
 from .decisions import Decision
@@ -74,7 +74,7 @@ class StudyView:
 
     def separating_sets(self, *, rejected: bool = False) -> Sequence[SeparatingSet]:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
-        return self._session.read(lambda state: watched_sets(state, rejected=rejected))
+        return self._session.read(lambda state: watched_sets(state, rejected=flag("rejected", rejected)))
 
     def explain(self, decision: int | Decision) -> Explanation:
         """Why a decision was what it was: which set, own and borrowed rows, posterior, what was compared."""
@@ -94,9 +94,8 @@ class StudyView:
         `direct` takes each arm's own decisions; `weighted` weighs decisions by their propensities, which are estimated
         from `draws` choices each, and does not take for granted that arms stay as they are.
         """
-        if not isinstance(level, int | float) or not 0 < level < 1:
-            raise OptionError(f"evaluate(level={level!r}): expected a number between 0 and 1")
-        return evaluate(self._session, policy, method=method, level=level, draws=whole_number("draws", draws, 1))
+        draws = whole_number("draws", draws, 1, 1_000_000)
+        return evaluate(self._session, policy, method=method, level=share("level", level), draws=draws)
 
     def propensity(self, decision: int | Decision) -> float:
         """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
@@ -116,7 +115,7 @@ class StudyView:
 
     def describe(self, *, history: bool = False) -> dict[str, Any]:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
-        return describe(self._session, history=history)
+        return describe(self._session, history=flag("history", history))
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""

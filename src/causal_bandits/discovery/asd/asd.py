@@ -13,7 +13,8 @@ import numpy as np
 
 from ...compiled import Floats
 from ...data import CountTables, History, TableLayout
-from ...errors import MissingExtraError, OptionError
+from ...doors import check_fields
+from ...errors import MissingExtraError, OptionError, brief, whole_number
 from ...independence.pairs import JointCounts
 from ...problem import Problem
 from ..base import Findings
@@ -58,7 +59,8 @@ class ASD:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alpha, int | float) or not 0 < self.alpha < 1:
+        check_fields(self)
+        if not 0 < self.alpha < 1:
             raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.025")
         if self.engine not in get_args(Engine):
             raise OptionError(f"engine={self.engine!r}; expected one of {', '.join(get_args(Engine))}")
@@ -85,6 +87,9 @@ class ASD:
 
     def explain(self, history: History, *, best: int = 5) -> DiscoveredGraphs:
         """Causal discovery on a table by itself: separating sets, edges, ancestral relations and the best graphs."""
+        if not isinstance(history, History):
+            raise OptionError(f"history={brief(history)}; expected a History")
+        best = whole_number("best", best, 0, 1000)
         layout = TableLayout.of(history.problem, len(history.problem.observed))
         tables = layout.empty()
         history.count_into(tables)
@@ -184,4 +189,6 @@ def discover(history: History, asd: ASD | None = None, *, best: int = 5) -> Disc
     >>> discover(history).graph
     MixedGraph(A -> Y, I -> A)
     """
+    if asd is not None and not isinstance(asd, ASD):
+        raise OptionError(f"asd={brief(asd)}; expected ASD(...)")
     return (ASD() if asd is None else asd).explain(history, best=best)

@@ -8,7 +8,6 @@ and its parents (their gamma*).
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ...compiled import Floats
 
@@ -55,6 +54,8 @@ def _cutting_planes(p: Floats, tolerance: float) -> Floats:
     A linear program over the tangents gives a bound on the least value, and with it a certificate for the best
     allocation met; the next tangents are taken halfway to the program's solution, which keeps the steps from jumping.
     """
+    from scipy.optimize import linprog  # slow to import, and few policies need it
+
     arms = len(p)
     slopes, offsets = [], []
     best = here = np.full(arms, 1 / arms)

@@ -10,7 +10,8 @@ from scipy.special import betaincinv
 from ...compiled import Floats, Ints
 from ...data import Rows, TableLayout
 from ...discovery import Findings
-from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, listing, whole_number
+from ...doors import are_names
+from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy
@@ -189,7 +190,7 @@ def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:
     for name in names:
         if name not in problem.observed_names:
             known = listing(problem.observed_names)
-            raise UnknownVariableError(f"{name!r} is not an observed variable; expected some of {known}")
+            raise UnknownVariableError(f"{brief(name)} is not an observed variable; expected some of {known}")
     if len(set(names)) < len(names):
         raise OptionError(f"the set {list(names)} names a variable twice")
     strides = np.zeros(len(problem.observed), dtype=np.int64)
@@ -211,7 +212,7 @@ def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) 
     shape = (len(problem.arms), *sizes)
     try:
         chances = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         chances = np.empty(0)
     if chances.shape not in (shape, (shape[0], int(np.prod(sizes)))):
         raise OptionError(f"chances has shape {chances.shape}; expected {shape}: P(Z | arm), an axis per variable of Z")
@@ -221,8 +222,26 @@ def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) 
     return flat.copy()
 
 
+def plain_chances(chances: ArrayLike) -> NDArray[Any]:
+    """What was told, as it goes into a save file; `checked_chances` refuses the rest."""
+    try:
+        return np.asarray(chances)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"chances={brief(chances)}; expected an array of P(Z | arm)") from None
+
+
+def numbers_told(name: str, values: Any) -> NDArray[np.float64]:
+    """Numbers that a policy is told of its world."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"{name} is {brief(values)}; expected probabilities") from None
+
+
 def set_names(names: str | Iterable[str]) -> tuple[str, ...]:
     """The variables of a told set; one name may stand for itself."""
+    if not isinstance(names, str) and not are_names(names):
+        raise OptionError(f"separating={brief(names)}; expected a list of names")
     return (names,) if isinstance(names, str) else tuple(names)
 
 

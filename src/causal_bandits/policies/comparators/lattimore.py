@@ -15,7 +15,7 @@ from ...seeds import Seed
 from ..tiers import Tier
 from . import rules
 from .allocation import best_allocation
-from .base import TallyPolicy, checked_horizon, set_names
+from .base import TallyPolicy, checked_horizon, plain_chances, set_names
 from .settings import atomic_arms, checked_graph, plain_graph, settings_of
 from .tally import Tally
 
@@ -48,7 +48,12 @@ class LattimoreGeneral(TallyPolicy):
     ) -> None:
         names, horizon = set_names(separating), checked_horizon(horizon)
         self.budget = checked_budget(horizon, budget)
-        options = {"separating": list(names), "chances": np.asarray(chances), "horizon": horizon, "budget": self.budget}
+        options = {
+            "separating": list(names),
+            "chances": plain_chances(chances),
+            "horizon": horizon,
+            "budget": self.budget,
+        }
         super().__init__(problem, seed=seed, through=names, chances=chances, options=options)
 
     def _start(self, tally: Tally) -> Tally:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ...compiled import Bools, Floats
-from ...errors import GraphError, OptionError, ProblemError, whole_number
+from ...doors import are_names
+from ...errors import GraphError, OptionError, ProblemError, brief, whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
 from ..tiers import TARGETS, Tier
 from . import rules
-from .base import ALL, TallyPolicy, checked_number
+from .base import ALL, TallyPolicy, checked_number, numbers_told
 from .settings import settings_of
 from .tally import Tally
 
@@ -63,7 +64,9 @@ class LuTree(TallyPolicy):
         seed: Seed = None,
     ) -> None:
         self._singles = _single_arms(problem, self.name)
-        edges = [tuple(edge) for edge in skeleton]
+        edges = (
+            [checked_edge(edge) for edge in skeleton] if isinstance(skeleton, Iterable) else [checked_edge(skeleton)]
+        )
         levers = {each[0] for each in self._singles if each is not None}
         self._neighbours = _forest(
             [name for place, name in enumerate(problem.observed_names) if place in levers], problem, edges
@@ -211,10 +214,17 @@ def _forest(names: list[str], problem: Problem, edges: list[tuple[str, ...]]) ->
 def _checked_marginals(problem: Problem, marginals: Mapping[str, Sequence[float]]) -> list[Floats]:
     known = []
     for variable in problem.observed:
-        chances = np.asarray(marginals.get(variable.name, ()), dtype=np.float64)
+        chances = numbers_told(f"marginals[{variable.name!r}]", marginals.get(variable.name, ()))
         if chances.shape != (variable.size,) or not np.isclose(chances.sum(), 1):
             raise OptionError(
                 f"marginals[{variable.name!r}] is {chances.tolist()}; expected {variable.size} probabilities"
             )
         known.append(chances)
     return known
+
+
+def checked_edge(edge: object) -> tuple[str, ...]:
+    """An edge of the skeleton: two names."""
+    if isinstance(edge, str) or not are_names(edge) or len(found := tuple(edge)) != 2:  # type: ignore[arg-type, call-overload]
+        raise OptionError(f"skeleton has {brief(edge)}; expected pairs of names, such as ('A', 'B')")
+    return found

@@ -6,14 +6,13 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from ...compiled import Bools, Floats, Ints
 from ...problem import Problem
 from ...seeds import Seed
 from ..tiers import Tier
 from . import rules
-from .base import TallyPolicy, checked_horizon, set_names
+from .base import TallyPolicy, checked_horizon, plain_chances, set_names
 from .lattimore import checked_budget
 from .tally import Tally
 
@@ -51,7 +50,12 @@ class SenPhases(TallyPolicy):
         names, horizon = set_names(separating), checked_horizon(horizon)
         self.budget = checked_budget(horizon, budget)
         self.phases = math.ceil(math.log(2) * math.log(10 * math.sqrt(self.budget)))
-        options = {"separating": list(names), "chances": np.asarray(chances), "horizon": horizon, "budget": self.budget}
+        options = {
+            "separating": list(names),
+            "chances": plain_chances(chances),
+            "horizon": horizon,
+            "budget": self.budget,
+        }
         super().__init__(problem, seed=seed, through=names, chances=chances, options=options)
 
     def _start(self, tally: Tally) -> Tally:
@@ -107,6 +111,8 @@ def phase_allocation(divergence: Floats, alive: Bools) -> Floats:
 
 @lru_cache(maxsize=512)
 def _solve(divergence: bytes, alive: bytes) -> Floats:
+    from scipy.optimize import linprog  # slow to import, and few policies need it
+
     left = np.frombuffer(alive, dtype=np.bool_)
     service = 1 / np.frombuffer(divergence).reshape(len(left), len(left))
     wanted = service[left]

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ...problem import Problem
 from ...seeds import Seed
 from ..tiers import Tier
 from . import rules
-from .base import TallyPolicy, checked_horizon, set_names
+from .base import TallyPolicy, checked_horizon, plain_chances, set_names
 
 
 class CUCB(TallyPolicy):
@@ -34,7 +33,7 @@ class CUCB(TallyPolicy):
         self, problem: Problem, *, separating: Sequence[str], chances: ArrayLike, horizon: int, seed: Seed = None
     ) -> None:
         names, horizon = set_names(separating), checked_horizon(horizon)
-        options = {"separating": list(names), "chances": np.asarray(chances), "horizon": horizon}
+        options = {"separating": list(names), "chances": plain_chances(chances), "horizon": horizon}
         super().__init__(problem, seed=seed, numbers=(horizon,), through=names, chances=chances, options=options)
 
 
@@ -49,5 +48,5 @@ class CTS(TallyPolicy):
 
     def __init__(self, problem: Problem, *, separating: Sequence[str], chances: ArrayLike, seed: Seed = None) -> None:
         names = set_names(separating)
-        options = {"separating": list(names), "chances": np.asarray(chances)}
+        options = {"separating": list(names), "chances": plain_chances(chances)}
         super().__init__(problem, seed=seed, through=names, chances=chances, options=options)

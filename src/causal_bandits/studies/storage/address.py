@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus, unquote
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from ...errors import StorageError, missing_extra
+from ...errors import StorageError, brief, missing_extra
 from ...secrecy import may_hold_secret, scheme_of
 
 _PLAIN = re.compile(r"[\w.\-]*")
@@ -70,7 +70,7 @@ def _no_url(text: str) -> str:
         return (
             f"storage {_hint(text)} is not a URL; write 'sqlite:///FILE' or 'postgresql://user:password@host/database'"
         )
-    return f"storage {text!r} is not a URL; for a file write 'sqlite:///{text}'"
+    return f"storage {brief(text)} is not a URL; for a file write 'sqlite:///{text[:200]}'"
 
 
 def shown(url: sa.URL) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
-from ...errors import StorageError, UnknownStudyError, listing
+from ...errors import StorageError, UnknownStudyError, brief, listing
 from ..events import Event
 from .address import file_of, read_url, shown
 from .chain import START
@@ -130,7 +130,7 @@ class Store:
         row = self._run(work)
         if row is None:
             names = self._run(lambda connection: connection.execute(sa.select(studies.c.name)).scalars().all())
-            raise UnknownStudyError(f"there is no study {name!r} in storage {self.place}; it has {listing(names)}")
+            raise UnknownStudyError(f"there is no study {brief(name)} in storage {self.place}; it has {listing(names)}")
         return row
 
     def all(self) -> list[StudyRow]:

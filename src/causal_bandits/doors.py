@@ -1,0 +1,122 @@
+"""Doors: arguments are what their annotations say, or the call ends in one sentence.
+
+`@door` checks flags, names, literals, classes and collections of names at a public function; numbers in a range and
+whatever needs knowledge of the problem are checked where they are used.
+"""
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from .errors import OptionError, brief
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Check = Callable[[Any], bool]
+
+
+def door(function: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments of a public function by its annotations."""
+    names = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        checks = _checks(function)
+        given: dict[str, Any] = dict(kwargs)
+        for name, value in (*zip(names, args, strict=False), *given.items()):
+            if name in checks:
+                refuse_other(name, value, *checks[name])
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def check_fields(options: object) -> None:
+    """The same for the fields of a dataclass, from its `__post_init__`."""
+    for name, check in _checks(type(options)).items():
+        refuse_other(name, getattr(options, name), *check)
+
+
+def refuse_other(name: str, value: object, check: Check, expected: str) -> None:
+    """One sentence where a value is of another kind."""
+    if not check(value):
+        raise OptionError(f"{name}={brief(value)}; expected {expected}")
+
+
+def is_flag(value: object) -> bool:
+    """Whether this is True or False (also of numpy)."""
+    return isinstance(value, bool) or type(value).__name__ == "bool"
+
+
+def is_number(value: object) -> bool:
+    """Whether this is one real number; NaN is one."""
+    if isinstance(value, bool | str | bytes | bytearray) or getattr(value, "ndim", 0) != 0:
+        return False
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (ArithmeticError, TypeError, ValueError):
+        return False
+    return True
+
+
+def are_names(value: object) -> bool:
+    """Whether this is a collection of names."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        return False
+    if isinstance(value, Iterator):  # looking would use it up
+        return True
+    try:
+        return not (hasattr(value, "__len__") and len(value) > 10**6) and all(isinstance(name, str) for name in value)
+    except (OverflowError, TypeError):  # an array without an axis, a range without an end
+        return False
+
+
+_SIMPLE: dict[Any, tuple[Check, str]] = {
+    bool: (is_flag, "True or False"),
+    str: (lambda value: isinstance(value, str), "a string"),
+    float: (is_number, "a number"),
+    type(None): (lambda value: value is None, "None"),
+}
+
+
+@functools.cache
+def _checks(function: Any) -> dict[str, tuple[Check, str]]:
+    try:
+        hints = get_type_hints(function)
+    except NameError:  # an optional library is named for the type checker alone
+        return {}
+    found = {name: _check_of(hint) for name, hint in hints.items() if name != "return"}
+    return {name: check for name, check in found.items() if check is not None}
+
+
+def _check_of(hint: Any) -> tuple[Check, str] | None:
+    """How a value is checked against an annotation; None where it is not checked here."""
+    if hint in _SIMPLE:
+        return _SIMPLE[hint]
+    origin = get_origin(hint)
+    if origin is Literal:
+        allowed = get_args(hint)
+        return lambda value: isinstance(value, str) and value in allowed, f"one of {', '.join(map(str, allowed))}"
+    if origin in (Union, types.UnionType):
+        parts = [_check_of(part) for part in get_args(hint)]
+        if any(part is None for part in parts):
+            return None
+        known = [part for part in parts if part is not None]
+        return lambda value: any(check(value) for check, _ in known), " or ".join(text for _, text in known)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return lambda value: isinstance(value, Mapping), "a mapping"
+    if isinstance(origin, type) and issubclass(origin, Iterable) and get_args(hint)[:1] == (str,):
+        return lambda value: isinstance(value, str) or are_names(value), "a list of names"
+    if (
+        inspect.isclass(hint)
+        and hint.__module__.split(".")[0] in ("causal_bandits", "numpy")
+        and not _is_protocol(hint)
+    ):
+        return lambda value: isinstance(value, hint), f"a {hint.__name__}"
+    return None
+
+
+def _is_protocol(hint: type) -> bool:
+    return bool(getattr(hint, "_is_protocol", False))

@@ -1,0 +1,98 @@
+"""The command line on terminals and files as they may be: full, closed, of another encoding; names that are commands."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import causal_bandits as cb
+from causal_bandits.data.table_files import neutral
+from causal_bandits.reporting import printable
+
+COMMAND = str(Path(sys.executable).parent / "causal-bandits")
+ANALYZE = "analyze example --target purchase --interventions banner,discount"
+HOSTILE = "a\x1b]0;owned\x07\x9b31m\u202e\r\nb–ü"
+
+
+def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["bash", "-c", line], capture_output=True, check=False, cwd=folder, env={**os.environ, **environment}
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        (f"{COMMAND} {ANALYZE} > /dev/full", 1, "No space left on device"),
+        (f"{COMMAND} {ANALYZE} --json > /dev/full", 1, "No space left on device"),
+        (f"{COMMAND} compare --list >&-", 1, "it is closed"),
+        (f"{COMMAND} {ANALYZE} 2>&- >/dev/full", 1, ""),
+        (f"{COMMAND} {ANALYZE} --json | true; exit ${{PIPESTATUS[0]}}", 1, ""),
+    ],
+)
+def test_an_output_that_cannot_be_written(tmp_path: Path, line: str, code: int, said: str) -> None:
+    result = shell(line, tmp_path)
+    assert result.returncode == code
+    text = result.stderr.decode()
+    assert text.count("\n") == (1 if said else 0)
+    assert said in text
+    assert not any(noise in text for noise in ("Traceback", "Exception ignored"))
+
+
+def study_with_hostile_names(folder: Path) -> str:
+    storage = f"sqlite:///{folder}/s.db"
+    problem = cb.Problem("y", {HOSTILE: 2}, {"lever": ["n", HOSTILE, "=1+1"]})
+    study = cb.Study.create(HOSTILE, problem, storage=storage, seed=1)
+    for decision in study.ask(30):
+        study.tell(decision, {HOSTILE: decision.id % 2}, reward=decision.id % 3 % 2)
+    return storage
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8", "latin-1"])
+def test_names_are_shown_escaped_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    storage = study_with_hostile_names(tmp_path)
+    obeyed = ("\x1b", "\x07", "\x9b", "\u202e", "\r")
+    for command in ("list", "show 'x'", "list --json"):
+        line = command.replace("'x'", '"$STUDY_NAME"')
+        shown = shell(
+            f"{COMMAND} study {line} --storage {storage}", tmp_path, PYTHONIOENCODING=encoding, STUDY_NAME=HOSTILE
+        )
+        assert (shown.returncode, shown.stderr) == (0, b"")
+        text = shown.stdout.decode(encoding)
+        assert not any(sign in text for sign in obeyed)
+        if command.endswith("--json"):
+            assert json.loads(text)[0]["name"] == HOSTILE
+        else:
+            assert r"a\x1b]0;owned\x07\u009b31m\u202e\r" in text
+
+
+def test_printable_leaves_ordinary_text_alone() -> None:
+    assert printable("café – 日本 👩‍🔬 [x] :y:") == "café – 日本 👩‍🔬 [x] :y:"
+    assert printable("a\nb\x1b", keep="\n\t") == "a\nb\\x1b"
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
+def test_safe_csv_neutralises_formulas(tmp_path: Path, cell: str) -> None:
+    table = neutral(pl.DataFrame({"a": [cell, "x", None], cell: [1.5, -2.0, None]}))
+    assert table.columns == ["a", f"'{cell}"]
+    assert table.rows() == [(f"'{cell}", 1.5), ("x", -2.0), (None, None)]
+
+
+def test_export_neutralises_when_asked(tmp_path: Path) -> None:
+    storage = study_with_hostile_names(tmp_path)
+    for option, expected in (("", "=1+1"), ("--safe-csv", "'=1+1")):
+        line = f'{COMMAND} study export "$STUDY_NAME" --out t.csv {option} --storage {storage}'
+        assert shell(line, tmp_path, STUDY_NAME=HOSTILE).returncode == 0
+        assert expected in pl.read_csv(tmp_path / "t.csv")["lever"].to_list()
+
+
+def test_asking_does_not_import_what_only_draws() -> None:
+    program = "import sys, causal_bandits.cli, causal_bandits.studies; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "causal_bandits.studies.storage.links" in modules
+    heavy = {"matplotlib", "scipy.optimize", "scipy.stats", "distributed", "networkx", "gymnasium", "pandas", "clingo"}
+    assert heavy.isdisjoint(modules)
