@@ -1,7 +1,6 @@
 """A short run of every room of the fuzzing harness; `python -m benchmarks.fuzz` is the long one."""
 
 import pytest
-
 from benchmarks.fuzz.__main__ import run_room
 
 CASES = {"api": 400, "commands": 40, "saves": 60, "events": 25, "pages": 25, "log": 15, "chunks": 6}

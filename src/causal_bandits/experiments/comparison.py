@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ..errors import OptionError, brief, listing, whole_number
 from ..reporting import draw, sheet_of, terminal_table
-from ..simulate.run import MOST_ROUNDS, World
+from ..simulate.run import MOST_ROUNDS, World, check_world
 from ..simulate.runs import PolicyFactory, bare
 from .base import MOST_RUNS, Scale, Summary
 from .curves import Curves, Panel, method_of, told_nothing
@@ -166,7 +166,8 @@ def _check_policies(policies: Mapping[str, PolicyFactory]) -> None:
     for label, factory in policies.items():
         if not isinstance(label, str) or not label.strip() or not callable(factory):
             raise OptionError(
-                f"policies[{brief(label)}]={brief(factory)}; expected a name, and a policy class or a functools.partial of one"
+                f"policies[{brief(label)}]={brief(factory)}; "
+                "expected a name, and a policy class or a functools.partial of one"
             )
 
 
@@ -178,10 +179,7 @@ def _grouped(worlds: Worlds) -> dict[str, list[World]]:
         given: list[Any] = list(found) if isinstance(found, Sequence) else [found]
         grouped[str(title)] = given
         for world in given:
-            if not hasattr(world, "pull") or not hasattr(world, "means"):
-                raise OptionError(
-                    f"world {brief(world)}; expected a world, such as paper_world(...) or LoggedWorld(...)"
-                )
+            check_world(world)
     if not grouped or not all(grouped.values()):
         raise OptionError(f"worlds={brief(worlds)}; expected at least one world")
     return grouped
