@@ -1,4 +1,4 @@
-"""The command line on terminals and files as they may be: full, closed, of another encoding; names that are commands."""
+"""The command line with full or closed outputs, other encodings, and names that a terminal would obey."""
 
 import json
 import os

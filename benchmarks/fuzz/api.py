@@ -85,12 +85,12 @@ def functions() -> list[Call]:
     return [
         Call("Problem", cb.Problem, problem),
         Call("Problem(...)", cb.Problem, {**problem, **more}),
-        Call("Problem.from_dict", lambda data: cb.Problem.from_dict(data), {"data": DISCRETE.to_dict()}),
-        Call("Problem.arm", lambda s: DISCRETE.arm(s), {"s": {"x": "a"}}),
-        Call("Problem.index", lambda s: DISCRETE.index(s), {"s": {"x": "a"}}),
-        Call("Problem.intervention", lambda s: DISCRETE.intervention(s), {"s": "x"}),
-        Call("Problem.arm_groups", lambda s: DISCRETE.arm_groups(s), {"s": ["x"]}),
-        Call("Problem.with_arm", lambda s, n: DISCRETE.with_arm(s, new_levels=n), {"s": {"x": "new"}, "n": True}),
+        Call("Problem.from_dict", cb.Problem.from_dict, {"data": DISCRETE.to_dict()}),
+        Call("Problem.arm", lambda s: DISCRETE.arm(s, z=1), {"s": {"x": "a"}}),
+        Call("Problem.index", DISCRETE.index, {"arm": {"x": "a"}}),
+        Call("Problem.intervention", DISCRETE.intervention, {"name": "x"}),
+        Call("Problem.arm_groups", DISCRETE.arm_groups, {"names": ["x"]}),
+        Call("Problem.with_arm", DISCRETE.with_arm, {"settings": {"x": "new"}, "new_levels": True}),
         Call("bins", cb.bins, {"cuts": [0.5, 1.5]}),
         Call("bins(quantiles)", cb.bins, {"quantiles": 4, "after": 100}),
         Call("History", cb.History, {"problem": DISCRETE}),
@@ -212,7 +212,7 @@ def policies() -> list[Call]:
 def _methods(name: str, policy: Policy[Any], problem: cb.Problem) -> Iterator[Call]:
     seen = {"m": 0.5 if problem.reward_is_real else 1, "k": "low", "y": 1.0 if problem.reward_is_real else 1}
     same = partial(_known, policy)
-    for method, arguments in {
+    methods: dict[str, dict[str, Any]] = {
         "ask": {"n": 2},
         "tell": {"arm": {"x": "a"}, "observation": seen, "missing": False},
         "tell_many": {"frame": rows_of(problem, 3), "arm": None, "missing": False},
@@ -221,7 +221,8 @@ def _methods(name: str, policy: Policy[Any], problem: cb.Problem) -> Iterator[Ca
         "separating_sets": {"rejected": True},
         "restrict": {"arms": [{"x": "a"}, {}]},
         "save": {"path": "/nowhere/at/all"},
-    }.items():
+    }
+    for method, arguments in methods.items():
         yield Call(f"{name}.{method}", getattr(policy, method), arguments, same)
     yield Call(f"{name}.load", type(policy).load, {"path": "/nowhere/at/all"}, same)
 
@@ -253,7 +254,7 @@ def _study_methods(study: cb.Study, problem: cb.Problem) -> Iterator[Call]:
     same = partial(_stored, study)
     arms = study.problem.arms
     table = [{**one, "id": number} for number, one in enumerate(rows_of(problem, 2), start=27)]
-    for method, arguments in {
+    methods: dict[str, dict[str, Any]] = {
         "ask": {"n": 1, "key": "k", "arms": [{"x": "a"}, {}]},
         "tell": {"decision": 26, "metrics": metrics, "reward": row["y"], "final": False},
         "tell_many": {"frame": table, "final": False},
@@ -272,7 +273,8 @@ def _study_methods(study: cb.Study, problem: cb.Problem) -> Iterator[Call]:
         "evaluate ": {"policy": {"x": "a"}, "method": "weighted", "level": 0.9, "draws": 5},
         "propensity": {"decision": 3},
         "describe": {"history": False},
-    }.items():
+    }
+    for method, arguments in methods.items():
         yield Call(f"study.{method}", getattr(study, method.strip()), arguments, same)
     for method in ("to_frame", "missing", "__repr__"):
         yield Call(f"study.{method}", lambda _nothing, m=method: getattr(study, m)(), {"_nothing": 0}, same)

@@ -117,7 +117,7 @@ def _line(rng: np.random.Generator) -> list[str]:
     return words
 
 
-class _Raw(Exception):
+class _RawError(Exception):
     """A command that ended in anything but an answer or one sentence."""
 
 
@@ -156,13 +156,13 @@ def _run(words: list[str], score: Score) -> None:
         sys.argv = argv
     said, complained = _text(out), _text(errors)
     if "Hunter2" in said + complained:
-        raise _Raw("a password is shown")
+        raise _RawError("a password is shown")
     if "\x1b[31m" in said + complained and "\x1b[31m" in " ".join(words):
-        raise _Raw("an escape sequence is printed")
+        raise _RawError("an escape sequence is printed")
     if code:
         lines = complained.strip().splitlines()
         if len(lines) != 1 or not lines[0].startswith("Error: "):
-            raise _Raw(f"exit code {code}: {complained[-200:]!r}")
+            raise _RawError(f"exit code {code}: {complained[-200:]!r}")
         raise cb.CausalBanditsError(lines[0][:1000])
 
 

@@ -13,7 +13,7 @@ def damaged_bytes(content: bytes, rng: np.random.Generator) -> bytes:
     data = bytearray(content)
     size = max(len(data), 1)
     start = int(rng.integers(size))
-    length = int(min(rng.integers(1, 4096), size - start))
+    length = min(int(rng.integers(1, 4096)), size - start)
     how = rng.integers(7)
     if how == 0:
         for place in rng.integers(size, size=int(rng.integers(1, 9))):

@@ -44,7 +44,7 @@ class TooLargeError(ValueError):
 def write_arrays(stream: IO[bytes], arrays: dict[str, NDArray[Any]], *, compressed: bool) -> None:
     """Write arrays in their order."""
     save = np.savez_compressed if compressed else np.savez
-    save(stream, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    save(stream, allow_pickle=False, **arrays)
 
 
 class Archive:

@@ -7,7 +7,7 @@ whatever needs knowledge of the problem are checked where they are used.
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .errors import OptionError, brief
@@ -35,7 +35,8 @@ def door(function: Callable[P, R]) -> Callable[P, R]:
 
 def check_fields(options: object) -> None:
     """The same for the fields of a dataclass, from its `__post_init__`."""
-    for name, check in _checks(type(options)).items():
+    kind: Any = type(options)
+    for name, check in _checks(kind).items():
         refuse_other(name, getattr(options, name), *check)
 
 
@@ -68,7 +69,8 @@ def are_names(value: object) -> bool:
     if isinstance(value, Iterator):  # looking would use it up
         return True
     try:
-        return not (hasattr(value, "__len__") and len(value) > 10**6) and all(isinstance(name, str) for name in value)
+        few = not isinstance(value, Sized) or len(value) <= 10**6
+        return few and all(isinstance(name, str) for name in value)
     except (OverflowError, TypeError):  # an array without an axis, a range without an end
         return False
 

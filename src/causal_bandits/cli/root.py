@@ -106,7 +106,7 @@ def _complain(text: str | None) -> None:
 def _refuse(error: Any) -> int:
     """A command that is spelt wrongly; without any argument, the help."""
     context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
+    if context is not None and type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(context.get_help(), err=True)
     else:
         more = f"; see {context.command_path} --help" if context is not None else ""

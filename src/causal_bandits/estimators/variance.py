@@ -52,16 +52,16 @@ def sharing_variance(share: ArrayLike, reward: ArrayLike, rows: ArrayLike, arm: 
     p = np.clip(p, 0, 1)  # a sum of probabilities may round to more than 1
     if np.any(n < 0) or np.any(n != np.floor(n)) or n.sum() > MOST_ROWS:
         raise OptionError(f"rows={brief(rows)}; expected whole numbers from 0, at most {MOST_ROWS:,} in all")
-    n, arm = n.astype(np.int64), whole_number("arm", arm, 0, len(n) - 1)
-    if n[arm] < 1:
-        raise OptionError(f"arm {arm} has {n[arm]} rows; the theorem needs at least one")
-    borrowed = np.array([_expected_borrowed(p[:, cell], n, arm) for cell in range(len(mu))])
+    counts, arm = n.astype(np.int64), whole_number("arm", arm, 0, len(n) - 1)
+    if counts[arm] < 1:
+        raise OptionError(f"arm {arm} has {counts[arm]} rows; the theorem needs at least one")
+    borrowed = np.array([_expected_borrowed(p[:, cell], counts, arm) for cell in range(len(mu))])
     spread = mu * (1 - mu)
     noise = float(p[arm] @ spread)
     base = float(p[arm] @ mu**2 - (p[arm] @ mu) ** 2)
     # alpha* is 0 where it would be 0/0: Y is a function of S.
     alpha_star = float(borrowed @ spread) / noise if noise > 0 else 0.0
-    return VarianceDecomposition(max(base, 0.0) / int(n[arm]), noise / int(n[arm]), alpha_star)
+    return VarianceDecomposition(max(base, 0.0) / int(counts[arm]), noise / int(counts[arm]), alpha_star)
 
 
 MOST_ROWS = 100_000

@@ -12,9 +12,8 @@ import polars as pl
 from rich.console import Console
 
 from ..errors import OptionError, brief, listing, whole_number
-from ..files import replacing
-from ..reporting import draw, printable, sheet_of, terminal_table
-from ..simulate.run import MOST_ROUNDS, World
+from ..reporting import draw, sheet_of, terminal_table
+from ..simulate.run import MOST_ROUNDS, World, check_world
 from ..simulate.runs import PolicyFactory, bare
 from .base import Scale, Summary, checked_scale
 from .curves import Curves, Panel, method_of, told_nothing
@@ -202,7 +201,8 @@ def _check_policies(policies: Mapping[str, PolicyFactory]) -> None:
     for label, factory in policies.items():
         if not isinstance(label, str) or not label.strip() or not callable(factory):
             raise OptionError(
-                f"policies[{brief(label)}]={brief(factory)}; expected a name, and a policy class or a functools.partial of one"
+                f"policies[{brief(label)}]={brief(factory)}; "
+                "expected a name, and a policy class or a functools.partial of one"
             )
         _check_text("policy", label)
 
@@ -218,10 +218,7 @@ def _grouped(worlds: Worlds) -> dict[str, list[World]]:
             raise OptionError(f"worlds {str(title)!r} are named twice; rename one of them")
         grouped[str(title)] = given
         for world in given:
-            if not hasattr(world, "pull") or not hasattr(world, "means"):
-                raise OptionError(
-                    f"world {brief(world)}; expected a world, such as paper_world(...) or LoggedWorld(...)"
-                )
+            check_world(world)
     if not grouped or not all(grouped.values()):
         raise OptionError(f"worlds={brief(worlds)}; expected at least one world")
     return grouped

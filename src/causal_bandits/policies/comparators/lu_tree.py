@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -223,8 +224,8 @@ def _checked_marginals(problem: Problem, marginals: Mapping[str, Sequence[float]
     return known
 
 
-def checked_edge(edge: object) -> tuple[str, ...]:
+def checked_edge(edge: Any) -> tuple[str, ...]:
     """An edge of the skeleton: two names."""
-    if isinstance(edge, str) or not are_names(edge) or len(found := tuple(edge)) != 2:  # type: ignore[arg-type, call-overload]
+    if not are_names(edge) or len(found := tuple(edge)) != 2:
         raise OptionError(f"skeleton has {brief(edge)}; expected pairs of names, such as ('A', 'B')")
     return found
