@@ -12,7 +12,8 @@ import polars as pl
 from rich.console import Console
 
 from ..errors import OptionError, brief, listing, whole_number
-from ..reporting import draw, sheet_of, terminal_table
+from ..files import replacing
+from ..reporting import draw, printable, sheet_of, terminal_table
 from ..simulate.run import MOST_ROUNDS, World, check_world
 from ..simulate.runs import PolicyFactory, bare
 from .base import Scale, Summary, checked_scale
