@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -32,6 +33,8 @@ ROOMS: dict[str, tuple[Room, str, float, int]] = {
     "caches": (caches, "caches", 0.002, 10),
 }
 """Each room: what runs it, its name in words, its share of `--cases`, and how many cases one process does."""
+MOST_BYTES = 8 * 2**30
+"""A case that asks for more memory gets an error, and not the machine."""
 RESULTS = Path(__file__).with_name("results.json")
 
 
@@ -93,6 +96,7 @@ def main() -> None:
     parser.add_argument("--worker", choices=list(ROOMS), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
         print(json.dumps(run_room(given.worker, given.cases, given.seed).to_dict()))
         return
     console = Console()

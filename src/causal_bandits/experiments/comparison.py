@@ -100,7 +100,7 @@ def compare(
     >>> found.to_frame()["policy"].to_list(), found.summary["series"]["causal-ts"]["runs"]
     (['TS', 'Causal TS'], 20)
     """
-    size = Scale(whole_number("horizon", horizon, 1, MOST_ROUNDS), whole_number("runs", runs, 1, MOST_RUNS))
+    size = Scale(whole_number("horizon", horizon, 2, MOST_ROUNDS), whole_number("runs", runs, 1, MOST_RUNS))
     seed = whole_number("seed", seed, 0, None)
     experiment = _experiment(policies, worlds, size, observational, baseline, name, kept=out is not None)
     with tempfile.TemporaryDirectory() as temporary, make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
@@ -110,7 +110,7 @@ def compare(
         made = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, told)
         if out is not None:
             write_report(root, f"Comparison: {name}", "Policies played the same worlds with the same random numbers.")
-        rows = pl.read_parquet(made.folder / "runs.parquet")
+        rows = pl.read_parquet(made.folder / "runs.parquet", glob=False)  # a name may hold [brackets]
     return Comparison(made.summary, rows, None if out is None else made.folder)
 
 
