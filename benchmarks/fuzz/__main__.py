@@ -1,10 +1,13 @@
 """`python -m benchmarks.fuzz`: every room in processes of its own, a table, and results.json."""
 
 import argparse
+import contextlib
 import json
 import os
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -32,12 +35,15 @@ ROOMS: dict[str, tuple[Room, str, float, int]] = {
     "caches": (caches, "caches", 0.002, 10),
 }
 """Each room: what runs it, its name in words, its share of `--cases`, and how many cases one process does."""
+MOST_BYTES = 8 * 2**30
+"""A case that asks for more memory gets an error, and not the machine."""
 RESULTS = Path(__file__).with_name("results.json")
 
 
 def run_room(name: str, cases: int, seed: int) -> Score:
-    """One room in this process."""
-    return ROOMS[name][0](cases, np.random.default_rng([seed, list(ROOMS).index(name)]))
+    """One room in this process, in a folder of its own: hostile names may end up as files."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        return ROOMS[name][0](cases, np.random.default_rng([seed, list(ROOMS).index(name)]))
 
 
 def _in_processes(name: str, cases: int, seed: int) -> dict[str, Any]:
@@ -93,6 +99,7 @@ def main() -> None:
     parser.add_argument("--worker", choices=list(ROOMS), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
         print(json.dumps(run_room(given.worker, given.cases, given.seed).to_dict()))
         return
     console = Console()

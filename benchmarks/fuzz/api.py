@@ -301,7 +301,11 @@ def api_calls(cases: int, rng: np.random.Generator) -> Score:
 
 def _called(call: Call, arguments: dict[str, Any]) -> None:
     found = call.function(**arguments)
-    repr(found)
+    try:
+        repr(found)
+    except ValueError as error:
+        if "digits" not in str(error):  # Python itself shows no integer of so many
+            raise
 
 
 def judge_same(score: Score, story: str, before: Any, now: Callable[[], Any]) -> None:

@@ -69,6 +69,8 @@ def create(
     from ..studies import Study
 
     try:
+        if problem.exists() and not problem.is_file():
+            raise OptionError(f"the problem {str(problem)!r} is not a file; name a JSON file")
         if problem.stat().st_size > MOST_BYTES:
             raise OptionError(f"the problem in {str(problem)!r} has more than {MOST_BYTES:,} bytes; list fewer arms")
         text = problem.read_text(encoding="utf-8")

@@ -49,8 +49,8 @@ def read_table(
     In the columns `names` a word such as None is a value, also among numbers. The columns `numbers` must hold numbers.
     """
     file = Path(path)
-    shown = repr(str(file))
-    if not file.exists():
+    shown = brief(str(file))
+    if not is_regular(file):
         raise TableFileError(f"there is no file {shown}")
     try:
         found = _read(file, shown, names)
@@ -67,6 +67,14 @@ def read_table(
         if odd is not None:
             raise TableFileError(f"{shown}, row {odd.row}: {name!r} is {odd.text!r}; expected a number")
     return found
+
+
+def is_regular(file: Path) -> bool:
+    """Whether this is a file, or a link to one; a name that no file can have is none."""
+    try:
+        return file.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def read_rows(problem: Problem, path: str | os.PathLike[str], *, needed: Iterable[str] = ()) -> pl.DataFrame:

@@ -106,7 +106,7 @@ def compare(
     >>> found.to_frame()["policy"].to_list(), found.summary["series"]["causal-ts"]["runs"]
     (['TS', 'Causal TS'], 20)
     """
-    size = checked_scale(horizon, runs)
+    size = checked_scale(horizon, runs, 2)
     seed = whole_number("seed", seed, 0, None)
     experiment = _experiment(policies, worlds, size, observational, baseline, name, kept=out is not None)
     with tempfile.TemporaryDirectory() as temporary, make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
@@ -117,7 +117,7 @@ def compare(
         if out is not None:
             played = "Policies played the same worlds with the same random numbers."
             write_report(root, [name], told.warn, f"Comparison: {name}", played)
-        rows = pl.read_parquet(made.folder / "runs.parquet")
+        rows = pl.read_parquet(made.folder / "runs.parquet", glob=False)  # a name may hold [brackets]
     return Comparison(made.summary, rows, None if out is None else made.folder)
 
 

@@ -72,10 +72,14 @@ def from_bytes(content: bytes) -> Saved:
 def read(path: Path) -> Saved:
     """Read a save file and check that it is one."""
     try:
+        if path.exists() and not path.is_file():  # a device never ends, and a pipe may never begin
+            raise SaveFileError(_damaged(brief(str(path))))
         with path.open("rb") as stream:
             return _read(stream, brief(str(path)))
     except FileNotFoundError:
         raise SaveFileError(f"there is no save file {brief(str(path))}") from None
+    except SaveFileError:
+        raise
     except (OSError, ValueError):
         raise SaveFileError(_damaged(brief(str(path)))) from None
 

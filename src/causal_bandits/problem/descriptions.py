@@ -33,7 +33,7 @@ def read_description(data: object) -> dict[str, Any]:
 def _check_keys(what: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for key in given:
         if key not in known:
-            raise ProblemError(f"{what} has {key!r}, which is not known; expected some of {listing(known)}")
+            raise ProblemError(f"{what} has {brief(key)}, which is not known; expected some of {listing(known)}")
 
 
 def _reward(given: object) -> type[bool] | type[float]:

@@ -46,11 +46,13 @@ def bins(cuts: Iterable[float] | None = None, *, quantiles: int | None = None, a
         count = whole_number("quantiles", quantiles, 2, MOST_LEVELS)
         return Bins(quantiles=count, after=whole_number("after", after, count, 1_000_000_000))
     try:
-        points = tuple(float(cut) for cut in cuts or ())
+        points = tuple(float(cut) for cut in itertools.islice(() if cuts is None else cuts, MOST_LEVELS))
     except (TypeError, ValueError, OverflowError):
         raise OptionError(f"bins({brief(cuts)}): expected a list of numbers, such as bins([0.5, 1.5])") from None
+    if len(points) == MOST_LEVELS:
+        raise OptionError(f"bins({brief(cuts)}) has {MOST_LEVELS} cut points or more; use fewer")
     if not points or not all(map(math.isfinite, points)) or any(a >= b for a, b in itertools.pairwise(points)):
-        raise OptionError(f"bins({list(points)}): cut points must be finite and increasing, and at least one")
+        raise OptionError(f"bins({brief(list(points))}): cut points must be finite and increasing, and at least one")
     return Bins(cuts=points)
 
 

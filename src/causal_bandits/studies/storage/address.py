@@ -70,7 +70,7 @@ def _no_url(text: str) -> str:
         return (
             f"storage {_hint(text)} is not a URL; write 'sqlite:///FILE' or 'postgresql://user:password@host/database'"
         )
-    return f"storage {brief(text)} is not a URL; for a file write 'sqlite:///{text[:200]}'"
+    return f"storage {brief(text)} is not a URL; for a file write {brief(f'sqlite:///{text}')}"
 
 
 def shown(url: sa.URL) -> str:
