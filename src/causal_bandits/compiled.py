@@ -18,6 +18,9 @@ Bools = NDArray[np.bool_]
 
 F = TypeVar("F", bound=Callable[..., object])
 
+OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+"""The GIL is released; a division by zero is numpy's."""
+
 
 def compiled(function: F) -> F:
     """Compile a module-level function on first use; cached on disk, GIL released, numpy's division."""
@@ -27,8 +30,13 @@ def compiled(function: F) -> F:
         return _compiled_elsewhere(function)
 
 
+def compiled_here(function: F) -> F:
+    """Compile a function for this process alone."""
+    return _compile(function, cache=False)
+
+
 def _compile(function: F, *, cache: bool) -> F:
-    return cast(F, numba.njit(cache=cache, nogil=True, error_model="numpy")(function))
+    return cast(F, numba.njit(cache=cache, **OPTIONS)(function))
 
 
 def _compiled_elsewhere(function: F) -> F:

@@ -66,7 +66,8 @@ def rounds(case: Case, policy: Policy[Any], seed: int, length: int, *, compiled:
 
 
 def known(policy: Policy[Any]) -> dict[str, Any]:
-    """What a policy says of itself and of its arms; asking in batches comes last, since it draws."""
+    """What a policy says of itself and of its arms, with random numbers of its own left as they are."""
+    own = policy.rng
     estimates = list(policy.estimates())
     some = estimates if len(estimates) < 30 else estimates[::200]
     index = policy.problem.index
@@ -76,6 +77,8 @@ def known(policy: Policy[Any]) -> dict[str, Any]:
     shown = sets if len(sets) < 20 else [each for each in sets if each.accepted][:20]
     among = np.arange(len(policy.problem.arms)) % 2 == 0
     whole = policy.allowed.all() and not getattr(policy, "plays_all_arms", False)
+    chosen = packed(policy.choose(20, np.random.default_rng(9), among=among)) if whole else ""
+    policy.rng = own
     return {
         "estimates": [[each.mean, each.low, each.high, each.own_rows, each.effective_rows] for each in some],
         "through": [None if each.through is None else "".join(each.through) for each in some],
@@ -84,7 +87,7 @@ def known(policy: Policy[Any]) -> dict[str, Any]:
         "sets": hashlib.sha256("; ".join(map(str, sets)).encode()).hexdigest()[:16],
         "evidence": [evidence(each) for each in shown],
         "frequencies": policy.frequencies(50, np.random.default_rng(8)).tolist()[:30],
-        "among": packed(policy.choose(20, np.random.default_rng(9), among=among)) if whole else "",
+        "among": chosen,
         "hints": [int(policy.tier), policy.hints],
         "options": hashlib.sha256(json.dumps(policy.options(), default=np.ndarray.tolist).encode()).hexdigest()[:16],
     }

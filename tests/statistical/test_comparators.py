@@ -100,7 +100,7 @@ def test_successive_elimination_keeps_the_best_arm() -> None:
     for seed in range(200):
         policy = SuccessiveElimination(world.problem, delta=0.3, seed=seed)
         play(policy, world, 600, np.random.default_rng([5, seed]))
-        kept += bool(policy._state.allowed[world.means.argmax()])
+        kept += bool(policy._state.counts.allowed[world.means.argmax()])
     assert kept / 200 > 0.57
 
 

@@ -124,7 +124,9 @@ def tree_world(parent: str) -> DiscreteSCM:
 
 def played(policy: LuTree) -> set[str]:
     """The levers of the arms that it still plays."""
-    return {next(iter(policy.problem.arms[arm].active)) for arm in np.flatnonzero(policy._state.allowed).tolist()}
+    return {
+        next(iter(policy.problem.arms[arm].active)) for arm in np.flatnonzero(policy._state.counts.allowed).tolist()
+    }
 
 
 def test_lu_finds_the_parent_within_its_rounds() -> None:

@@ -2,6 +2,7 @@
 
 from .bilodeau import bilodeau_world
 from .discrete_scm import DiscreteSCM
+from .drawing import draw, scratch
 from .examples import example_world
 from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import Change, LinearGaussianSCM, fix, random_linear_world, scale, shift
@@ -9,9 +10,9 @@ from .logged import LoggedWorld
 from .mechanisms import Mechanism, perfect
 from .paper import paper_world
 from .parallel import parallel_world
-from .real_sampler import RealSampler, draw_real
+from .real_sampler import RealSampler
 from .real_world import RealWorld
-from .sampler import Sampler, draw
+from .sampler import Sampler
 from .structureless import StructurelessWorld
 from .world import DiscreteWorld
 
@@ -29,7 +30,6 @@ __all__ = [
     "StructurelessWorld",
     "bilodeau_world",
     "draw",
-    "draw_real",
     "example_world",
     "fix",
     "lee_bareinboim_world",
@@ -39,5 +39,6 @@ __all__ = [
     "random_linear_world",
     "random_tables",
     "scale",
+    "scratch",
     "shift",
 ]

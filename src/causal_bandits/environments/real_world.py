@@ -1,6 +1,7 @@
 """What every real-valued world can do."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from .real_sampler import RealSampler, draw_real_many
 
 class RealWorld:
     """A bandit that knows itself, with real-valued variables: its problem, the exact mean of every arm, how to draw."""
+
+    numbers: ClassVar[type] = float
+    """What its sampler draws: real values."""
 
     def __init__(self, problem: Problem, sampler: RealSampler, means: NDArray[np.float64]) -> None:
         for variable in problem.observed:
@@ -36,18 +40,23 @@ class RealWorld:
         """Pull an arm many times; coded rows."""
         count = whole_number("count", count, 0)
         number = self.problem.index(arm)
-        return self.rows(np.full(count, number), self._draw(number, count, rng))
+        values = self._draw(number, count, rng)
+        return self.rows(np.full(count, number), values, values[:, -1])
 
-    def rows(self, arms: NDArray[np.int64], values: NDArray[np.float64]) -> Rows:
-        """Coded rows from what was drawn: one value per observed variable, the reward last."""
+    def room(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Arrays for what so many pulls will show: the observed variables with the reward last, and the rewards."""
+        return np.empty((count, len(self.problem.observed) + 1)), np.empty(count)
+
+    def rows(self, arms: NDArray[np.int64], values: NDArray[np.float64], rewards: NDArray[np.float64]) -> Rows:
+        """Coded rows from what was drawn."""
         is_real = np.array([variable.is_real for variable in self.problem.observed], dtype=np.bool_)
-        seen, rewards = values[:, :-1], values[:, -1]
+        seen = values[:, :-1]
         codes = np.where(is_real, 0.0, seen).astype(np.int64)
-        rewards = rewards.copy() if self.problem.reward_is_real else rewards.astype(np.int64)
-        return Rows(arms, codes, rewards, seen[:, is_real])
+        coded = rewards.copy() if self.problem.reward_is_real else rewards.astype(np.int64)
+        return Rows(arms, codes, coded, seen[:, is_real])
 
     def _draw(self, number: int, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
         check_generator(rng)
-        values = np.empty((count, len(self.problem.observed) + 1))
+        values, _ = self.room(count)
         draw_real_many(self.sampler, number, rng, values)
         return values

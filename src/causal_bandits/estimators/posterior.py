@@ -57,7 +57,7 @@ class Pools(NamedTuple):
 
 
 @compiled
-def _beta_moments(zeros: int, ones: int) -> tuple[float, float]:
+def beta_moments(zeros: int, ones: int) -> tuple[float, float]:
     """Mean and variance of Beta(ones + 1, zeros + 1)."""
     total = zeros + ones + 2
     mean = (ones + 1) / total
@@ -77,7 +77,7 @@ def _variance(linear: float, square: float, total: float) -> float:
 @compiled
 def own_moments(tables: CountTables, arm: int) -> tuple[float, float]:
     """Posterior mean and variance of an arm from its own rows: what naive Thompson Sampling knows."""
-    return _beta_moments(tables.counts[2 * arm], tables.counts[2 * arm + 1])
+    return beta_moments(tables.counts[2 * arm], tables.counts[2 * arm + 1])
 
 
 @compiled
@@ -100,7 +100,7 @@ def _fill(tables: CountTables, pools: Pools) -> None:
             linear, square, total = 0.0, 0.0, 0.0
             for cell in range(cells):
                 a = pools.shares[share + cell] + pools.prior[index]
-                mean, variance = _beta_moments(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1])
+                mean, variance = beta_moments(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1])
                 linear += a * mean
                 square += _square_term(a, mean, variance)
                 total += a
@@ -115,9 +115,9 @@ def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, re
     """Count one row in a set's pools: mu moves for the arms that share rewards, p for those that are alike."""
     group, kind = pools.groups[index, arm], pools.alike[index, arm]
     at = pools.starts[index] + (group * cells + cell) * 2
-    mean, variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
+    mean, variance = beta_moments(pools.counts[at], pools.counts[at + 1])
     pools.counts[at + reward] += 1
-    new_mean, new_variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
+    new_mean, new_variance = beta_moments(pools.counts[at], pools.counts[at + 1])
     for other in range(pools.groups.shape[1]):
         shares, grows = pools.groups[index, other] == group, pools.alike[index, other] == kind
         if not (shares or grows):
@@ -127,7 +127,7 @@ def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, re
         m, v, new_m, new_v = mean, variance, new_mean, new_variance
         if not shares:
             its = pools.starts[index] + (pools.groups[index, other] * cells + cell) * 2
-            m, v = _beta_moments(pools.counts[its], pools.counts[its + 1])
+            m, v = beta_moments(pools.counts[its], pools.counts[its + 1])
             new_m, new_v = m, v
         pools.linear[index, other] += new_a * new_m - a * m
         pools.square[index, other] += _square_term(new_a, new_m, new_v) - _square_term(a, m, v)

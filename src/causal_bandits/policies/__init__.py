@@ -2,44 +2,31 @@
 
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
-from .comparators import (
-    CTS,
-    CUCB,
-    HACUCB,
-    KLUCB,
-    UCB1,
-    UCBV,
-    EpsilonGreedy,
-    LattimoreGeneral,
-    LattimoreParallel,
-    LuTree,
-    MaitiObserving,
-    NairObserving,
-    PomisKLUCB,
-    PomisTS,
-    RapsUCB,
-    SenPhases,
-    SmallUCB,
-    SuccessiveElimination,
-    Tally,
-    TallyPolicy,
-    UCBPlus,
-    UCBTuned,
-    UnknownUCBPlus,
-    YabePropagating,
-    choose_tally,
-    learn_tally,
-)
+from .comparators.base import CountingPolicy
+from .comparators.epsilon_greedy import EpsilonGreedy
+from .comparators.hac_ucb import HACUCB
+from .comparators.kl_ucb import KLUCB
+from .comparators.lattimore import LattimoreGeneral, LattimoreParallel
+from .comparators.lu_tree import LuTree
+from .comparators.maiti import MaitiObserving
+from .comparators.nair import NairObserving
+from .comparators.pomis import PomisKLUCB, PomisTS
+from .comparators.raps import RapsUCB
+from .comparators.sen import SenPhases
+from .comparators.successive_elimination import SuccessiveElimination
+from .comparators.told_set import CTS, CUCB
+from .comparators.ucb import UCB1, UCBV, SmallUCB, UCBTuned
+from .comparators.ucb_plus import UCBPlus
+from .comparators.ucb_plus_unknown import UnknownUCBPlus
+from .comparators.yabe import YabePropagating
 from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates, Recommendation
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
-from .graph_rules import GraphState, choose_by_graph, learn_graph_row
 from .presets import DEFAULT, PRESETS, policy_class, preset
+from .protocol import choose, indices, learn
 from .real import RealPolicy
-from .real_rules import RealState, choose_real, learn_real_row
 from .registry import POLICIES, load_policy
-from .rules import ThompsonState, choose
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
@@ -61,12 +48,12 @@ __all__ = [
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
     "CausalUCBNormal",
+    "CountingPolicy",
     "DiscretePolicy",
     "EpsilonGreedy",
     "Estimates",
     "GaussianThompsonSampling",
     "GraphPosteriorThompson",
-    "GraphState",
     "LattimoreGeneral",
     "LattimoreParallel",
     "LuTree",
@@ -77,7 +64,6 @@ __all__ = [
     "PomisTS",
     "RapsUCB",
     "RealPolicy",
-    "RealState",
     "Recommendation",
     "SafeGaussianThompson",
     "SafeThompsonSampling",
@@ -85,10 +71,7 @@ __all__ = [
     "SenPhases",
     "SmallUCB",
     "SuccessiveElimination",
-    "Tally",
-    "TallyPolicy",
     "ThompsonSampling",
-    "ThompsonState",
     "Tier",
     "UCBNormal",
     "UCBPlus",
@@ -96,12 +79,8 @@ __all__ = [
     "UnknownUCBPlus",
     "YabePropagating",
     "choose",
-    "choose_by_graph",
-    "choose_real",
-    "choose_tally",
-    "learn_graph_row",
-    "learn_real_row",
-    "learn_tally",
+    "indices",
+    "learn",
     "load_policy",
     "policy_class",
     "preset",

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ..data import History, Rows, SubsetLayout
 from ..discovery import Findings, SeparatingSet, next_refresh
 from ..errors import ObservationError, OptionError, SaveFileError, whole_number
-from ..problem import Arm, Level, Problem
+from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
 from .estimates import Estimates, Recommendation, enough_draws
+from .protocol import choose_many, compared, count_wins
 from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
 from .tiers import Tier
 
@@ -42,13 +43,25 @@ class Policy(ABC, Generic[State]):
     """Made to find the best arm at the end, not to earn on the way: explores, then commits."""
     fewest_rows = 0
     """An arm with fewer rows of its own is not recommended."""
+    numbers: ClassVar[type] = int
+    """What its compiled rules learn from: level numbers, or real values; a rollout needs a world that draws such."""
     counts_missing = False
     """Whether it can count a row in which an observed variable has no value."""
 
+    compares: ClassVar[str] = "its draw from the posterior"
+    """What `indices` holds of an arm, in words."""
+    without_comparing: ClassVar[str] = "arms were not compared yet: the policy tries all of them first"
+    """Why `indices` may hold nothing, in words."""
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+        """Check the problem before any constructor reads it."""
+        if arguments or options:  # neither where a policy is copied
+            check_problem(arguments[0] if arguments else options.get("problem"))
+        return super().__new__(cls)
+
     def __init__(self, problem: Problem, seed: Seed) -> None:
-        if not isinstance(problem, Problem):
-            raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
         self.problem = problem
+        self.layout = self._make_layout(problem)
         self.history = History(problem)
         self.rng = generator(seed)
         self.findings: Findings | None = None
@@ -59,6 +72,10 @@ class Policy(ABC, Generic[State]):
         self._state = self._empty()
 
     # What a subclass says
+
+    @abstractmethod
+    def _make_layout(self, problem: Problem) -> Any:
+        """The sets that are looked at, of a problem that was checked."""
 
     @abstractmethod
     def _empty(self) -> State:
@@ -76,17 +93,17 @@ class Policy(ABC, Generic[State]):
     def _statistics(self) -> Any:
         """What the discovery reads."""
 
-    @abstractmethod
-    def _choose(self, state: State, count: int) -> NDArray[np.int64]:
+    def _choose(self, state: State, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
         """Arms, by number."""
+        return choose_many(state, rng, count)
 
     @abstractmethod
     def _estimate(self, state: State, level: float) -> Estimates:
         """What the state says of every arm."""
 
-    @abstractmethod
     def _wins(self, state: State, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
         """How often each arm is the best in draws from the posterior."""
+        return count_wins(state, rng, draws, len(self.problem.arms))
 
     def _among(self, state: State, allowed: NDArray[np.bool_]) -> State:
         """The state that chooses among some arms only."""
@@ -96,7 +113,7 @@ class Policy(ABC, Generic[State]):
 
     def _indices(self, state: State, rng: np.random.Generator) -> NDArray[np.float64] | None:
         """What `_choose` compares with the same random numbers: NaN for arms not compared; None if not one per arm."""
-        return None
+        return compared(state, rng)
 
     def _rows_seen(self) -> NDArray[np.int64]:
         """For each set how many rows have a value for all its variables."""
@@ -125,7 +142,7 @@ class Policy(ABC, Generic[State]):
     def ask(self, n: int | None = None) -> Arm | list[Arm]:
         """The next arm to pull, or `n` of them for a batch."""
         count = 1 if n is None else whole_number("n", n, 1)
-        arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), count)]
+        arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), self.rng, count)]
         return arms[0] if n is None else arms
 
     def choose(
@@ -133,19 +150,14 @@ class Policy(ABC, Generic[State]):
     ) -> NDArray[np.int64]:
         """Arms by number, like `ask`, with the caller's random numbers and among some of the allowed arms only."""
         state = self.ready()
-        self.rng = rng
-        return self._choose(state if among is None else self._among(state, self.allowed & among), count)
+        return self._choose(state if among is None else self._among(state, self.allowed & among), rng, count)
 
     def frequencies(
         self, draws: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
         """How often each arm is chosen in many draws from the state as it is; changes nothing."""
-        state, own = self._view(), self.rng
-        self.rng = rng
-        try:
-            chosen = self._choose(state if among is None else self._among(state, self.allowed & among), draws)
-        finally:
-            self.rng = own
+        state = self._view()
+        chosen = self._choose(state if among is None else self._among(state, self.allowed & among), rng, draws)
         return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
 
     def indices(self, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None) -> Any:
@@ -185,6 +197,14 @@ class Policy(ABC, Generic[State]):
     def _discovery_is_dear(self) -> bool:
         """Whether a discovery takes so long that a row or two more are not worth it."""
         return False
+
+    @property
+    def rolls_out(self) -> bool:
+        """Whether `ready` gives the state that learns, so that a rollout may play on with it."""
+        return True
+
+    def reserve(self, count: int) -> None:
+        """Make room for rows that a rollout will count."""
 
     @property
     def rounds_to_refresh(self) -> int:

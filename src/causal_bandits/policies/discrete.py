@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from ..data import CountTables, Rows, Screen, ScreenedLayout, TableLayout, layout_for
 from ..discovery import Findings
-from ..estimators import arms_alike, learn_many, make_pools, no_pools
+from ..estimators import arms_alike, make_pools, no_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .estimates import Estimates, estimate_arms
-from .rules import ThompsonState, choose_many, count_wins, drawn_indices
+from .protocol import learn_many
+from .rules import ThompsonState
 
 
 class DiscretePolicy(Policy[ThompsonState]):
@@ -30,10 +31,11 @@ class DiscretePolicy(Policy[ThompsonState]):
     def __init__(
         self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int, screens: bool = False
     ) -> None:
-        if isinstance(problem, Problem):
-            self.layout = layout_for(problem, max_size, screens=screens)
-        self._samples = samples
+        self._max_size, self._screens, self._samples = max_size, screens, samples
         super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        return layout_for(problem, self._max_size, screens=self._screens)
 
     def _empty(self) -> ThompsonState:
         arms = len(self.problem.arms)
@@ -43,7 +45,7 @@ class DiscretePolicy(Policy[ThompsonState]):
         return ThompsonState(tables, no_pools(arms), np.empty(0), self._samples, anything)
 
     def _count(self, rows: Rows) -> None:
-        learn_many(self._state.tables, self._state.pools, rows.arms, rows.codes, rows.rewards)
+        learn_many(self._state, rows.arms, rows.codes, rows.rewards)
         if self._screen is not None:
             self._screen.count()
 
@@ -84,16 +86,10 @@ class DiscretePolicy(Policy[ThompsonState]):
         return np.array([tables.table(place).sum() for place in range(len(tables.cells))], dtype=np.int64)
 
     def _indices(self, state: ThompsonState, rng: np.random.Generator) -> NDArray[np.float64] | None:
-        return None if state.samples else drawn_indices(state, rng)
-
-    def _choose(self, state: ThompsonState, count: int) -> NDArray[np.int64]:
-        return choose_many(state, self.rng, count)
+        return None if state.samples else super()._indices(state, rng)
 
     def _estimate(self, state: ThompsonState, level: float) -> Estimates:
         return estimate_arms(state, self.layout, level)
-
-    def _wins(self, state: ThompsonState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
-        return count_wins(state, rng, draws)
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         """Running sums differ in the last bits from sums made afresh, and a tie may hang on them."""

@@ -20,10 +20,7 @@ from .real_rules import (
     RealOptions,
     RealState,
     beliefs,
-    choose_many_real,
-    count_real_wins,
     learn_real,
-    real_indices,
 )
 from .tiers import Tier
 
@@ -39,6 +36,7 @@ class RealPolicy(Policy[RealState]):
     """A learner over per-arm means and cross-products."""
 
     layout: DesignLayout
+    numbers = float
     fewest_rows = 2
     counts_missing = True
 
@@ -75,12 +73,14 @@ class RealPolicy(Policy[RealState]):
         self.discovery = discovery
         if isinstance(discovery, KnownSets):
             self.tier, self.hints = Tier.SEPARATING_SET, "the separating sets"
-        if isinstance(problem, Problem):
-            self.layout = DesignLayout.of(problem, max_size)
+        self._max_size = max_size
         super().__init__(problem, seed)
         found = self._discover()  # sets that cannot be are refused here, not later
         if self.doubts:
             check_weighed(self.discovery, found)
+
+    def _make_layout(self, problem: Problem) -> DesignLayout:
+        return DesignLayout.of(problem, self._max_size)
 
     def _empty(self) -> RealState:
         arms, width = len(self.problem.arms), self.layout.width
@@ -92,7 +92,7 @@ class RealPolicy(Policy[RealState]):
         views = self.layout.empty_views(len(self._holds))
         allowed = np.ones(arms, dtype=np.bool_)
         used = np.empty(0, dtype=np.int64), np.empty(0)
-        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, *used)
+        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, *used, self.layout.spans)
 
     def reserve(self, count: int) -> None:
         """Make room for rows to come; only the bootstrap keeps them."""
@@ -131,9 +131,6 @@ class RealPolicy(Policy[RealState]):
     def _among(self, state: RealState, allowed: NDArray[np.bool_]) -> RealState:
         return state._replace(allowed=allowed)
 
-    def _indices(self, state: RealState, rng: np.random.Generator) -> NDArray[np.float64] | None:
-        return real_indices(state, rng)
-
     def _rows_seen(self) -> NDArray[np.int64]:
         counts = [*self._state.views.counts.sum(axis=1).tolist(), self.rows]  # view -1 is the last
         return np.array(counts, dtype=np.int64)[self._view_of_set]
@@ -162,12 +159,6 @@ class RealPolicy(Policy[RealState]):
 
     def _statistics(self) -> ArmMoments:
         return self._state.moments
-
-    def _choose(self, state: RealState, count: int) -> NDArray[np.int64]:
-        return choose_many_real(state, self.rng, count)
-
-    def _wins(self, state: RealState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
-        return count_real_wins(state, rng, draws)
 
     def recommend(self, *, draws: int | None = None) -> Recommendation:
         """The arm with the highest mean of those with two rows or more, and how probable it is the best of all.

@@ -7,30 +7,22 @@ from typing import Any
 from ..errors import SaveFileError, listing
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
-from .comparators import (
-    CTS,
-    CUCB,
-    HACUCB,
-    KLUCB,
-    UCB1,
-    UCBV,
-    EpsilonGreedy,
-    LattimoreGeneral,
-    LattimoreParallel,
-    LuTree,
-    MaitiObserving,
-    NairObserving,
-    PomisKLUCB,
-    PomisTS,
-    RapsUCB,
-    SenPhases,
-    SmallUCB,
-    SuccessiveElimination,
-    UCBPlus,
-    UCBTuned,
-    UnknownUCBPlus,
-    YabePropagating,
-)
+from .comparators.epsilon_greedy import EpsilonGreedy
+from .comparators.hac_ucb import HACUCB
+from .comparators.kl_ucb import KLUCB
+from .comparators.lattimore import LattimoreGeneral, LattimoreParallel
+from .comparators.lu_tree import LuTree
+from .comparators.maiti import MaitiObserving
+from .comparators.nair import NairObserving
+from .comparators.pomis import PomisKLUCB, PomisTS
+from .comparators.raps import RapsUCB
+from .comparators.sen import SenPhases
+from .comparators.successive_elimination import SuccessiveElimination
+from .comparators.told_set import CTS, CUCB
+from .comparators.ucb import UCB1, UCBV, SmallUCB, UCBTuned
+from .comparators.ucb_plus import UCBPlus
+from .comparators.ucb_plus_unknown import UnknownUCBPlus
+from .comparators.yabe import YabePropagating
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal

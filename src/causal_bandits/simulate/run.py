@@ -6,16 +6,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Rows
 from ..environments import DiscreteWorld, RealWorld
 from ..errors import OptionError, whole_number
-from ..policies import DiscretePolicy, GraphPosteriorThompson, RealPolicy, TallyPolicy
 from ..policies import Policy as AskTell
 from ..problem import Arm, Level, Problem
 from ..seeds import check_generator
-from .rollout import graph_rollout, real_rollout, rollout, tally_rollout
-
-OverCounts = DiscretePolicy | TallyPolicy | GraphPosteriorThompson
+from .rollout import rollout
 
 
 class Policy(Protocol):
@@ -66,13 +62,9 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     check_generator(rng)
     if getattr(policy, "problem", world.problem) != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
-    if compiled and _plain(policy, world):
-        restricted = isinstance(policy, TallyPolicy) and not policy.allowed.all()  # its state is then a copy
-        if isinstance(policy, DiscretePolicy | TallyPolicy | GraphPosteriorThompson) and not restricted:
-            if isinstance(world, DiscreteWorld):
-                return _play_discrete(policy, world, horizon, rng)
-        elif isinstance(policy, RealPolicy) and isinstance(world, RealWorld):
-            return _play_real(policy, world, horizon, rng)
+    ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | RealWorld)
+    if compiled and ours and _rolls_out(policy, world):
+        return _play_by_rollout(policy, world, horizon, rng)
     return _play_by_ask_and_tell(policy, world, horizon, rng)
 
 
@@ -105,6 +97,10 @@ def _plain(policy: object, world: object) -> bool:
     return (asks, tells) == (AskTell.ask, AskTell.tell) and pulls in (DiscreteWorld.pull, RealWorld.pull)
 
 
+def _rolls_out(policy: Any, world: Any) -> bool:
+    return _plain(policy, world) and policy.numbers is world.numbers and policy.rolls_out
+
+
 def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> Run:
     arms = np.empty(horizon, dtype=np.int64)
     rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
@@ -127,28 +123,10 @@ def _parts(policy: AskTell[Any], horizon: int) -> Iterator[slice]:
         done = part.stop
 
 
-def _play_discrete(policy: OverCounts, world: DiscreteWorld, horizon: int, rng: np.random.Generator) -> Run:
-    arms = np.empty(horizon, dtype=np.int64)
-    codes = np.empty((horizon, len(world.problem.observed)), dtype=np.int64)
-    rewards = np.empty(horizon, dtype=np.int64)
-    for part in _parts(policy, horizon):
-        received = arms[part], codes[part], rewards[part]
-        if isinstance(policy, TallyPolicy):
-            tally_rollout(policy.ready(), world.sampler, policy.rng, rng, *received)
-        elif isinstance(policy, GraphPosteriorThompson):
-            graph_rollout(policy.ready(), world.sampler, policy.rng, rng, *received)
-        else:
-            rollout(policy.ready(), world.sampler, policy.rng, rng, *received)
-        policy.remember(Rows(arms[part], codes[part], rewards[part], np.empty((part.stop - part.start, 0))))
-    return Run(arms, rewards)
-
-
-def _play_real(policy: RealPolicy, world: RealWorld, horizon: int, rng: np.random.Generator) -> Run:
-    arms = np.empty(horizon, dtype=np.int64)
-    values = np.empty((horizon, len(world.problem.observed) + 1))
+def _play_by_rollout(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:
+    arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
     for part in _parts(policy, horizon):
         policy.reserve(part.stop - part.start)
-        spans = policy.layout.spans
-        real_rollout(policy.ready(), spans, world.sampler, policy.rng, rng, arms[part], values[part])
-        policy.remember(world.rows(arms[part], values[part]))
-    return Run(arms, values[:, -1].copy())
+        rollout(policy.ready(), world.sampler, policy.rng, rng, arms[part], seen[part], rewards[part])
+        policy.remember(world.rows(arms[part], seen[part], rewards[part]))
+    return Run(arms, rewards)

@@ -13,9 +13,8 @@ from ..discovery import ASD, KnownSets
 from ..environments import DiscreteSCM, StructurelessWorld
 from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole_number
 from ..graphs import MixedGraph, separates, separating_sets
-from ..policies import POLICIES, Policy, RealPolicy
+from ..policies import HACUCB, POLICIES, LuTree, Policy, RapsUCB, RealPolicy, UCBPlus, UnknownUCBPlus
 from ..policies.causal_thompson import CausalThompsonSampling
-from ..policies.comparators import HACUCB, LuTree, RapsUCB, UCBPlus, UnknownUCBPlus
 from ..policies.comparators.base import set_names
 from ..policies.comparators.lu_tree import is_forest
 from ..policies.graph_posterior import GraphPosteriorThompson

@@ -105,4 +105,4 @@ def test_without_an_ancestor_all_arms_are_played() -> None:
         seed=0,
     )
     rounds(policy, world, 30 * 400)
-    assert bool(np.all(policy._state.allowed))
+    assert bool(np.all(policy._state.counts.allowed))
