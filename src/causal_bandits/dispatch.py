@@ -80,7 +80,7 @@ def entry(function: F) -> F:
     def call(*arguments: Any) -> object:
         return (kept if all(map(_is_ours, map(type, arguments))) else here)(*arguments)
 
-    call.py_func = function  # type: ignore[attr-defined]
+    vars(call).update(py_func=function, kept=kept, here=here)
     return cast(F, call)
 
 

@@ -20,7 +20,7 @@ from causal_bandits import (
 )
 from causal_bandits.policies import POLICIES, RapsUCB, SuccessiveElimination, UCBPlus
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence
-from causal_bandits.simulate import told
+from causal_bandits.simulation import told
 from tests.policies.comparators.test_plans import DETERMINED, copies
 
 Floats = NDArray[np.float64]

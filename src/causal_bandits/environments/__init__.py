@@ -1,6 +1,7 @@
 """Worlds to play in: they know the truth, and no learner may import them."""
 
 from .bilodeau import bilodeau_world
+from .continuous_world import ContinuousWorld
 from .discrete_scm import DiscreteSCM
 from .drawing import draw, scratch
 from .examples import example_world
@@ -11,7 +12,6 @@ from .mechanisms import Mechanism, perfect
 from .paper import paper_world
 from .parallel import parallel_world
 from .real_sampler import RealSampler
-from .real_world import RealWorld
 from .sampler import Sampler
 from .structureless import StructurelessWorld
 from .world import DiscreteWorld
@@ -19,13 +19,13 @@ from .world import DiscreteWorld
 __all__ = [
     "DIAGRAMS",
     "Change",
+    "ContinuousWorld",
     "DiscreteSCM",
     "DiscreteWorld",
     "LinearGaussianSCM",
     "LoggedWorld",
     "Mechanism",
     "RealSampler",
-    "RealWorld",
     "Sampler",
     "StructurelessWorld",
     "bilodeau_world",

@@ -11,9 +11,9 @@ from ..compiled import Floats
 from ..errors import UnknownVariableError, WorldError, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
+from .continuous_world import ContinuousWorld
 from .mechanisms import IDLE
 from .real_sampler import gaussian_sampler
-from .real_world import RealWorld
 
 Pair = tuple[str, str]
 
@@ -67,7 +67,7 @@ def _number(what: str, value: object, least: float = -math.inf) -> float:
     raise WorldError(f"{what} is {value!r}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 
-class LinearGaussianSCM(RealWorld):
+class LinearGaussianSCM(ContinuousWorld):
     """Every variable is a linear function of its parents plus Gaussian noise; all of them are observed.
 
     `coefficients` maps (cause, effect) to a number, `intercepts` and `noise` (standard deviations, 1 by default) map

@@ -1,7 +1,7 @@
 """From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
 
-from .alike import arms_alike
 from .intervals import BetaInterval, beta_interval
+from .lever_trees import arms_alike
 from .posterior import Pools, beta_moments, draw_own, draw_shared, learn, learn_many, make_pools, no_pools, own_moments
 from .regression import linear_sharing
 from .sharing import information_sharing, pool, sample_mean, sharing_estimate

@@ -1,6 +1,6 @@
 """The posterior of Algorithm 1: p ~ Dirichlet(counts + prior), mu(s) ~ Beta(pooled counts + 1), index = p . mu.
 
-The paper counts an arm's own rows for p, with a prior of 1. Where `Findings.alike` says which arms are alike, these
+The paper counts an arm's own rows for p, with a prior of 1. Where `make_pools` is told which arms are alike, these
 share their counts, and the prior is `sparse_prior`.
 
 Its mean and variance have a closed form, so nothing is sampled to compare sets. With a_s the Dirichlet parameters,
@@ -24,7 +24,7 @@ from ..compiled import Floats, Ints, compiled
 from ..data import CountTables, cell_of, count_row
 from ..discovery import Findings
 from ..problem import Problem
-from .alike import sparse_prior
+from .lever_trees import sparse_prior
 
 
 class Pools(NamedTuple):
@@ -217,20 +217,21 @@ def _starts(lengths: Ints) -> Ints:
     return starts
 
 
-def make_pools(findings: Findings, tables: CountTables) -> Pools:
-    """Pool along the sets that separate at least one intervention variable; all of them have a table."""
-    problem = findings.layout.problem
-    found = np.flatnonzero(findings.separated.any(axis=1))
+def make_pools(findings: Findings, tables: CountTables, alike: Ints | None = None) -> Pools:
+    """Pool along the sets that separate at least one intervention variable; all of them have a table.
+
+    `alike` is (those sets, arms): arms with equal numbers share P(S | arm); None: each arm has its own rows.
+    """
+    problem, found = findings.layout.problem, findings.used
     if not len(found):
         return no_pools(len(problem.arms))
     patterns, which = np.unique(findings.separated[found], axis=0, return_inverse=True)  # few, where sets are many
     groups = np.array([_groups(problem, tuple(pattern)) for pattern in patterns.tolist()])[which.reshape(-1)]
     places = np.searchsorted(tables.sets, found)
     cells = tables.cells[places]
-    if findings.alike is None:
-        alike, prior = np.tile(np.arange(len(problem.arms)), (len(found), 1)), np.ones(len(found))
-    else:
-        alike, prior = findings.alike, sparse_prior(cells)
+    prior = np.ones(len(found)) if alike is None else sparse_prior(cells)
+    if alike is None:
+        alike = np.tile(np.arange(len(problem.arms)), (len(found), 1))
     pools = _empty_pools(places, cells, groups, alike, prior)
     _fill(tables, pools)
     return pools

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from ..errors import OptionError, listing, whole_number
 from ..reporting import draw, sheet_of, terminal_table
-from ..simulate.run import World
-from ..simulate.runs import PolicyFactory, bare
+from ..simulation.run import World
+from ..simulation.runs import PolicyFactory, bare
 from .base import Scale, Summary
 from .curves import Curves, Panel, method_of, told_nothing
 from .engines import make_engine

@@ -1,5 +1,11 @@
-"""Learners that ask and are told: for discrete and for real-valued problems, each plain and causal."""
+"""Learners that ask and are told: for discrete and for real-valued problems, each plain and causal.
 
+A policy is one file: a class that has a `name` is registered, exported from here, listed and put to the contract.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ..discovery.tiers import TARGETS, Tier
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
 from .comparators.base import CountingPolicy
@@ -23,14 +29,14 @@ from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates, Recommendation
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
+from .keeping import load_policy
 from .presets import DEFAULT, PRESETS, policy_class, preset
 from .protocol import choose, indices, learn
 from .real import RealPolicy
-from .registry import POLICIES, load_policy
+from .registry import POLICIES, Variant, find_policies
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
-from .tiers import TARGETS, Tier
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
 __all__ = [
@@ -77,6 +83,7 @@ __all__ = [
     "UCBPlus",
     "UCBTuned",
     "UnknownUCBPlus",
+    "Variant",
     "YabePropagating",
     "choose",
     "indices",
@@ -85,3 +92,14 @@ __all__ = [
     "policy_class",
     "preset",
 ]
+
+find_policies(__path__, __name__)
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Policies that were named elsewhere, or in a file that nobody listed above."""
+        for policy in POLICIES.values():
+            if policy.__name__ == name:
+                return policy
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

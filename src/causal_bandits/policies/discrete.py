@@ -1,6 +1,5 @@
 """Policies over counts: discrete variables and a reward of 0 or 1."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .estimates import Estimates, estimate_arms
+from .keeping import Draws
 from .protocol import learn_many
 from .rules import ThompsonState
 
@@ -49,23 +49,30 @@ class DiscretePolicy(Policy[ThompsonState]):
         if self._screen is not None:
             self._screen.count()
 
-    def _discover(self) -> Findings | None:
-        found = super()._discover()
-        if found is None or not self.shares_mediators:
-            return found
-        used = np.flatnonzero(found.separated.any(axis=1))
-        tables = self._tables(used)
-        alike = arms_alike(self.problem, tables, np.searchsorted(tables.sets, used), self.rows)
-        return replace(found, alike=alike)
+    def _draw(self, findings: Findings) -> Draws:
+        if not self.shares_mediators:
+            return {}
+        tables = self._tables(findings.used)
+        places = np.searchsorted(tables.sets, findings.used)
+        return {"alike": arms_alike(self.problem, tables, places, self.rows)}
+
+    def _draws_in(self, findings: Findings, arrays: dict[str, NDArray[Any]]) -> Draws:
+        alike, arms = arrays.get("alike"), len(self.problem.arms)
+        if alike is None:
+            return {}
+        fits = alike.shape == (len(findings.used), arms) and alike.dtype.kind in "iu"
+        if not fits or not np.all((alike >= 0) & (alike < arms)):
+            raise ValueError("its arms that are alike do not fit its sets")
+        return {"alike": alike}
 
     def _tables(self, used: NDArray[np.int64]) -> CountTables:
         """Tables of all sets, or at least of those that are used."""
         return self._state.tables if self._screen is None else self._screen.tables(used)
 
-    def _share(self, findings: Findings) -> ThompsonState:
-        used = np.flatnonzero(findings.separated.any(axis=1))
+    def _share(self, findings: Findings, draws: Draws) -> ThompsonState:
+        used = findings.used
         tables = self._tables(used)
-        pools = make_pools(findings, tables)
+        pools = make_pools(findings, tables, draws.get("alike"))
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
         return self._state._replace(tables=tables, pools=pools, doubt=doubt)
@@ -76,7 +83,7 @@ class DiscretePolicy(Policy[ThompsonState]):
     def _among(self, state: ThompsonState, allowed: NDArray[np.bool_]) -> ThompsonState:
         return state._replace(allowed=allowed)
 
-    def _discovery_is_dear(self) -> bool:
+    def _is_expensive(self) -> bool:
         return self._screen is not None
 
     def _rows_seen(self) -> NDArray[np.int64]:

@@ -1,11 +1,11 @@
 """Thompson Sampling for real-valued rewards, and its causal twin: the natural step beyond the paper."""
 
 from ..discovery import RealDiscovery, ResidualTesting
+from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .choices import Choice
 from .real import RealPolicy, Variance
-from .tiers import Tier
+from .set_selection import Choice
 
 
 class GaussianThompsonSampling(RealPolicy):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..compiled import Ints
 from ..data import Rows, TableLayout
 from ..discovery import Findings
+from ..discovery.tiers import TARGETS, Tier
 from ..errors import ObservationError, OptionError, ProblemError, whole_number
 from ..estimators import beta_interval
 from ..graphs import MixedGraph
@@ -17,8 +18,8 @@ from ..seeds import Seed
 from .base import Policy
 from .estimates import ArmEstimate, Estimates
 from .graph_rules import GraphState, draw_graph_means, graph_weights
+from .keeping import Draws
 from .protocol import learn_many
-from .tiers import TARGETS, Tier
 
 DRAWS = 1000
 """Worlds drawn from the posterior for `estimates`."""
@@ -47,6 +48,7 @@ class GraphPosteriorThompson(Policy[GraphState]):
     name = "graph-posterior"
     tier = Tier.OBSERVED
     hints = f"{TARGETS}, and that there are no hidden common causes"
+    assumes = ("unconfounded",)
     layout: TableLayout
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
@@ -90,7 +92,7 @@ class GraphPosteriorThompson(Policy[GraphState]):
     def _count(self, rows: Rows) -> None:
         learn_many(self._state, rows.arms, rows.codes, rows.rewards)
 
-    def _share(self, findings: Findings) -> GraphState:
+    def _share(self, findings: Findings, draws: Draws) -> GraphState:
         return self._state
 
     def _statistics(self) -> GraphState:

@@ -1,6 +1,5 @@
 """Policies over moments: real-valued observed variables and reward."""
 
-from dataclasses import replace
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -8,27 +7,27 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from ..data import ArmMoments, DesignLayout, Rows, view
-from ..discovery import Findings, KnownSets, RealDiscovery, discovery_from_dict
+from ..discovery import Findings, RealDiscovery, check_discovery, discovery_from_dict
 from ..errors import ObservationError, OptionError, whole_number
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
-from .choices import Choice, check_weighed, doubts
 from .estimates import ArmEstimate, Estimates, Recommendation
+from .keeping import Draws
 from .real_rules import (
     RealOptions,
     RealState,
     beliefs,
     learn_real,
 )
-from .tiers import Tier
+from .set_selection import Choice, check_weighed, doubts
 
 Index = Literal["auer", "printed"]
 Variance = Literal["closed-form", "bootstrap"]
 
 
-DEAR = 2**15
+EXPENSIVE = 2**15
 """Sets x arms from which on a discovery takes a good part of a second."""
 
 
@@ -71,8 +70,9 @@ class RealPolicy(Policy[RealState]):
         if discovery is not None:
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery
-        if isinstance(discovery, KnownSets):
-            self.tier, self.hints = Tier.SEPARATING_SET, "the separating sets"
+        if discovery is not None:
+            check_discovery(discovery)
+            self.tier, self.hints = discovery.tier, discovery.hints(problem)
         self._max_size = max_size
         super().__init__(problem, seed)
         found = self._discover()  # sets that cannot be are refused here, not later
@@ -122,8 +122,8 @@ class RealPolicy(Policy[RealState]):
         places = np.array([number[pattern] for pattern in patterns.tolist()], dtype=np.int64)
         learn_real(self._state, rows.arms, self.layout.design(rows), places, self._holds)
 
-    def _share(self, findings: Findings) -> RealState:
-        used = np.flatnonzero(findings.separated.any(axis=1))
+    def _share(self, findings: Findings, draws: Draws) -> RealState:
+        used = findings.used
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
         return self._state._replace(pools=real_pools(findings), view_of=self._view_of_set[used], doubt=doubt)
@@ -144,18 +144,10 @@ class RealPolicy(Policy[RealState]):
             self.discovery.discover(self.layout, view(self._state.views, place), self.rows)
             for place in range(len(self._holds))
         ]
-        merged = {}
-        for name in ("separated", "statistic", "dof", "p_value", "log_bayes_factor", "given_others"):
-            values = getattr(found, name)
-            if values is not None:
-                values = values.copy()
-                for place, part in enumerate(parts):
-                    values[self._view_of_set == place] = getattr(part, name)[self._view_of_set == place]
-                merged[name] = values
-        return replace(found, **merged)
+        return found.merged(parts, self._view_of_set)
 
-    def _discovery_is_dear(self) -> bool:
-        return self.layout.count * len(self.problem.arms) > DEAR
+    def _is_expensive(self) -> bool:
+        return self.layout.count * len(self.problem.arms) > EXPENSIVE
 
     def _statistics(self) -> ArmMoments:
         return self._state.moments

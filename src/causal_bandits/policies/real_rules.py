@@ -12,12 +12,7 @@ import numpy as np
 from ..compiled import Bools, Floats, Ints, compiled
 from ..data import ArmMoments, ViewMoments, add_row, design_row, merge_into, mirror, nothing_merged, view
 from ..estimators.bootstrap import bootstrap_variance
-from ..estimators.regression import (
-    RealPools,
-    fit_pool,
-    means_through,
-    own_mean_and_variance,
-)
+from ..estimators.regression import RealPools, fit_pool, means_through, own_mean_and_variance
 from .protocol import choose, indices, learn, look, winner
 from .real_draws import draw_own_mean, draw_shared_mean
 from .rules import squared_error

@@ -1,11 +1,11 @@
 """UCB-Normal (Auer, Cesa-Bianchi and Fischer 2002) and Causal UCB-Normal (Algorithm 2 of the paper)."""
 
 from ..discovery import RealDiscovery, ResidualTesting
+from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .choices import Choice
 from .real import Index, RealPolicy, Variance
-from .tiers import Tier
+from .set_selection import Choice
 
 
 class UCBNormal(RealPolicy):
@@ -24,6 +24,7 @@ class UCBNormal(RealPolicy):
 
     name = "ucb-normal"
     tier = Tier.REWARDS
+    compares = "its upper confidence bound"
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class CausalUCBNormal(RealPolicy):
 
     name = "causal-ucb-normal"
     tier = Tier.OBSERVED
+    compares = "its upper confidence bound"
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ from causal_bandits.policies.comparators.raps import raps_budget
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence, phase_allocation
 from causal_bandits.policies.comparators.ucb_plus import enough_actions
 from causal_bandits.policies.comparators.ucb_plus_unknown import phases
-from causal_bandits.simulate import told
+from causal_bandits.simulation import told
 from tests.contracts.kinds import PARENTS, WORLD
 from tests.reference import comparators as slow
 

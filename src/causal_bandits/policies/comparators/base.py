@@ -17,6 +17,7 @@ from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy
 from ..estimates import ArmEstimate, Estimates, Recommendation, enough_draws
+from ..keeping import Draws
 from ..protocol import learn_many
 from .counts import Counts, empty_counts, moments_of_arms, own_rows
 
@@ -134,7 +135,7 @@ class CountingPolicy(Policy[Any]):
         wins = self._wins(state, np.random.default_rng(self.rows), draws)
         return Recommendation(self.problem.arms[best], float(means[best]), float(wins[best] / draws))
 
-    def _share(self, findings: Findings) -> Any:
+    def _share(self, findings: Findings, draws: Draws) -> Any:
         return self._state
 
     def _among(self, state: Any, allowed: NDArray[np.bool_]) -> Any:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import Floats, compiled
+from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
 from ..protocol import choose, indices
-from ..tiers import Tier
 from .base import CountingPolicy, checked_number
 from .counts import Counts, any_of, arm_index, choose_highest, counted, indices_of_arms, mean_and_rows
 

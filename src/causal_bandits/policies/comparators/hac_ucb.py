@@ -1,17 +1,18 @@
 """HAC-UCB (Bilodeau, Wang and Roy 2022): share through one set while the data allow it, else play UCB for ever."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...compiled import Bools, Floats, Ints, compiled
+from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
 from ..protocol import choose, indices, learn, winner
-from ..tiers import Tier
+from ..registry import Variant
 from .base import CountingPolicy, checked_chances, checked_horizon, set_names
 from .counts import (
     Counts,
@@ -162,6 +163,7 @@ class HACUCB(CountingPolicy):
     tier = Tier.OBSERVED
     needs = ("separating", "horizon")
     hints = "a set Z to try, the horizon"
+    variants: ClassVar[Mapping[str, Variant]] = {"hac-ucb-told": Variant(needs=("separating", "horizon", "chances"))}
 
     def __init__(
         self,

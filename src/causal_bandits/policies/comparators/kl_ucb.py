@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import compiled
-from ..tiers import Tier
+from ...discovery.tiers import Tier
 from .base import CountingPolicy
 from .counts import Counts, arm_index, counted, mean_and_rows
 from .indices import kl_ucb_index

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...compiled import Bools, Floats, Ints
+from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
 from ..protocol import choose, indices
-from ..tiers import Tier
 from .allocation import best_allocation
 from .base import CountingPolicy, checked_budget, checked_horizon
 from .counts import Counts, arm_index, counted

@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from ...compiled import Bools, Floats
+from ...discovery.tiers import TARGETS, Tier
 from ...errors import GraphError, OptionError, ProblemError, whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import TARGETS, Tier
+from ..registry import Variant
 from .base import ALL, CountingPolicy, checked_number
 from .counts import Counts, own_rows
 from .settings import settings_of
@@ -43,6 +45,7 @@ class LuTree(CountingPolicy):
     """
 
     name = "lu-tree"
+    variants: ClassVar[Mapping[str, Variant]] = {"lu-tree-100": Variant({"budget": 100})}
     tier = Tier.OBSERVED
     needs = ("skeleton", "marginals")
     hints = (

@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from ...compiled import Bools, Floats, Ints
+from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph, latent_projection
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
 from .base import ALL, CountingPolicy, checked_budget, checked_horizon
 from .counts import Counts
 from .lattimore import smallest_tau

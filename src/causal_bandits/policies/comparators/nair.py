@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiled import Floats, compiled
+from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph, separated
 from ...problem import Problem
 from ...seeds import Seed
 from ..protocol import choose, indices
-from ..tiers import Tier
 from .base import CountingPolicy
 from .counts import Counts, arm_index, choose_highest, counted, indices_of_arms, mean_and_rows
 from .credit import Credit, credited

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import compiled
+from ...discovery.tiers import Tier
 from ...errors import ProblemError
 from ...graphs import MixedGraph, pomis_sets
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
 from .base import CountingPolicy
 from .counts import Counts, arm_index, counted, draw_by_rewards
 from .kl_ucb import KLUCBState

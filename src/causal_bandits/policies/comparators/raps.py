@@ -1,14 +1,17 @@
 """RAPS + UCB (Konobeev, Etesami and Kiyavash 2023): find the parents of the reward by intervening, then play UCB."""
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
 from ...compiled import Bools, Floats
+from ...discovery.tiers import TARGETS, Tier
 from ...errors import ProblemError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..tiers import TARGETS, Tier
+from ..registry import Variant
 from .base import ALL, CountingPolicy, checked_number
 from .counts import Counts, own_rows
 from .settings import settings_of
@@ -34,6 +37,7 @@ class RapsUCB(CountingPolicy):
     name = "raps-ucb"
     tier = Tier.OBSERVED
     hints = f"{TARGETS}, the smallest effects eps and gap"
+    variants: ClassVar[Mapping[str, Variant]] = {"raps-ucb-100": Variant({"budget": 100})}
     _through = ALL
 
     def __init__(

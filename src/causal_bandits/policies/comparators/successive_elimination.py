@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
 from .base import CountingPolicy, checked_number
 from .counts import Counts, own_rows
 from .ucb import UCB1State

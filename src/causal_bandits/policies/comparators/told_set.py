@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...compiled import Floats, Ints, compiled
+from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
 from ..protocol import choose, indices
-from ..tiers import Tier
 from .base import CountingPolicy, checked_chances, checked_horizon, set_names
 from .counts import Counts, any_of, counted
 from .indices import cell_bound

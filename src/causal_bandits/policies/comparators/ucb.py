@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiled import compiled
+from ...discovery.tiers import Tier
 from ...dispatch import generic
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
 from .base import CountingPolicy, checked_horizon, checked_number
 from .counts import Counts, arm_index, counted, mean_and_rows
 from .indices import scaled_ucb_index, ucb1_index, ucb_tuned_index, ucb_v_index

@@ -1,14 +1,16 @@
 """UCB+ with a known number of parents (Shahverdikondori et al. 2026): few random actions, and rows that serve many."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ...discovery.tiers import TARGETS, Tier
 from ...errors import OptionError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..tiers import TARGETS, Tier
+from ..registry import Variant
 from .base import CountingPolicy, checked_horizon, checked_number
 from .counts import Counts, arm_index, counted
 from .credit import Credit, credited
@@ -49,6 +51,7 @@ class UCBPlus(CountingPolicy):
     tier = Tier.OBSERVED
     needs = ("parents", "horizon")
     hints = f"{TARGETS}, the number of parents k, the horizon"
+    variants: ClassVar[Mapping[str, Variant]] = {"ucb-plus-small": Variant({"constant": 0.1})}
 
     def __init__(
         self,

@@ -1,16 +1,18 @@
 """UCB+ with an unknown number of parents (Shahverdikondori et al. 2026): fewer actions for longer, in phases."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from ...compiled import Floats, Ints, compiled
+from ...discovery.tiers import TARGETS, Tier
 from ...errors import whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
 from ..protocol import choose, indices, learn
-from ..tiers import TARGETS, Tier
+from ..registry import Variant
 from .base import CountingPolicy, checked_horizon, checked_number
 from .counts import Counts, arm_index, count, counted, indices_of_arms, own_rows
 from .indices import scaled_ucb_index
@@ -103,6 +105,7 @@ class UnknownUCBPlus(CountingPolicy):
     tier = Tier.OBSERVED
     needs = ("horizon",)
     hints = f"{TARGETS}, the horizon"
+    variants: ClassVar[Mapping[str, Variant]] = {"ucb-plus-unknown-small": Variant({"constant": 0.1})}
 
     def __init__(
         self, problem: Problem, *, horizon: int, constant: float = 2.0, shuffle: int | None = None, seed: Seed = None

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...compiled import Floats
+from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
 from .allocation import best_allocation
 from .base import ALL, CountingPolicy, checked_budget, checked_horizon
 from .counts import Counts

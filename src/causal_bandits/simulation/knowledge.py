@@ -1,23 +1,22 @@
 """Policies with the knowledge they need, taken from a world: only this room sees both.
 
-A policy says what it needs (`Policy.needs`); here every need is read from the world, or refused in words.
+A policy says what it needs (`needs`, `assumes` and `variants` of its class); here every need is read from the world, or
+refused in words.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..discovery import ASD, KnownSets
+from ..discovery import KnownSets
 from ..environments import DiscreteSCM, StructurelessWorld
 from ..errors import CausalBanditsError, OptionError, WorldError, listing, whole_number
 from ..graphs import MixedGraph, separates, separating_sets
-from ..policies import HACUCB, POLICIES, LuTree, Policy, RapsUCB, RealPolicy, UCBPlus, UnknownUCBPlus
-from ..policies.causal_thompson import CausalThompsonSampling
+from ..policies import POLICIES, Policy
 from ..policies.comparators.base import set_names
 from ..policies.comparators.lu_tree import is_forest
-from ..policies.graph_posterior import GraphPosteriorThompson
 from ..problem import Problem
 from .run import World
 
@@ -40,19 +39,31 @@ class Entry(NamedTuple):
 
     policy: type[Policy[Any]]
     needs: tuple[str, ...]
-    options: dict[str, Any]
+    options: Mapping[str, Any]
 
 
-FIELD: dict[str, Entry] = {name: Entry(policy, policy.needs, {}) for name, policy in POLICIES.items()} | {
-    "graph-posterior": Entry(GraphPosteriorThompson, ("unconfounded",), {}),
-    "causal-ts-asd": Entry(CausalThompsonSampling, (), {"discovery": ASD()}),
-    "causal-ts-known": Entry(CausalThompsonSampling, ("known",), {}),
-    "hac-ucb-told": Entry(HACUCB, ("separating", "horizon", "chances"), {}),
-    "raps-ucb-100": Entry(RapsUCB, (), {"budget": 100}),
-    "lu-tree-100": Entry(LuTree, LuTree.needs, {"budget": 100}),
-    "ucb-plus-small": Entry(UCBPlus, UCBPlus.needs, {"constant": 0.1}),
-    "ucb-plus-unknown-small": Entry(UnknownUCBPlus, UnknownUCBPlus.needs, {"constant": 0.1}),
-}
+class _Field(Mapping[str, Entry]):
+    """A view of the registry: a policy that is named later is in it too."""
+
+    def _entries(self) -> dict[str, Entry]:
+        found = {name: Entry(policy, policy.needs, {}) for name, policy in POLICIES.items()}
+        for policy in POLICIES.values():
+            for name, variant in vars(policy).get("variants", {}).items():
+                needs = policy.needs if variant.needs is None else variant.needs
+                found[name] = Entry(policy, needs, variant.options)
+        return found
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries())
+
+    def __len__(self) -> int:
+        return len(self._entries())
+
+
+FIELD: Mapping[str, Entry] = _Field()
 """Everything that can be compared: the registry, and variants that are told more or look in another way."""
 
 
@@ -69,7 +80,7 @@ class Known(NamedTuple):
     unconfounded: bool | None = None
 
     @property
-    def known(self) -> KnownSets | None:
+    def discovery(self) -> KnownSets | None:
         """The separating set for a policy that shares through told sets."""
         return None if self.separating is None else KnownSets([self.separating])
 
@@ -106,7 +117,7 @@ def _apply(world: World, knowledge: Known, names: list[str]) -> tuple[dict[str, 
     refused: dict[str, str] = {}
     real = world.problem.reward_is_real
     for name in names:
-        if issubclass(FIELD[name].policy, RealPolicy) != real:
+        if (FIELD[name].policy.numbers is float) != real:
             continue
         try:
             applies[name] = _make(name, knowledge)
@@ -120,13 +131,12 @@ def _apply(world: World, knowledge: Known, names: list[str]) -> tuple[dict[str, 
 def _make(name: str, knowledge: Known) -> Factory:
     """The factory of an entry; a WorldError that says which knowledge is missing."""
     entry = FIELD[name]
-    missing = [need for need in entry.needs if getattr(knowledge, need) is None]
+    wanted = (*entry.needs, *entry.policy.assumes)
+    missing = [need for need in wanted if getattr(knowledge, need) is None]
     if missing:
         words = " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
         raise WorldError(f"the world cannot say {words}, which {name!r} needs")
-    told_of = {"discovery" if need == "known" else need: getattr(knowledge, need) for need in entry.needs}
-    told_of.pop("unconfounded", None)  # the policy always takes it for granted
-    return partial(entry.policy, **entry.options, **told_of)
+    return partial(entry.policy, **entry.options, **{need: getattr(knowledge, need) for need in entry.needs})
 
 
 def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -> Known:

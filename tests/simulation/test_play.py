@@ -24,7 +24,7 @@ from causal_bandits.environments import DiscreteWorld
 from causal_bandits.errors import OptionError
 from causal_bandits.policies import DiscretePolicy
 from causal_bandits.problem import Level
-from causal_bandits.simulate import Run
+from causal_bandits.simulation import Run
 from tests.policies.cases import full_state
 
 CHAIN = paper_world(MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("C", "Y"), ("A", "Y")]), seed=1)

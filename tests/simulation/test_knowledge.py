@@ -9,7 +9,7 @@ import causal_bandits as cb
 from causal_bandits import DiscreteSCM, LoggedWorld, MixedGraph, Problem, StructurelessWorld, paper_world
 from causal_bandits.errors import CausalBanditsError, GraphError, OptionError, ProblemError, WorldError
 from causal_bandits.policies import POLICIES, Tier
-from causal_bandits.simulate import FIELD, field, told
+from causal_bandits.simulation import FIELD, field, told
 from tests.contracts.kinds import SINGLES, WORLD
 
 CHAIN = paper_world(MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")]), seed=0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..environments import DiscreteWorld, RealWorld
+from ..environments import ContinuousWorld, DiscreteWorld
 from ..errors import OptionError, whole_number
 from .results import Simulation
 from .run import Policy, Run, World, observe, play
@@ -97,7 +97,7 @@ def _play(task: _Task) -> Run:
 
 def bare(world: World) -> World:
     """A world without what only its maker needs: mechanisms may be lambdas, the arrays are all that is played."""
-    for kind in (DiscreteWorld, RealWorld):
+    for kind in (DiscreteWorld, ContinuousWorld):
         if isinstance(world, kind) and type(world).pull is kind.pull:
             return kind(world.problem, world.sampler, world.means)  # type: ignore[arg-type]
     return world

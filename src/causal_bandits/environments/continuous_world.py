@@ -13,7 +13,7 @@ from ..seeds import check_generator
 from .real_sampler import RealSampler, draw_real_many
 
 
-class RealWorld:
+class ContinuousWorld:
     """A bandit that knows itself, with real-valued variables: its problem, the exact mean of every arm, how to draw."""
 
     numbers: ClassVar[type] = float

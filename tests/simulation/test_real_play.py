@@ -27,7 +27,7 @@ from causal_bandits import (
     random_linear_world,
     simulate,
 )
-from causal_bandits.environments import RealWorld
+from causal_bandits.environments import ContinuousWorld
 from causal_bandits.policies import RealPolicy
 from tests.policies.cases import full_state
 from tests.reference.linear_worlds import DAGS, UNSHARED
@@ -51,7 +51,7 @@ SACHS = LoggedWorld(*datasets.sachs())
 SCM = random_linear_world(
     MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")], bidirected=[("A", "Y")]), seed=2
 )
-WORLDS: dict[str, RealWorld] = {"scm": SCM, "sachs": SACHS, "mixed": mixed_sachs()}
+WORLDS: dict[str, ContinuousWorld] = {"scm": SCM, "sachs": SACHS, "mixed": mixed_sachs()}
 POLICIES: dict[str, Callable[..., RealPolicy]] = {
     "ucb": UCBNormal,
     "causal ucb": CausalUCBNormal,
@@ -66,13 +66,13 @@ POLICIES: dict[str, Callable[..., RealPolicy]] = {
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 @pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
-def test_both_ways_choose_the_same_arms(make: Callable[..., RealPolicy], world: RealWorld) -> None:
+def test_both_ways_choose_the_same_arms(make: Callable[..., RealPolicy], world: ContinuousWorld) -> None:
     assert_same(make, world, 300)
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 @pytest.mark.parametrize("make", [CausalUCBNormal, CausalGaussianThompsonSampling])
-def test_both_ways_with_bootstraps(make: Callable[..., RealPolicy], world: RealWorld) -> None:
+def test_both_ways_with_bootstraps(make: Callable[..., RealPolicy], world: ContinuousWorld) -> None:
     assert_same(partial(make, variance="bootstrap", bootstraps=3, initial=20), world, 90)
 
 
@@ -81,7 +81,7 @@ def test_both_ways_with_known_sets(sets: Any) -> None:
     assert_same(partial(CausalUCBNormal, discovery=KnownSets(sets), initial=0), SCM, 200)
 
 
-def assert_same(make: Callable[..., RealPolicy], world: RealWorld, horizon: int) -> None:
+def assert_same(make: Callable[..., RealPolicy], world: ContinuousWorld, horizon: int) -> None:
     fast, slow = make(world.problem, seed=11), make(world.problem, seed=11)
     worlds = [np.random.default_rng(12), np.random.default_rng(12)]
     one = play(fast, world, horizon, worlds[0])
@@ -128,7 +128,7 @@ def test_an_arm_whose_reward_never_varies() -> None:
 # Regret
 
 
-def regrets(make: Callable[..., RealPolicy], world: RealWorld, runs: int, horizon: int) -> Floats:
+def regrets(make: Callable[..., RealPolicy], world: ContinuousWorld, runs: int, horizon: int) -> Floats:
     return simulate(make, world, horizon, runs=runs, seed=4, checkpoints=[horizon]).regret[:, 0]
 
 

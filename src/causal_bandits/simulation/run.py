@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..environments import DiscreteWorld, RealWorld
+from ..environments import ContinuousWorld, DiscreteWorld
 from ..errors import OptionError, whole_number
 from ..policies import Policy as AskTell
 from ..problem import Arm, Level, Problem
@@ -62,7 +62,7 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     check_generator(rng)
     if getattr(policy, "problem", world.problem) != world.problem:
         raise OptionError("policy and world have different problems; make the policy with world.problem")
-    ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | RealWorld)
+    ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld)
     if compiled and ours and _rolls_out(policy, world):
         return _play_by_rollout(policy, world, horizon, rng)
     return _play_by_ask_and_tell(policy, world, horizon, rng)
@@ -83,7 +83,7 @@ def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -
     if rows == 0:
         return
     idle = world.problem.arm()
-    if isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | RealWorld) and _plain(policy, world):
+    if isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld) and _plain(policy, world):
         policy.learn(world.sample(idle, rows, rng))
         return
     for _ in range(rows):
@@ -94,7 +94,7 @@ def _plain(policy: object, world: object) -> bool:
     """Whether the compiled rules are all there is to it: a subclass may ask, tell or pull in its own way."""
     asks, tells = getattr(type(policy), "ask", None), getattr(type(policy), "tell", None)
     pulls = getattr(type(world), "pull", None)
-    return (asks, tells) == (AskTell.ask, AskTell.tell) and pulls in (DiscreteWorld.pull, RealWorld.pull)
+    return (asks, tells) == (AskTell.ask, AskTell.tell) and pulls in (DiscreteWorld.pull, ContinuousWorld.pull)
 
 
 def _rolls_out(policy: Any, world: Any) -> bool:
