@@ -16,6 +16,15 @@ from .sampler import Sampler
 from .structureless import StructurelessWorld
 from .world import DiscreteWorld
 
+MOVED = {"RealWorld": "ContinuousWorld", "draw_real": "draw"}
+
+
+def __getattr__(name: str) -> object:
+    if name in MOVED:
+        raise AttributeError(f"{name} is now {MOVED[name]}: from {__name__} import {MOVED[name]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "DIAGRAMS",
     "Change",

@@ -102,4 +102,6 @@ if not TYPE_CHECKING:
         for policy in POLICIES.values():
             if policy.__name__ == name:
                 return policy
+        if name == "TallyPolicy":
+            raise AttributeError(f"TallyPolicy is now CountingPolicy: from {__name__} import CountingPolicy")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

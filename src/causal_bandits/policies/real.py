@@ -1,6 +1,6 @@
 """Policies over moments: real-valued observed variables and reward."""
 
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,21 +39,26 @@ class RealPolicy(Policy[RealState]):
     fewest_rows = 2
     counts_missing = True
 
+    thompson: ClassVar[bool]
+    """Draw from the posterior; otherwise take the upper confidence bound."""
+    evidence: ClassVar[RealDiscovery | None] = None
+    """The discovery unless told otherwise; None: nothing is shared."""
+
     def __init__(
         self,
         problem: Problem,
         *,
-        seed: Seed,
-        initial: int,
-        thompson: bool,
+        discovery: RealDiscovery | None = None,
+        max_size: int | None = None,
         index: Index = "auer",
         forced_plays: bool = False,
-        discovery: RealDiscovery | None = None,
-        max_size: int | None = 0,
+        seed: Seed = None,
+        initial: int = 50,
         variance: Variance = "closed-form",
         bootstraps: int = 50,
         choice: Choice = "variance",
     ) -> None:
+        discovery = self.evidence if discovery is None else discovery
         if index not in get_args(Index):
             raise OptionError(f"index={index!r}; expected one of {', '.join(get_args(Index))}")
         if variance not in get_args(Variance):
@@ -61,11 +66,11 @@ class RealPolicy(Policy[RealState]):
         self.doubts = doubts(choice)
         samples = whole_number("bootstraps", bootstraps, 2) if variance == "bootstrap" else 0
         first = whole_number("initial", initial, 0)
-        self._options = RealOptions(thompson, index == "printed", bool(forced_plays), first, samples)
+        self._options = RealOptions(self.thompson, index == "printed", bool(forced_plays), first, samples)
         self._told: dict[str, Any] = {"initial": first}
         self._patterns: list[int] = []
         """The patterns of missing variables seen so far, as bit masks."""
-        if not thompson:
+        if not self.thompson:
             self._told |= {"index": index, "forced_plays": bool(forced_plays)}
         if discovery is not None:
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
@@ -73,7 +78,7 @@ class RealPolicy(Policy[RealState]):
         if discovery is not None:
             check_discovery(discovery)
             self.tier, self.hints = discovery.tier, discovery.hints(problem)
-        self._max_size = max_size
+        self._max_size = 0 if discovery is None else max_size
         super().__init__(problem, seed)
         found = self._discover()  # sets that cannot be are refused here, not later
         if self.doubts:

@@ -1,28 +1,25 @@
 """Lattimore, Lattimore and Reid 2016: explore so that every arm is estimated from all rows, then commit."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...compiled import Bools, Floats, Ints
 from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph
 from ...problem import Problem
-from ...seeds import Seed
 from ..protocol import choose, indices
 from .allocation import best_allocation
-from .base import CountingPolicy, checked_budget, checked_horizon
 from .counts import Counts, arm_index, counted
 from .credit import Credit, credited
+from .graph_plan import GraphPlanPolicy
 from .sampling import choose_by_weights, nothing_compared
 from .sen import CommittedState
-from .settings import atomic_arms, checked_graph, plain_graph, settings_of
+from .settings import atomic_arms
 from .through_cells import through_chances
-from .told_set import ToldSetPolicy
+from .told_set import CommittingPolicy
 from .ucb import ucb1_of_arm
 
 
@@ -52,7 +49,7 @@ class ObservedState(NamedTuple):
 arm_index.of(ObservedState)(ucb1_of_arm)
 
 
-class LattimoreParallel(CountingPolicy):
+class LattimoreParallel(GraphPlanPolicy):
     """Algorithm 1, the parallel bandit: observe, find the arms too rare to learn from that, pull them, commit.
 
     Half the budget is do(); P(X_i = x) is estimated from it, m = min{tau >= 2: #{i: q_i < 1 / tau} <= tau} with
@@ -66,21 +63,13 @@ class LattimoreParallel(CountingPolicy):
     tier = Tier.PARENTS
     needs = ("graph", "horizon")
     hints = "the graph, of independent causes, and the horizon"
-    simple_regret = True
 
-    def __init__(
-        self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
-    ) -> None:
-        horizon = checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        self._sets = settings_of(problem, self.name)
+    def _read(self, problem: Problem, graph: MixedGraph) -> MixedGraph:
         self._idle = atomic_arms(problem, self._sets, self.name)
-        self.graph = checked_graph(problem, graph)
         caused = [name for name in graph.children(graph.nodes) if name != problem.target]
         if caused or graph.bidirected:
             raise GraphError(f"{self.name} needs independent causes of {problem.target!r}, in a graph without latents")
-        self._options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
-        super().__init__(problem, seed=seed)
+        return graph
 
     def _start(self, counts: Counts) -> ObservedState:
         donors = np.arange(len(counts.allowed)) == self._idle
@@ -101,7 +90,7 @@ class LattimoreParallel(CountingPolicy):
         return self._settle(state, np.arange(len(means)) == int(means.argmax()))
 
 
-class LattimoreGeneral(ToldSetPolicy):
+class LattimoreGeneral(CommittingPolicy):
     """Algorithm 2: sample arms from eta*, weigh rewards by R_a(z) = p(z | a) / Q(z) clipped at B, commit to the best.
 
     eta* minimises m = max_a sum_z p(z | a)^2 / Q(z); B = sqrt(m n / ln(2 n K)) with n = `budget` rounds of exploration.
@@ -111,22 +100,6 @@ class LattimoreGeneral(ToldSetPolicy):
 
     name = "lattimore-general"
     plays_all_arms = True
-    simple_regret = True
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        separating: Sequence[str],
-        chances: ArrayLike,
-        horizon: int,
-        budget: int | None = None,
-        seed: Seed = None,
-    ) -> None:
-        horizon = checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        self._options = {"horizon": horizon, "budget": self.budget}
-        super().__init__(problem, separating=separating, chances=chances, seed=seed)
 
     def _start(self, counts: Counts) -> AllocatedState:
         self.allocation, self.hardness = best_allocation(self.chances)

@@ -9,15 +9,15 @@ from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph, latent_projection
 from ...problem import Problem
-from ...seeds import Seed
-from .base import ALL, CountingPolicy, checked_budget, checked_horizon
+from .base import ALL
 from .counts import Counts
+from .graph_plan import GraphPlanPolicy
 from .lattimore import smallest_tau
-from .settings import atomic_arms, checked_graph, plain_graph, settings_of
+from .settings import atomic_arms
 from .ucb import UCB1State
 
 
-class MaitiObserving(CountingPolicy):
+class MaitiObserving(GraphPlanPolicy):
     """SRM-ALG: half of the budget observes, the other half pulls the arms that observing teaches too little about.
 
     As in the paper, known to us from reviews of it: arms are do() and do(X_i = x). C_i is the c-component of X_i, k_i
@@ -44,24 +44,16 @@ class MaitiObserving(CountingPolicy):
     tier = Tier.GRAPH
     needs = ("graph", "horizon")
     hints = "the graph with its latents, the horizon"
-    simple_regret = True
     _through = ALL
 
-    def __init__(
-        self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
-    ) -> None:
-        horizon = checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        self._sets = settings_of(problem, self.name)
+    def _read(self, problem: Problem, graph: MixedGraph) -> MixedGraph:
         self._idle = atomic_arms(problem, self._sets, self.name)
-        if not checked_graph(problem, graph).is_acyclic:
+        if not graph.is_acyclic:
             raise GraphError(f"{self.name} needs an acyclic graph; use a policy that only sees rewards")
         names = (*problem.observed_names, problem.target)
         seen = latent_projection(graph, names)
         kept = seen.subgraph(seen.ancestors(problem.target))
-        self.graph = MixedGraph([name for name in names if name in kept.nodes], kept.directed, kept.bidirected)
-        self._options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
-        super().__init__(problem, seed=seed)
+        return MixedGraph([name for name in names if name in kept.nodes], kept.directed, kept.bidirected)
 
     def _start(self, counts: Counts) -> UCB1State:
         self._thin: Bools | None = None

@@ -1,21 +1,16 @@
 """Sen, Shanmugam, Dimakis and Shakkottai 2017: importance sampling between arms in phases, then commit."""
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
 from ...compiled import Bools, Floats, Ints
-from ...problem import Problem
-from ...seeds import Seed
-from .base import checked_budget, checked_horizon
 from .counts import Counts, arm_index, counted
 from .through_cells import through_chances
-from .told_set import ToldSetPolicy
+from .told_set import CommittingPolicy
 from .ucb import ucb1_of_arm
 
 
@@ -31,7 +26,7 @@ class CommittedState(NamedTuple):
 arm_index.of(CommittedState)(ucb1_of_arm)
 
 
-class SenPhases(ToldSetPolicy):
+class SenPhases(CommittingPolicy):
     """SRISv1: in phase l of n, pull arms so that all that are left are estimated well, and drop the worst.
 
     M_kj = 1 + ln E_k[exp(p_k(z) / p_j(z) - 1)] says how well rows of arm j serve arm k. A phase of T / (l H_n) rounds
@@ -45,25 +40,9 @@ class SenPhases(ToldSetPolicy):
     """
 
     name = "sen"
-    simple_regret = True
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        separating: Sequence[str],
-        chances: ArrayLike,
-        horizon: int,
-        budget: int | None = None,
-        seed: Seed = None,
-    ) -> None:
-        horizon = checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        self.phases = math.ceil(math.log(2) * math.log(10 * math.sqrt(self.budget)))
-        self._options = {"horizon": horizon, "budget": self.budget}
-        super().__init__(problem, separating=separating, chances=chances, seed=seed)
 
     def _start(self, counts: Counts) -> CommittedState:
+        self.phases = math.ceil(math.log(2) * math.log(10 * math.sqrt(self.budget)))
         self._divergence = pair_divergence(self.chances)
         self._phase = 0
         self._alive: Bools = np.ones(len(counts.allowed), dtype=np.bool_)

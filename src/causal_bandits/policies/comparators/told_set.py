@@ -11,7 +11,7 @@ from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
 from ..protocol import choose, indices
-from .base import CountingPolicy, checked_chances, checked_horizon, set_names
+from .base import CountingPolicy, checked_budget, checked_chances, checked_horizon, set_names
 from .counts import Counts, any_of, counted
 from .indices import cell_bound
 from .through_cells import draw_cells, first_highest, through_chances, values_of_arms
@@ -29,6 +29,27 @@ class ToldSetPolicy(CountingPolicy):
         self.chances = checked_chances(problem, self._through, chances)
         self._options = {"separating": list(self._through), "chances": np.asarray(chances), **self._options}
         super().__init__(problem, seed=seed)
+
+
+class CommittingPolicy(ToldSetPolicy):
+    """One that explores for a budget of rounds, half the horizon unless told, and then commits to an arm."""
+
+    simple_regret = True
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        separating: Sequence[str],
+        chances: ArrayLike,
+        horizon: int,
+        budget: int | None = None,
+        seed: Seed = None,
+    ) -> None:
+        horizon = checked_horizon(horizon)
+        self.budget = checked_budget(horizon, budget)
+        self._options = {"horizon": horizon, "budget": self.budget}
+        super().__init__(problem, separating=separating, chances=chances, seed=seed)
 
 
 @through_chances

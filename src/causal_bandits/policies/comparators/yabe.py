@@ -7,16 +7,15 @@ from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph
 from ...problem import Problem
-from ...seeds import Seed
 from .allocation import best_allocation
-from .base import ALL, CountingPolicy, checked_budget, checked_horizon
+from .base import ALL
 from .counts import Counts
+from .graph_plan import GraphPlanPolicy
 from .sampling import SamplingState
-from .settings import checked_graph, plain_graph, settings_of
 from .ucb import UCB1State
 
 
-class YabePropagating(CountingPolicy):
+class YabePropagating(GraphPlanPolicy):
     """Node conditionals P(V | pa(V)) are learnt from all arms that leave V alone; arms' means follow from them.
 
     A third of the budget estimates beta_n(pi, A) = P(Pa_n = pi | do(A)) for every node n, propagated along the graph;
@@ -32,21 +31,14 @@ class YabePropagating(CountingPolicy):
     tier = Tier.SEPARATING_SET
     needs = ("graph", "horizon")
     hints = "the graph, without latents, and the horizon"
-    simple_regret = True
     _through = ALL
 
-    def __init__(
-        self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
-    ) -> None:
-        self._sets = settings_of(problem, self.name)
-        horizon = checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        self.graph = checked_graph(problem, graph).subgraph(graph.ancestors(problem.target))
-        hidden = [name for name in self.graph.nodes if name not in (*problem.observed_names, problem.target)]
-        if hidden or self.graph.bidirected or not self.graph.is_acyclic:
+    def _read(self, problem: Problem, graph: MixedGraph) -> MixedGraph:
+        found = graph.subgraph(graph.ancestors(problem.target))
+        hidden = [name for name in found.nodes if name not in (*problem.observed_names, problem.target)]
+        if hidden or found.bidirected or not found.is_acyclic:
             raise GraphError(f"{self.name} needs an acyclic graph without latents; pomis-ts takes graphs with them")
-        self._options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
-        super().__init__(problem, seed=seed)
+        return found
 
     def _start(self, counts: Counts) -> UCB1State:
         self._first = True
