@@ -14,7 +14,7 @@ import numpy as np
 from tests.reference.linear_worlds import DAGS, beside, direct
 
 import causal_bandits as cb
-from causal_bandits.environments import RealWorld
+from causal_bandits.environments import ContinuousWorld
 from causal_bandits.experiments.summary import paired_ratio
 from causal_bandits.policies import RealPolicy
 
@@ -38,22 +38,22 @@ FIRST = 100
 class Kind(NamedTuple):
     """Worlds by number, how many, and how often each is played."""
 
-    world: Callable[[int], RealWorld]
+    world: Callable[[int], ContinuousWorld]
     worlds: int
     runs: int
 
 
-def separating(number: int) -> RealWorld:
+def separating(number: int) -> ContinuousWorld:
     """Shifts of every variable but the reward: its parents separate."""
     return cb.random_linear_world(list(DAGS.values())[number % len(DAGS)], seed=number)
 
 
-def besides(number: int) -> RealWorld:
+def besides(number: int) -> ContinuousWorld:
     """The same graphs; each lever also shifts the reward itself."""
     return beside(list(DAGS.values())[number % len(DAGS)], number)
 
 
-def sachs(scale: Literal["log", "raw"], _: int) -> RealWorld:
+def sachs(scale: Literal["log", "raw"], _: int) -> ContinuousWorld:
     """Rows of Sachs et al. (2005), 8 arms."""
     return cb.LoggedWorld(*cb.datasets.sachs(scale))
 

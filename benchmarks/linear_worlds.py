@@ -6,13 +6,13 @@ from rich.table import Table
 from tests.reference.linear_worlds import DAGS, UNSHARED
 
 import causal_bandits as cb
-from causal_bandits.environments import RealWorld
+from causal_bandits.environments import ContinuousWorld
 
 RUNS = 20
 HORIZON = 5000
 
 
-def row(world: RealWorld) -> list[str]:
+def row(world: ContinuousWorld) -> list[str]:
     """Regret of both with standard errors, and their ratio; runs are paired by seed."""
     plain, causal = (
         cb.simulate(make, world, HORIZON, runs=RUNS, seed=4, jobs=2).regret[:, -1]

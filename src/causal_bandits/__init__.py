@@ -97,7 +97,7 @@ from .policies import (
     preset,
 )
 from .problem import Arm, Problem, bins
-from .simulate import Simulation, observe, play, simulate, told
+from .simulation import Simulation, observe, play, simulate, told
 
 if TYPE_CHECKING:
     from .experiments import Comparison, compare, reproduce

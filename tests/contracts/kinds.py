@@ -7,7 +7,8 @@ import numpy as np
 
 from causal_bandits import Arm, DiscreteSCM, Mechanism, Problem, perfect
 from causal_bandits.errors import ObservationError, UnknownArmError, UnknownLevelError
-from causal_bandits.policies import POLICIES, Policy, RealPolicy
+from causal_bandits.policies import POLICIES, Policy
+from causal_bandits.simulation import told
 from tests.policies.cases import NINE_ARMS, SIX, Table, random_table, table_of
 
 Bad = tuple[Any, Any, type[Exception]]
@@ -169,11 +170,19 @@ REAL = Kind(
 
 def kind_of(name: str) -> Kind:
     """The kind of a policy in the registry."""
-    if issubclass(POLICIES[name], RealPolicy):
+    if POLICIES[name].numbers is float:
         return REAL
     if name in SINGLE_ARMS:
         return ATOMIC
-    return TOLD if name in KNOWLEDGE else DISCRETE
+    return TOLD if knowledge_of(name) or name in KNOWLEDGE else DISCRETE
+
+
+def knowledge_of(name: str) -> dict[str, Any]:
+    """What a policy is told: as above, or what its class needs and the world can say."""
+    if name in KNOWLEDGE or not POLICIES[name].needs:
+        return KNOWLEDGE.get(name, {})
+    made: Any = told(name, WORLD, horizon=HORIZON["horizon"])
+    return dict(made.keywords)
 
 
 def world_of(name: str) -> DiscreteSCM:
@@ -183,4 +192,4 @@ def world_of(name: str) -> DiscreteSCM:
 
 def fresh(name: str, seed: int = 7) -> Policy[Any]:
     """A policy of the registry that has seen nothing, told what it needs."""
-    return POLICIES[name](kind_of(name).problem, seed=seed, **KNOWLEDGE.get(name, {}))
+    return POLICIES[name](kind_of(name).problem, seed=seed, **knowledge_of(name))

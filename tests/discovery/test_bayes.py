@@ -147,7 +147,7 @@ def test_without_data_nothing_is_shared() -> None:
     problem = Problem("Y", {"A": 2}, {"I": 2, "J": 2})
     for reading in READINGS:
         findings = weighed(problem, [], BayesFactors(reading=reading))
-        assert np.all(findings.log_bayes_factor == 0)
+        assert np.all(findings.grounds.arrays()["log_bayes_factor"] == 0)
         assert not findings.separated.any()
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from causal_bandits import DirectTesting, DiscreteSCM, History, Mechanism, MixedGraph, Problem, paper_world, perfect
 from causal_bandits.data import CountTables, TableLayout
-from causal_bandits.discovery import Findings, SeparatingSet, discovery_from_dict
+from causal_bandits.discovery import Findings, SeparatingSet, Told, discovery_from_dict
 from causal_bandits.discovery.direct import Reading
 from causal_bandits.environments import DiscreteWorld
 from causal_bandits.errors import OptionError
@@ -177,7 +177,7 @@ def test_partial_sets() -> None:
 def test_sets_read_as_sentences() -> None:
     problem = Problem("Y", {"A": 2}, {"I": 2, "J": 2})
     layout = TableLayout.of(problem)
-    findings = Findings(layout, 0, "told", np.array([[False, False], [True, True]]))
+    findings = Findings(layout, 0, np.array([[False, False], [True, True]]), Told())
     assert [str(s) for s in findings.sets] == ["{} separates nothing", "{A} separates I, J"]
     assert [s.accepted for s in findings.sets] == [False, True]
     assert findings.sets[0].evidence.tests == {}

@@ -8,8 +8,8 @@ from scipy import stats
 
 from causal_bandits import Problem, bins
 from causal_bandits.compiled import interpreted
-from causal_bandits.environments import LoggedWorld, draw_real
-from causal_bandits.environments.real_sampler import draw_real_many
+from causal_bandits.environments import LoggedWorld
+from causal_bandits.environments.real_sampler import draw_real_many, draw_values
 from causal_bandits.errors import CausalBanditsError, ObservationError, UnknownArmError, UnknownLevelError, WorldError
 
 PROBLEM = Problem(
@@ -93,7 +93,7 @@ def test_compiled_sampler_equals_interpreted() -> None:
         np.testing.assert_array_equal(many[:, -1], rewards)
         rng = np.random.default_rng(3)
         for row in range(30):
-            interpreted(draw_real)(world.sampler, number, rng, one)
+            interpreted(draw_values)(world.sampler, number, rng, np.empty(0), one)
             np.testing.assert_array_equal(one, many[row])
 
 

@@ -12,7 +12,7 @@ from causal_bandits.experiments import FAMILIES, Scale, compare_field
 from causal_bandits.experiments.families import single_interventions
 from causal_bandits.experiments.field import field_experiment
 from causal_bandits.reporting import sheet_of
-from causal_bandits.simulate import FIELD
+from causal_bandits.simulation import FIELD
 
 POLICIES = ["ucb1", "causal-ts", "c-ucb", "lattimore-general"]
 

@@ -98,7 +98,7 @@ def full_state(policy: Policy[Any]) -> dict[str, Any]:
     found = policy.findings
     plain = dict([*flat("rows", policy.history.rows), *flat("state", policy._state)])
     plain["findings"] = None if found is None else (found.rows, found.separated.tobytes())
-    return {**plain, "rng": policy.rng.bit_generator.state, "due": policy._due}
+    return {**plain, "rng": policy.rng.bit_generator.state, "due": policy.schedule.due}
 
 
 def table_of(rows: int, seed: int, problem: Problem = SIX) -> Table:

@@ -107,10 +107,10 @@ def test_compiled_equals_interpreted(samples: int, monkeypatch: pytest.MonkeyPat
     policy = CausalThompsonSampling(FOUR_ARMS, discovery=CASES[2].discovery, seed=1)
     policy.tell_many(CASES[2].table)
     state = policy.ready()._replace(samples=samples)
-    fast = [compiled_rules.choose(state, np.random.default_rng(seed)) for seed in range(50)]
+    fast = [compiled_rules.choose_by_sets(state, np.random.default_rng(seed)) for seed in range(50)]
     for name in RULES:
         monkeypatch.setattr(compiled_rules, name, interpreted(getattr(compiled_rules, name)))
-    slow = [interpreted(compiled_rules.choose)(state, np.random.default_rng(seed)) for seed in range(50)]
+    slow = [interpreted(compiled_rules.choose_by_sets)(state, np.random.default_rng(seed)) for seed in range(50)]
     assert fast == slow
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, observe, paper_world, play
 from causal_bandits.data import CountTables, TableLayout
-from causal_bandits.discovery import Findings, next_refresh
+from causal_bandits.discovery import Declared, Findings, next_refresh
 
 WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)
 
 
-class Spy:
+class Spy(Declared):
     """Direct testing that writes down when it was called."""
 
     def __init__(self) -> None:

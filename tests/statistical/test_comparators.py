@@ -20,7 +20,7 @@ from causal_bandits import (
 )
 from causal_bandits.policies import POLICIES, RapsUCB, SuccessiveElimination, UCBPlus
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence
-from causal_bandits.simulate import told
+from causal_bandits.simulation import told
 from tests.policies.comparators.test_plans import DETERMINED, copies
 
 Floats = NDArray[np.float64]
@@ -100,7 +100,7 @@ def test_successive_elimination_keeps_the_best_arm() -> None:
     for seed in range(200):
         policy = SuccessiveElimination(world.problem, delta=0.3, seed=seed)
         play(policy, world, 600, np.random.default_rng([5, seed]))
-        kept += bool(policy._state.allowed[world.means.argmax()])
+        kept += bool(policy._state.counts.allowed[world.means.argmax()])
     assert kept / 200 > 0.57
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, play, simulate
 from causal_bandits.policies import EpsilonGreedy, LuTree
 from causal_bandits.policies.comparators.maiti import effect_means
-from causal_bandits.simulate import told
+from causal_bandits.simulation import told
 from tests.policies.comparators.test_plans import copies
 from tests.statistical.test_comparators import mean, regret, simple_regret
 
@@ -124,7 +124,9 @@ def tree_world(parent: str) -> DiscreteSCM:
 
 def played(policy: LuTree) -> set[str]:
     """The levers of the arms that it still plays."""
-    return {next(iter(policy.problem.arms[arm].active)) for arm in np.flatnonzero(policy._state.allowed).tolist()}
+    return {
+        next(iter(policy.problem.arms[arm].active)) for arm in np.flatnonzero(policy._state.counts.allowed).tolist()
+    }
 
 
 def test_lu_finds_the_parent_within_its_rounds() -> None:

@@ -8,7 +8,7 @@ import typer
 from ..errors import OptionError
 from ..experiments import FAMILIES, compare_field
 from ..reporting import sheet_of, terminal_table, written
-from ..simulate import FIELD
+from ..simulation import FIELD
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_summaries, run_long, show_places
 from .root import app, console, names_in
 

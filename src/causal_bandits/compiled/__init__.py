@@ -7,7 +7,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from .cache import cache_for
+from .cache import NotKept, cache_for
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -15,15 +15,27 @@ Bools = NDArray[np.bool_]
 
 F = TypeVar("F", bound=Callable[..., object])
 
+OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+"""The GIL is released; a division by zero is numpy's."""
+
 
 def compiled(function: F) -> F:
     """Compile a module-level function on first use; cached on disk, GIL released, numpy's division.
 
     What it gives is numba's dispatcher: other compiled functions can call it.
     """
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    return _compile(function, cache_for)
+
+
+def compiled_here(function: F) -> F:
+    """Compile a function for this process alone."""
+    return _compile(function, lambda function: NotKept())
+
+
+def _compile(function: F, cache: Callable[[F], object]) -> F:
+    dispatcher: Any = numba.njit(**OPTIONS)(function)
     if hasattr(dispatcher, "_cache"):  # a plain function has none (NUMBA_DISABLE_JIT)
-        dispatcher._cache = cache_for(function)
+        dispatcher._cache = cache(function)
     return cast(F, dispatcher)
 
 

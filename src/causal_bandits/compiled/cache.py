@@ -145,12 +145,16 @@ class CodeCache(FunctionCache):
             _unkept(f"compiled code cannot be kept in {reason}: {ADVICE}")
 
 
-class NoCache(NullCache):
-    """For a function that no folder can be found for."""
+class NotKept(NullCache):
+    """For a function that is compiled for this process alone."""
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
         """Nothing is stored."""
         generators.install()
+
+
+class NoCache(NotKept):
+    """For a function that no folder can be found for."""
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Nothing can be stored."""

@@ -17,7 +17,7 @@ from .moments import (
     nothing_merged,
     view,
 )
-from .screen import Screen, ScreenedLayout, layout_for
+from .screened_tables import Screen, ScreenedLayout, layout_for
 from .subsets import SubsetLayout
 from .tables import CountTables, TableLayout, cell_of, count_row, count_rows
 

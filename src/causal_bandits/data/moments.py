@@ -24,6 +24,10 @@ MOST_MEANS = 2**16
 """Sets x arms, unless told otherwise: a round looks at the mean of every arm through every set in use."""
 
 
+COLLINEAR = 1e-9
+"""A column of whose spread the columns before it leave no more than this share is passed over."""
+
+
 class ArmMoments(NamedTuple):
     """Columns are those of the design (see `DesignLayout`), the reward last."""
 

@@ -13,14 +13,15 @@ from ..doors import check_fields
 from ..errors import OptionError
 from ..independence import Neighbours, conditional_factors, marginal_factors, regression_factors
 from ..problem import Problem
-from .base import Findings
+from .base import Declared, Findings
+from .grounds import Weighed
 from .screening import used_sets
 
 Others = Literal["both", "either", "marginal", "conditional"]
 
 
 @dataclass(frozen=True)
-class BayesFactors:
+class BayesFactors(Declared):
     """Accept an intervention variable I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
 
     Unlike a test that does not reject, a Bayes factor needs evidence *for* a set: without data it is 0, and nothing is
@@ -62,8 +63,7 @@ class BayesFactors:
             return self._screened(statistics, rows)
         found = _factors(layout, statistics, given_others=self.reading == "conditional")
         given = _factors(layout, statistics, given_others=True) if self.reading in ("both", "either") else None
-        accepted = self._accepted(found, given)
-        return Findings(layout, rows, "weighed", accepted, log_bayes_factor=found, given_others=given)
+        return Findings(layout, rows, self._accepted(found, given), Weighed(found, given))
 
     def _accepted(self, found: Floats, given: Floats | None) -> Bools:
         accepted: Bools = found > self.threshold
@@ -84,15 +84,8 @@ class BayesFactors:
             tables = screen.tables(np.flatnonzero(used))
             given = np.full(found.shape, np.nan)
             given[tables.sets] = conditional_factors(tables, _neighbours(layout.problem), accepted[tables.sets])
-        return Findings(
-            layout,
-            rows,
-            "weighed",
-            self._accepted(found, given) & used[:, None],
-            log_bayes_factor=found,
-            given_others=given,
-            passed_over=accepted.any(axis=1) & ~used,
-        )
+        weighed = Weighed(found, given, passed_over=accepted.any(axis=1) & ~used)
+        return Findings(layout, rows, self._accepted(found, given) & used[:, None], weighed)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -13,13 +13,14 @@ from ..doors import check_fields
 from ..errors import OptionError
 from ..independence import ArmTests, g_squared_of_arms, p_values
 from ..problem import Problem
-from .base import Findings
+from .base import Declared, Findings, check_alpha
+from .grounds import ByTests
 
 Reading = Literal["conditional", "marginal", "joint"]
 
 
 @dataclass(frozen=True)
-class DirectTesting:
+class DirectTesting(Declared):
     """Accept I' for S when the G2 test does not reject independence of the reward at level alpha.
 
     The paper does not say what a *partial* separating set is tested against; the readings are
@@ -42,8 +43,7 @@ class DirectTesting:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not 0 < self.alpha < 1:
-            raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.05")
+        check_alpha(self.alpha, 0.05)
         if self.reading not in get_args(Reading):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Reading))}")
 
@@ -59,7 +59,7 @@ class DirectTesting:
             accepted &= dof > 0
         if self.reading == "joint":
             accepted = _largest(layout.problem, names, accepted, p_value)
-        return Findings(layout, rows, "tested", accepted, names, statistic, dof, p_value)
+        return Findings(layout, rows, accepted, ByTests(names, statistic, dof, p_value))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

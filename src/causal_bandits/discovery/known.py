@@ -8,10 +8,13 @@ import numpy as np
 from ..data import ArmMoments, CountTables, Screen, SubsetLayout
 from ..doors import are_names
 from ..errors import OptionError, brief
-from .base import TOLD, Findings
+from ..problem import Problem
+from .base import Declared, Findings
+from .grounds import Told
+from .tiers import Tier
 
 
-class KnownSets:
+class KnownSets(Declared):
     """Sets told beforehand. A set separates all intervention variables unless a mapping says which.
 
     >>> KnownSets([{"clicked", "cart"}])
@@ -20,6 +23,7 @@ class KnownSets:
     KnownSets({cart} separates banner)
     """
 
+    tier = Tier.SEPARATING_SET
     screens = True
     """Only the told sets need a table."""
 
@@ -47,7 +51,11 @@ class KnownSets:
             separated[place] = [name in chosen for name in names]
         if isinstance(tables, Screen):
             tables.check(np.flatnonzero(separated.any(axis=1)))
-        return Findings(layout, rows, TOLD, separated)
+        return Findings(layout, rows, separated, Told())
+
+    def hints(self, problem: Problem) -> str:
+        """What it is given."""
+        return "the separating sets"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

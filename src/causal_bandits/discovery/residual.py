@@ -13,13 +13,14 @@ from ..errors import OptionError
 from ..independence import Factor, residual_tests
 from ..independence.residual import check_factor
 from ..problem import Problem
-from .base import Findings
+from .base import Declared, Findings, check_alpha
+from .grounds import ByTests
 
 ResidualReading = Literal["conditional", "joint"]
 
 
 @dataclass(frozen=True)
-class ResidualTesting:
+class ResidualTesting(Declared):
     """Accept I' for S when the residual test does not reject that the reward's equation is the same, at level alpha.
 
     The readings of what a set is tested against are
@@ -43,8 +44,7 @@ class ResidualTesting:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not 0 < self.alpha < 1:
-            raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.05")
+        check_alpha(self.alpha, 0.05)
         if self.reading not in get_args(ResidualReading):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(ResidualReading))}")
         check_factor(self.factor)
@@ -59,7 +59,7 @@ class ResidualTesting:
         if self.require_evidence:
             accepted &= results.dof > 0
         separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted
-        return Findings(layout, rows, "tested", separated, tested, *results)
+        return Findings(layout, rows, separated, ByTests(tested, *results))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -1,7 +1,9 @@
 """Worlds to play in: they know the truth, and no learner may import them."""
 
 from .bilodeau import bilodeau_world
+from .continuous_world import ContinuousWorld
 from .discrete_scm import DiscreteSCM
+from .drawing import draw, scratch
 from .examples import example_world
 from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import Change, LinearGaussianSCM, fix, random_linear_world, scale, shift
@@ -9,27 +11,34 @@ from .logged import LoggedWorld
 from .mechanisms import Mechanism, perfect
 from .paper import paper_world
 from .parallel import parallel_world
-from .real_sampler import RealSampler, draw_real
-from .real_world import RealWorld
-from .sampler import Sampler, draw
+from .real_sampler import RealSampler
+from .sampler import Sampler
 from .structureless import StructurelessWorld
 from .world import DiscreteWorld
+
+MOVED = {"RealWorld": "ContinuousWorld", "draw_real": "draw"}
+
+
+def __getattr__(name: str) -> object:
+    if name in MOVED:
+        raise AttributeError(f"{name} is now {MOVED[name]}: from {__name__} import {MOVED[name]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "DIAGRAMS",
     "Change",
+    "ContinuousWorld",
     "DiscreteSCM",
     "DiscreteWorld",
     "LinearGaussianSCM",
     "LoggedWorld",
     "Mechanism",
     "RealSampler",
-    "RealWorld",
     "Sampler",
     "StructurelessWorld",
     "bilodeau_world",
     "draw",
-    "draw_real",
     "example_world",
     "fix",
     "lee_bareinboim_world",
@@ -39,5 +48,6 @@ __all__ = [
     "random_linear_world",
     "random_tables",
     "scale",
+    "scratch",
     "shift",
 ]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnknownArmError, missing_extra, whole_number
-from .sampler import draw
+from .sampler import draw_levels
 from .world import DiscreteWorld
 
 try:
@@ -60,7 +60,7 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
         if key not in self._arms:
             raise UnknownArmError(f"action {key} is not one of the {len(self._arms)} arms; see world.problem.arm_codes")
         arm = self._arms[key]
-        reward = draw(self.world.sampler, arm, self.np_random, self._values, self._codes)
+        reward = draw_levels(self.world.sampler, arm, self.np_random, self._values, self._codes)
         self._step += 1
         regret = float(self.world.means.max() - self.world.means[arm])
         info = {"arm": str(self.world.problem.arms[arm]), "regret": regret}

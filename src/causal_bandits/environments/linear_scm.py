@@ -13,9 +13,9 @@ from ..errors import UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
 from ..seeds import generator
+from .continuous_world import ContinuousWorld
 from .mechanisms import IDLE
 from .real_sampler import gaussian_sampler
-from .real_world import RealWorld
 
 Pair = tuple[str, str]
 
@@ -69,7 +69,7 @@ def _number(what: str, value: object, least: float = -math.inf) -> float:
     raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 
-class LinearGaussianSCM(RealWorld):
+class LinearGaussianSCM(ContinuousWorld):
     """Every variable is a linear function of its parents plus Gaussian noise; all of them are observed.
 
     `coefficients` maps (cause, effect) to a number, `intercepts` and `noise` (standard deviations, 1 by default) map

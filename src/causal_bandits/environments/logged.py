@@ -7,11 +7,11 @@ import numpy as np
 from ..data import History
 from ..errors import WorldError, listing
 from ..problem import Problem
+from .continuous_world import ContinuousWorld
 from .real_sampler import logged_sampler
-from .real_world import RealWorld
 
 
-class LoggedWorld(RealWorld):
+class LoggedWorld(ContinuousWorld):
     """Pulling an arm draws one of its rows of a table, uniformly and with replacement; its mean is theirs.
 
     The table (any dataframe, a list of dicts, a dict of columns) has a column for every intervention variable, every

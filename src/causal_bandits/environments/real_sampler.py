@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
+from .drawing import draw, scratch
 
 
 class RealSampler(NamedTuple):
@@ -41,22 +42,32 @@ def logged_sampler(arms: Ints, table: Floats, count: int) -> RealSampler:
     return RealSampler(np.empty((0, 0)), np.empty((0, 0, 0)), starts, lengths.astype(np.int64), by_arm)
 
 
+@scratch.of(RealSampler)
 @compiled
-def draw_real(sampler: RealSampler, arm: int, rng: np.random.Generator, values: Floats) -> None:
-    """Pull an arm: fills `values` with the observed variables and the reward."""
+def no_room(sampler: RealSampler) -> Floats:
+    """Nothing is needed."""
+    return np.empty(0)
+
+
+@draw.of(RealSampler)
+@compiled
+def draw_values(sampler: RealSampler, arm: int, rng: np.random.Generator, room: Floats, values: Floats) -> float:
+    """Pull an arm: fills `values` with the observed variables and, last, the reward, which it gives too."""
     if len(sampler.table) > 0:
         row = sampler.starts[arm] + int(rng.random() * sampler.lengths[arm])
         values[:] = sampler.table[row]
-        return
+        return float(values[-1])
     values[:] = sampler.means[arm]
     for noise in range(sampler.roots.shape[2]):
         normal = rng.standard_normal()
         for place in range(len(values)):
             values[place] += sampler.roots[arm, place, noise] * normal
+    return float(values[-1])
 
 
 @compiled
 def draw_real_many(sampler: RealSampler, arm: int, rng: np.random.Generator, values: Floats) -> None:
     """Pull one arm as often as `values` has rows."""
+    room = no_room(sampler)
     for row in range(len(values)):
-        draw_real(sampler, arm, rng, values[row])
+        draw_values(sampler, arm, rng, room, values[row])

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
+from .drawing import draw, scratch
 
 
 class Sampler(NamedTuple):
@@ -30,8 +31,16 @@ class Sampler(NamedTuple):
     """The node of the reward."""
 
 
+@scratch.of(Sampler)
 @compiled
-def draw(sampler: Sampler, arm: int, rng: np.random.Generator, values: Ints, codes: Ints) -> int:
+def values_of_nodes(sampler: Sampler) -> Ints:
+    """Room for the value of every node."""
+    return np.empty(sampler.order.shape[1], dtype=np.int64)
+
+
+@draw.of(Sampler)
+@compiled
+def draw_levels(sampler: Sampler, arm: int, rng: np.random.Generator, values: Ints, codes: Ints) -> int:
     """Pull an arm: fills `codes` with the observed variables, gives the reward; `values` is scratch, one per node."""
     for position in range(sampler.order.shape[1]):
         node = sampler.order[arm, position]
@@ -56,6 +65,6 @@ def draw(sampler: Sampler, arm: int, rng: np.random.Generator, values: Ints, cod
 @compiled
 def draw_many(sampler: Sampler, arm: int, rng: np.random.Generator, codes: Ints, rewards: Ints) -> None:
     """Pull one arm as often as `rewards` is long."""
-    values = np.empty(sampler.order.shape[1], dtype=np.int64)
+    values = values_of_nodes(sampler)
     for row in range(len(rewards)):
-        rewards[row] = draw(sampler, arm, rng, values, codes[row])
+        rewards[row] = draw_levels(sampler, arm, rng, values, codes[row])

@@ -1,10 +1,12 @@
 """What every discrete world can do."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiled import Ints
 from ..data import Rows
 from ..errors import whole_number
 from ..problem import Arm, Level, Problem
@@ -14,6 +16,9 @@ from .sampler import Sampler, draw_many
 
 class DiscreteWorld:
     """A bandit that knows itself: its problem, the exact mean of every arm, and how to draw."""
+
+    numbers: ClassVar[type] = int
+    """What its sampler draws: level numbers."""
 
     def __init__(self, problem: Problem, sampler: Sampler, means: NDArray[np.float64]) -> None:
         self.problem = problem
@@ -34,7 +39,14 @@ class DiscreteWorld:
         check_generator(rng)
         count = whole_number("count", count, 0, 100_000_000)
         number = self.problem.index(arm)
-        codes = np.empty((count, len(self.problem.observed)), dtype=np.int64)
-        rewards = np.empty(count, dtype=np.int64)
+        codes, rewards = self.room(count)
         draw_many(self.sampler, number, rng, codes, rewards)
-        return Rows(np.full(count, number), codes, rewards, np.empty((count, 0)))
+        return self.rows(np.full(count, number), codes, rewards)
+
+    def room(self, count: int) -> tuple[Ints, Ints]:
+        """Arrays for what so many pulls will show: the observed variables, and the rewards."""
+        return np.empty((count, len(self.problem.observed)), dtype=np.int64), np.empty(count, dtype=np.int64)
+
+    def rows(self, arms: Ints, codes: Ints, rewards: Ints) -> Rows:
+        """Coded rows from what was drawn."""
+        return Rows(arms, codes, rewards, np.empty((len(arms), 0)))

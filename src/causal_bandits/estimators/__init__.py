@@ -1,16 +1,20 @@
 """From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
 
-from .alike import arms_alike
-from .posterior import Pools, draw_own, draw_shared, learn, learn_many, make_pools, no_pools, own_moments
+from .intervals import BetaInterval, beta_interval
+from .lever_trees import arms_alike
+from .posterior import Pools, beta_moments, draw_own, draw_shared, learn, learn_many, make_pools, no_pools, own_moments
 from .regression import linear_sharing
 from .sharing import information_sharing, pool, sample_mean, sharing_estimate
 from .variance import VarianceDecomposition, alpha_star_of_counts, borrowed_share, sharing_variance
 
 __all__ = [
+    "BetaInterval",
     "Pools",
     "VarianceDecomposition",
     "alpha_star_of_counts",
     "arms_alike",
+    "beta_interval",
+    "beta_moments",
     "borrowed_share",
     "draw_own",
     "draw_shared",

@@ -1,6 +1,6 @@
 """The posterior of Algorithm 1: p ~ Dirichlet(counts + prior), mu(s) ~ Beta(pooled counts + 1), index = p . mu.
 
-The paper counts an arm's own rows for p, with a prior of 1. Where `Findings.alike` says which arms are alike, these
+The paper counts an arm's own rows for p, with a prior of 1. Where `make_pools` is told which arms are alike, these
 share their counts, and the prior is `sparse_prior`.
 
 Its mean and variance have a closed form, so nothing is sampled to compare sets. With a_s the Dirichlet parameters,
@@ -24,7 +24,7 @@ from ..compiled import Floats, Ints, compiled
 from ..data import CountTables, cell_of, count_row
 from ..discovery import Findings
 from ..problem import Problem
-from .alike import sparse_prior
+from .lever_trees import sparse_prior
 
 
 class Pools(NamedTuple):
@@ -57,7 +57,7 @@ class Pools(NamedTuple):
 
 
 @compiled
-def _beta_moments(zeros: int, ones: int) -> tuple[float, float]:
+def beta_moments(zeros: int, ones: int) -> tuple[float, float]:
     """Mean and variance of Beta(ones + 1, zeros + 1)."""
     total = zeros + ones + 2
     mean = (ones + 1) / total
@@ -77,7 +77,7 @@ def _variance(linear: float, square: float, total: float) -> float:
 @compiled
 def own_moments(tables: CountTables, arm: int) -> tuple[float, float]:
     """Posterior mean and variance of an arm from its own rows: what naive Thompson Sampling knows."""
-    return _beta_moments(tables.counts[2 * arm], tables.counts[2 * arm + 1])
+    return beta_moments(tables.counts[2 * arm], tables.counts[2 * arm + 1])
 
 
 @compiled
@@ -100,7 +100,7 @@ def _fill(tables: CountTables, pools: Pools) -> None:
             linear, square, total = 0.0, 0.0, 0.0
             for cell in range(cells):
                 a = pools.shares[share + cell] + pools.prior[index]
-                mean, variance = _beta_moments(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1])
+                mean, variance = beta_moments(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1])
                 linear += a * mean
                 square += _square_term(a, mean, variance)
                 total += a
@@ -115,9 +115,9 @@ def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, re
     """Count one row in a set's pools: mu moves for the arms that share rewards, p for those that are alike."""
     group, kind = pools.groups[index, arm], pools.alike[index, arm]
     at = pools.starts[index] + (group * cells + cell) * 2
-    mean, variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
+    mean, variance = beta_moments(pools.counts[at], pools.counts[at + 1])
     pools.counts[at + reward] += 1
-    new_mean, new_variance = _beta_moments(pools.counts[at], pools.counts[at + 1])
+    new_mean, new_variance = beta_moments(pools.counts[at], pools.counts[at + 1])
     for other in range(pools.groups.shape[1]):
         shares, grows = pools.groups[index, other] == group, pools.alike[index, other] == kind
         if not (shares or grows):
@@ -127,7 +127,7 @@ def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, re
         m, v, new_m, new_v = mean, variance, new_mean, new_variance
         if not shares:
             its = pools.starts[index] + (pools.groups[index, other] * cells + cell) * 2
-            m, v = _beta_moments(pools.counts[its], pools.counts[its + 1])
+            m, v = beta_moments(pools.counts[its], pools.counts[its + 1])
             new_m, new_v = m, v
         pools.linear[index, other] += new_a * new_m - a * m
         pools.square[index, other] += _square_term(new_a, new_m, new_v) - _square_term(a, m, v)
@@ -217,20 +217,21 @@ def _starts(lengths: Ints) -> Ints:
     return starts
 
 
-def make_pools(findings: Findings, tables: CountTables) -> Pools:
-    """Pool along the sets that separate at least one intervention variable; all of them have a table."""
-    problem = findings.layout.problem
-    found = np.flatnonzero(findings.separated.any(axis=1))
+def make_pools(findings: Findings, tables: CountTables, alike: Ints | None = None) -> Pools:
+    """Pool along the sets that separate at least one intervention variable; all of them have a table.
+
+    `alike` is (those sets, arms): arms with equal numbers share P(S | arm); None: each arm has its own rows.
+    """
+    problem, found = findings.layout.problem, findings.used
     if not len(found):
         return no_pools(len(problem.arms))
     patterns, which = np.unique(findings.separated[found], axis=0, return_inverse=True)  # few, where sets are many
     groups = np.array([_groups(problem, tuple(pattern)) for pattern in patterns.tolist()])[which.reshape(-1)]
     places = np.searchsorted(tables.sets, found)
     cells = tables.cells[places]
-    if findings.alike is None:
-        alike, prior = np.tile(np.arange(len(problem.arms)), (len(found), 1)), np.ones(len(found))
-    else:
-        alike, prior = findings.alike, sparse_prior(cells)
+    prior = np.ones(len(found)) if alike is None else sparse_prior(cells)
+    if alike is None:
+        alike = np.tile(np.arange(len(problem.arms)), (len(found), 1))
     pools = _empty_pools(places, cells, groups, alike, prior)
     _fill(tables, pools)
     return pools

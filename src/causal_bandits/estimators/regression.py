@@ -19,11 +19,9 @@ import numpy as np
 
 from ..compiled import Floats, Ints, compiled
 from ..data import ArmMoments, DesignLayout, History, add_rows, merge_groups
-from ..discovery import Findings
+from ..data.moments import COLLINEAR
+from ..discovery import Findings, Told
 from ..doors import door
-
-COLLINEAR = 1e-9
-"""A column whose spread is explained by the columns before it up to this share gets the coefficient 0."""
 
 
 class RealPools(NamedTuple):
@@ -239,7 +237,7 @@ def real_pools(findings: Findings) -> RealPools:
     if not isinstance(layout, DesignLayout):
         raise TypeError("real pools need the findings of a real-valued problem")
     names = layout.problem.intervention_names
-    places = np.flatnonzero(findings.separated.any(axis=1))
+    places = findings.used
     widest = max((len(layout.columns[place]) for place in places), default=0)
     columns = np.full((len(places), widest), -1, dtype=np.int64)
     groups = np.zeros((len(places), len(layout.problem.arms)), dtype=np.int64)
@@ -273,7 +271,7 @@ def linear_sharing(history: History, variables: Iterable[str], separated: Iterab
     shared = set(names) if separated is None else {problem.intervention(name).name for name in separated}
     mask = np.zeros((len(layout.names), len(names)), dtype=np.bool_)
     mask[layout.find(chosen)] = [name in shared for name in names]
-    pools = real_pools(Findings(layout, len(history), "told", mask))
+    pools = real_pools(Findings(layout, len(history), mask, Told()))
     if not len(pools.widths):
         return np.where(moments.counts > 0, moments.means[:, -1], np.nan)
     means, variances = means_through(moments, pools, True)

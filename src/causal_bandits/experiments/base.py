@@ -11,8 +11,8 @@ import polars as pl
 
 from .. import __version__
 from ..errors import OptionError, listing, whole_number
-from ..simulate.run import MOST_ROUNDS
-from ..simulate.runs import MOST_RUNS
+from ..simulation.run import MOST_ROUNDS
+from ..simulation.runs import MOST_RUNS
 
 
 class Scale(NamedTuple):

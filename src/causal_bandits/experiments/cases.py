@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ..seeds import stream
 from .base import Chunk, Experiment, Scale, Summary
 
 CaseRunner = Callable[[int, int, np.random.SeedSequence], pl.DataFrame]
@@ -43,4 +44,4 @@ class Cases(Experiment):
 
 
 def _work(run: CaseRunner, number: int, data_sets: int, seed: int) -> pl.DataFrame:
-    return run(number, data_sets, np.random.SeedSequence(seed, spawn_key=(number,)))
+    return run(number, data_sets, stream(seed, number))

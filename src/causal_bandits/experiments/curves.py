@@ -10,9 +10,10 @@ import polars as pl
 
 from ..errors import OptionError
 from ..policies import Tier
-from ..simulate import observe
-from ..simulate.run import World
-from ..simulate.runs import PolicyFactory
+from ..seeds import stream
+from ..simulation import observe
+from ..simulation.run import World
+from ..simulation.runs import PolicyFactory
 from .base import Chunk, Experiment, Scale, Summary
 from .claims import Claim
 from .measures import REGRET, Measure
@@ -152,7 +153,7 @@ def play_runs(
     make = panel.maker(number)
     frames = []
     for run in runs:
-        root = np.random.SeedSequence(seed, spawn_key=(*panel.stream, number, run))
+        root = stream(seed, *panel.stream, number, run)
         of_world, of_draws, of_policy, of_observations = root.spawn(4)
         world = make(number, of_world)
         for method in methods:

@@ -19,8 +19,8 @@ from ..policies import (
     Tier,
     UCBNormal,
 )
-from ..simulate.run import World
-from ..simulate.runs import PolicyFactory
+from ..simulation.run import World
+from ..simulation.runs import PolicyFactory
 from .base import Scale
 from .cases import Cases
 from .claims import Claim, Contrast, Term, at_most, below

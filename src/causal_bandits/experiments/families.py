@@ -14,7 +14,7 @@ from ..environments import (
     parallel_world,
 )
 from ..graphs import random_mixed_graph
-from ..simulate.run import World
+from ..simulation.run import World
 from .worlds import class_world, random_world, structureless_world
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..errors import OptionError, WorldError, listing, whole_number
 from ..policies import Policy
-from ..simulate import FIELD, field, play
-from ..simulate import told as told_policy
-from ..simulate.run import World
-from ..simulate.runs import PolicyFactory
+from ..seeds import stream
+from ..simulation import FIELD, field, play
+from ..simulation import told as told_policy
+from ..simulation.run import World
+from ..simulation.runs import PolicyFactory
 from .base import Scale, checked_scale
 from .curves import Curves, Method, Panel, method_of
 from .engines import make_engine
@@ -90,7 +91,7 @@ def field_experiment(name: str, policies: Sequence[str] | None, size: Scale, see
 
 def _first(family: Family, size: Scale, seed: int, number: int) -> World:
     """The world of the first run."""
-    root = np.random.SeedSequence(seed, spawn_key=(number, 0))
+    root = stream(seed, number, 0)
     return family.make(size.horizon, number, root.spawn(1)[0])
 
 

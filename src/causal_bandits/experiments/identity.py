@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..environments import DiscreteWorld, RealWorld
+from ..environments import ContinuousWorld, DiscreteWorld
 from ..errors import OptionError
 from ..policies import Policy
-from ..simulate.run import World
+from ..simulation.run import World
 
 OURS = __name__.split(".")[0]
 
@@ -29,7 +29,7 @@ def policy_identity(factory: Any, policy: Any) -> str:
 
 def world_identity(world: World) -> str:
     """A world's problem, means and how it draws."""
-    if isinstance(world, DiscreteWorld | RealWorld):
+    if isinstance(world, DiscreteWorld | ContinuousWorld):
         arrays = [np.asarray(part) for part in (world.means, *world.sampler)]
         drawn = hashlib.sha256(b"".join(f"{a.dtype}{a.shape}".encode() + a.tobytes() for a in arrays)).hexdigest()
         return _digest([json.dumps(world.problem.to_dict(), default=str), drawn, _source(type(world))])

@@ -11,9 +11,9 @@ from ..environments import DiscreteSCM
 from ..errors import OptionError, WorldError
 from ..graphs import separating_sets
 from ..policies import Policy as LearntPolicy
-from ..simulate import play
-from ..simulate.run import Policy, World
-from ..simulate.runs import even_checkpoints
+from ..simulation import play
+from ..simulation.run import Policy, World
+from ..simulation.runs import even_checkpoints
 
 
 class Reading(NamedTuple):

@@ -26,10 +26,8 @@ import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
 from ..data import ArmMoments, merge_groups
+from ..data.moments import COLLINEAR
 from .residual import rounding
-
-COLLINEAR = 1e-10
-"""A column of whose spread the columns before it leave no more than this share is passed over."""
 
 
 @compiled

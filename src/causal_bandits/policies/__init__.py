@@ -1,49 +1,42 @@
-"""Learners that ask and are told: for discrete and for real-valued problems, each plain and causal."""
+"""Learners that ask and are told: for discrete and for real-valued problems, each plain and causal.
 
+A policy is one file: a class that has a `name` is registered, exported from here, listed and put to the contract.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ..discovery.tiers import TARGETS, Tier
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
-from .comparators import (
-    CTS,
-    CUCB,
-    HACUCB,
-    KLUCB,
-    UCB1,
-    UCBV,
-    EpsilonGreedy,
-    LattimoreGeneral,
-    LattimoreParallel,
-    LuTree,
-    MaitiObserving,
-    NairObserving,
-    PomisKLUCB,
-    PomisTS,
-    RapsUCB,
-    SenPhases,
-    SmallUCB,
-    SuccessiveElimination,
-    Tally,
-    TallyPolicy,
-    UCBPlus,
-    UCBTuned,
-    UnknownUCBPlus,
-    YabePropagating,
-    choose_tally,
-    learn_tally,
-)
+from .comparators.base import CountingPolicy
+from .comparators.epsilon_greedy import EpsilonGreedy
+from .comparators.hac_ucb import HACUCB
+from .comparators.kl_ucb import KLUCB
+from .comparators.lattimore import LattimoreGeneral, LattimoreParallel
+from .comparators.lu_tree import LuTree
+from .comparators.maiti import MaitiObserving
+from .comparators.nair import NairObserving
+from .comparators.pomis import PomisKLUCB, PomisTS
+from .comparators.raps import RapsUCB
+from .comparators.sen import SenPhases
+from .comparators.successive_elimination import SuccessiveElimination
+from .comparators.told_set import CTS, CUCB
+from .comparators.ucb import UCB1, UCBV, SmallUCB, UCBTuned
+from .comparators.ucb_plus import UCBPlus
+from .comparators.ucb_plus_unknown import UnknownUCBPlus
+from .comparators.yabe import YabePropagating
 from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates, Recommendation
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
-from .graph_rules import GraphState, choose_by_graph, learn_graph_row
+from .keeping import load_policy
 from .presets import DEFAULT, PRESETS, policy_class, preset
+from .protocol import choose, indices, learn
 from .real import RealPolicy
-from .real_rules import RealState, choose_real, learn_real_row
-from .registry import POLICIES, load_policy
-from .rules import ThompsonState, choose
+from .registry import POLICIES, Variant, find_policies
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
-from .tiers import TARGETS, Tier
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
 __all__ = [
@@ -61,12 +54,12 @@ __all__ = [
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
     "CausalUCBNormal",
+    "CountingPolicy",
     "DiscretePolicy",
     "EpsilonGreedy",
     "Estimates",
     "GaussianThompsonSampling",
     "GraphPosteriorThompson",
-    "GraphState",
     "LattimoreGeneral",
     "LattimoreParallel",
     "LuTree",
@@ -77,7 +70,6 @@ __all__ = [
     "PomisTS",
     "RapsUCB",
     "RealPolicy",
-    "RealState",
     "Recommendation",
     "SafeGaussianThompson",
     "SafeThompsonSampling",
@@ -85,24 +77,31 @@ __all__ = [
     "SenPhases",
     "SmallUCB",
     "SuccessiveElimination",
-    "Tally",
-    "TallyPolicy",
     "ThompsonSampling",
-    "ThompsonState",
     "Tier",
     "UCBNormal",
     "UCBPlus",
     "UCBTuned",
     "UnknownUCBPlus",
+    "Variant",
     "YabePropagating",
     "choose",
-    "choose_by_graph",
-    "choose_real",
-    "choose_tally",
-    "learn_graph_row",
-    "learn_real_row",
-    "learn_tally",
+    "indices",
+    "learn",
     "load_policy",
     "policy_class",
     "preset",
 ]
+
+find_policies(__path__, __name__)
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Policies that were named elsewhere, or in a file that nobody listed above."""
+        for policy in POLICIES.values():
+            if policy.__name__ == name:
+                return policy
+        if name == "TallyPolicy":
+            raise AttributeError(f"TallyPolicy is now CountingPolicy: from {__name__} import CountingPolicy")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

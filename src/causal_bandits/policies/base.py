@@ -1,8 +1,9 @@
-"""The facade every policy shares: ask, tell, recommend, estimates, separating sets, save and load."""
+"""The facade every policy shares: ask, tell, recommend, estimates, separating sets.
 
-import math
-import os
-from abc import ABC, abstractmethod
+When discovery runs is in `schedule`, saving and loading in `keeping`.
+"""
+
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
@@ -10,16 +11,17 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import History, Rows, SubsetLayout
-from ..discovery import Findings, SeparatingSet, next_refresh
+from ..data import History, Rows
+from ..discovery import Findings, SeparatingSet, Tier
 from ..doors import door
-from ..errors import ObservationError, OptionError, SaveFileError, brief, flag, share, whole_number
-from ..files import file_path
-from ..problem import Arm, Level, Problem
+from ..errors import ObservationError, OptionError, brief, flag, share, whole_number
+from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
 from .estimates import Estimates, Recommendation, enough_draws
-from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
-from .tiers import Tier
+from .keeping import Draws, Kept
+from .protocol import choose_many, compared, count_wins
+from .registry import Variant, register
+from .schedule import Schedule
 
 State = TypeVar("State")
 
@@ -27,47 +29,68 @@ MOST_AT_ONCE = 1_000_000
 """Arms of one ask."""
 
 
-class Policy(ABC, Generic[State]):
+class Policy(Kept, Generic[State]):
     """A learner over sufficient statistics; `discovery` finds the sets it shares through, if it shares at all.
 
     A subclass holds a state and says how it is made, fed, and asked. Rules are compiled functions of the state.
     """
 
-    name: str
-    layout: SubsetLayout
     discovery: Any = None
     tier: Tier
     """What it is told, as the tier in which it is fairly compared."""
     hints: str = "nothing"
     """What it is given besides the problem, in words for a table."""
     needs: ClassVar[tuple[str, ...]] = ()
-    """The options that hold this knowledge; `simulate.told` fills them from a world."""
+    """The options that hold this knowledge; `simulation.told` fills them from a world."""
+    assumes: ClassVar[tuple[str, ...]] = ()
+    """What it takes for granted without an option; `simulation.told` asks the world whether it is so."""
+    variants: ClassVar[Mapping[str, Variant]] = {}
+    """Other names under which it is compared, with options that are fixed or more that it is told."""
     simple_regret: ClassVar[bool] = False
     """Made to find the best arm at the end, not to earn on the way: explores, then commits."""
     fewest_rows = 0
     """An arm with fewer rows of its own is not recommended."""
+    numbers: ClassVar[type] = int
+    """What its compiled rules learn from: level numbers, or real values; a rollout needs a world that draws such."""
     counts_missing = False
     """Whether it can count a row in which an observed variable has no value."""
 
+    compares: ClassVar[str] = "its draw from the posterior"
+    """What `indices` holds of an arm, in words."""
+    without_comparing: ClassVar[str] = "arms were not compared yet: the policy tries all of them first"
+    """Why `indices` may hold nothing, in words."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Its constructor checks what it is given; naming a class registers it."""
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = door(cls.__init__)  # type: ignore[method-assign]
+        if "name" in vars(cls):
+            register(cls)
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+        """Check the problem before any constructor reads it."""
+        if arguments or options:  # neither where a policy is copied
+            check_problem(arguments[0] if arguments else options.get("problem"))
+        return super().__new__(cls)
+
     def __init__(self, problem: Problem, seed: Seed) -> None:
-        if not isinstance(problem, Problem):
-            raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
         self.problem = problem
+        self.layout = self._make_layout(problem)
         self.history = History(problem)
         self.rng = generator(seed)
         self.findings: Findings | None = None
+        self._draws: Draws = {}
+        self.schedule = Schedule()
         self.allowed: NDArray[np.bool_] = np.ones(len(problem.arms), dtype=np.bool_)
         """Which arms may be asked for and recommended; `restrict` changes it."""
-        self._due = 0
-        self._prior: int | None = None
         self._state = self._empty()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "__init__" in cls.__dict__:
-            cls.__init__ = door(cls.__init__)  # type: ignore[method-assign]
-
     # What a subclass says
+
+    @abstractmethod
+    def _make_layout(self, problem: Problem) -> Any:
+        """The sets that are looked at, of a problem that was checked."""
 
     @abstractmethod
     def _empty(self) -> State:
@@ -77,25 +100,29 @@ class Policy(ABC, Generic[State]):
     def _count(self, rows: Rows) -> None:
         """Count rows in the state."""
 
+    def _draw(self, findings: Findings) -> Draws:
+        """What the estimator draws once for each discovery; it may depend on the rows alone."""
+        return {}
+
     @abstractmethod
-    def _share(self, findings: Findings) -> State:
+    def _share(self, findings: Findings, draws: Draws) -> State:
         """The state with the sets that were found."""
 
     @abstractmethod
     def _statistics(self) -> Any:
         """What the discovery reads."""
 
-    @abstractmethod
-    def _choose(self, state: State, count: int) -> NDArray[np.int64]:
+    def _choose(self, state: State, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
         """Arms, by number."""
+        return choose_many(state, rng, count)
 
     @abstractmethod
     def _estimate(self, state: State, level: float) -> Estimates:
         """What the state says of every arm."""
 
-    @abstractmethod
     def _wins(self, state: State, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
         """How often each arm is the best in draws from the posterior."""
+        return count_wins(state, rng, draws, len(self.problem.arms))
 
     def _among(self, state: State, allowed: NDArray[np.bool_]) -> State:
         """The state that chooses among some arms only."""
@@ -105,7 +132,7 @@ class Policy(ABC, Generic[State]):
 
     def _indices(self, state: State, rng: np.random.Generator) -> NDArray[np.float64] | None:
         """What `_choose` compares with the same random numbers: NaN for arms not compared; None if not one per arm."""
-        return None
+        return compared(state, rng)
 
     def _rows_seen(self) -> NDArray[np.int64]:
         """For each set how many rows have a value for all its variables."""
@@ -115,10 +142,6 @@ class Policy(ABC, Generic[State]):
         """Refuse rows that this policy cannot count."""
         if not self.counts_missing and np.any(rows.codes < 0):
             raise ObservationError(f"a value is missing; policy {self.name!r} needs whole rows")
-
-    def _sums(self) -> dict[str, NDArray[Any]]:
-        """Running sums that cannot be made afresh to the last bit; they go into the save file."""
-        return {}
 
     @property
     def rows(self) -> int:
@@ -134,7 +157,7 @@ class Policy(ABC, Generic[State]):
     def ask(self, n: int | None = None) -> Arm | list[Arm]:
         """The next arm to pull, or `n` of them for a batch."""
         count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
-        arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), count)]
+        arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), self.rng, count)]
         return arms[0] if n is None else arms
 
     def choose(
@@ -142,22 +165,19 @@ class Policy(ABC, Generic[State]):
     ) -> NDArray[np.int64]:
         """Arms by number, like `ask`, with the caller's random numbers and among some of the allowed arms only."""
         state = self.ready()
-        self.rng = rng
-        return self._choose(state if among is None else self._among(state, self.allowed & among), count)
+        return self._choose(state if among is None else self._among(state, self.allowed & among), rng, count)
 
     def frequencies(
         self, draws: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
     ) -> NDArray[np.float64]:
         """How often each arm is chosen in many draws from the state as it is; changes nothing."""
-        state, own = self._view(), self.rng
-        self.rng = rng
-        try:
-            chosen = self._choose(state if among is None else self._among(state, self.allowed & among), draws)
-        finally:
-            self.rng = own
+        state = self._view()
+        chosen = self._choose(state if among is None else self._among(state, self.allowed & among), rng, draws)
         return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
 
-    def indices(self, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None) -> Any:
+    def indices(
+        self, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64] | None:
         """What the next `choose` with the same random numbers compares: NaN for arms not compared, None if unknown."""
         state = self.ready()
         return self._indices(state if among is None else self._among(state, self.allowed & among), rng)
@@ -178,41 +198,31 @@ class Policy(ABC, Generic[State]):
 
     def ready(self) -> State:
         """The state that chooses the next arm, after discovery if it is due."""
-        if self.rows >= self._due:
+        if self.schedule.is_due(self.rows):
             self.findings = self._discover()
             if self.findings is not None:
-                self._state = self._share(self.findings)
-            if self._prior is None:
-                self._prior = self.rows
-            self._due = self._refresh_after(self._prior)
+                self._draws = self._draw(self.findings)
+                self._state = self._share(self.findings, self._draws)
+            self.schedule.ran(self.rows, expensive=self._is_expensive())
         return self._among(self._state, self.allowed)
 
-    def _refresh_after(self, prior: int) -> int:
-        """Rows told before the first arm was asked for are prior data, not rounds: the 25 % rule counts rounds.
+    @property
+    def rolls_out(self) -> bool:
+        """Whether `ready` gives the state that learns, so that a rollout may play on with it."""
+        return True
 
-        A dear discovery also waits for one percent more rows, prior ones included.
-        """
-        due = prior + next_refresh(self.rows - prior)
-        return max(due, math.ceil(self.rows * 1.01)) if self._discovery_is_dear() else due
-
-    def _discovery_is_dear(self) -> bool:
-        """Whether a discovery takes so long that a row or two more are not worth it."""
-        return False
+    def reserve(self, count: int) -> None:
+        """Make room for rows that a rollout will count."""
 
     @property
     def rounds_to_refresh(self) -> int:
         """How many rows may come before discovery runs again."""
-        return max(self._due - self.rows, 0)
+        return self.schedule.left(self.rows)
 
     def _discover(self) -> Findings | None:
         """Separating sets from the statistics; None for a policy that shares nothing."""
         if self.discovery is None:
             return None
-        if isinstance(self.discovery, type) or not hasattr(self.discovery, "discover"):
-            raise OptionError(
-                f"discovery={brief(self.discovery)}; "
-                "expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
-            )
         found: Findings = self.discovery.discover(self.layout, self._statistics(), self.rows)
         return replace(found, seen=self._rows_seen()) if self.history.has_missing else found
 
@@ -249,14 +259,15 @@ class Policy(ABC, Generic[State]):
         self._state = self._empty()
         self._count(self.history.rows)
         if self.findings is not None:
-            self._state = self._share(self.findings)
+            self._state = self._share(self.findings, self._draws)
 
     # Reading: never changes which arms come next
 
     def _view(self) -> State:
         """The state with the sets that the next `ask` would use."""
-        findings = self._discover() if self.rows >= self._due else None
-        return self._among(self._state if findings is None else self._share(findings), self.allowed)
+        findings = self._discover() if self.schedule.is_due(self.rows) else None
+        state = self._state if findings is None else self._share(findings, self._draw(findings))
+        return self._among(state, self.allowed)
 
     def recommend(self, *, draws: int | None = None) -> Recommendation:
         """The arm with the highest posterior mean, and how probable it is to be the best.
@@ -281,66 +292,7 @@ class Policy(ABC, Generic[State]):
     def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""
         rejected = flag("rejected", rejected)
-        findings = self.findings if self.rows < self._due and self.findings is not None else self._discover()
+        fresh = self.findings is not None and not self.schedule.is_due(self.rows)
+        findings = self.findings if fresh else self._discover()
         found = [] if findings is None else findings.sets
         return [each for each in found if each.accepted or rejected]
-
-    # Keeping
-
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return {}
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one plain file; `load` goes on with exactly the same future arms."""
-        write(file_path(path), self.pack())
-
-    def pack(self) -> Saved:
-        """All that is known as a plain header and arrays."""
-        header: dict[str, Any] = {
-            "policy": self.name,
-            "problem": self.problem.to_dict(),
-            "options": self.options(),
-            "rng": self.rng.bit_generator.state,
-            "due": self._due,
-            "prior": self._prior,
-        }
-        if not self.allowed.all():
-            header["allowed"] = self.allowed.tolist()
-        arrays = {**self.history.packed, **self._sums(), **pack_findings(self.findings)}
-        return Saved(header, arrays)
-
-    @classmethod
-    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
-        """A fresh policy from what `options` gave."""
-        return cls(problem, **options)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """A policy from the file that `save` wrote."""
-        saved = read(file_path(path))
-        if saved.header.get("policy") != cls.name:
-            raise SaveFileError(f"{str(path)!r} holds a {saved.header.get('policy')!r} policy, not {cls.name!r}")
-        return cls.restore(saved)
-
-    @classmethod
-    def restore(cls, saved: Saved) -> Self:
-        """A policy from a save file's content."""
-        with saved.checked():
-            policy = cls.from_options(Problem.from_dict(saved.header["problem"]), saved.header["options"])
-            policy.rng = unpack_generator(saved.header["rng"])
-            policy.history.extend(unpack_rows(policy.problem, saved.arrays))
-            policy._due = whole_number("due", saved.header["due"], 0)
-            prior = saved.header.get("prior", 0)
-            policy._prior = None if prior is None else whole_number("prior", prior, 0)
-            if policy._due > policy._refresh_after(min(policy._prior or 0, policy.rows)):
-                raise ValueError(f"its next discovery is at {policy._due} rows")
-            if "allowed" in saved.header:
-                policy.restrict(
-                    [arm for arm, yes in zip(policy.problem.arms, saved.header["allowed"], strict=True) if yes]
-                )
-            policy.findings = unpack_findings(policy.layout, saved.arrays)
-            policy._recount()
-            for name, array in policy._sums().items():
-                unpack_into(array, saved.arrays[name])
-        return policy

@@ -3,15 +3,17 @@
 The name also stands for a method of Bareinboim, Forney and Pearl (2015), which is another one.
 """
 
-from typing import Any, Literal, Self, get_args
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self, get_args
 
-from ..discovery import ASD, DirectTesting, Discovery, KnownSets, discovery_from_dict
+from ..discovery import ASD, DirectTesting, Discovery, check_discovery, discovery_from_dict
+from ..discovery.tiers import Tier
 from ..errors import OptionError, whole_number
 from ..problem import Problem
 from ..seeds import Seed
-from .choices import Choice, check_weighed, doubts
 from .discrete import DiscretePolicy
-from .tiers import TARGETS, Tier
+from .registry import Variant
+from .set_selection import Choice, check_weighed, doubts
 
 Mediators = Literal["own", "shared"]
 
@@ -36,6 +38,10 @@ class CausalThompsonSampling(DiscretePolicy):
 
     name = "causal-ts"
     tier = Tier.OBSERVED
+    variants: ClassVar[Mapping[str, Variant]] = {
+        "causal-ts-asd": Variant({"discovery": ASD()}),
+        "causal-ts-known": Variant(needs=("discovery",)),
+    }
 
     def __init__(
         self,
@@ -59,13 +65,10 @@ class CausalThompsonSampling(DiscretePolicy):
             raise OptionError("choice='squared-error' needs variance='closed-form'; it has no Monte Carlo form")
         samples = whole_number("samples", samples, 2, 1_000_000)
         drawn = samples if variance == "monte-carlo" else 0
-        screens = bool(getattr(discovery, "screens", False))
-        super().__init__(problem, seed=seed, max_size=max_size, samples=drawn, screens=screens)
         self.discovery = DirectTesting() if discovery is None else discovery
-        if isinstance(discovery, KnownSets):
-            self.tier, self.hints = Tier.SEPARATING_SET, "the separating sets"
-        elif isinstance(discovery, ASD) and problem.targets:
-            self.hints = TARGETS
+        check_discovery(self.discovery)
+        self.tier, self.hints = self.discovery.tier, self.discovery.hints(problem)
+        super().__init__(problem, seed=seed, max_size=max_size, samples=drawn, screens=self.discovery.screens)
         self.variance = variance
         self.samples = samples
         self.choice = choice

@@ -1,6 +1,5 @@
 """Policies over counts: discrete variables and a reward of 0 or 1."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,12 +7,14 @@ from numpy.typing import NDArray
 
 from ..data import CountTables, Rows, Screen, ScreenedLayout, TableLayout, layout_for
 from ..discovery import Findings
-from ..estimators import arms_alike, learn_many, make_pools, no_pools
+from ..estimators import arms_alike, make_pools, no_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .estimates import Estimates, estimate_arms
-from .rules import ThompsonState, choose_many, count_wins, drawn_indices
+from .keeping import Draws
+from .protocol import learn_many
+from .rules import ThompsonState
 
 
 class DiscretePolicy(Policy[ThompsonState]):
@@ -30,10 +31,11 @@ class DiscretePolicy(Policy[ThompsonState]):
     def __init__(
         self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int, screens: bool = False
     ) -> None:
-        if isinstance(problem, Problem):
-            self.layout = layout_for(problem, max_size, screens=screens)
-        self._samples = samples
+        self._max_size, self._screens, self._samples = max_size, screens, samples
         super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        return layout_for(problem, self._max_size, screens=self._screens)
 
     def _empty(self) -> ThompsonState:
         arms = len(self.problem.arms)
@@ -43,27 +45,34 @@ class DiscretePolicy(Policy[ThompsonState]):
         return ThompsonState(tables, no_pools(arms), np.empty(0), self._samples, anything)
 
     def _count(self, rows: Rows) -> None:
-        learn_many(self._state.tables, self._state.pools, rows.arms, rows.codes, rows.rewards)
+        learn_many(self._state, rows.arms, rows.codes, rows.rewards)
         if self._screen is not None:
             self._screen.count()
 
-    def _discover(self) -> Findings | None:
-        found = super()._discover()
-        if found is None or not self.shares_mediators:
-            return found
-        used = np.flatnonzero(found.separated.any(axis=1))
-        tables = self._tables(used)
-        alike = arms_alike(self.problem, tables, np.searchsorted(tables.sets, used), self.rows)
-        return replace(found, alike=alike)
+    def _draw(self, findings: Findings) -> Draws:
+        if not self.shares_mediators:
+            return {}
+        tables = self._tables(findings.used)
+        places = np.searchsorted(tables.sets, findings.used)
+        return {"alike": arms_alike(self.problem, tables, places, self.rows)}
+
+    def _draws_in(self, findings: Findings, arrays: dict[str, NDArray[Any]]) -> Draws:
+        alike, arms = arrays.get("alike"), len(self.problem.arms)
+        if alike is None:
+            return {}
+        fits = alike.shape == (len(findings.used), arms) and alike.dtype.kind in "iu"
+        if not fits or not np.all((alike >= 0) & (alike < arms)):
+            raise ValueError("its arms that are alike do not fit its sets")
+        return {"alike": alike}
 
     def _tables(self, used: NDArray[np.int64]) -> CountTables:
         """Tables of all sets, or at least of those that are used."""
         return self._state.tables if self._screen is None else self._screen.tables(used)
 
-    def _share(self, findings: Findings) -> ThompsonState:
-        used = np.flatnonzero(findings.separated.any(axis=1))
+    def _share(self, findings: Findings, draws: Draws) -> ThompsonState:
+        used = findings.used
         tables = self._tables(used)
-        pools = make_pools(findings, tables)
+        pools = make_pools(findings, tables, draws.get("alike"))
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
         return self._state._replace(tables=tables, pools=pools, doubt=doubt)
@@ -74,7 +83,7 @@ class DiscretePolicy(Policy[ThompsonState]):
     def _among(self, state: ThompsonState, allowed: NDArray[np.bool_]) -> ThompsonState:
         return state._replace(allowed=allowed)
 
-    def _discovery_is_dear(self) -> bool:
+    def _is_expensive(self) -> bool:
         return self._screen is not None
 
     def _rows_seen(self) -> NDArray[np.int64]:
@@ -84,16 +93,10 @@ class DiscretePolicy(Policy[ThompsonState]):
         return np.array([tables.table(place).sum() for place in range(len(tables.cells))], dtype=np.int64)
 
     def _indices(self, state: ThompsonState, rng: np.random.Generator) -> NDArray[np.float64] | None:
-        return None if state.samples else drawn_indices(state, rng)
-
-    def _choose(self, state: ThompsonState, count: int) -> NDArray[np.int64]:
-        return choose_many(state, self.rng, count)
+        return None if state.samples else super()._indices(state, rng)
 
     def _estimate(self, state: ThompsonState, level: float) -> Estimates:
         return estimate_arms(state, self.layout, level)
-
-    def _wins(self, state: ThompsonState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
-        return count_wins(state, rng, draws)
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         """Running sums differ in the last bits from sums made afresh, and a tie may hang on them."""

@@ -4,13 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, overload
 
-import numpy as np
 import polars as pl
-from scipy.special import betaincinv
 
 from ..data import TableLayout
 from ..errors import whole_number
-from ..estimators import own_moments
+from ..estimators import beta_interval, own_moments
 from ..problem import Arm
 from .rules import ThompsonState, best_sets
 
@@ -116,9 +114,7 @@ def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Es
             used = int(state.tables.table(place)[number].sum())
             variance = state.pools.variance[chosen[number], number]
             through = layout.names[state.tables.sets[place]]
-        size = mean * (1 - mean) / variance - 1
-        tail = (1 - level) / 2
-        low, high = betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail]))
+        low, high, size = beta_interval(mean, variance, level)
         # Beta(1 + ones, 1 + zeros) has size rows + 2.
-        rows.append(ArmEstimate(arm, float(mean), float(low), float(high), through, own, float(size - 2), used))
+        rows.append(ArmEstimate(arm, float(mean), low, high, through, own, size - 2, used))
     return Estimates(rows)

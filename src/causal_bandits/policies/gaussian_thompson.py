@@ -1,11 +1,13 @@
 """Thompson Sampling for real-valued rewards, and its causal twin: the natural step beyond the paper."""
 
+from typing import ClassVar
+
 from ..discovery import RealDiscovery, ResidualTesting
+from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .choices import Choice
 from .real import RealPolicy, Variance
-from .tiers import Tier
+from .set_selection import Choice
 
 
 class GaussianThompsonSampling(RealPolicy):
@@ -18,9 +20,10 @@ class GaussianThompsonSampling(RealPolicy):
 
     name = "gaussian-ts"
     tier = Tier.REWARDS
+    thompson = True
 
     def __init__(self, problem: Problem, *, seed: Seed = None, initial: int = 50) -> None:
-        super().__init__(problem, seed=seed, initial=initial, thompson=True)
+        super().__init__(problem, seed=seed, initial=initial)
 
 
 class CausalGaussianThompsonSampling(RealPolicy):
@@ -39,6 +42,8 @@ class CausalGaussianThompsonSampling(RealPolicy):
 
     name = "causal-gaussian-ts"
     tier = Tier.OBSERVED
+    thompson = True
+    evidence: ClassVar[RealDiscovery | None] = ResidualTesting()
 
     def __init__(
         self,
@@ -54,11 +59,10 @@ class CausalGaussianThompsonSampling(RealPolicy):
     ) -> None:
         super().__init__(
             problem,
+            discovery=discovery,
             seed=seed,
-            initial=initial,
-            thompson=True,
-            discovery=ResidualTesting() if discovery is None else discovery,
             max_size=max_size,
+            initial=initial,
             variance=variance,
             bootstraps=bootstraps,
             choice=choice,

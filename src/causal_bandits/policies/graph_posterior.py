@@ -4,20 +4,22 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from ..compiled import Ints
 from ..data import Rows, TableLayout
 from ..discovery import Findings
+from ..discovery.tiers import TARGETS, Tier
 from ..errors import ObservationError, OptionError, ProblemError, whole_number
+from ..estimators import beta_interval
 from ..graphs import MixedGraph
 from ..graphs.enumeration import MOST_NODES, edge_sets
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .estimates import ArmEstimate, Estimates
-from .graph_rules import GraphState, choose_many_by_graph, draw_graph_means, graph_weights, learn_graph_rows
-from .tiers import TARGETS, Tier
+from .graph_rules import GraphState, draw_graph_means, graph_weights
+from .keeping import Draws
+from .protocol import learn_many
 
 DRAWS = 1000
 """Worlds drawn from the posterior for `estimates`."""
@@ -46,13 +48,16 @@ class GraphPosteriorThompson(Policy[GraphState]):
     name = "graph-posterior"
     tier = Tier.OBSERVED
     hints = f"{TARGETS}, and that there are no hidden common causes"
+    assumes = ("unconfounded",)
     layout: TableLayout
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
-        if isinstance(problem, Problem):
-            self.layout = TableLayout.of(problem, 0)
-            _check_problem(problem)
         super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        layout = TableLayout.of(problem, 0)
+        _check_problem(problem)
+        return layout
 
     def graphs(self, count: int = 10) -> list[tuple[MixedGraph, float]]:
         """The most probable graphs with their posterior probabilities."""
@@ -85,25 +90,16 @@ class GraphPosteriorThompson(Policy[GraphState]):
             raise ObservationError(f"{self.name} needs a value of each observed variable in every row")
 
     def _count(self, rows: Rows) -> None:
-        learn_graph_rows(self._state, rows.arms, rows.codes, rows.rewards)
+        learn_many(self._state, rows.arms, rows.codes, rows.rewards)
 
-    def _share(self, findings: Findings) -> GraphState:
+    def _share(self, findings: Findings, draws: Draws) -> GraphState:
         return self._state
 
     def _statistics(self) -> GraphState:
         return self._state
 
-    def _choose(self, state: GraphState, count: int) -> NDArray[np.int64]:
-        return choose_many_by_graph(state, self.rng, count)
-
-    def _wins(self, state: GraphState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
-        return np.bincount(choose_many_by_graph(state, rng, draws), minlength=len(self.problem.arms))
-
     def _among(self, state: GraphState, allowed: NDArray[np.bool_]) -> GraphState:
         return state._replace(allowed=allowed)
-
-    def _indices(self, state: GraphState, rng: np.random.Generator) -> NDArray[np.float64] | None:
-        return draw_graph_means(state, rng)
 
     def _rows_seen(self) -> NDArray[np.int64]:
         return np.array([self.rows])
@@ -112,14 +108,12 @@ class GraphPosteriorThompson(Policy[GraphState]):
         """Means over drawn worlds; intervals are those of the Beta with the draws' mean and variance."""
         rng, every = np.random.default_rng(self.rows), self._among(state, np.ones_like(state.allowed))
         draws = np.array([draw_graph_means(every, rng) for _ in range(DRAWS)]).clip(1e-9, 1 - 1e-9)
-        tails = np.array([(1 - level) / 2, (1 + level) / 2])
         rows = []
         for number, arm in enumerate(self.problem.arms):
             mean, variance = float(draws[:, number].mean()), max(float(draws[:, number].var()), 1e-12)
-            size = mean * (1 - mean) / variance - 1
-            low, high = betaincinv(mean * size, (1 - mean) * size, tails)
+            low, high, size = beta_interval(mean, variance, level)
             own = int(state.own[number].sum())
-            rows.append(ArmEstimate(arm, mean, float(low), float(high), None, own, size - 2, own))
+            rows.append(ArmEstimate(arm, mean, low, high, None, own, size - 2, own))
         return Estimates(rows)
 
 

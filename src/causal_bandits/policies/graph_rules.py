@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
+from .protocol import choose, indices, learn, look, winner
 
 FIXED = 0.05
 """Prior count of each value of a node that a lever acts on: such a node is nearly always one value, not known which."""
@@ -47,6 +48,7 @@ def joint_value(state: GraphState, node: int, mask: int, values: Ints) -> int:
     return found
 
 
+@learn.of(GraphState)
 @compiled
 def learn_graph_row(state: GraphState, arm: int, codes: Ints, reward: int) -> None:
     """Count one row in every local table of every node that was left to its causes."""
@@ -71,13 +73,6 @@ def learn_graph_row(state: GraphState, arm: int, codes: Ints, reward: int) -> No
             at = start + values[node]
             state.scores[node, mask] += np.log((state.counts[at] + 1.0) / (total + size))
             state.counts[at] += 1
-
-
-@compiled
-def learn_graph_rows(state: GraphState, arms: Ints, codes: Ints, rewards: Ints) -> None:
-    """Count many rows, one after the other."""
-    for row in range(len(arms)):
-        learn_graph_row(state, arms[row], codes[row], rewards[row])
 
 
 @compiled
@@ -165,6 +160,7 @@ def graph_mean(state: GraphState, masks: Ints, arm: int, free: Floats, fixed: Fl
             return mean
 
 
+@indices.of(GraphState)
 @compiled
 def draw_graph_means(state: GraphState, rng: np.random.Generator) -> Floats:
     """The mean of every allowed arm in one drawn world: a graph, then its parameters. NaN for the others."""
@@ -177,6 +173,7 @@ def draw_graph_means(state: GraphState, rng: np.random.Generator) -> Floats:
     return means
 
 
+@choose.of(GraphState)
 @compiled
 def choose_by_graph(state: GraphState, rng: np.random.Generator) -> int:
     """The next arm: the best one of the drawn world."""
@@ -188,10 +185,15 @@ def choose_by_graph(state: GraphState, rng: np.random.Generator) -> int:
     return best
 
 
+@look.of(GraphState)
 @compiled
-def choose_many_by_graph(state: GraphState, rng: np.random.Generator, count: int) -> Ints:
-    """Several arms from the same state."""
-    arms = np.empty(count, dtype=np.int64)
-    for place in range(count):
-        arms[place] = choose_by_graph(state, rng)
-    return arms
+def look_at_nothing(state: GraphState, rng: np.random.Generator) -> int:
+    """Every draw is of a world of its own."""
+    return 0
+
+
+@winner.of(GraphState)
+@compiled
+def best_of_a_world(state: GraphState, seen: int, rng: np.random.Generator) -> int:
+    """The best arm of a drawn world."""
+    return choose_by_graph(state, rng)

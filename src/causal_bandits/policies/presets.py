@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..errors import OptionError, brief, listing
-from ..problem import Problem
+from ..problem import Problem, check_problem
 from ..seeds import Seed
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
@@ -40,8 +40,7 @@ def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise OptionError(f"preset({brief(name)}): expected one of {listing(PRESETS)}")
-    if not isinstance(problem, Problem):
-        raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
+    check_problem(problem)
     chosen: Any = policy_class(name, problem)
     made: Policy[Any] = chosen(problem, seed=seed)
     return made

@@ -1,37 +1,33 @@
 """Policies over moments: real-valued observed variables and reward."""
 
-from dataclasses import replace
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from ..data import ArmMoments, DesignLayout, Rows, view
-from ..discovery import Findings, KnownSets, RealDiscovery, discovery_from_dict
+from ..discovery import Findings, RealDiscovery, check_discovery, discovery_from_dict
 from ..errors import ObservationError, OptionError, whole_number
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
-from .choices import Choice, check_weighed, doubts
 from .estimates import ArmEstimate, Estimates, Recommendation
+from .keeping import Draws
 from .real_rules import (
     RealOptions,
     RealState,
     beliefs,
-    choose_many_real,
-    count_real_wins,
     learn_real,
-    real_indices,
 )
-from .tiers import Tier
+from .set_selection import Choice, check_weighed, doubts
 
 Index = Literal["auer", "printed"]
 Variance = Literal["closed-form", "bootstrap"]
 
 
-DEAR = 2**15
+EXPENSIVE = 2**15
 """Sets x arms from which on a discovery takes a good part of a second."""
 
 
@@ -39,24 +35,30 @@ class RealPolicy(Policy[RealState]):
     """A learner over per-arm means and cross-products."""
 
     layout: DesignLayout
+    numbers = float
     fewest_rows = 2
     counts_missing = True
+
+    thompson: ClassVar[bool]
+    """Draw from the posterior; otherwise take the upper confidence bound."""
+    evidence: ClassVar[RealDiscovery | None] = None
+    """The discovery unless told otherwise; None: nothing is shared."""
 
     def __init__(
         self,
         problem: Problem,
         *,
-        seed: Seed,
-        initial: int,
-        thompson: bool,
+        discovery: RealDiscovery | None = None,
+        max_size: int | None = None,
         index: Index = "auer",
         forced_plays: bool = False,
-        discovery: RealDiscovery | None = None,
-        max_size: int | None = 0,
+        seed: Seed = None,
+        initial: int = 50,
         variance: Variance = "closed-form",
         bootstraps: int = 50,
         choice: Choice = "variance",
     ) -> None:
+        discovery = self.evidence if discovery is None else discovery
         if index not in get_args(Index):
             raise OptionError(f"index={index!r}; expected one of {', '.join(get_args(Index))}")
         if variance not in get_args(Variance):
@@ -64,23 +66,26 @@ class RealPolicy(Policy[RealState]):
         self.doubts = doubts(choice)
         samples = whole_number("bootstraps", bootstraps, 2, 1_000_000) if variance == "bootstrap" else 0
         first = whole_number("initial", initial, 0)
-        self._options = RealOptions(thompson, index == "printed", bool(forced_plays), first, samples)
+        self._options = RealOptions(self.thompson, index == "printed", bool(forced_plays), first, samples)
         self._told: dict[str, Any] = {"initial": first}
         self._patterns: list[int] = []
         """The patterns of missing variables seen so far, as bit masks."""
-        if not thompson:
+        if not self.thompson:
             self._told |= {"index": index, "forced_plays": bool(forced_plays)}
         if discovery is not None:
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery
-        if isinstance(discovery, KnownSets):
-            self.tier, self.hints = Tier.SEPARATING_SET, "the separating sets"
-        if isinstance(problem, Problem):
-            self.layout = DesignLayout.of(problem, max_size)
+        if discovery is not None:
+            check_discovery(discovery)
+            self.tier, self.hints = discovery.tier, discovery.hints(problem)
+        self._max_size = 0 if discovery is None else max_size
         super().__init__(problem, seed)
         found = self._discover()  # sets that cannot be are refused here, not later
         if self.doubts:
             check_weighed(self.discovery, found)
+
+    def _make_layout(self, problem: Problem) -> DesignLayout:
+        return DesignLayout.of(problem, self._max_size)
 
     def _empty(self) -> RealState:
         arms, width = len(self.problem.arms), self.layout.width
@@ -92,7 +97,7 @@ class RealPolicy(Policy[RealState]):
         views = self.layout.empty_views(len(self._holds))
         allowed = np.ones(arms, dtype=np.bool_)
         used = np.empty(0, dtype=np.int64), np.empty(0)
-        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, *used)
+        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, *used, self.layout.spans)
 
     def reserve(self, count: int) -> None:
         """Make room for rows to come; only the bootstrap keeps them."""
@@ -122,17 +127,14 @@ class RealPolicy(Policy[RealState]):
         places = np.array([number[pattern] for pattern in patterns.tolist()], dtype=np.int64)
         learn_real(self._state, rows.arms, self.layout.design(rows), places, self._holds)
 
-    def _share(self, findings: Findings) -> RealState:
-        used = np.flatnonzero(findings.separated.any(axis=1))
+    def _share(self, findings: Findings, draws: Draws) -> RealState:
+        used = findings.used
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
         return self._state._replace(pools=real_pools(findings), view_of=self._view_of_set[used], doubt=doubt)
 
     def _among(self, state: RealState, allowed: NDArray[np.bool_]) -> RealState:
         return state._replace(allowed=allowed)
-
-    def _indices(self, state: RealState, rng: np.random.Generator) -> NDArray[np.float64] | None:
-        return real_indices(state, rng)
 
     def _rows_seen(self) -> NDArray[np.int64]:
         counts = [*self._state.views.counts.sum(axis=1).tolist(), self.rows]  # view -1 is the last
@@ -147,27 +149,13 @@ class RealPolicy(Policy[RealState]):
             self.discovery.discover(self.layout, view(self._state.views, place), self.rows)
             for place in range(len(self._holds))
         ]
-        merged = {}
-        for name in ("separated", "statistic", "dof", "p_value", "log_bayes_factor", "given_others"):
-            values = getattr(found, name)
-            if values is not None:
-                values = values.copy()
-                for place, part in enumerate(parts):
-                    values[self._view_of_set == place] = getattr(part, name)[self._view_of_set == place]
-                merged[name] = values
-        return replace(found, **merged)
+        return found.merged(parts, self._view_of_set)
 
-    def _discovery_is_dear(self) -> bool:
-        return self.layout.count * len(self.problem.arms) > DEAR
+    def _is_expensive(self) -> bool:
+        return self.layout.count * len(self.problem.arms) > EXPENSIVE
 
     def _statistics(self) -> ArmMoments:
         return self._state.moments
-
-    def _choose(self, state: RealState, count: int) -> NDArray[np.int64]:
-        return choose_many_real(state, self.rng, count)
-
-    def _wins(self, state: RealState, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
-        return count_real_wins(state, rng, draws)
 
     def recommend(self, *, draws: int | None = None) -> Recommendation:
         """The arm with the highest mean of those with two rows or more, and how probable it is the best of all.

@@ -10,14 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import ArmMoments, ViewMoments, add_row, merge_into, mirror, nothing_merged, view
+from ..data import ArmMoments, ViewMoments, add_row, design_row, merge_into, mirror, nothing_merged, view
 from ..estimators.bootstrap import bootstrap_variance
-from ..estimators.regression import (
-    RealPools,
-    fit_pool,
-    means_through,
-    own_mean_and_variance,
-)
+from ..estimators.regression import RealPools, fit_pool, means_through, own_mean_and_variance
+from .protocol import choose, indices, learn, look, winner
 from .real_draws import draw_own_mean, draw_shared_mean
 from .rules import squared_error
 
@@ -54,6 +50,8 @@ class RealState(NamedTuple):
     """(accepted sets,): the view of each, or -1 where all rows count."""
     doubt: Floats
     """(accepted sets,): how probable it is that the set does not separate; 0: sets are compared by variance alone."""
+    spans: Ints
+    """(observed variables,): how many columns of the design each variable has."""
 
 
 class Beliefs(NamedTuple):
@@ -182,6 +180,7 @@ def first_arm(state: RealState, rng: np.random.Generator) -> int:
     return least if counts[least] < max(wanted, 2) else -1
 
 
+@choose.of(RealState)
 @compiled
 def choose_real(state: RealState, rng: np.random.Generator) -> int:
     """The next arm (Algorithm 2, or its Thompson twin)."""
@@ -201,6 +200,7 @@ def choose_real(state: RealState, rng: np.random.Generator) -> int:
     return best
 
 
+@indices.of(RealState)
 @compiled
 def real_indices(state: RealState, rng: np.random.Generator) -> Floats:
     """What `choose_real` compares, from the same random numbers; NaN for arms not compared."""
@@ -215,15 +215,6 @@ def real_indices(state: RealState, rng: np.random.Generator) -> Floats:
 
 
 @compiled
-def choose_many_real(state: RealState, rng: np.random.Generator, count: int) -> Ints:
-    """Several arms from the same state."""
-    arms = np.empty(count, dtype=np.int64)
-    for place in range(count):
-        arms[place] = choose_real(state, rng)
-    return arms
-
-
-@compiled
 def _typical_reward(moments: ArmMoments) -> tuple[float, float]:
     """Mean and standard deviation of all rewards."""
     rows, means = moments.counts.sum(), moments.means[:, -1]
@@ -232,30 +223,45 @@ def _typical_reward(moments: ArmMoments) -> tuple[float, float]:
     return mean, math.sqrt(scatter / (rows - 1))
 
 
-@compiled
-def count_real_wins(state: RealState, rng: np.random.Generator, draws: int) -> Ints:
-    """How often each arm is the best in draws from the posterior.
+class Sight(NamedTuple):
+    """What draws from the posterior have in common."""
 
-    An arm with fewer than two rows has none: it is drawn as single rewards are spread, around its row or their mean.
-    """
+    chosen: Ints
+    used: PoolsInUse
+    typical: float
+    spread: float
+    """Mean and standard deviation of all rewards."""
+
+
+@look.of(RealState)
+@compiled
+def look_at_pools(state: RealState, rng: np.random.Generator) -> Sight:
+    """The set of each arm, its pool, and how single rewards are spread."""
     now = beliefs(state, rng)
     used = pools_in_use(state, now.chosen, True)
     typical, spread = _typical_reward(state.moments)
-    wins = np.zeros(len(now.chosen), dtype=np.int64)
-    for _ in range(draws):
-        best, highest, ties = 0, -np.inf, 0
-        for arm in range(len(wins)):
-            if state.allowed[arm]:
-                if state.moments.counts[arm] >= 2:
-                    value = _draw(state, used, now.chosen[arm], arm, rng)
-                else:
-                    centre = state.moments.means[arm, -1] if state.moments.counts[arm] else typical
-                    value = centre + spread * rng.standard_normal()
-                ties = 1 if value > highest else ties + 1
-                if value > highest or (value == highest and rng.random() * ties < 1):
-                    best, highest = arm, value
-        wins[best] += 1
-    return wins
+    return Sight(now.chosen, used, typical, spread)
+
+
+@winner.of(RealState)
+@compiled
+def best_of_a_draw(state: RealState, seen: Sight, rng: np.random.Generator) -> int:
+    """The best arm in one draw; an arm with fewer than two rows has no posterior.
+
+    It is drawn as single rewards are spread, around its row or their mean.
+    """
+    best, highest, ties = 0, -np.inf, 0
+    for arm in range(len(seen.chosen)):
+        if state.allowed[arm]:
+            if state.moments.counts[arm] >= 2:
+                value = _draw(state, seen.used, seen.chosen[arm], arm, rng)
+            else:
+                centre = state.moments.means[arm, -1] if state.moments.counts[arm] else seen.typical
+                value = centre + seen.spread * rng.standard_normal()
+            ties = 1 if value > highest else ties + 1
+            if value > highest or (value == highest and rng.random() * ties < 1):
+                best, highest = arm, value
+    return best
 
 
 @compiled
@@ -268,6 +274,15 @@ def learn_real_row(state: RealState, arm: int, values: Floats) -> None:
     add_row(state.moments, arm, values)
     for place in range(len(state.views.counts)):
         add_row(view(state.views, place), arm, values)
+
+
+@learn.of(RealState)
+@compiled
+def learn_values(state: RealState, arm: int, values: Floats, reward: float) -> None:
+    """Count one row as a world draws it: the observed variables, then the reward."""
+    design = np.empty(state.moments.means.shape[1])
+    design_row(state.spans, values, design)
+    learn_real_row(state, arm, design)
 
 
 @compiled

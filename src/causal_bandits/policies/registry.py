@@ -1,87 +1,51 @@
-"""Policies by name: a new one is one file and one line here, and every contract test runs on it."""
+"""Policies by name: naming a class registers it, and all that lists policies derives from that."""
 
-import os
-from typing import Any
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import SaveFileError, listing
-from ..files import file_path
-from .base import Policy
-from .causal_thompson import CausalThompsonSampling
-from .comparators import (
-    CTS,
-    CUCB,
-    HACUCB,
-    KLUCB,
-    UCB1,
-    UCBV,
-    EpsilonGreedy,
-    LattimoreGeneral,
-    LattimoreParallel,
-    LuTree,
-    MaitiObserving,
-    NairObserving,
-    PomisKLUCB,
-    PomisTS,
-    RapsUCB,
-    SenPhases,
-    SmallUCB,
-    SuccessiveElimination,
-    UCBPlus,
-    UCBTuned,
-    UnknownUCBPlus,
-    YabePropagating,
+from ..errors import OptionError
+
+if TYPE_CHECKING:
+    from .base import Policy
+
+POLICIES: dict[str, type["Policy[Any]"]] = {}
+"""Every policy that was named, here or elsewhere."""
+
+ORDER = (
+    *("thompson", "causal_thompson", "safe_thompson", "graph_posterior"),
+    *("ucb_normal", "gaussian_thompson", "safe_gaussian"),
+    *("ucb", "kl_ucb", "epsilon_greedy", "successive_elimination"),
+    *("hac_ucb", "raps", "ucb_plus", "ucb_plus_unknown", "lu_tree", "yabe", "nair"),
+    *("told_set", "lattimore", "sen", "maiti", "pomis"),
 )
-from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
-from .graph_posterior import GraphPosteriorThompson
-from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
-from .safe_thompson import SafeThompsonSampling
-from .saving import read
-from .thompson import ThompsonSampling
-from .ucb_normal import CausalUCBNormal, UCBNormal
-
-POLICIES: dict[str, type[Policy[Any]]] = {
-    policy.name: policy
-    for policy in (
-        ThompsonSampling,
-        CausalThompsonSampling,
-        SafeThompsonSampling,
-        GraphPosteriorThompson,
-        UCBNormal,
-        CausalUCBNormal,
-        GaussianThompsonSampling,
-        CausalGaussianThompsonSampling,
-        SafeGaussianThompson,
-        SafeUCBNormal,
-        UCB1,
-        UCBV,
-        UCBTuned,
-        SmallUCB,
-        KLUCB,
-        EpsilonGreedy,
-        SuccessiveElimination,
-        HACUCB,
-        RapsUCB,
-        UCBPlus,
-        UnknownUCBPlus,
-        LuTree,
-        YabePropagating,
-        NairObserving,
-        CUCB,
-        CTS,
-        LattimoreParallel,
-        LattimoreGeneral,
-        SenPhases,
-        MaitiObserving,
-        PomisTS,
-        PomisKLUCB,
-    )
-}
+"""The files in the order in which tables show their policies; a file that is not named comes after them."""
 
 
-def load_policy(path: str | os.PathLike[str]) -> Policy[Any]:
-    """Whatever policy a save file holds, ready to go on."""
-    saved = read(file_path(path))
-    name = saved.header.get("policy")
-    if not isinstance(name, str) or name not in POLICIES:
-        raise SaveFileError(f"{str(path)!r} holds a {name!r} policy; this release has {listing(POLICIES)}")
-    return POLICIES[name].restore(saved)
+class Variant(NamedTuple):
+    """A policy under a name of its own in comparisons: with options that are fixed, or told more."""
+
+    options: Mapping[str, Any] = {}
+    needs: tuple[str, ...] | None = None
+    """What it is told of a world; None: what its class needs."""
+
+
+def register(policy: type["Policy[Any]"]) -> None:
+    """Enter a class under its name."""
+    before = POLICIES.get(policy.name)
+    if before is not None and (before.__module__, before.__qualname__) != (policy.__module__, policy.__qualname__):
+        taken = f"{before.__module__}.{before.__qualname__}"
+        raise OptionError(f"the policy name {policy.name!r} is taken by {taken}; give this class another one")
+    POLICIES[policy.name] = policy
+
+
+def find_policies(path: Iterable[str], package: str) -> None:
+    """Import every file of a room, so that its policies are named."""
+    for module in pkgutil.walk_packages(path, f"{package}."):
+        importlib.import_module(module.name)
+    place = {name: number for number, name in enumerate(ORDER)}
+    ranks = {name: place.get(each.__module__.rpartition(".")[2], len(ORDER)) for name, each in POLICIES.items()}
+    found = dict(POLICIES)
+    POLICIES.clear()
+    POLICIES.update((name, found[name]) for name in sorted(found, key=ranks.__getitem__))

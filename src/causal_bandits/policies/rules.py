@@ -10,6 +10,8 @@ import numpy as np
 from ..compiled import Bools, Floats, Ints, compiled
 from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
+from ..estimators import learn as learn_row
+from .protocol import choose, indices, learn, look, winner
 
 LOOK_AGAIN = 0.01
 """The share of rounds in which doubted sets are believed only as far as they are probable."""
@@ -88,6 +90,14 @@ def draw_index(state: ThompsonState, chosen: Ints, arm: int, rng: np.random.Gene
     return draw_shared(state.tables, state.pools, chosen[arm], arm, rng)
 
 
+@look.of(ThompsonState)
+@compiled
+def look_at_sets(state: ThompsonState, rng: np.random.Generator) -> Ints:
+    """The set of each arm."""
+    return best_sets(state)
+
+
+@winner.of(ThompsonState)
 @compiled
 def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> int:
     """Draw each arm's mean through its chosen set, and take the highest."""
@@ -101,6 +111,7 @@ def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) 
     return best
 
 
+@indices.of(ThompsonState)
 @compiled
 def drawn_indices(state: ThompsonState, rng: np.random.Generator) -> Floats:
     """What `draw_best_arm` compares, from the same random numbers; NaN for arms that may not be chosen."""
@@ -133,28 +144,17 @@ def _choose_by_samples(state: ThompsonState, rng: np.random.Generator) -> int:
     return best
 
 
+@choose.of(ThompsonState)
 @compiled
-def choose(state: ThompsonState, rng: np.random.Generator) -> int:
+def choose_by_sets(state: ThompsonState, rng: np.random.Generator) -> int:
     """The next arm (Algorithm 1)."""
     if state.samples:
         return _choose_by_samples(state, rng)
     return draw_best_arm(state, best_sets(state), rng)
 
 
+@learn.of(ThompsonState)
 @compiled
-def choose_many(state: ThompsonState, rng: np.random.Generator, count: int) -> Ints:
-    """Several arms from the same state, as for a batch of users that arrive together."""
-    arms = np.empty(count, dtype=np.int64)
-    for place in range(count):
-        arms[place] = choose(state, rng)
-    return arms
-
-
-@compiled
-def count_wins(state: ThompsonState, rng: np.random.Generator, draws: int) -> Ints:
-    """How often each arm is the best in draws from the posterior."""
-    chosen = best_sets(state)
-    wins = np.zeros(len(chosen), dtype=np.int64)
-    for _ in range(draws):
-        wins[draw_best_arm(state, chosen, rng)] += 1
-    return wins
+def learn_through_sets(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row in the tables and in the pools."""
+    learn_row(state.tables, state.pools, arm, codes, reward)

@@ -1,6 +1,6 @@
 """Real-valued policies that share less where sharing may be wrong: ours, beyond the paper."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ..discovery import BayesFactors, RealDiscovery
 from ..problem import Problem
@@ -16,22 +16,19 @@ OPTIONS = ("discovery", "max_size", "initial")
 class _Weighed(RealPolicy):
     """What both have in common: weighed evidence, and sets chosen by expected squared error."""
 
+    evidence: ClassVar[RealDiscovery | None] = EVIDENCE
+
     def __init__(
         self,
         problem: Problem,
         *,
+        initial: int = 50,
+        max_size: int | None = None,
         discovery: RealDiscovery | None = None,
         seed: Seed = None,
-        max_size: int | None = None,
-        initial: int = 50,
     ) -> None:
-        super().__init__(  # type: ignore[call-arg]  # the causal policy that comes next says whether it draws
-            problem,
-            discovery=EVIDENCE if discovery is None else discovery,
-            seed=seed,
-            max_size=max_size,
-            initial=initial,
-            choice="squared-error",
+        super().__init__(
+            problem, initial=initial, max_size=max_size, discovery=discovery, seed=seed, choice="squared-error"
         )
 
     def options(self) -> dict[str, Any]:

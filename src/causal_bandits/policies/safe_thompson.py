@@ -27,12 +27,7 @@ class SafeThompsonSampling(CausalThompsonSampling):
     name = "causal-ts-safe"
 
     def __init__(
-        self,
-        problem: Problem,
-        *,
-        discovery: Discovery | None = None,
-        seed: Seed = None,
-        max_size: int | None = None,
+        self, problem: Problem, *, discovery: Discovery | None = None, seed: Seed = None, max_size: int | None = None
     ) -> None:
         weighed = BayesFactors() if discovery is None else discovery
         super().__init__(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..archives import DAMAGED, Archive, TooLargeError, write_arrays
 from ..data import MISSING, Rows, SubsetLayout
-from ..discovery import Findings
+from ..discovery import Findings, Grounds
 from ..errors import CausalBanditsError, SaveFileError, brief
 from ..files import replacing
 from ..problem import Problem
@@ -150,26 +150,11 @@ def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
     """The arrays of the last discovery."""
     if findings is None:
         return {}
-    about = json.dumps({"rows": findings.rows, "source": findings.source, "tests": findings.tests}).encode()
-    packed: dict[str, NDArray[Any]] = {
-        "found": np.frombuffer(about, dtype=np.uint8),
-        "separated": findings.separated,
-    }
-    kept = (
-        "statistic",
-        "dof",
-        "p_value",
-        "confidence",
-        "seen",
-        "log_bayes_factor",
-        "given_others",
-        "passed_over",
-        "alike",
-    )
-    for name in kept:
-        if getattr(findings, name) is not None:
-            packed[name] = getattr(findings, name)
-    return packed
+    grounds = findings.grounds
+    about = json.dumps({"rows": findings.rows, "source": grounds.source, "tests": grounds.tests}).encode()
+    seen = {} if findings.seen is None else {"seen": findings.seen}
+    found = np.frombuffer(about, dtype=np.uint8)
+    return {"found": found, "separated": findings.separated, **seen, **grounds.arrays()}
 
 
 def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Findings | None:
@@ -177,31 +162,10 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
     if "found" not in arrays:
         return None
     about = json.loads(arrays["found"].tobytes())
+    grounds = Grounds.kinds[about["source"]].of(about, arrays)
     sets, levers = len(layout.names), len(layout.problem.intervention_names)
-    results = [arrays[name].shape for name in ("statistic", "dof", "p_value") if name in arrays]
-    per_lever = ("separated", "log_bayes_factor", "given_others")
-    fits = all(arrays[name].shape == (sets, levers) for name in per_lever if name in arrays or name == "separated")
-    fits = fits and arrays.get("passed_over", arrays["separated"][:, 0]).shape == (sets,)
-    if "alike" in arrays:
-        arms, kept = len(layout.problem.arms), int(arrays["separated"].any(axis=1).sum())
-        alike = arrays["alike"]
-        fits = fits and alike.shape == (kept, arms) and alike.dtype.kind in "iu"
-        fits = fits and bool(np.all((alike >= 0) & (alike < arms)))
-    if not fits or any(shape != (sets, len(about["tests"])) for shape in results):
+    lines = {name: (array, grounds.width(name, levers)) for name, array in grounds.arrays().items()}
+    lines["separated"] = (arrays["separated"], (levers,))
+    if any(array.shape != (sets, *width) for array, width in lines.values()):
         raise ValueError("its tests do not fit its sets")
-    return Findings(
-        layout,
-        about["rows"],
-        about["source"],
-        arrays["separated"].astype(np.bool_),
-        tuple(tuple(names) for names in about["tests"]),
-        arrays.get("statistic"),
-        arrays.get("dof"),
-        arrays.get("p_value"),
-        arrays.get("confidence"),
-        arrays.get("seen"),
-        arrays.get("log_bayes_factor"),
-        arrays.get("given_others"),
-        arrays.get("passed_over"),
-        arrays.get("alike"),
-    )
+    return Findings(layout, about["rows"], arrays["separated"].astype(np.bool_), grounds, arrays.get("seen"))

@@ -1,9 +1,9 @@
 """Naive Thompson Sampling (Thompson 1933): the baseline of the paper."""
 
+from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
 from .discrete import DiscretePolicy
-from .tiers import Tier
 
 
 class ThompsonSampling(DiscretePolicy):

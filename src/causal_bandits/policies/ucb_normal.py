@@ -1,11 +1,12 @@
 """UCB-Normal (Auer, Cesa-Bianchi and Fischer 2002) and Causal UCB-Normal (Algorithm 2 of the paper)."""
 
+from typing import ClassVar
+
 from ..discovery import RealDiscovery, ResidualTesting
+from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .choices import Choice
-from .real import Index, RealPolicy, Variance
-from .tiers import Tier
+from .real import Index, RealPolicy
 
 
 class UCBNormal(RealPolicy):
@@ -24,6 +25,8 @@ class UCBNormal(RealPolicy):
 
     name = "ucb-normal"
     tier = Tier.REWARDS
+    thompson = False
+    compares = "its upper confidence bound"
 
     def __init__(
         self,
@@ -34,7 +37,7 @@ class UCBNormal(RealPolicy):
         index: Index = "auer",
         forced_plays: bool = False,
     ) -> None:
-        super().__init__(problem, seed=seed, initial=initial, thompson=False, index=index, forced_plays=forced_plays)
+        super().__init__(problem, seed=seed, initial=initial, index=index, forced_plays=forced_plays)
 
 
 class CausalUCBNormal(RealPolicy):
@@ -53,31 +56,6 @@ class CausalUCBNormal(RealPolicy):
 
     name = "causal-ucb-normal"
     tier = Tier.OBSERVED
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        discovery: RealDiscovery | None = None,
-        seed: Seed = None,
-        max_size: int | None = None,
-        initial: int = 50,
-        index: Index = "auer",
-        forced_plays: bool = False,
-        variance: Variance = "closed-form",
-        bootstraps: int = 50,
-        choice: Choice = "variance",
-    ) -> None:
-        super().__init__(
-            problem,
-            seed=seed,
-            initial=initial,
-            thompson=False,
-            index=index,
-            forced_plays=forced_plays,
-            discovery=ResidualTesting() if discovery is None else discovery,
-            max_size=max_size,
-            variance=variance,
-            bootstraps=bootstraps,
-            choice=choice,
-        )
+    evidence: ClassVar[RealDiscovery | None] = ResidualTesting()
+    thompson = False
+    compares = "its upper confidence bound"

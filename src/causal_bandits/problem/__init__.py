@@ -1,7 +1,7 @@
 """What is played: observed variables, a binary target, intervention variables, and the arms they make (sec. 2.2)."""
 
 from .arms import CONTEXT_PREFIX, Arm
-from .problem import Problem
+from .problem import Problem, check_problem
 from .variables import Bins, Level, Levels, Variable, bins
 
-__all__ = ["CONTEXT_PREFIX", "Arm", "Bins", "Level", "Levels", "Problem", "Variable", "bins"]
+__all__ = ["CONTEXT_PREFIX", "Arm", "Bins", "Level", "Levels", "Problem", "Variable", "bins", "check_problem"]

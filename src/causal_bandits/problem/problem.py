@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ProblemError, UnknownArmError, UnknownVariableError, brief, flag, listing
+from ..errors import OptionError, ProblemError, UnknownArmError, UnknownVariableError, brief, flag, listing
 from .arms import CONTEXT_PREFIX, Arm
 from .descriptions import BINARY, REAL, read_description
 from .variables import Level, Levels, Variable, declare
@@ -271,3 +271,9 @@ class Problem:
         A real-valued variable or reward is "real" (or "float"), one that is cut {"cuts": [...]} or {"quantiles": 4}.
         """
         return cls(**read_description(data))
+
+
+def check_problem(problem: object) -> None:
+    """Refuse what is no problem, before anything reads it."""
+    if not isinstance(problem, Problem):
+        raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")

@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import ndtri
 
 from ..compiled import Floats, Ints
 from ..errors import ObservationError, OptionError, brief
+from ..estimators import beta_interval
 from ..policies import Policy
 from ..problem import Arm, Problem
 from .events import Event
@@ -132,8 +133,7 @@ def direct_mean(record: Record, target: Floats, level: float, *, real: bool) -> 
     if real:
         low, high = mean + float(ndtri(tail)) * variance**0.5, mean - float(ndtri(tail)) * variance**0.5
     else:
-        size = mean * (1 - mean) / variance - 1
-        low, high = map(float, betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail])))
+        low, high, _ = beta_interval(mean, variance, level)
     used = int(rows[played].sum())
     return Evaluation(mean, low, high, variance**0.5, len(record.arms), float(used), float(record.rewards.mean()))
 

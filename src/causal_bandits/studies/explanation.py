@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
+from ..compiled import Floats
 from ..discovery import SeparatingSet
-from ..policies import ArmEstimate
+from ..policies import ArmEstimate, Policy
 from ..problem import Arm
 from .decisions import moment
 from .drift import drift_of
@@ -94,7 +96,7 @@ def explain(session: Session, number: int) -> Explanation:
         chosen.arm,
         moment(asked),
         then.policy.rows,
-        _reason(then, views, arm_number),
+        _reason(then.policy, indices, arm_number),
         float(chances[arm_number]),
         chosen,
         _set(then, chosen.through),
@@ -102,29 +104,29 @@ def explain(session: Session, number: int) -> Explanation:
     )
 
 
-def _indices(
-    then: StudyState, before: int, among: list[int] | None
-) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+def _indices(then: StudyState, before: int, among: list[int] | None) -> Floats | None:
     """The numbers that were compared: the same random numbers, after those of the decisions before it in its batch."""
     rng = then.random(len(then.decisions) + 1)
     mask = then.mask(among)
     if before:
         then.policy.choose(before, rng, among=mask)
-    found: np.ndarray[tuple[int], np.dtype[np.float64]] | None = then.policy.indices(rng, among=mask)
-    return found
+    return then.policy.indices(rng, among=mask)
 
 
-def _reason(then: StudyState, views: list[ArmView], chosen: int) -> str:
-    compared = sorted((view.index, place) for place, view in enumerate(views) if view.index is not None)
-    if not compared:
-        return "arms were not compared yet: the policy tries all of them first"
-    value = views[chosen].index
-    what = "its upper confidence bound" if "ucb" in then.settings.policy else "its draw from the posterior"
-    rest = [pair for pair in compared if pair[1] != chosen]
-    if not rest:
+def _reason(policy: Policy[Any], indices: Floats | None, chosen: int) -> str:
+    """What decided, in words; `indices` is None where the policy does not keep what it compares."""
+    if indices is None:
+        return f"{policy.compares} was the highest; the policy does not keep what it compares"
+    if np.isnan(indices[chosen]):
+        return policy.without_comparing
+    if np.isinf(indices[chosen]):
+        return "it had no rows yet, and the policy tries such arms first"
+    what, value = policy.compares, float(indices[chosen])
+    others = np.where(np.arange(len(indices)) == chosen, np.nan, indices)
+    if np.isnan(others).all():
         return f"it was the only arm that might be played ({what}: {value:.4g})"
-    best, place = rest[-1]
-    return f"{what}, {value:.4g}, was the highest; the next was {views[place].arm} with {best:.4g}"
+    best = int(np.nanargmax(others))
+    return f"{what}, {value:.4g}, was the highest; the next was {policy.problem.arms[best]} with {others[best]:.4g}"
 
 
 def _set(then: StudyState, variables: tuple[str, ...] | None) -> SeparatingSet | None:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compiled import Floats
+from ..seeds import stream
 from .state import StudyState
 
 DRAWS = 2000
@@ -16,5 +17,5 @@ def propensities(then: StudyState, number: int, among: list[int] | None, draws: 
     `then` is the state just before the decision. A draw is the policy's own choice, so that whatever rule it has, this
     is its probability up to the error of the draws: sqrt(p (1 - p) / draws).
     """
-    rng = np.random.default_rng(np.random.SeedSequence(then.settings.seed, spawn_key=(number, STREAM)))
+    rng = np.random.default_rng(stream(then.settings.seed, number, STREAM))
     return then.policy.frequencies(draws, rng, among=then.mask(among))

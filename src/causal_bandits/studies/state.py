@@ -15,6 +15,7 @@ from ..errors import ConflictError, DecisionClosedError, ObservationError, Optio
 from ..policies import POLICIES, Policy
 from ..policies.saving import Saved, from_bytes, to_bytes
 from ..problem import Arm, Level, Problem
+from ..seeds import stream
 from .decisions import ABANDONED, EXPIRED, LATEST, Decisions
 from .events import Event
 from .settings import Settings
@@ -42,7 +43,7 @@ class StudyState:
 
     def random(self, number: int) -> np.random.Generator:
         """The random numbers of a decision."""
-        return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(number,)))
+        return np.random.default_rng(stream(self.settings.seed, number))
 
     def choose(self, count: int, among: list[int] | None) -> list[int]:
         """The next arms, by number."""

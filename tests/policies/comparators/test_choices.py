@@ -20,16 +20,16 @@ from causal_bandits.policies import (
     POLICIES,
     UCB1,
     UCBV,
+    CountingPolicy,
     EpsilonGreedy,
     NairObserving,
     PomisKLUCB,
     PomisTS,
     SmallUCB,
-    TallyPolicy,
     UCBPlus,
     UCBTuned,
-    choose_tally,
-    learn_tally,
+    choose,
+    learn,
 )
 from causal_bandits.policies.comparators.settings import settings_of
 from tests.contracts.kinds import KNOWLEDGE, SINGLES, WORLD, world_of
@@ -45,7 +45,7 @@ CHANCES = np.array([WORLD.distribution(arm, ["B", "A"]).ravel() for arm in PROBL
 TOLD: dict[str, Any] = {"separating": ["B", "A"], "chances": CHANCES, "horizon": 500}
 
 
-def told_rows(policy: TallyPolicy, count: int, seed: int, arms: int) -> list[slow.Row]:
+def told_rows(policy: CountingPolicy, count: int, seed: int, arms: int) -> list[slow.Row]:
     """Random rows, told one by one or all at once."""
     rng = np.random.default_rng(seed)
     chosen = rng.integers(arms, size=count)
@@ -62,7 +62,7 @@ def best(values: Floats) -> set[int]:
     return set(np.flatnonzero(values >= values.max() - 1e-9).tolist())
 
 
-BY_ARM: dict[str, tuple[Callable[..., TallyPolicy], Callable[[float, int, int], float]]] = {
+BY_ARM: dict[str, tuple[Callable[..., CountingPolicy], Callable[[float, int, int], float]]] = {
     "ucb1": (UCB1, slow.ucb1),
     "ucb-v": (UCBV, slow.ucb_v),
     "ucb-tuned": (UCBTuned, slow.ucb_tuned),
@@ -201,16 +201,17 @@ def test_nair_observes_or_plays_the_pooled_bound(count: int, seed: int) -> None:
         assert asked <= best(np.array(values))
 
 
-@pytest.mark.parametrize("name", sorted(name for name in KNOWLEDGE if issubclass(POLICIES[name], TallyPolicy)))
+@pytest.mark.parametrize("name", sorted(name for name in KNOWLEDGE if issubclass(POLICIES[name], CountingPolicy)))
 def test_compiled_is_interpreted(name: str) -> None:
-    """The choosing and the learning function, in Python, leave the same tally and ask for the same arms."""
+    """The choosing and the learning function, in Python, leave the same counts and ask for the same arms."""
     world = world_of(name)
     one, two = (POLICIES[name](world.problem, seed=3, **KNOWLEDGE[name]) for _ in range(2))
     played = play(one, world, 40, np.random.default_rng(4))
     rows = one.history.rows
     for number in range(40):
-        assert int(interpreted(choose_tally)(two._state, two.rng)) == played.arms[number]
-        interpreted(learn_tally)(two._state, rows.arms[number], rows.codes[number], rows.rewards[number])
+        chooses, learns = (interpreted(each.implementation(type(two._state))) for each in (choose, learn))
+        assert int(chooses(two._state, two.rng)) == played.arms[number]
+        learns(two._state, rows.arms[number], rows.codes[number], rows.rewards[number])
         one_row: list[Any] = [column[number : number + 1] for column in rows]
         two.remember(Rows(*one_row))
     assert {**full_state(one), "due": 0} == {**full_state(two), "due": 0}

@@ -8,7 +8,7 @@ import pytest
 
 from causal_bandits import DiscreteSCM, MixedGraph
 from causal_bandits.policies import LuTree
-from causal_bandits.simulate import told
+from causal_bandits.simulation import told
 from tests.policies.comparators.test_plans import copies, rounds
 
 CHAIN = MixedGraph(["A", "B", "C", "D", "E", "Y"], [("A", "B"), ("B", "C"), ("C", "D"), ("D", "E")])
@@ -105,4 +105,4 @@ def test_without_an_ancestor_all_arms_are_played() -> None:
         seed=0,
     )
     rounds(policy, world, 30 * 400)
-    assert bool(np.all(policy._state.allowed))
+    assert bool(np.all(policy._state.counts.allowed))

@@ -20,12 +20,12 @@ from causal_bandits import (
 )
 from causal_bandits.policies import (
     HACUCB,
+    CountingPolicy,
     LattimoreGeneral,
     LattimoreParallel,
     RapsUCB,
     SenPhases,
     SuccessiveElimination,
-    TallyPolicy,
     UCBPlus,
     UnknownUCBPlus,
 )
@@ -33,16 +33,16 @@ from causal_bandits.policies.comparators.raps import raps_budget
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence, phase_allocation
 from causal_bandits.policies.comparators.ucb_plus import enough_actions
 from causal_bandits.policies.comparators.ucb_plus_unknown import phases
-from causal_bandits.simulate import told
+from causal_bandits.simulation import told
 from tests.contracts.kinds import PARENTS, WORLD
 from tests.reference import comparators as slow
 
 
-def rounds(policy: TallyPolicy, world: DiscreteSCM, count: int, seed: int = 1) -> list[int]:
+def rounds(policy: CountingPolicy, world: DiscreteSCM, count: int, seed: int = 1) -> list[int]:
     return [int(arm) for arm in play(policy, world, count, np.random.default_rng(seed)).arms]
 
 
-def rows_of(policy: TallyPolicy) -> list[slow.Row]:
+def rows_of(policy: CountingPolicy) -> list[slow.Row]:
     rows = policy.history.rows
     return [(int(a), tuple(c), int(r)) for a, c, r in zip(rows.arms, rows.codes.tolist(), rows.rewards, strict=True)]
 
@@ -163,7 +163,7 @@ def test_sen_allocation_and_phases() -> None:
     np.testing.assert_allclose(phase_allocation(apart, np.array([True, False, True])), [0.5, 0, 0.5], atol=1e-12)
     policy = SenPhases(WORLD.problem, **PARENTS, horizon=600, budget=300, seed=0)
     assert policy.phases == math.ceil(math.log(2) * math.log(10 * math.sqrt(300))) == 4
-    assert 144 <= policy._state.quota.sum() <= 144 + 9  # 300 / (1 + 1/2 + 1/3 + 1/4), rounded up arm by arm
+    assert 144 <= policy._state.counts.quota.sum() <= 144 + 9  # 300 / (1 + 1/2 + 1/3 + 1/4), rounded up arm by arm
     rounds(policy, WORLD, 600)
     assert len(set(rounds(policy, WORLD, 30))) == 1
 
@@ -233,13 +233,13 @@ def test_ucb_plus_with_unknown_parents_round_by_round() -> None:
     policy = UnknownUCBPlus(world.problem, horizon=200, constant=0.5, seed=0)
     assert phases(200, 3, 3, 2) == [(64, 16), (128, 8), (256, 4), (512, 2)]
     actions = [number for number, arm in enumerate(world.problem.arms) if len(arm.active) == 3]
-    assert np.flatnonzero(policy._state.allowed).tolist() == actions  # q_1 is more than there are
+    assert np.flatnonzero(policy._state.counts.allowed).tolist() == actions  # q_1 is more than there are
     rows: dict[int, list[int]] = {}
     mixtures: list[set[int]] = []
     ends, seen = {64, 192, 448}, set()
     rng = np.random.default_rng(5)
     for t in range(1, 500):
-        offered = [*np.flatnonzero(policy._state.allowed).tolist(), *range(27, 27 + len(mixtures))]
+        offered = [*np.flatnonzero(policy._state.counts.allowed).tolist(), *range(27, 27 + len(mixtures))]
         assert set(offered[: len(offered) - len(mixtures)]) <= set(actions)
         index = [
             float(np.mean(rows[each])) + math.sqrt(0.5 * math.log(200) / len(rows[each]))
@@ -262,4 +262,4 @@ def test_ucb_plus_with_unknown_parents_round_by_round() -> None:
             mixtures.append(seen)
             seen = set()
     assert len(mixtures) == 3
-    assert np.count_nonzero(policy._state.allowed) == 2
+    assert np.count_nonzero(policy._state.counts.allowed) == 2

@@ -15,7 +15,7 @@ def test_yabe_learns_the_distributions() -> None:
     world = paper_world(MixedGraph(["A", "B", "C", "Y"], [("A", "B"), ("B", "Y"), ("C", "Y"), ("C", "B")]), seed=3)
     policy = YabePropagating(world.problem, graph=world.graph, horizon=200_000, budget=60_000, seed=0)
     rounds(policy, world, 60_000)
-    joints = policy._joints(policy._state)
+    joints = policy._joints(policy._state.counts)
     for number, arm in enumerate(world.problem.arms):
         np.testing.assert_allclose(joints[number], world.distribution(arm, "ABC"), atol=0.05)
     np.testing.assert_allclose(policy.scores(), world.means, atol=0.05)
@@ -28,9 +28,9 @@ def test_yabe_with_infinite_rows_is_exact() -> None:
     policy = YabePropagating(world.problem, graph=world.graph, horizon=300, seed=0)
     for number, arm in enumerate(world.problem.arms):
         counts = world.distribution(arm, ["A", "B", "C", "Y"]).reshape(8, 2)
-        policy._state.seen[number] = np.round(counts * 10**9)
+        policy._state.counts.seen[number] = np.round(counts * 10**9)
     np.testing.assert_allclose(policy.scores(), world.means, atol=1e-6)
-    chances = policy._parent_chances(policy._joints(policy._state))
+    chances = policy._parent_chances(policy._joints(policy._state.counts))
     np.testing.assert_allclose(chances[:, :2], np.array([[1, 1], [0, 1], [0, 1], [1, 0], [1, 0]]))  # C is no ancestor
     expected = [world.distribution(arm, ["A", "B"]).ravel() for arm in world.problem.arms]
     np.testing.assert_allclose(chances[:, 2:], expected, atol=1e-6)
@@ -42,5 +42,5 @@ def test_yabe_leaves_out_what_the_reward_causes() -> None:
     policy = YabePropagating(world.problem, graph=world.graph, horizon=300, seed=0)
     for number, arm in enumerate(world.problem.arms):
         counts = world.distribution(arm, ["A", "B", "C", "Y"]).reshape(8, 2)
-        policy._state.seen[number] = np.round(counts * 10**9)
+        policy._state.counts.seen[number] = np.round(counts * 10**9)
     np.testing.assert_allclose(policy.scores(), world.means, atol=1e-6)

@@ -17,7 +17,9 @@ from ...doors import check_fields
 from ...errors import MissingExtraError, OptionError, brief, whole_number
 from ...independence.pairs import JointCounts
 from ...problem import Problem
-from ..base import Findings
+from ..base import Declared, Findings, check_alpha
+from ..grounds import Confidences
+from ..tiers import TARGETS
 from .asp import Asp
 from .background import Background, split_edge
 from .cache import separation_table
@@ -33,7 +35,7 @@ Engine = Literal["auto", "enumeration", "asp"]
 
 
 @dataclass(frozen=True)
-class ASD:
+class ASD(Declared):
     """Accept S when its separation of every intervention variable from the reward has positive confidence.
 
     Each intervention variable is judged given S and the other ones, which for all of them together is the same as
@@ -60,8 +62,7 @@ class ASD:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not 0 < self.alpha < 1:
-            raise OptionError(f"alpha={self.alpha!r}; expected a level between 0 and 1, such as 0.025")
+        check_alpha(self.alpha, 0.025)
         if self.engine not in get_args(Engine):
             raise OptionError(f"engine={self.engine!r}; expected one of {', '.join(get_args(Engine))}")
         if self.time_limit is not None and not self.time_limit > 0:
@@ -73,6 +74,10 @@ class ASD:
             for edge in getattr(self, name):
                 split_edge(edge)
 
+    def hints(self, problem: Problem) -> str:
+        """It uses what every intervention variable acts on, where that is known."""
+        return TARGETS if problem.targets else super().hints(problem)
+
     def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
         """The confidence of every separation that the bandit can use."""
         answer = self._answer(layout, tables, _bandit_queries(layout), best=0)
@@ -83,7 +88,7 @@ class ASD:
         separated = confidence > 0
         if not self.partial:
             separated &= np.all(separated, axis=1, keepdims=True)
-        return Findings(layout, rows, "asd" if proven else "asd, time limit hit", separated, confidence=confidence)
+        return Findings(layout, rows, separated, Confidences(confidence, proven))
 
     def explain(self, history: History, *, best: int = 5) -> DiscoveredGraphs:
         """Causal discovery on a table by itself: separating sets, edges, ancestral relations and the best graphs."""

@@ -2,8 +2,6 @@
 
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from ...compiled import Floats
 from .graph_space import Graphs
 
@@ -31,6 +29,3 @@ class Answer(NamedTuple):
     """What each context acts on in the best graph: as told, or as found."""
     proven: bool
     """False when time ran out before the search was over."""
-
-
-NO_CONFIDENCE = np.empty(0)

@@ -1,111 +1,106 @@
-"""What all comparators share: a tally, one compiled rule, and plans that change at certain rows."""
+"""What all comparators share: counts, and plans that change at certain rows."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv
 
 from ...compiled import Floats, Ints
 from ...data import Rows, TableLayout
 from ...discovery import Findings
 from ...doors import are_names
 from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
+from ...estimators import beta_interval
+from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy
 from ..estimates import ArmEstimate, Estimates, Recommendation, enough_draws
-from .rules import choose_tally_many, count_tally_wins
-from .tally import FALLEN, PLANNED, Tally, empty_tally, learn_tally_rows, tally_moments
+from ..keeping import Draws
+from ..protocol import learn_many
+from .counts import Counts, empty_counts, moments_of_arms, own_rows
 
 NEVER = 2**62
 MOST_COUNTS = 2**24
 """Arms times cells times two: 128 MB."""
 
 
-class TallyPolicy(Policy[Tally]):
-    """A learner that keeps a tally. A subclass names its rule and what it is told, and may plan ahead."""
+class Counted(Protocol):
+    """A state that holds counts."""
+
+    @property
+    def counts(self) -> Counts:
+        """What was counted, and what is planned."""
+
+
+S = TypeVar("S", bound=Counted)
+
+
+class CountingPolicy(Policy[Any]):
+    """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead."""
 
     layout: TableLayout
-    rule: int
+    state: ClassVar[Any]
+    """The type of its state, where that holds counts alone."""
     plays_all_arms: ClassVar[bool] = False
     """Whether its plan cannot do without some of the arms."""
-    most_mixtures = 0
-    """How many mixtures of arms its rule may come to play."""
+    compares = "its upper confidence bound"
+    without_comparing = "arms were not compared: this pull was planned, or drawn at random"
+    _through: tuple[str, ...] = ()
+    """The variables of the set Z whose cells are counted; a constructor may name some."""
+    _options: Mapping[str, Any] = MappingProxyType({})
+    """What it was told, as plain values for JSON; a constructor says so before it calls this one."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        seed: Seed,
-        numbers: Sequence[float] = (),
-        through: Sequence[str] = (),
-        chances: ArrayLike | None = None,
-        settings: Ints | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> None:
-        if isinstance(problem, Problem):
-            self.layout = TableLayout.of(problem, 0)
-            self._through = problem.observed_names if through == ALL else tuple(through)
-            self._strides, self._cells = _strides(problem, self._through)
-            none = np.empty((len(problem.arms), 0))
-            self._chances = none if chances is None else checked_chances(problem, self._through, chances)
-        self._numbers = np.array(numbers, dtype=np.float64)
-        self._settings = np.empty((0, 0), dtype=np.int64) if settings is None else settings
-        self._options = options or {}
+    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
+        if self._through == ALL:
+            self._through = problem.observed_names
+        self._strides, self._cells = _strides(problem, self._through)
         super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        return TableLayout.of(problem, 0)
 
     # What a subclass with a plan says
 
-    def _start(self, tally: Tally) -> Tally:
-        """The tally to begin with."""
-        return tally
+    def _start(self, counts: Counts) -> Any:
+        """The state to begin with."""
+        return self.state(counts)
 
-    def _plan(self, tally: Tally) -> Tally:
-        """The tally to go on with, once the planned pulls are made."""
-        return tally
+    def _plan(self, state: Any) -> Any:
+        """The state to go on with, once the planned pulls are made."""
+        return state
 
-    def _explore(self, tally: Tally, pulls: ArrayLike) -> Tally:
+    def _explore(self, state: S, pulls: ArrayLike) -> S:
         """Plan pulls of each arm; `_plan` is asked again when they are made."""
-        tally.quota[:] = pulls
-        tally.flags[PLANNED] = tally.quota.sum()
-        self._plan_at = self._counted + int(tally.flags[PLANNED])
-        return tally
+        counts = state.counts
+        counts.quota[:] = pulls
+        counts.planned[0] = counts.quota.sum()
+        self._plan_at = self._counted + int(counts.planned[0])
+        return state
 
-    def _explore_up_to(self, tally: Tally, rows: int) -> Tally:
+    def _explore_up_to(self, state: S, rows: int) -> S:
         """Plan pulls until every arm has so many rows of its own."""
-        return self._explore(tally, np.maximum(rows - tally.seen.sum(axis=(1, 2)), 0))
+        return self._explore(state, np.maximum(rows - own_rows(state.counts), 0))
 
-    def _settle(self, tally: Tally, allowed: ArrayLike, rule: int | None = None) -> Tally:
+    def _settle(self, state: S, allowed: ArrayLike) -> S:
         """Choose among some arms from now on."""
         self._plan_at = NEVER
-        tally.allowed[:] = allowed
-        return tally if rule is None else tally._replace(rule=rule)
+        state.counts.allowed[:] = allowed
+        return state
 
-    # The tally
+    # The counts
 
-    def _empty(self) -> Tally:
+    def _empty(self) -> Any:
         self._counted, self._plan_at = 0, NEVER
-        arms = len(self.problem.arms)
-        return self._start(
-            empty_tally(
-                arms,
-                self._strides,
-                self._cells,
-                rule=self.rule,
-                numbers=self._numbers,
-                chances=self._chances,
-                settings=self._settings,
-                mixtures=self.most_mixtures,
-            )
-        )
+        return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
 
     def _count(self, rows: Rows) -> None:
         done = 0
         while done < len(rows.arms):
             part = slice(done, min(len(rows.arms), done + self._plan_at - self._counted))
-            learn_tally_rows(self._state, rows.arms[part], rows.codes[part], rows.rewards[part])
+            learn_many(self._state, rows.arms[part], rows.codes[part], rows.rewards[part])
             done = part.stop
             self._advance(part.stop - part.start)
 
@@ -117,7 +112,7 @@ class TallyPolicy(Policy[Tally]):
     def _advance(self, count: int) -> None:
         self._counted += count
         while self._counted >= self._plan_at:
-            left = int(self._state.flags[PLANNED])
+            left = int(self._state.counts.planned[0])
             if left:  # other arms were told in between
                 self._plan_at = self._counted + left
             else:
@@ -128,57 +123,62 @@ class TallyPolicy(Policy[Tally]):
         """How many rows may come before the plan changes."""
         return min(super().rounds_to_refresh, self._plan_at - self._counted)
 
+    @property
+    def rolls_out(self) -> bool:
+        """Its state is a copy while some arms are left out, and a rollout would learn in vain."""
+        return bool(self.allowed.all())
+
     def recommend(self, *, draws: int | None = None) -> Recommendation:
         """The arm with the highest posterior mean of those it still plays, and how probable it is their best."""
         draws, state = enough_draws(draws, len(self.problem.arms)), self._view()
-        means = np.array([tally_moments(state, arm)[0] for arm in range(len(state.allowed))])
-        best = int(np.where(state.allowed, means, -np.inf).argmax())
+        means = moments_of_arms(state)[:, 0]
+        best = int(np.where(state.counts.allowed, means, -np.inf).argmax())
         wins = self._wins(state, np.random.default_rng(self.rows), draws)
         return Recommendation(self.problem.arms[best], float(means[best]), float(wins[best] / draws))
 
-    def _share(self, findings: Findings) -> Tally:
+    def _share(self, findings: Findings, draws: Draws) -> Any:
         return self._state
 
-    def _among(self, state: Tally, allowed: NDArray[np.bool_]) -> Tally:
+    def _among(self, state: Any, allowed: NDArray[np.bool_]) -> Any:
         if allowed.all():
             return state
         if self.plays_all_arms:
             raise OptionError(f"{self.name} plays by a plan over all arms; it cannot leave some out")
-        both = state.allowed & allowed
-        quota, flags = np.where(allowed, state.quota, 0), state.flags.copy()
-        flags[PLANNED] = quota.sum()  # planned pulls of other arms wait until these are allowed again
-        return state._replace(allowed=both if both.any() else allowed.copy(), quota=quota, flags=flags)
+        counts: Counts = state.counts
+        both, quota = counts.allowed & allowed, np.where(allowed, counts.quota, 0)
+        planned = np.array([quota.sum()])  # planned pulls of other arms wait until these are allowed again
+        left = counts._replace(allowed=both if both.any() else allowed.copy(), quota=quota, planned=planned)
+        return state._replace(counts=left)
 
     def _check(self, rows: Rows) -> None:
         if np.any(rows.codes[:, self._strides > 0] < 0):
             raise ObservationError(f"{self.name} needs a value of each of {listing(self._through)} in every row")
 
-    def _statistics(self) -> Tally:
+    def _statistics(self) -> Any:
         return self._state
 
-    def _choose(self, state: Tally, count: int) -> NDArray[np.int64]:
-        return choose_tally_many(state, self.rng, count)
+    def _shares(self, state: Any) -> bool:
+        """Whether arms are judged through the set."""
+        return "chances" in state._fields
 
-    def _wins(self, state: Tally, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
-        return count_tally_wins(state, rng, draws)
-
-    def _estimate(self, state: Tally, level: float) -> Estimates:
+    def _estimate(self, state: Any, level: float) -> Estimates:
         """Intervals are those of the Beta with the posterior's mean and variance."""
-        shared = state.chances.shape[1] > 0 and not state.flags[FALLEN]
+        through, own = self._through if self._shares(state) else None, own_rows(state.counts)
         rows = []
-        for number, arm in enumerate(self.problem.arms):
-            mean, variance = tally_moments(state, number)
-            size = mean * (1 - mean) / variance - 1
-            tail = (1 - level) / 2
-            low, high = betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail]))
-            own = int(state.seen[number].sum())
-            through = self._through if shared else None
-            rows.append(ArmEstimate(arm, float(mean), float(low), float(high), through, own, float(size - 2), own))
+        for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, moments_of_arms(state), strict=True)):
+            low, high, size = beta_interval(mean, variance, level)
+            rows.append(ArmEstimate(arm, float(mean), low, high, through, int(own[number]), size - 2, int(own[number])))
         return Estimates(rows)
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
-        return self._options
+        return dict(self._options)
+
+    @classmethod
+    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
+        """A fresh policy from what `options` gave."""
+        told = {"graph": MixedGraph(**options["graph"])} if "graph" in options else {}
+        return cls(problem, **{**options, **told})
 
 
 ALL = ("*",)
@@ -187,12 +187,7 @@ ALL = ("*",)
 
 def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:
     """How the cell of a row is found: the last named variable runs fastest, as in an array with an axis per name."""
-    for name in names:
-        if name not in problem.observed_names:
-            known = listing(problem.observed_names)
-            raise UnknownVariableError(f"{brief(name)} is not an observed variable; expected some of {known}")
-    if len(set(names)) < len(names):
-        raise OptionError(f"the set {list(names)} names a variable twice")
+    check_set(problem, names)
     strides = np.zeros(len(problem.observed), dtype=np.int64)
     cells = 1
     for name in reversed(names):
@@ -206,8 +201,19 @@ def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:
     return strides, cells
 
 
+def check_set(problem: Problem, names: tuple[str, ...]) -> None:
+    """Validate a set of observed variables."""
+    for name in names:
+        if name not in problem.observed_names:
+            known = listing(problem.observed_names)
+            raise UnknownVariableError(f"{brief(name)} is not an observed variable; expected some of {known}")
+    if len(set(names)) < len(names):
+        raise OptionError(f"the set {list(names)} names a variable twice")
+
+
 def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) -> Floats:
     """P(Z | arm) as a table of shape (arms, cells); given with an axis for the arm and one per name, or flat."""
+    check_set(problem, names)
     sizes = [problem.observed[problem.observed_names.index(name)].size for name in names]
     shape = (len(problem.arms), *sizes)
     try:
@@ -250,9 +256,14 @@ def checked_horizon(horizon: object) -> int:
     return whole_number("horizon", horizon, 2)
 
 
+def checked_budget(horizon: int, budget: int | None) -> int:
+    """The rounds of exploration: half the horizon unless told."""
+    return max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)
+
+
 def checked_number(name: str, value: object, *, below: float = np.inf) -> float:
     """An option that must be a positive number."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < below:
         limit = "" if below == np.inf else f" below {below:g}"
-        raise OptionError(f"{name}={value!r}; expected a positive number{limit}")
+        raise OptionError(f"{name}={brief(value)}; expected a positive number{limit}")
     return float(value)

@@ -5,9 +5,7 @@ m = mean of an arm's n rewards (0 or 1), t = rows so far, T = horizon.
 
 import math
 
-import numpy as np
-
-from ...compiled import Floats, Ints, compiled
+from ...compiled import compiled
 
 
 @compiled
@@ -82,34 +80,3 @@ def cell_bound(zeros: int, ones: int, constant: float, horizon: float) -> float:
     """m_z + sqrt(c ln T / max(1, n_z)), m_z = 0 where nothing was seen."""
     n = zeros + ones
     return (ones / n if n else 0.0) + math.sqrt(constant * math.log(horizon) / max(1, n))
-
-
-@compiled
-def through_cells(chances: Floats, arm: int, values: Floats) -> float:
-    """sum_z p(z | a) value_z."""
-    total = 0.0
-    for cell in range(len(values)):
-        total += chances[arm, cell] * values[cell]
-    return total
-
-
-@compiled
-def doubts_the_set(rewards: Ints, pooled: Ints, chances: Floats, horizon: float) -> bool:
-    """HAC-UCB's test (Bilodeau, Wang and Roy 2022): do the two bounds of some arm contradict each other?
-
-    delta = 1 / T^2, so w = sqrt(ln(1 / delta) / (2 n)) = sqrt(ln T / n); U_a = m_a + w_a, V_a = sum p (m_z + w_z).
-    True as soon as U_a - V_a > 2 w_a or V_a - U_a > sum p 2 w_z.
-    """
-    logarithm = math.log(horizon)
-    bounds, widths = np.empty(len(pooled)), np.empty(len(pooled))
-    for cell in range(len(pooled)):
-        bounds[cell] = cell_bound(pooled[cell, 0], pooled[cell, 1], 1.0, horizon)
-        widths[cell] = math.sqrt(logarithm / max(1, pooled[cell, 0] + pooled[cell, 1]))
-    for arm in range(len(rewards)):
-        n = rewards[arm, 0] + rewards[arm, 1]
-        own = math.sqrt(logarithm / max(1, n))
-        u = (rewards[arm, 1] / n if n else 0.0) + own
-        v = through_cells(chances, arm, bounds)
-        if u - v > 2 * own or v - u > 2 * through_cells(chances, arm, widths):
-            return True
-    return False

@@ -1,13 +1,33 @@
 """KL-UCB for rewards of 0 and 1 (Garivier and Cappe 2011)."""
 
-from ...problem import Problem
-from ...seeds import Seed
-from ..tiers import Tier
-from . import rules
-from .base import TallyPolicy
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiled import compiled
+from ...discovery.tiers import Tier
+from .base import CountingPolicy
+from .counts import Counts, arm_index, counted, mean_and_rows
+from .indices import kl_ucb_index
 
 
-class KLUCB(TallyPolicy):
+@counted
+class KLUCBState(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(KLUCBState)
+@compiled
+def kl_ucb_of_arm(state: KLUCBState, arm: int, rng: np.random.Generator) -> float:
+    """KL-UCB of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return kl_ucb_index(m, n, state.counts.rows[0]) if n else math.inf
+
+
+class KLUCB(CountingPolicy):
     """Each arm once, then the highest q with n kl(m, q) <= ln t + 3 ln ln t.
 
     Deviation: ln t + 3 ln ln t falls below ln t, and then below 0, for t < 3; there ln t alone is used.
@@ -15,7 +35,4 @@ class KLUCB(TallyPolicy):
 
     name = "kl-ucb"
     tier = Tier.REWARDS
-    rule = rules.KL_UCB
-
-    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
-        super().__init__(problem, seed=seed)
+    state = KLUCBState

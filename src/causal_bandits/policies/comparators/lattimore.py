@@ -1,86 +1,55 @@
 """Lattimore, Lattimore and Reid 2016: explore so that every arm is estimated from all rows, then commit."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Self
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...compiled import Bools, Floats, Ints
-from ...errors import GraphError, whole_number
+from ...discovery.tiers import Tier
+from ...errors import GraphError
 from ...graphs import MixedGraph
 from ...problem import Problem
-from ...seeds import Seed
-from ..tiers import Tier
-from . import rules
+from ..protocol import choose, indices
 from .allocation import best_allocation
-from .base import TallyPolicy, checked_horizon, plain_chances, set_names
-from .settings import atomic_arms, checked_graph, plain_graph, settings_of
-from .tally import Tally
+from .counts import Counts, arm_index, counted
+from .credit import Credit, credited
+from .graph_plan import GraphPlanPolicy
+from .sampling import choose_by_weights, nothing_compared
+from .sen import CommittedState
+from .settings import atomic_arms
+from .through_cells import through_chances
+from .told_set import CommittingPolicy
+from .ucb import ucb1_of_arm
 
 
-class LattimoreGeneral(TallyPolicy):
-    """Algorithm 2: sample arms from eta*, weigh rewards by R_a(z) = p(z | a) / Q(z) clipped at B, commit to the best.
+@through_chances
+@counted
+class AllocatedState(NamedTuple):
+    """Counts, P(Z | arm), and the probability of each arm."""
 
-    eta* minimises m = max_a sum_z p(z | a)^2 / Q(z); B = sqrt(m n / ln(2 n K)) with n = `budget` rounds of exploration.
-    Made for simple regret after the budget, which is half the horizon unless told. Deviation: the paper stops there;
-    here the best arm is played on, so that a cumulative table may show it as explore-then-commit.
-    """
-
-    name = "lattimore-general"
-    plays_all_arms = True
-    tier = Tier.PARENTS
-    needs = ("separating", "chances", "horizon")
-    hints = "a separating set Z, P(Z | a), the horizon"
-    simple_regret = True
-    rule = rules.SAMPLING
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        separating: Sequence[str],
-        chances: ArrayLike,
-        horizon: int,
-        budget: int | None = None,
-        seed: Seed = None,
-    ) -> None:
-        names, horizon = set_names(separating), checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        options = {
-            "separating": list(names),
-            "chances": plain_chances(chances),
-            "horizon": horizon,
-            "budget": self.budget,
-        }
-        super().__init__(problem, seed=seed, through=names, chances=chances, options=options)
-
-    def _start(self, tally: Tally) -> Tally:
-        self.allocation, self.hardness = best_allocation(tally.chances)
-        self._plan_at = self.budget
-        return tally._replace(weights=self.allocation)
-
-    def scores(self) -> Floats:
-        """The clipped estimates of the means, from all rows so far."""
-        return clipped_means(self._state, self.allocation, self.hardness)
-
-    def _plan(self, tally: Tally) -> Tally:
-        best = int(clipped_means(tally, self.allocation, self.hardness).argmax())
-        return self._settle(tally, np.arange(len(tally.allowed)) == best, rules.UCB1)
+    counts: Counts
+    chances: Floats
+    weights: Floats
 
 
-def clipped_means(tally: Tally, eta: Floats, hardness: float) -> Floats:
-    """mu_a = (1 / n) sum over rows of Y R_a(Z) 1{R_a(Z) <= B} (Algorithm 2)."""
-    n, arms = int(tally.pooled.sum()), len(tally.allowed)
-    bound = math.sqrt(hardness * n / math.log(2 * n * arms))
-    mixture = eta @ tally.chances
-    ratio = np.divide(tally.chances, mixture, out=np.zeros_like(tally.chances), where=mixture > 0)
-    means: Floats = np.where(ratio <= bound, ratio, 0.0) @ tally.pooled[:, 1] / n
-    return means
+choose.of(AllocatedState)(choose_by_weights)
+indices.of(AllocatedState)(nothing_compared)
 
 
-class LattimoreParallel(TallyPolicy):
+@credited
+@counted
+class ObservedState(NamedTuple):
+    """Counts, and whom the rows of do() serve."""
+
+    counts: Counts
+    credit: Credit
+
+
+arm_index.of(ObservedState)(ucb1_of_arm)
+
+
+class LattimoreParallel(GraphPlanPolicy):
     """Algorithm 1, the parallel bandit: observe, find the arms too rare to learn from that, pull them, commit.
 
     Half the budget is do(); P(X_i = x) is estimated from it, m = min{tau >= 2: #{i: q_i < 1 / tau} <= tau} with
@@ -94,43 +63,66 @@ class LattimoreParallel(TallyPolicy):
     tier = Tier.PARENTS
     needs = ("graph", "horizon")
     hints = "the graph, of independent causes, and the horizon"
-    simple_regret = True
-    rule = rules.UCB1
 
-    def __init__(
-        self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
-    ) -> None:
-        horizon = checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        settings = settings_of(problem, self.name)
-        self._idle = atomic_arms(problem, settings, self.name)
-        self.graph = checked_graph(problem, graph)
+    def _read(self, problem: Problem, graph: MixedGraph) -> MixedGraph:
+        self._idle = atomic_arms(problem, self._sets, self.name)
         caused = [name for name in graph.children(graph.nodes) if name != problem.target]
         if caused or graph.bidirected:
             raise GraphError(f"{self.name} needs independent causes of {problem.target!r}, in a graph without latents")
-        options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
-        super().__init__(problem, seed=seed, settings=settings, options=options)
+        return graph
 
-    @classmethod
-    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
-        """A fresh policy from what `options` gave."""
-        return cls(problem, **{**options, "graph": MixedGraph(**options["graph"])})
-
-    def _start(self, tally: Tally) -> Tally:
-        tally.donors[:] = np.arange(len(tally.donors)) == self._idle
+    def _start(self, counts: Counts) -> ObservedState:
+        donors = np.arange(len(counts.allowed)) == self._idle
         self._rare: Bools | None = None
-        return self._explore(tally, np.where(tally.donors, max(1, self.budget // 2), 0))
+        state = ObservedState(counts, Credit(self._sets, donors))
+        return self._explore(state, np.where(donors, max(1, self.budget // 2), 0))
 
-    def _plan(self, tally: Tally) -> Tally:
+    def _plan(self, state: ObservedState) -> ObservedState:
+        credited_rewards = state.counts.rewards
         if self._rare is None:
-            observed = tally.rewards.sum(axis=1)
-            self._rare = rare_arms(observed / observed[self._idle], self._settings)
+            observed = credited_rewards.sum(axis=1)
+            self._rare = rare_arms(observed / observed[self._idle], self._sets)
             if self._rare.any():
                 pulls = max(1, round((self.budget - self.budget // 2) / self._rare.sum()))
-                return self._explore(tally, np.where(self._rare, pulls, 0))
-        rewards = np.where(np.asarray(self._rare)[:, None], tally.seen.sum(axis=1), tally.rewards)
+                return self._explore(state, np.where(self._rare, pulls, 0))
+        rewards = np.where(np.asarray(self._rare)[:, None], state.counts.seen.sum(axis=1), credited_rewards)
         means = rewards[:, 1] / np.maximum(rewards.sum(axis=1), 1)
-        return self._settle(tally, np.arange(len(means)) == int(means.argmax()))
+        return self._settle(state, np.arange(len(means)) == int(means.argmax()))
+
+
+class LattimoreGeneral(CommittingPolicy):
+    """Algorithm 2: sample arms from eta*, weigh rewards by R_a(z) = p(z | a) / Q(z) clipped at B, commit to the best.
+
+    eta* minimises m = max_a sum_z p(z | a)^2 / Q(z); B = sqrt(m n / ln(2 n K)) with n = `budget` rounds of exploration.
+    Made for simple regret after the budget, which is half the horizon unless told. Deviation: the paper stops there;
+    here the best arm is played on, so that a cumulative table may show it as explore-then-commit.
+    """
+
+    name = "lattimore-general"
+    plays_all_arms = True
+
+    def _start(self, counts: Counts) -> AllocatedState:
+        self.allocation, self.hardness = best_allocation(self.chances)
+        self._plan_at = self.budget
+        return AllocatedState(counts, self.chances, self.allocation)
+
+    def scores(self) -> Floats:
+        """The clipped estimates of the means, from all rows so far."""
+        return clipped_means(self._state.counts.pooled, self.chances, self.allocation, self.hardness)
+
+    def _plan(self, state: AllocatedState) -> CommittedState:
+        means = self.scores()
+        return self._settle(CommittedState(state.counts, self.chances), np.arange(len(means)) == int(means.argmax()))
+
+
+def clipped_means(pooled: Ints, p: Floats, eta: Floats, hardness: float) -> Floats:
+    """mu_a = (1 / n) sum over rows of Y R_a(Z) 1{R_a(Z) <= B} (Algorithm 2)."""
+    n, arms = int(pooled.sum()), len(p)
+    bound = math.sqrt(hardness * n / math.log(2 * n * arms))
+    mixture = eta @ p
+    ratio = np.divide(p, mixture, out=np.zeros_like(p), where=mixture > 0)
+    means: Floats = np.where(ratio <= bound, ratio, 0.0) @ pooled[:, 1] / n
+    return means
 
 
 def rare_arms(chances: Floats, settings: Ints) -> Bools:
@@ -152,8 +144,3 @@ def smallest_tau(q: Floats) -> int:
     while np.count_nonzero(q < 1 / tau) > tau:
         tau += 1
     return tau
-
-
-def checked_budget(horizon: int, budget: int | None) -> int:
-    """The rounds of exploration: half the horizon unless told."""
-    return max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)

@@ -2,24 +2,25 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...compiled import Bools, Floats
+from ...discovery.tiers import TARGETS, Tier
 from ...doors import are_names
 from ...errors import GraphError, OptionError, ProblemError, brief, whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import TARGETS, Tier
-from . import rules
-from .base import ALL, TallyPolicy, checked_number, numbers_told
+from ..registry import Variant
+from .base import ALL, CountingPolicy, checked_number, numbers_told
+from .counts import Counts, own_rows
 from .settings import settings_of
-from .tally import Tally
+from .ucb import UCB1State
 
 
-class LuTree(TallyPolicy):
+class LuTree(CountingPolicy):
     """CN-UCB: intervene on a central node of the forest that is left, and keep the side that holds the parent.
 
     The node is an ancestor of Y if some mean moves by more than gap / 2 from that of do(); then it and the branches of
@@ -45,12 +46,13 @@ class LuTree(TallyPolicy):
     """
 
     name = "lu-tree"
+    variants: ClassVar[Mapping[str, Variant]] = {"lu-tree-100": Variant({"budget": 100})}
     tier = Tier.OBSERVED
     needs = ("skeleton", "marginals")
     hints = (
         f"{TARGETS}; the variables are a forest, told without its arrows; P(X), one parent of the reward, eps and gap"
     )
-    rule = rules.UCB1
+    _through = ALL
 
     def __init__(
         self,
@@ -83,26 +85,26 @@ class LuTree(TallyPolicy):
             self.hints += f"; {self.budget} rows per question is a heuristic (the paper's: {paper})"
         told = {"gap": self.gap, "eps": self.eps, "delta": delta, "budget": self.budget}
         plain = {name: list(map(float, chances)) for name, chances in marginals.items()}
-        options = {"skeleton": [list(edge) for edge in edges], "marginals": plain, **told}
-        super().__init__(problem, seed=seed, through=ALL, options=options)
+        self._options = {"skeleton": [list(edge) for edge in edges], "marginals": plain, **told}
+        super().__init__(problem, seed=seed)
 
-    def _start(self, tally: Tally) -> Tally:
+    def _start(self, counts: Counts) -> UCB1State:
         self.left: set[int] = set(self._neighbours)
         self._asked: set[int] = set()
         self._ancestor: int | None = None
         self._now: int | None = None
-        return self._ask_for(tally, [self._singles[None]])
+        return self._ask_for(UCB1State(counts), [self._singles[None]])
 
-    def _plan(self, tally: Tally) -> Tally:
+    def _plan(self, state: UCB1State) -> UCB1State:
         if self._now is not None:
-            self._judge(tally, self._now)
+            self._judge(state.counts, self._now)
         open_nodes = sorted(self.left - self._asked)
         if not open_nodes:
             self._now = None
-            return self._settle(tally, self._playable(len(tally.allowed)))
+            return self._settle(state, self._playable(len(state.counts.allowed)))
         self._now = min(open_nodes, key=self._order)
         self._asked.add(self._now)
-        return self._ask_for(tally, self._arms(self._now))
+        return self._ask_for(state, self._arms(self._now))
 
     def _order(self, node: int) -> tuple[int, int]:
         """The largest tree first, and in it the node whose largest branch is the smallest."""
@@ -113,12 +115,12 @@ class LuTree(TallyPolicy):
         """The variable that the question asked now is about; none while do() is pulled, and at the end."""
         return None if self._now is None else self.problem.observed_names[self._now]
 
-    def _judge(self, tally: Tally, node: int) -> None:
-        base, children, moved = self._mean(tally, self._singles[None]), set(), 0.0
+    def _judge(self, counts: Counts, node: int) -> None:
+        base, children, moved = self._mean(counts, self._singles[None]), set(), 0.0
         for arm in self._arms(node):
-            moved = max(moved, abs(self._mean(tally, arm) - base))
+            moved = max(moved, abs(self._mean(counts, arm) - base))
             for other in self._neighbours[node]:
-                shift = np.abs(self._distribution(tally, arm, other) - self._known[other]).max()
+                shift = np.abs(self._distribution(counts, arm, other) - self._known[other]).max()
                 children |= {other} if shift > self.eps / 2 else set()
         below = {each for child, branch in self._branches(node).items() if child in children for each in branch}
         if moved > self.gap / 2:
@@ -143,18 +145,18 @@ class LuTree(TallyPolicy):
     def _arms(self, node: int) -> list[int]:
         return [self._singles[node, level] for level in range(self.problem.observed[node].size)]
 
-    def _ask_for(self, tally: Tally, arms: list[int]) -> Tally:
-        pulls = np.zeros(len(tally.allowed), dtype=np.int64)
+    def _ask_for(self, state: UCB1State, arms: list[int]) -> UCB1State:
+        pulls = np.zeros(len(state.counts.allowed), dtype=np.int64)
         pulls[arms] = self.budget
-        return self._explore(tally, np.maximum(pulls - tally.seen.sum(axis=(1, 2)), 0))
+        return self._explore(state, np.maximum(pulls - own_rows(state.counts), 0))
 
     @staticmethod
-    def _mean(tally: Tally, arm: int) -> float:
-        return float(tally.seen[arm, :, 1].sum() / tally.seen[arm].sum())
+    def _mean(counts: Counts, arm: int) -> float:
+        return float(counts.seen[arm, :, 1].sum() / counts.seen[arm].sum())
 
-    def _distribution(self, tally: Tally, arm: int, node: int) -> Floats:
+    def _distribution(self, counts: Counts, arm: int, node: int) -> Floats:
         sizes = [variable.size for variable in self.problem.observed]
-        joint = tally.seen[arm].sum(axis=1).reshape(sizes)
+        joint = counts.seen[arm].sum(axis=1).reshape(sizes)
         found: Floats = joint.sum(axis=tuple(axis for axis in range(len(sizes)) if axis != node)) / joint.sum()
         return found
 

@@ -1,24 +1,23 @@
 """Maiti, Nair and Sinha 2022: under hidden common causes too, observing do() teaches about most arms; pull the rest."""
 
 import math
-from typing import Any, Self
 
 import numpy as np
 
 from ...compiled import Bools, Floats, Ints
+from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph, latent_projection
 from ...problem import Problem
-from ...seeds import Seed
-from ..tiers import Tier
-from . import rules
-from .base import ALL, TallyPolicy, checked_horizon
-from .lattimore import checked_budget, smallest_tau
-from .settings import atomic_arms, checked_graph, plain_graph, settings_of
-from .tally import Tally
+from .base import ALL
+from .counts import Counts
+from .graph_plan import GraphPlanPolicy
+from .lattimore import smallest_tau
+from .settings import atomic_arms
+from .ucb import UCB1State
 
 
-class MaitiObserving(TallyPolicy):
+class MaitiObserving(GraphPlanPolicy):
     """SRM-ALG: half of the budget observes, the other half pulls the arms that observing teaches too little about.
 
     As in the paper, known to us from reviews of it: arms are do() and do(X_i = x). C_i is the c-component of X_i, k_i
@@ -45,78 +44,66 @@ class MaitiObserving(TallyPolicy):
     tier = Tier.GRAPH
     needs = ("graph", "horizon")
     hints = "the graph with its latents, the horizon"
-    simple_regret = True
-    rule = rules.UCB1
+    _through = ALL
 
-    def __init__(
-        self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
-    ) -> None:
-        horizon = checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        self._sets = settings_of(problem, self.name)
+    def _read(self, problem: Problem, graph: MixedGraph) -> MixedGraph:
         self._idle = atomic_arms(problem, self._sets, self.name)
-        if not checked_graph(problem, graph).is_acyclic:
+        if not graph.is_acyclic:
             raise GraphError(f"{self.name} needs an acyclic graph; use a policy that only sees rewards")
         names = (*problem.observed_names, problem.target)
         seen = latent_projection(graph, names)
         kept = seen.subgraph(seen.ancestors(problem.target))
-        self.graph = MixedGraph([name for name in names if name in kept.nodes], kept.directed, kept.bidirected)
-        options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
-        super().__init__(problem, seed=seed, through=ALL, options=options)
+        return MixedGraph([name for name in names if name in kept.nodes], kept.directed, kept.bidirected)
 
-    @classmethod
-    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
-        """A fresh policy from what `options` gave."""
-        return cls(problem, **{**options, "graph": MixedGraph(**options["graph"])})
-
-    def _start(self, tally: Tally) -> Tally:
+    def _start(self, counts: Counts) -> UCB1State:
         self._thin: Bools | None = None
-        return self._explore(tally, np.where(np.arange(len(self._sets)) == self._idle, max(1, self.budget // 2), 0))
+        observing = np.arange(len(self._sets)) == self._idle
+        return self._explore(UCB1State(counts), np.where(observing, max(1, self.budget // 2), 0))
 
-    def _plan(self, tally: Tally) -> Tally:
+    def _plan(self, state: UCB1State) -> UCB1State:
         if self._thin is None:
-            self._thin = self._too_thin(tally)
+            self._thin = self._too_thin(state.counts)
             if self._thin.any():
                 pulls = max(1, round((self.budget - self.budget // 2) / self._thin.sum()))
-                return self._explore(tally, np.where(self._thin, pulls, 0))
-        best = int(self._means(tally, self._thin).argmax())
-        return self._settle(tally, np.arange(len(self._sets)) == best)
+                return self._explore(state, np.where(self._thin, pulls, 0))
+        best = int(self._means(state.counts, self._thin).argmax())
+        return self._settle(state, np.arange(len(self._sets)) == best)
 
     def scores(self) -> Floats:
         """The means of all arms from the rows so far: from pulls where observing teaches too little, else from do()."""
-        thin = self._too_thin(self._state) if self._thin is None else self._thin
-        return self._means(self._state, thin)
+        counts = self._state.counts
+        return self._means(counts, self._too_thin(counts) if self._thin is None else self._thin)
 
     # What observed rows say
 
-    def _observed(self, tally: Tally) -> Ints:
+    def _observed(self, counts: Counts) -> Ints:
         """Counts of the rows of do(), with an axis for every node of the graph of the ancestors of Y."""
         sizes = [variable.size for variable in self.problem.observed]
         others = [axis for axis, name in enumerate(self.problem.observed_names) if name not in self.graph.nodes]
-        counts: Ints = tally.seen[self._idle].reshape(*sizes, 2).sum(axis=tuple(others))
-        return counts
+        observed: Ints = counts.seen[self._idle].reshape(*sizes, 2).sum(axis=tuple(others))
+        return observed
 
     def _variable(self, arm: int) -> str:
         return self.problem.observed_names[int((self._sets[arm] >= 0).argmax())]
 
-    def _too_thin(self, tally: Tally) -> Bools:
+    def _too_thin(self, counts: Counts) -> Bools:
         """The arms with q_i^k_i < 1 / m; never do()."""
-        counts = self._observed(tally)
+        observed = self._observed(counts)
         of_arm = [None if arm == self._idle else self._variable(arm) for arm in range(len(self._sets))]
         levers = dict.fromkeys(name for name in of_arm if name is not None)
-        ease = {name: observed_ease(counts, self.graph, name) for name in levers}
+        ease = {name: observed_ease(observed, self.graph, name) for name in levers}
         limit = 1 / smallest_tau(np.array(list(ease.values())))
         return np.array([name is not None and ease[name] < limit for name in of_arm])
 
-    def _means(self, tally: Tally, thin: Bools) -> Floats:
-        counts = self._observed(tally)
-        rewards = tally.seen.sum(axis=1)
+    def _means(self, counts: Counts, thin: Bools) -> Floats:
+        observed = self._observed(counts)
+        rewards = counts.seen.sum(axis=1)
         means: Floats = rewards[:, 1] / np.maximum(rewards.sum(axis=1), 1)
         for arm in np.flatnonzero(~thin & (np.arange(len(thin)) != self._idle)).tolist():
             name = self._variable(arm)
             level = int(self._sets[arm].max())
             taught = name in self.graph.nodes
-            means[arm] = effect_means(counts, self.graph, name)[level] if taught else means[self._idle]
+            means[arm] = effect_means(observed, self.graph, name)[level] if taught else means[self._idle]
         return means
 
 

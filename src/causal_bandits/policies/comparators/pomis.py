@@ -1,21 +1,36 @@
 """POMIS bandits (Lee and Bareinboim 2018; 2019 with variables that cannot be set): play only what may be optimal."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...compiled import compiled
+from ...discovery.tiers import Tier
 from ...errors import ProblemError
 from ...graphs import MixedGraph, pomis_sets
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
-from . import rules
-from .base import TallyPolicy
+from .base import CountingPolicy
+from .counts import Counts, arm_index, counted, draw_by_rewards
+from .kl_ucb import KLUCBState
 from .settings import checked_graph, plain_graph, set_by, settings_of
-from .tally import Tally
 
 
-class PomisPolicy(TallyPolicy):
+@counted
+class BetaState(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(BetaState)
+@compiled
+def draw_of_arm(state: BetaState, arm: int, rng: np.random.Generator) -> float:
+    """A draw from Beta(1 + ones, 1 + zeros)."""
+    return draw_by_rewards(state.counts, arm, rng)
+
+
+class PomisPolicy(CountingPolicy):
     """A plain rule over the arms do(X = x) with X a possibly-optimal minimal intervention set of the graph.
 
     The variables that no lever sets count as not manipulable. Interventions must be perfect.
@@ -40,15 +55,11 @@ class PomisPolicy(TallyPolicy):
                     "add it, or use a policy that only sees rewards"
                 )
         self._playable = np.array([each in wanted for each in of_arm])
-        super().__init__(problem, seed=seed, options={"graph": plain_graph(graph)})
+        self._options = {"graph": plain_graph(graph)}
+        super().__init__(problem, seed=seed)
 
-    def _start(self, tally: Tally) -> Tally:
-        return self._settle(tally, self._playable)
-
-    @classmethod
-    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
-        """A fresh policy from what `options` gave."""
-        return cls(problem, graph=MixedGraph(**options["graph"]))
+    def _empty(self) -> Any:
+        return self._settle(super()._empty(), self._playable)
 
 
 class PomisTS(PomisPolicy):
@@ -63,11 +74,12 @@ class PomisTS(PomisPolicy):
     """
 
     name = "pomis-ts"
-    rule = rules.THOMPSON
+    state = BetaState
+    compares = "its draw from the posterior"
 
 
 class PomisKLUCB(PomisPolicy):
     """KL-UCB over the POMIS arms."""
 
     name = "pomis-kl-ucb"
-    rule = rules.KL_UCB
+    state = KLUCBState

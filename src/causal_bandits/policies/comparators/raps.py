@@ -1,23 +1,26 @@
 """RAPS + UCB (Konobeev, Etesami and Kiyavash 2023): find the parents of the reward by intervening, then play UCB."""
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
 from ...compiled import Bools, Floats
+from ...discovery.tiers import TARGETS, Tier
 from ...errors import ProblemError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..tiers import TARGETS, Tier
-from . import rules
-from .base import ALL, TallyPolicy, checked_number
+from ..registry import Variant
+from .base import ALL, CountingPolicy, checked_number
+from .counts import Counts, own_rows
 from .settings import settings_of
-from .tally import Tally
+from .ucb import UCB1State
 
 Setting = tuple[int, ...]
 
 
-class RapsUCB(TallyPolicy):
+class RapsUCB(CountingPolicy):
     """Random ancestors, parents first: intervene on a random candidate X and see what moves.
 
     X is an ancestor of Y if some mean moves by more than gap / 2 from that without it; its descendants are the
@@ -34,7 +37,8 @@ class RapsUCB(TallyPolicy):
     name = "raps-ucb"
     tier = Tier.OBSERVED
     hints = f"{TARGETS}, the smallest effects eps and gap"
-    rule = rules.UCB1
+    variants: ClassVar[Mapping[str, Variant]] = {"raps-ucb-100": Variant({"budget": 100})}
+    _through = ALL
 
     def __init__(
         self,
@@ -66,15 +70,15 @@ class RapsUCB(TallyPolicy):
         rng = generator(seed)
         order = int(rng.integers(2**32)) if shuffle is None else whole_number("shuffle", shuffle, 0)
         self._orders = np.random.default_rng(order).permuted(np.tile(self._levers, (n + 1, 1)), axis=1).tolist()
-        told = {"gap": self.gap, "eps": self.eps, "delta": delta, "budget": self.budget, "shuffle": order}
-        super().__init__(problem, seed=rng, through=ALL, options=told)
+        self._options = {"gap": self.gap, "eps": self.eps, "delta": delta, "budget": self.budget, "shuffle": order}
+        super().__init__(problem, seed=rng)
 
     # The search, as a fold over rows
 
-    def _start(self, tally: Tally) -> Tally:
+    def _start(self, counts: Counts) -> UCB1State:
         self.parents: list[int] = []
         self._begin()
-        return self._ask_for(tally, self._baselines())
+        return self._ask_for(UCB1State(counts), self._baselines())
 
     def _begin(self) -> None:
         """A new search on all but the parents found."""
@@ -82,24 +86,24 @@ class RapsUCB(TallyPolicy):
         self._ancestor: int | None = None
         self._tested: int | None = None
 
-    def _plan(self, tally: Tally) -> Tally:
+    def _plan(self, state: UCB1State) -> UCB1State:
         if self._tested is not None:
-            self._judge(tally, self._tested)
+            self._judge(state.counts, self._tested)
         while not self._candidates:
             if self._ancestor is None:
-                return self._settle(tally, self._playable(len(tally.allowed)))
+                return self._settle(state, self._playable(len(state.counts.allowed)))
             self.parents.append(self._ancestor)
             self._begin()
         self._tested = self._candidates[0]
         held = self._baselines()
-        return self._ask_for(tally, held + [self._with(each, x) for each in held for x in self._values(self._tested)])
+        return self._ask_for(state, held + [self._with(each, x) for each in held for x in self._values(self._tested)])
 
-    def _judge(self, tally: Tally, x: int) -> None:
+    def _judge(self, counts: Counts, x: int) -> None:
         moved, descendants = 0.0, set()
         for held in self._baselines():
-            before = self._means(tally, held)
+            before = self._means(counts, held)
             for value in self._values(x):
-                after = self._means(tally, self._with(held, value))
+                after = self._means(counts, self._with(held, value))
                 moved = max(moved, abs(after[0] - before[0]))
                 shifts = {place: np.abs(after[1][place] - before[1][place]).max() for place in self._levers}
                 descendants |= {place for place, shift in shifts.items() if shift > self.eps / 2 and place != x}
@@ -125,19 +129,19 @@ class RapsUCB(TallyPolicy):
     def _with(held: Setting, value: tuple[int, int]) -> Setting:
         return (*held[: value[0]], value[1], *held[value[0] + 1 :])
 
-    def _ask_for(self, tally: Tally, wanted: list[Setting]) -> Tally:
-        pulls = np.zeros(len(tally.allowed), dtype=np.int64)
+    def _ask_for(self, state: UCB1State, wanted: list[Setting]) -> UCB1State:
+        pulls = np.zeros(len(state.counts.allowed), dtype=np.int64)
         pulls[[self._arm_of[each] for each in wanted]] = self.budget
-        return self._explore(tally, np.maximum(pulls - tally.seen.sum(axis=(1, 2)), 0) * (pulls > 0))
+        return self._explore(state, np.maximum(pulls - own_rows(state.counts), 0) * (pulls > 0))
 
-    def _means(self, tally: Tally, setting: Setting) -> tuple[float, list[Floats]]:
+    def _means(self, counts: Counts, setting: Setting) -> tuple[float, list[Floats]]:
         """The mean reward of an arm, and the distribution of each variable under it."""
-        counts = tally.seen[self._arm_of[setting]]
-        joint = counts.sum(axis=1).reshape(self._sizes)
+        seen = counts.seen[self._arm_of[setting]]
+        joint = seen.sum(axis=1).reshape(self._sizes)
         total = joint.sum()
         axes = range(len(self._sizes))
         spread = [joint.sum(axis=tuple(other for other in axes if other != axis)) / total for axis in axes]
-        return float(counts[:, 1].sum() / total), spread
+        return float(seen[:, 1].sum() / total), spread
 
     def _playable(self, arms: int) -> Bools:
         allowed = np.zeros(arms, dtype=np.bool_)

@@ -1,23 +1,31 @@
 """Sen, Shanmugam, Dimakis and Shakkottai 2017: importance sampling between arms in phases, then commit."""
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...compiled import Bools, Floats, Ints
-from ...problem import Problem
-from ...seeds import Seed
-from ..tiers import Tier
-from . import rules
-from .base import TallyPolicy, checked_horizon, plain_chances, set_names
-from .lattimore import checked_budget
-from .tally import Tally
+from .counts import Counts, arm_index, counted
+from .through_cells import through_chances
+from .told_set import CommittingPolicy
+from .ucb import ucb1_of_arm
 
 
-class SenPhases(TallyPolicy):
+@through_chances
+@counted
+class CommittedState(NamedTuple):
+    """Counts and P(Z | arm): UCB1 over the arms that are left, which in the end is one."""
+
+    counts: Counts
+    chances: Floats
+
+
+arm_index.of(CommittedState)(ucb1_of_arm)
+
+
+class SenPhases(CommittingPolicy):
     """SRISv1: in phase l of n, pull arms so that all that are left are estimated well, and drop the worst.
 
     M_kj = 1 + ln E_k[exp(p_k(z) / p_j(z) - 1)] says how well rows of arm j serve arm k. A phase of T / (l H_n) rounds
@@ -31,55 +39,30 @@ class SenPhases(TallyPolicy):
     """
 
     name = "sen"
-    tier = Tier.PARENTS
-    needs = ("separating", "chances", "horizon")
-    hints = "a separating set Z, P(Z | a), the horizon"
-    simple_regret = True
-    rule = rules.UCB1
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        separating: Sequence[str],
-        chances: ArrayLike,
-        horizon: int,
-        budget: int | None = None,
-        seed: Seed = None,
-    ) -> None:
-        names, horizon = set_names(separating), checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
+    def _start(self, counts: Counts) -> CommittedState:
         self.phases = math.ceil(math.log(2) * math.log(10 * math.sqrt(self.budget)))
-        options = {
-            "separating": list(names),
-            "chances": plain_chances(chances),
-            "horizon": horizon,
-            "budget": self.budget,
-        }
-        super().__init__(problem, seed=seed, through=names, chances=chances, options=options)
-
-    def _start(self, tally: Tally) -> Tally:
-        self._divergence = pair_divergence(tally.chances)
+        self._divergence = pair_divergence(self.chances)
         self._phase = 0
-        self._alive: Bools = np.ones(len(tally.allowed), dtype=np.bool_)
-        return self._next_phase(tally)
+        self._alive: Bools = np.ones(len(counts.allowed), dtype=np.bool_)
+        return self._next_phase(CommittedState(counts, self.chances))
 
-    def _next_phase(self, tally: Tally) -> Tally:
+    def _next_phase(self, state: CommittedState) -> CommittedState:
         self._phase += 1
-        self._before = tally.seen.copy()
+        self._before = state.counts.seen.copy()
         rounds = self.budget / (self._phase * sum(1 / i for i in range(1, self.phases + 1)))
         share = phase_allocation(self._divergence, self._alive)
-        return self._explore(tally, np.ceil(share * rounds - 1e-9).astype(np.int64))
+        return self._explore(state, np.ceil(share * rounds - 1e-9).astype(np.int64))
 
-    def _plan(self, tally: Tally) -> Tally:
-        rows = tally.seen - self._before
-        means = clipped_pool(rows, tally.chances, self._divergence, 2.0 ** (1 - self._phase))
+    def _plan(self, state: CommittedState) -> CommittedState:
+        rows = state.counts.seen - self._before
+        means = clipped_pool(rows, state.chances, self._divergence, 2.0 ** (1 - self._phase))
         means = np.where(self._alive, means, -np.inf)
         best = int(means.argmax())
         self._alive = self._alive & (means >= means[best] - 5 / 2**self._phase)
         if self._phase == self.phases or np.count_nonzero(self._alive) == 1:
-            return self._settle(tally, np.arange(len(means)) == best)
-        return self._next_phase(tally)
+            return self._settle(state, np.arange(len(means)) == best)
+        return self._next_phase(state)
 
 
 def pair_divergence(p: Floats) -> Floats:

@@ -17,8 +17,6 @@ def settings_of(problem: Problem, who: str) -> Ints:
     >>> settings_of(problem, "a rule").tolist()
     [[-1, -1], [0, -1], [1, -1]]
     """
-    if not isinstance(problem, Problem):
-        raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
     settings = np.full((len(problem.arms), len(problem.observed)), -1)
     targets = dict(problem.targets)
     for lever in problem.interventions:

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
+from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
-from . import rules
-from .base import TallyPolicy, checked_number
-from .tally import Tally
+from .base import CountingPolicy, checked_number
+from .counts import Counts, own_rows
+from .ucb import UCB1State
 
 
-class SuccessiveElimination(TallyPolicy):
+class SuccessiveElimination(CountingPolicy):
     """Pull every remaining arm once more, then drop those whose mean is 2 alpha_n below the best.
 
     alpha_n = sqrt(ln(4 K n^2 / delta) / n) after n pulls of each: with probability 1 - delta the best arm stays.
@@ -20,22 +20,21 @@ class SuccessiveElimination(TallyPolicy):
 
     name = "successive-elimination"
     tier = Tier.REWARDS
-    rule = rules.UCB1
 
     def __init__(self, problem: Problem, *, delta: float = 0.1, seed: Seed = None) -> None:
         self.delta = checked_number("delta", delta, below=1)
-        super().__init__(problem, seed=seed, options={"delta": self.delta})
+        self._options = {"delta": self.delta}
+        super().__init__(problem, seed=seed)
 
-    def _start(self, tally: Tally) -> Tally:
-        return self._explore(tally, tally.allowed)
+    def _start(self, counts: Counts) -> UCB1State:
+        return self._explore(UCB1State(counts), counts.allowed)
 
-    def _plan(self, tally: Tally) -> Tally:
-        pulls = tally.rewards.sum(axis=1)
-        means = tally.rewards[:, 1] / pulls
-        n = int(pulls[tally.allowed].min())
+    def _plan(self, state: UCB1State) -> UCB1State:
+        left, pulls = state.counts.allowed, own_rows(state.counts)
+        means = state.counts.rewards[:, 1] / pulls
+        n = int(pulls[left].min())
         reach = 2 * math.sqrt(math.log(4 * len(pulls) * n * n / self.delta) / n)
-        best = means[tally.allowed].max()
-        tally.allowed[:] &= means > best - reach
-        if np.count_nonzero(tally.allowed) == 1:
-            return self._settle(tally, tally.allowed)
-        return self._explore(tally, np.where(tally.allowed, np.maximum(n + 1 - pulls, 0), 0))
+        left &= means > means[left].max() - reach
+        if np.count_nonzero(left) == 1:
+            return self._settle(state, left)
+        return self._explore(state, np.where(left, np.maximum(n + 1 - pulls, 0), 0))

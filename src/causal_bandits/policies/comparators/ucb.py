@@ -1,13 +1,36 @@
 """Upper confidence bounds from rewards alone: UCB1, UCB-V, UCB-tuned, and UCB with a small constant."""
 
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiled import compiled
+from ...discovery.tiers import Tier
+from ...dispatch import generic
 from ...problem import Problem
 from ...seeds import Seed
-from ..tiers import Tier
-from . import rules
-from .base import TallyPolicy, checked_horizon, checked_number
+from .base import CountingPolicy, checked_horizon, checked_number
+from .counts import Counts, arm_index, counted, mean_and_rows
+from .indices import scaled_ucb_index, ucb1_index, ucb_tuned_index, ucb_v_index
 
 
-class UCB1(TallyPolicy):
+@counted
+class UCB1State(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(UCB1State)
+@generic
+def ucb1_of_arm(state: Any, arm: int, rng: np.random.Generator) -> float:
+    """UCB1 of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return ucb1_index(m, n, state.counts.rows[0]) if n else math.inf
+
+
+class UCB1(CountingPolicy):
     """Each arm once, then the highest m + sqrt(2 ln t / n) (Auer, Cesa-Bianchi and Fischer 2002).
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
@@ -19,44 +42,84 @@ class UCB1(TallyPolicy):
 
     name = "ucb1"
     tier = Tier.REWARDS
-    rule = rules.UCB1
-
-    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
-        super().__init__(problem, seed=seed)
+    state = UCB1State
 
 
-class UCBV(TallyPolicy):
+@counted
+class UCBVState(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(UCBVState)
+@compiled
+def ucb_v_of_arm(state: UCBVState, arm: int, rng: np.random.Generator) -> float:
+    """UCB-V of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return ucb_v_index(m, n, state.counts.rows[0]) if n else math.inf
+
+
+class UCBV(CountingPolicy):
     """The bound follows the variance of the rewards (Audibert, Munos and Szepesvari 2009)."""
 
     name = "ucb-v"
     tier = Tier.REWARDS
-    rule = rules.UCB_V
-
-    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
-        super().__init__(problem, seed=seed)
+    state = UCBVState
 
 
-class UCBTuned(TallyPolicy):
+@counted
+class UCBTunedState(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(UCBTunedState)
+@compiled
+def ucb_tuned_of_arm(state: UCBTunedState, arm: int, rng: np.random.Generator) -> float:
+    """UCB-tuned of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return ucb_tuned_index(m, n, state.counts.rows[0]) if n else math.inf
+
+
+class UCBTuned(CountingPolicy):
     """The bound follows an upper bound of the variance (Auer, Cesa-Bianchi and Fischer 2002, sec. 4)."""
 
     name = "ucb-tuned"
     tier = Tier.REWARDS
-    rule = rules.UCB_TUNED
-
-    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
-        super().__init__(problem, seed=seed)
+    state = UCBTunedState
 
 
-class SmallUCB(TallyPolicy):
+@counted
+class ScaledUCBState(NamedTuple):
+    """Counts, and the options of the bound."""
+
+    counts: Counts
+    horizon: float
+    constant: float
+
+
+@arm_index.of(ScaledUCBState)
+@generic
+def scaled_ucb_of_arm(state: Any, arm: int, rng: np.random.Generator) -> float:
+    """m + sqrt(c ln T / n); an arm comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return scaled_ucb_index(m, n, state.constant, state.horizon) if n else math.inf
+
+
+class SmallUCB(CountingPolicy):
     """m + sqrt(c ln T / n) with a small constant c: no guarantee of its own, and hard to beat in practice."""
 
     name = "ucb-small"
     tier = Tier.REWARDS
     needs = ("horizon",)
     hints = "the horizon"
-    rule = rules.SCALED_UCB
 
     def __init__(self, problem: Problem, *, horizon: int, constant: float = 0.1, seed: Seed = None) -> None:
-        horizon, constant = checked_horizon(horizon), checked_number("constant", constant)
-        options = {"horizon": horizon, "constant": constant}
-        super().__init__(problem, seed=seed, numbers=(horizon, constant), options=options)
+        self.horizon, self.constant = checked_horizon(horizon), checked_number("constant", constant)
+        self._options = {"horizon": self.horizon, "constant": self.constant}
+        super().__init__(problem, seed=seed)
+
+    def _start(self, counts: Counts) -> ScaledUCBState:
+        return ScaledUCBState(counts, float(self.horizon), self.constant)

@@ -1,23 +1,41 @@
 """UCB+ with a known number of parents (Shahverdikondori et al. 2026): few random actions, and rows that serve many."""
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ...discovery.tiers import TARGETS, Tier
 from ...errors import OptionError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..tiers import TARGETS, Tier
-from . import rules
-from .base import TallyPolicy, checked_horizon, checked_number
+from ..registry import Variant
+from .base import CountingPolicy, checked_horizon, checked_number
+from .counts import Counts, arm_index, counted
+from .credit import Credit, credited
 from .settings import settings_of
-from .tally import Tally
+from .ucb import scaled_ucb_of_arm
 
 NO_LEVEL = 2**31
 """A level that no row has."""
 
 
-class UCBPlus(TallyPolicy):
+@credited
+@counted
+class CreditedUCBState(NamedTuple):
+    """Counts, whom rows serve, and the options of the bound."""
+
+    counts: Counts
+    credit: Credit
+    horizon: float
+    constant: float
+
+
+arm_index.of(CreditedUCBState)(scaled_ucb_of_arm)
+
+
+class UCBPlus(CountingPolicy):
     """UCB over random actions that set exactly m variables; a row counts for every action whose values it has.
 
     The index is the mean + sqrt(c ln T / rows), with c = `constant`.
@@ -33,7 +51,7 @@ class UCBPlus(TallyPolicy):
     tier = Tier.OBSERVED
     needs = ("parents", "horizon")
     hints = f"{TARGETS}, the number of parents k, the horizon"
-    rule = rules.SCALED_UCB
+    variants: ClassVar[Mapping[str, Variant]] = {"ucb-plus-small": Variant({"constant": 0.1})}
 
     def __init__(
         self,
@@ -60,12 +78,13 @@ class UCBPlus(TallyPolicy):
         ]
         self._playable = np.isin(np.arange(len(settings)), kept)
         settings[~self._playable] = NO_LEVEL
-        constant = checked_number("constant", constant)
-        options = {"parents": k, "horizon": horizon, "constant": constant, "shuffle": order}
-        super().__init__(problem, seed=rng, numbers=(horizon, constant), settings=settings, options=options)
+        self._sets, self.horizon, self.constant = settings, horizon, checked_number("constant", constant)
+        self._options = {"parents": k, "horizon": horizon, "constant": self.constant, "shuffle": order}
+        super().__init__(problem, seed=rng)
 
-    def _start(self, tally: Tally) -> Tally:
-        return self._settle(tally, self._playable)
+    def _start(self, counts: Counts) -> CreditedUCBState:
+        credit = Credit(self._sets, np.ones(len(counts.allowed), dtype=np.bool_))
+        return self._settle(CreditedUCBState(counts, credit, float(self.horizon), self.constant), self._playable)
 
 
 def enough_actions(actions: int, n: int, m: int, k: int, levels: int, horizon: int) -> int:

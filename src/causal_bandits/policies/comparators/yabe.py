@@ -1,24 +1,21 @@
 """Yabe et al. 2018: estimate how every node follows its parents, choose pulls for that, then commit."""
 
-from typing import Any, Self
-
 import numpy as np
 
 from ...compiled import Floats
+from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph
 from ...problem import Problem
-from ...seeds import Seed
-from ..tiers import Tier
-from . import rules
 from .allocation import best_allocation
-from .base import ALL, TallyPolicy, checked_horizon
-from .lattimore import checked_budget
-from .settings import checked_graph, plain_graph, settings_of
-from .tally import Tally
+from .base import ALL
+from .counts import Counts
+from .graph_plan import GraphPlanPolicy
+from .sampling import SamplingState
+from .ucb import UCB1State
 
 
-class YabePropagating(TallyPolicy):
+class YabePropagating(GraphPlanPolicy):
     """Node conditionals P(V | pa(V)) are learnt from all arms that leave V alone; arms' means follow from them.
 
     A third of the budget estimates beta_n(pi, A) = P(Pa_n = pi | do(A)) for every node n, propagated along the graph;
@@ -34,37 +31,31 @@ class YabePropagating(TallyPolicy):
     tier = Tier.SEPARATING_SET
     needs = ("graph", "horizon")
     hints = "the graph, without latents, and the horizon"
-    simple_regret = True
-    rule = rules.SAMPLING
+    _through = ALL
 
-    def __init__(
-        self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
-    ) -> None:
-        self._sets = settings_of(problem, self.name)
-        horizon = checked_horizon(horizon)
-        self.budget = checked_budget(horizon, budget)
-        self.graph = checked_graph(problem, graph).subgraph(graph.ancestors(problem.target))
-        hidden = [name for name in self.graph.nodes if name not in (*problem.observed_names, problem.target)]
-        if hidden or self.graph.bidirected or not self.graph.is_acyclic:
+    def _read(self, problem: Problem, graph: MixedGraph) -> MixedGraph:
+        found = graph.subgraph(graph.ancestors(problem.target))
+        hidden = [name for name in found.nodes if name not in (*problem.observed_names, problem.target)]
+        if hidden or found.bidirected or not found.is_acyclic:
             raise GraphError(f"{self.name} needs an acyclic graph without latents; pomis-ts takes graphs with them")
-        options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
-        super().__init__(problem, seed=seed, through=ALL, options=options)
+        return found
 
-    def _start(self, tally: Tally) -> Tally:
+    def _start(self, counts: Counts) -> UCB1State:
         self._first = True
-        arms = len(tally.allowed)
+        arms = len(counts.allowed)
         each, rest = divmod(max(self.budget // 3, arms), arms)
-        return self._explore(tally, each + (np.arange(arms) < rest))
+        return self._explore(UCB1State(counts), each + (np.arange(arms) < rest))
 
-    def _plan(self, tally: Tally) -> Tally:
-        joints = self._joints(tally)
+    def _plan(self, state: UCB1State | SamplingState) -> UCB1State | SamplingState:
+        counts = state.counts
+        joints = self._joints(counts)
         if self._first:
             self._first = False
             eta, _ = best_allocation(self._parent_chances(joints), tolerance=0.02)
             self._plan_at = self._counted + max(1, self.budget - self._counted)
-            return tally._replace(weights=eta)
-        means = self._means(tally, joints)
-        return self._settle(tally, np.arange(len(means)) == int(means.argmax()), rules.UCB1)
+            return SamplingState(counts, eta)
+        means = self._means(counts, joints)
+        return self._settle(UCB1State(counts), np.arange(len(means)) == int(means.argmax()))
 
     # Conditionals, joint distributions, means
 
@@ -73,10 +64,10 @@ class YabePropagating(TallyPolicy):
         parents = self.graph.parents(name)
         return tuple(a for a, each in enumerate(self.problem.observed_names) if each not in parents and a not in own)
 
-    def _joints(self, tally: Tally) -> Floats:
+    def _joints(self, counts: Counts) -> Floats:
         """(arms, *sizes): P(observed variables | arm), every node by its conditional or as the arm sets it."""
         sizes = [variable.size for variable in self.problem.observed]
-        rows = tally.seen.sum(axis=2).reshape(-1, *sizes)
+        rows = counts.seen.sum(axis=2).reshape(-1, *sizes)
         joints = np.ones((len(rows), *sizes))
         for axis, variable in enumerate(self.problem.observed):
             if variable.name not in self.graph.nodes:  # no ancestor of the reward: whatever it does
@@ -101,19 +92,14 @@ class YabePropagating(TallyPolicy):
             columns.append(np.where(free[:, None], chances, 0.0))
         return np.hstack(columns)
 
-    def _means(self, tally: Tally, joints: Floats) -> Floats:
+    def _means(self, counts: Counts, joints: Floats) -> Floats:
         """E[Y | arm] = sum over values of P(values | arm) E[Y | pa(Y)]."""
-        counts = tally.seen.sum(axis=0).reshape(*joints.shape[1:], 2)
-        table = counts.sum(axis=self._others(self.problem.target), keepdims=True) + 1.0
+        seen = counts.seen.sum(axis=0).reshape(*joints.shape[1:], 2)
+        table = seen.sum(axis=self._others(self.problem.target), keepdims=True) + 1.0
         reward = table[..., 1] / table.sum(axis=-1)
         means: Floats = (joints * reward).reshape(len(joints), -1).sum(axis=1)
         return means
 
     def scores(self) -> Floats:
         """The means of all arms, computed from the conditionals of all rows so far."""
-        return self._means(self._state, self._joints(self._state))
-
-    @classmethod
-    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
-        """A fresh policy from what `options` gave."""
-        return cls(problem, **{**options, "graph": MixedGraph(**options["graph"])})
+        return self._means(self._state.counts, self._joints(self._state.counts))

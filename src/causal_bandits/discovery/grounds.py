@@ -1,0 +1,232 @@
+"""What a discovery rests its sets on, as arrays over all sets: one kind for each way of finding them.
+
+A kind says how probable its sets are, which arrays it keeps (by the names they have in save files), and what it shows
+of one set. A new kind is a subclass here or elsewhere; a save file finds it by its source.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ..compiled import Bools, Floats, Ints
+from ..independence import IndependenceResult
+
+Arrays = Mapping[str, NDArray[Any]]
+PASSED_OVER = "passed over"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why a set was accepted or rejected: the tests, and how many rows they saw.
+
+    A key of `tests` is the tuple of intervention variables that were tested together; `confidence` is, per
+    intervention variable, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
+    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed. The
+    source "passed over" is a set of a large problem that was accepted but is not used.
+    """
+
+    rows: int
+    source: str
+    tests: Mapping[tuple[str, ...], IndependenceResult] = field(default_factory=dict)
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    log_bayes_factor: Mapping[str, float] = field(default_factory=dict)
+    given_others: Mapping[str, float] = field(default_factory=dict)
+
+
+class Grounds(ABC):
+    """Why sets were accepted or not."""
+
+    sources: ClassVar[tuple[str, ...]]
+    """The words of this kind, one or several; `source` is one of them."""
+    kinds: ClassVar[dict[str, type["Grounds"]]] = {}
+    """Every kind by its sources."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        Grounds.kinds.update(dict.fromkeys(cls.sources, cls))
+
+    @property
+    def source(self) -> str:
+        """How the sets were found, in a word or two."""
+        return self.sources[0]
+
+    @property
+    def tests(self) -> tuple[tuple[str, ...], ...]:
+        """The intervention variables that were tested together, one tuple for each test."""
+        return ()
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What it keeps, each array with a line per set."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
+        """Read back `arrays`; `about` has the source and the tests."""
+
+    @abstractmethod
+    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+        """What it shows of one set."""
+
+    def probability(self, separated: Bools) -> Floats | None:
+        """(sets,): how probable it is that each set separates what it was accepted for; None where it does not say."""
+        return None
+
+    def width(self, name: str, levers: int) -> tuple[int, ...]:
+        """The shape of a set's line in an array."""
+        return (levers,)
+
+    def merged(self, parts: Sequence["Grounds"], which: Ints) -> Self:
+        """Each set from the part that `which` says, and where that is -1 from here."""
+        found = {
+            name: pick(array, [part.arrays()[name] for part in parts], which) for name, array in self.arrays().items()
+        }
+        return type(self).of({"source": self.source, "tests": self.tests}, found)
+
+
+def pick(own: NDArray[Any], parts: Sequence[NDArray[Any]], which: Ints) -> NDArray[Any]:
+    """Each line from the part that `which` says, and where that is -1 from `own`."""
+    found = own.copy()
+    for place, part in enumerate(parts):
+        found[which == place] = part[which == place]
+    return found
+
+
+def per_lever(line: Floats, levers: tuple[str, ...]) -> dict[str, float]:
+    """The values by intervention variable, where there are any."""
+    return {name: float(value) for name, value in zip(levers, line, strict=True) if not np.isnan(value)}
+
+
+@dataclass(frozen=True)
+class Told(Grounds):
+    """Somebody was sure."""
+
+    sources = ("told",)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Nothing."""
+        return {}
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
+        """Nothing need be read."""
+        return cls()
+
+    def probability(self, separated: Bools) -> Floats:
+        """1: sets that were told are not doubted."""
+        return np.ones(len(separated))
+
+    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+        """Only that it was told."""
+        return Evidence(rows, self.source)
+
+
+@dataclass(frozen=True)
+class ByTests(Grounds):
+    """Independence was not rejected."""
+
+    sources = ("tested",)
+    names: tuple[tuple[str, ...], ...]
+    statistic: Floats
+    """(sets, tests), as the two that follow."""
+    dof: Ints
+    p_value: Floats
+
+    @property
+    def tests(self) -> tuple[tuple[str, ...], ...]:
+        """The intervention variables that were tested together."""
+        return self.names
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Statistics, degrees of freedom, p-values."""
+        return {"statistic": self.statistic, "dof": self.dof, "p_value": self.p_value}
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
+        """Read back `arrays`."""
+        return cls(tuple(map(tuple, about["tests"])), arrays["statistic"], arrays["dof"], arrays["p_value"])
+
+    def width(self, name: str, levers: int) -> tuple[int, ...]:
+        """A column for each test."""
+        return (len(self.names),)
+
+    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+        """Every test of the set."""
+        columns = zip(self.names, self.statistic[place], self.dof[place], self.p_value[place], strict=True)
+        results = {names: IndependenceResult(float(g), int(df), float(p)) for names, g, df, p in columns}
+        return Evidence(rows, self.source, results)
+
+
+@dataclass(frozen=True)
+class Weighed(Grounds):
+    """The rows speak for the set: Bayes factors in nats."""
+
+    sources = ("weighed",)
+    log_bayes_factor: Floats
+    """(sets, intervention variables): log [P(Y | S) / P(Y | S, I)]."""
+    given_others: Floats | None = None
+    """(sets, intervention variables): the same given the other intervention variables; NaN where not worked out."""
+    passed_over: Bools | None = None
+    """(sets,): accepted but unused: its table exceeds the memory budget."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The factors that were worked out."""
+        found = {name: getattr(self, name) for name in ("log_bayes_factor", "given_others", "passed_over")}
+        return {name: array for name, array in found.items() if array is not None}
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
+        """Read back `arrays`."""
+        return cls(arrays["log_bayes_factor"], arrays.get("given_others"), arrays.get("passed_over"))
+
+    def width(self, name: str, levers: int) -> tuple[int, ...]:
+        """A column for each intervention variable."""
+        return () if name == "passed_over" else (levers,)
+
+    def probability(self, separated: Bools) -> Floats:
+        """The product over the variables pooled, each by the weaker of its factors, at even odds beforehand."""
+        nats = self.log_bayes_factor
+        weaker = nats if self.given_others is None else np.minimum(nats, self.given_others)
+        held: Floats = np.where(separated, expit(weaker), 1.0).prod(axis=1)
+        return held
+
+    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+        """The factors of the set."""
+        over = self.passed_over is not None and bool(self.passed_over[place])
+        nats = per_lever(self.log_bayes_factor[place], levers)
+        given = {} if self.given_others is None else per_lever(self.given_others[place], levers)
+        return Evidence(rows, PASSED_OVER if over else self.source, log_bayes_factor=nats, given_others=given)
+
+
+@dataclass(frozen=True)
+class Confidences(Grounds):
+    """Causal discovery is sure of the separation."""
+
+    sources = ("asd", "asd, time limit hit")
+    confidence: Floats
+    """(sets, intervention variables): in nats."""
+    proven: bool = True
+    """False where a time limit cut the search short."""
+
+    @property
+    def source(self) -> str:
+        """Whether the search came to its end."""
+        return self.sources[0 if self.proven else 1]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The confidences."""
+        return {"confidence": self.confidence}
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
+        """Read back `arrays`."""
+        return cls(arrays["confidence"], about["source"] == cls.sources[0])
+
+    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+        """The confidence of every separation."""
+        return Evidence(rows, self.source, confidence=per_lever(self.confidence[place], levers))

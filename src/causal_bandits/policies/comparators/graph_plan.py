@@ -1,0 +1,27 @@
+"""Comparators that are told the graph, explore by a plan for a budget of rounds, and then commit to an arm."""
+
+from ...graphs import MixedGraph
+from ...problem import Problem
+from ...seeds import Seed
+from .base import CountingPolicy, checked_budget, checked_horizon
+from .settings import checked_graph, plain_graph, settings_of
+
+
+class GraphPlanPolicy(CountingPolicy):
+    """What they have in common: the options, and what every arm sets."""
+
+    simple_regret = True
+
+    def __init__(
+        self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
+    ) -> None:
+        horizon = checked_horizon(horizon)
+        self.budget = checked_budget(horizon, budget)
+        self._sets = settings_of(problem, self.name)
+        self.graph = self._read(problem, checked_graph(problem, graph))
+        self._options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
+        super().__init__(problem, seed=seed)
+
+    def _read(self, problem: Problem, graph: MixedGraph) -> MixedGraph:
+        """The part of the graph that it needs; an error for a graph that it cannot use."""
+        return graph

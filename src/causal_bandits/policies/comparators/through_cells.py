@@ -1,0 +1,93 @@
+"""Arms judged through the cells of one set Z: E[Y | a] = sum_z p(z | a) E[Y | z], with p told or estimated."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...compiled import Floats, Ints, compiled
+from ...dispatch import generic
+from ...estimators import beta_moments
+from ..protocol import winner
+from .counts import NOBODY, TIE, Counts, compare, moments
+
+
+@compiled
+def through_cells(chances: Floats, arm: int, values: Floats) -> float:
+    """sum_z p(z | a) value_z."""
+    total = 0.0
+    for cell in range(len(values)):
+        total += chances[arm, cell] * values[cell]
+    return total
+
+
+@compiled
+def draw_cells(pooled: Ints, cells: int, rng: np.random.Generator) -> Floats:
+    """theta_z from Beta(1 + ones, 1 + zeros) for each cell."""
+    values = np.empty(cells)
+    for cell in range(cells):
+        values[cell] = rng.beta(1.0 + pooled[cell, 1], 1.0 + pooled[cell, 0])
+    return values
+
+
+@compiled
+def first_highest(counts: Counts, chances: Floats, values: Floats) -> int:
+    """The allowed arm with the highest value through cells.
+
+    Arms with the same p(z | a) are the same arm: the first of them stands for all, and no tie is drawn.
+    """
+    best, highest = -1, -np.inf
+    for arm in range(len(counts.allowed)):
+        if counts.allowed[arm]:
+            value = through_cells(chances, arm, values)
+            if value > highest + TIE:
+                best, highest = arm, value
+    return best
+
+
+@compiled
+def values_of_arms(counts: Counts, chances: Floats, values: Floats) -> Floats:
+    """What `first_highest` compares; NaN for arms that it does not, and while pulls are planned."""
+    found = np.full(len(counts.allowed), np.nan)
+    for arm in range(len(found)):
+        if counts.allowed[arm] and counts.planned[0] == 0:
+            found[arm] = through_cells(chances, arm, values)
+    return found
+
+
+@generic
+def winner_through_cells(state: Any, seen: int, rng: np.random.Generator) -> int:
+    """The best of the allowed arms in a draw of every cell."""
+    values = draw_cells(state.counts.pooled, state.chances.shape[1], rng)
+    leader = NOBODY
+    for arm in range(len(state.counts.allowed)):
+        if state.counts.allowed[arm]:
+            leader = compare(leader, arm, through_cells(state.chances, arm, values), rng)
+    return leader.arm
+
+
+@compiled
+def moments_of_cells(counts: Counts, chances: Floats, arm: int) -> tuple[float, float]:
+    """Posterior mean and variance of sum_z p(z | a) theta_z."""
+    mean, variance = 0.0, 0.0
+    for cell in range(chances.shape[1]):
+        p = chances[arm, cell]
+        of_cell, spread = beta_moments(counts.pooled[cell, 0], counts.pooled[cell, 1])
+        mean += p * of_cell
+        variance += p * p * spread
+    return mean, variance
+
+
+@generic
+def moments_through_cells(state: Any, arm: int) -> tuple[float, float]:
+    """Posterior mean and variance of an arm."""
+    return moments_of_cells(state.counts, state.chances, arm)
+
+
+S = TypeVar("S", bound=type)
+
+
+def through_chances(state: S) -> S:
+    """A state with `chances` as well: its posterior is that of the cells."""
+    winner.of(state)(winner_through_cells)
+    moments.of(state)(moments_through_cells)
+    return state

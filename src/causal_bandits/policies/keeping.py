@@ -1,0 +1,134 @@
+"""Keeping a policy: everything it knows as a plain header and arrays, and back."""
+
+import os
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import History, SubsetLayout
+from ..discovery import Findings
+from ..errors import SaveFileError, brief, listing, whole_number
+from ..files import file_path
+from ..problem import Problem
+from .registry import POLICIES
+from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
+from .schedule import Schedule, after
+
+if TYPE_CHECKING:
+    from .base import Policy
+
+Draws = dict[str, NDArray[Any]]
+"""What an estimator drew for the sets of one discovery, by the names the arrays have in save files."""
+
+
+class Kept(ABC):
+    """What can be saved and loaded: rows, random numbers, the last discovery, and what cannot be made afresh."""
+
+    name: str
+    problem: Problem
+    layout: SubsetLayout
+    history: History
+    rng: np.random.Generator
+    allowed: NDArray[np.bool_]
+    findings: Findings | None
+    schedule: Schedule
+    _draws: Draws
+
+    # What a policy says
+
+    @abstractmethod
+    def _recount(self) -> None:
+        """Make the state anew from the rows."""
+
+    @abstractmethod
+    def restrict(self, arms: Any) -> None:
+        """From now on ask for and recommend these arms only."""
+
+    def _is_expensive(self) -> bool:
+        """Whether a discovery takes so long that a row or two more are not worth it."""
+        return False
+
+    def _sums(self) -> dict[str, NDArray[Any]]:
+        """Running sums that cannot be made afresh to the last bit; they go into the save file."""
+        return {}
+
+    def _draws_in(self, findings: Findings, arrays: dict[str, NDArray[Any]]) -> Draws:
+        """What was drawn for the last discovery, from a save file; a ValueError where it does not fit."""
+        return {}
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {}
+
+    @classmethod
+    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
+        """A fresh policy from what `options` gave."""
+        return cls(problem, **options)  # type: ignore[call-arg]
+
+    # Saving and loading
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one plain file; `load` goes on with exactly the same future arms."""
+        write(file_path(path), self.pack())
+
+    def pack(self) -> Saved:
+        """All that is known as a plain header and arrays."""
+        header: dict[str, Any] = {
+            "policy": self.name,
+            "problem": self.problem.to_dict(),
+            "options": self.options(),
+            "rng": self.rng.bit_generator.state,
+            "due": self.schedule.due,
+            "prior": self.schedule.prior,
+        }
+        if not self.allowed.all():
+            header["allowed"] = self.allowed.tolist()
+        found = {**pack_findings(self.findings), **self._draws}
+        return Saved(header, {**self.history.packed, **self._sums(), **found})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """A policy from the file that `save` wrote."""
+        saved = read(file_path(path))
+        if saved.header.get("policy") != cls.name:
+            raise SaveFileError(f"{str(path)!r} holds a {brief(saved.header.get('policy'))} policy, not {cls.name!r}")
+        return cls.restore(saved)
+
+    @classmethod
+    def restore(cls, saved: Saved) -> Self:
+        """A policy from a save file's content."""
+        with saved.checked():
+            policy = cls.from_options(Problem.from_dict(saved.header["problem"]), saved.header["options"])
+            policy.rng = unpack_generator(saved.header["rng"])
+            policy.history.extend(unpack_rows(policy.problem, saved.arrays))
+            policy.schedule = policy._schedule_in(saved.header)
+            if "allowed" in saved.header:
+                arms = zip(policy.problem.arms, saved.header["allowed"], strict=True)
+                policy.restrict([arm for arm, yes in arms if yes])
+            policy.findings = unpack_findings(policy.layout, saved.arrays)
+            if policy.findings is not None:
+                policy._draws = policy._draws_in(policy.findings, saved.arrays)
+            policy._recount()
+            for name, array in policy._sums().items():
+                unpack_into(array, saved.arrays[name])
+        return policy
+
+    def _schedule_in(self, header: dict[str, Any]) -> Schedule:
+        prior, rows = header.get("prior", 0), len(self.history)
+        found = Schedule(
+            whole_number("due", header["due"], 0), None if prior is None else whole_number("prior", prior, 0)
+        )
+        if found.due > after(rows, min(found.prior or 0, rows), expensive=self._is_expensive()):
+            raise ValueError(f"its next discovery is at {found.due} rows")
+        return found
+
+
+def load_policy(path: str | os.PathLike[str]) -> "Policy[Any]":
+    """Whatever policy a save file holds, ready to go on."""
+    saved = read(file_path(path))
+    name = saved.header.get("policy")
+    if not isinstance(name, str) or name not in POLICIES:
+        raise SaveFileError(f"{str(path)!r} holds a {brief(name)} policy; this release has {listing(POLICIES)}")
+    return POLICIES[name].restore(saved)

@@ -1,0 +1,188 @@
+"""Policies with the knowledge they need, taken from a world: only this room sees both.
+
+A policy says what it needs (`needs`, `assumes` and `variants` of its class); here every need is read from the world, or
+refused in words.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..discovery import KnownSets
+from ..environments import DiscreteSCM, StructurelessWorld
+from ..errors import CausalBanditsError, OptionError, WorldError, brief, listing, whole_number
+from ..graphs import MixedGraph, separates, separating_sets
+from ..policies import POLICIES, Policy
+from ..policies.comparators.base import set_names
+from ..policies.comparators.lu_tree import is_forest
+from ..problem import Problem
+from .run import World, check_world
+
+Factory = Callable[..., Policy[Any]]
+"""Called as factory(problem, seed=seed)."""
+
+WORDS = {
+    "separating": "a separating set",
+    "chances": "P(Z | a) of a separating set Z",
+    "graph": "the causal graph",
+    "parents": "the number of parents of the reward",
+    "skeleton": "that its variables form a forest with one parent of the reward and no latents",
+    "marginals": "P(X) of its variables",
+    "unconfounded": "that it has no hidden common causes",
+}
+
+
+class Entry(NamedTuple):
+    """A policy as a table shows it: the class, what it needs from a world, and options that are fixed."""
+
+    policy: type[Policy[Any]]
+    needs: tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+class _Field(Mapping[str, Entry]):
+    """A view of the registry: a policy that is named later is in it too."""
+
+    def _entries(self) -> dict[str, Entry]:
+        found = {name: Entry(policy, policy.needs, {}) for name, policy in POLICIES.items()}
+        for policy in POLICIES.values():
+            for name, variant in vars(policy).get("variants", {}).items():
+                needs = policy.needs if variant.needs is None else variant.needs
+                found[name] = Entry(policy, needs, variant.options)
+        return found
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._entries()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries())
+
+    def __len__(self) -> int:
+        return len(self._entries())
+
+
+FIELD: Mapping[str, Entry] = _Field()
+"""Everything that can be compared: the registry, and variants that are told more or look in another way."""
+
+
+class Known(NamedTuple):
+    """What a world can say; None where it cannot."""
+
+    separating: tuple[str, ...] | None
+    chances: Any
+    graph: Any
+    parents: int | None
+    horizon: int
+    skeleton: list[tuple[str, str]] | None = None
+    marginals: dict[str, Any] | None = None
+    unconfounded: bool | None = None
+
+    @property
+    def discovery(self) -> KnownSets | None:
+        """The separating set for a policy that shares through told sets."""
+        return None if self.separating is None else KnownSets([self.separating])
+
+
+def told(name: str, world: World, *, horizon: int, separating: str | Iterable[str] | None = None) -> Factory:
+    """A factory of the policy, told what it needs of the world; `separating` claims a set, true or not.
+
+    >>> from causal_bandits import example_world, simulate
+    >>> world = example_world("S3")
+    >>> simulate(told("c-ucb", world, horizon=100), world, 100, runs=2).regret.shape
+    (2, 100)
+    """
+    check_world(world)
+    if not isinstance(name, str) or name not in FIELD:
+        raise OptionError(f"policy {brief(name)} is unknown; expected one of {listing(FIELD, 40)}")
+    knowledge = _known(world, whole_number("horizon", horizon, 2), separating)
+    try:
+        return _make(name, knowledge)
+    except WorldError as error:
+        plain = [other for other, entry in FIELD.items() if not entry.options]  # no variants, which may be slow to make
+        raise WorldError(f"{error}; these do without: {', '.join(_apply(world, knowledge, plain)[0])}") from None
+
+
+def field(
+    world: World, *, horizon: int, separating: str | Iterable[str] | None = None, among: Iterable[str] | None = None
+) -> tuple[dict[str, Factory], dict[str, str]]:
+    """The policies that apply to a world, told what they need, and why each of the others does not."""
+    wanted = set(FIELD if among is None else among)
+    knowledge = _known(world, whole_number("horizon", horizon, 2), separating)
+    return _apply(world, knowledge, [name for name in FIELD if name in wanted])
+
+
+def _apply(world: World, knowledge: Known, names: list[str]) -> tuple[dict[str, Factory], dict[str, str]]:
+    applies: dict[str, Factory] = {}
+    refused: dict[str, str] = {}
+    real = world.problem.reward_is_real
+    for name in names:
+        if (FIELD[name].policy.numbers is float) != real:
+            continue
+        try:
+            applies[name] = _make(name, knowledge)
+            applies[name](world.problem, seed=0)
+        except CausalBanditsError as error:
+            applies.pop(name, None)
+            refused[name] = str(error)
+    return applies, refused
+
+
+def _make(name: str, knowledge: Known) -> Factory:
+    """The factory of an entry; a WorldError that says which knowledge is missing."""
+    entry = FIELD[name]
+    wanted = (*entry.needs, *entry.policy.assumes)
+    missing = [need for need in wanted if getattr(knowledge, need) is None]
+    if missing:
+        words = " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
+        raise WorldError(f"the world cannot say {words}, which {name!r} needs")
+    return partial(entry.policy, **entry.options, **{need: getattr(knowledge, need) for need in entry.needs})
+
+
+def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -> Known:
+    claimed = None if separating is None else set_names(separating)
+    base = world.base if isinstance(world, StructurelessWorld) else world
+    if not isinstance(base, DiscreteSCM):
+        return Known(claimed, None, None, None, horizon)
+    if claimed is None and base is world:
+        claimed = _separating(base)
+    chances = None
+    if claimed is not None:
+        chances = np.array([base.distribution(arm, claimed) for arm in base.problem.arms])
+    graph = base.graph if base is world else None
+    if graph is None:
+        return Known(claimed, chances, None, None, horizon)
+    parents = len(graph.parents(base.problem.target))
+    plain = True if not graph.bidirected and len(graph.nodes) == len(base.problem.observed) + 1 else None
+    skeleton = _forest(graph, base.problem) if plain else None
+    return Known(claimed, chances, graph, parents, horizon, skeleton, _marginals(base), plain)
+
+
+def _forest(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:
+    """The edges among the observed variables, if they are a forest and one of them is the parent of the reward."""
+    inner = graph.subgraph(problem.observed_names)
+    alone = len(graph.parents(problem.target)) == 1 and not graph.children(problem.target)
+    return list(inner.directed) if alone and is_forest(MixedGraph(inner.nodes, bidirected=inner.directed)) else None
+
+
+def _marginals(world: DiscreteSCM) -> dict[str, Any] | None:
+    """P(X) of every observed variable, where do() is among the arms."""
+    idle = next((arm for arm in world.problem.arms if not arm.active), None)
+    if idle is None:
+        return None
+    return {name: world.distribution(idle, [name]).tolist() for name in world.problem.observed_names}
+
+
+def _separating(world: DiscreteSCM) -> tuple[str, ...] | None:
+    """The parents of the reward if they separate the levers from it, else the smallest set that does."""
+    problem = world.problem
+    graph = world.graph.with_context(dict(problem.targets))
+    parents = world.graph.parents(problem.target)
+    if separates(graph, parents, problem.intervention_names, problem.target):
+        return parents
+    for size in range(len(problem.observed) + 1):
+        sets = separating_sets(graph, problem.intervention_names, problem.target, max_size=size)
+        if sets:
+            return sets[0]
+    return None

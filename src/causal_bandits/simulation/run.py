@@ -1,0 +1,161 @@
+"""One run: a policy plays a world for a number of rounds."""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..environments import ContinuousWorld, DiscreteWorld
+from ..errors import OptionError, brief, whole_number
+from ..policies import Policy as AskTell
+from ..problem import Arm, Level, Problem
+from ..seeds import check_generator
+from .rollout import rollout
+
+PATIENCE = 0.5
+"""Seconds of compiled rounds between two looks at signals."""
+
+
+class Policy(Protocol):
+    """What a policy must do to be played; if it has a `problem`, that must be the world's."""
+
+    def ask(self) -> Arm:
+        """The next arm."""
+
+    def tell(self, arm: Arm, observation: Mapping[str, Any]) -> None:
+        """What came of it."""
+
+
+class World(Protocol):
+    """What a world must do to be played in."""
+
+    problem: Problem
+    means: NDArray[np.float64]
+
+    def pull(self, arm: Arm, rng: np.random.Generator) -> dict[str, Level]:
+        """Every observed variable and the reward."""
+
+
+MOST_ROUNDS = 100_000_000
+"""What is kept of so many rounds takes some gigabytes."""
+
+
+def check_world(world: object) -> None:
+    """Refuse what is no world."""
+    if not all(hasattr(world, name) for name in ("problem", "pull", "means")) or isinstance(world, type):
+        raise OptionError(f"world={brief(world)}; expected a world, such as paper_world(...) or LoggedWorld(...)")
+
+
+def _check_policy(policy: object) -> None:
+    if not all(hasattr(policy, name) for name in ("ask", "tell")) or isinstance(policy, type):
+        raise OptionError(f"policy={brief(policy)}; expected a policy, such as ThompsonSampling(world.problem)")
+
+
+class Run(NamedTuple):
+    """The arms pulled (by number) and the rewards seen."""
+
+    arms: NDArray[np.int64]
+    rewards: NDArray[Any]
+
+    def regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cumulative pseudo-regret after each round: the sum of best mean - mean of the arm pulled."""
+        return np.cumsum(means.max() - means[self.arms])
+
+    def realised_regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Cumulative best mean - reward, as the paper writes it with the sign turned."""
+        return np.cumsum(means.max() - self.rewards)
+
+
+def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *, compiled: bool = True) -> Run:
+    """Play `horizon` rounds; `rng` belongs to the world. Both ways of playing choose the same arms.
+
+    >>> from causal_bandits import CausalThompsonSampling, example_world
+    >>> world = example_world("S3")
+    >>> run = play(CausalThompsonSampling(world.problem, seed=1), world, 500, np.random.default_rng(2))
+    >>> bool(run.arms[-100:].mean() > 0.9)  # arm 1 is the better one
+    True
+    """
+    horizon = whole_number("horizon", horizon, 0, MOST_ROUNDS)
+    check_generator(rng)
+    check_world(world)
+    _check_policy(policy)
+    if getattr(policy, "problem", world.problem) != world.problem:
+        raise OptionError("policy and world have different problems; make the policy with world.problem")
+    ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld)
+    if compiled and ours and _rolls_out(policy, world):
+        return _play_by_rollout(policy, world, horizon, rng)
+    return _play_by_ask_and_tell(policy, world, horizon, rng)
+
+
+def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -> None:
+    """Give a policy rows of the idle arm before it plays: observational data, without regret.
+
+    >>> from causal_bandits import CausalThompsonSampling, example_world
+    >>> world = example_world("S3")
+    >>> policy = CausalThompsonSampling(world.problem, seed=1)
+    >>> observe(policy, world, 100, np.random.default_rng(2))
+    >>> policy.rows
+    100
+    """
+    rows = whole_number("rows", rows, 0, MOST_ROUNDS)
+    check_generator(rng)
+    check_world(world)
+    _check_policy(policy)
+    if rows == 0:
+        return
+    idle = world.problem.arm()
+    if isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld) and _plain(policy, world):
+        policy.learn(world.sample(idle, rows, rng))
+        return
+    for _ in range(rows):
+        policy.tell(idle, world.pull(idle, rng))
+
+
+def _plain(policy: object, world: object) -> bool:
+    """Whether the compiled rules are all there is to it: a subclass may ask, tell or pull in its own way."""
+    asks, tells = getattr(type(policy), "ask", None), getattr(type(policy), "tell", None)
+    pulls = getattr(type(world), "pull", None)
+    return (asks, tells) == (AskTell.ask, AskTell.tell) and pulls in (DiscreteWorld.pull, ContinuousWorld.pull)
+
+
+def _rolls_out(policy: Any, world: Any) -> bool:
+    return _plain(policy, world) and policy.numbers is world.numbers and policy.rolls_out
+
+
+def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> Run:
+    arms = np.empty(horizon, dtype=np.int64)
+    rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
+    for step in range(horizon):
+        arm = policy.ask()
+        seen = world.pull(arm, rng)
+        policy.tell(arm, seen)
+        arms[step] = world.problem.index(arm)
+        rewards[step] = seen[world.problem.target]
+    return Run(arms, rewards)
+
+
+def _parts(policy: AskTell[Any], horizon: int) -> Iterator[slice]:
+    """The rounds from one discovery to the next; each part is played before the next one is asked for.
+
+    A signal (Ctrl-C) waits for the end of a part, so a part is as many rounds as take about `PATIENCE` seconds.
+    """
+    done, most = 0, 100
+    while done < horizon:
+        policy.ready()
+        part = slice(done, min(horizon, done + policy.rounds_to_refresh, done + most))
+        start = time.monotonic()
+        yield part
+        spent = max(time.monotonic() - start, 1e-9)
+        most = max(1, int(min(4.0 * most, (part.stop - part.start) * PATIENCE / spent)))
+        done = part.stop
+
+
+def _play_by_rollout(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:
+    arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
+    for part in _parts(policy, horizon):
+        policy.reserve(part.stop - part.start)
+        rollout(policy.ready(), world.sampler, policy.rng, rng, arms[part], seen[part], rewards[part])
+        policy.remember(world.rows(arms[part], seen[part], rewards[part]))
+    return Run(arms, rewards)

@@ -1,0 +1,131 @@
+"""Many runs with independent seeds, over processes if wanted."""
+
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..environments import ContinuousWorld, DiscreteWorld
+from ..errors import EngineError, OptionError, brief, whole_number
+from ..processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_by_children
+from .results import Simulation
+from .run import MOST_ROUNDS, Policy, Run, World, check_world, observe, play
+
+MOST_RUNS = 1_000_000
+"""Runs per world; each is a row of every table that is kept."""
+PolicyFactory = Callable[..., Policy]
+"""Called as factory(problem, seed=seed): a policy class, or a functools.partial of one."""
+
+
+class _Task(NamedTuple):
+    factory: PolicyFactory
+    world: World
+    horizon: int
+    observational: int
+    seed: np.random.SeedSequence
+
+
+def simulate(
+    policy: PolicyFactory,
+    world: World,
+    horizon: int,
+    *,
+    runs: int = 1,
+    seed: int = 0,
+    jobs: int = 1,
+    observational: int = 0,
+    checkpoints: Sequence[int] | None = None,
+    keep_arms: bool = False,
+) -> Simulation:
+    """Play a policy in a world, several times, and measure regret.
+
+    World and policy get random streams of their own, spawned from the seed; the answer does not depend on `jobs`.
+    Checkpoints are 100 even steps unless given. `observational` rows of the idle arm are given to the policy before it
+    plays, without regret.
+
+    >>> from functools import partial
+    >>> import causal_bandits as cb
+    >>> world = cb.example_world("S3")
+    >>> told = partial(cb.CausalThompsonSampling, discovery=cb.KnownSets([["S3"]]))
+    >>> cb.simulate(told, world, horizon=200, runs=3, seed=1).regret.shape
+    (3, 100)
+    """
+    horizon = whole_number("horizon", horizon, 0, MOST_ROUNDS)
+    runs = whole_number("runs", runs, 1, MOST_RUNS)
+    jobs = whole_number("jobs", jobs, 1, MOST_JOBS)
+    if horizon * runs > MOST_ROUNDS:
+        raise OptionError(f"{runs:,} runs of {horizon:,} rounds are more than {MOST_ROUNDS:,} in all; ask for fewer")
+    seed = whole_number("seed", seed, 0, None)
+    observational = whole_number("observational", observational, 0, MOST_ROUNDS)
+    if not callable(policy):
+        raise OptionError(f"policy={brief(policy)}; pass a policy class or a functools.partial of one, not an instance")
+    check_world(world)
+    points = _checkpoints(horizon, checkpoints)
+    seeds = np.random.SeedSequence(seed).spawn(runs)
+    tasks = [_Task(policy, world, horizon, observational, child) for child in seeds]
+    played = [_play(task) for task in tasks] if jobs == 1 else _over_processes(tasks, jobs)
+    at = points - 1
+    return Simulation(
+        world.problem,
+        points,
+        np.array([run.regret(world.means)[at] for run in played]),
+        np.array([run.realised_regret(world.means)[at] for run in played]),
+        np.array([run.arms for run in played]) if keep_arms else None,
+    )
+
+
+def even_checkpoints(horizon: int) -> NDArray[np.int64]:
+    """At most 100 even steps, the last at the horizon."""
+    return np.linspace(0, horizon, min(horizon, 100) + 1).round().astype(np.int64)[1:]
+
+
+def _checkpoints(horizon: int, given: Sequence[int] | None) -> NDArray[np.int64]:
+    if given is None:
+        return even_checkpoints(horizon)
+    try:
+        points = np.asarray(given, dtype=np.int64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"checkpoints={brief(given)}; expected increasing rounds from 1 to {horizon}") from None
+    if points.ndim != 1 or np.any(points < 1) or np.any(points > horizon) or np.any(np.diff(points) <= 0):
+        raise OptionError(f"checkpoints={brief(given)}; expected increasing rounds between 1 and {horizon}")
+    return points
+
+
+def _play(task: _Task) -> Run:
+    of_world, of_policy, of_observations = task.seed.spawn(3)
+    policy = task.factory(task.world.problem, seed=of_policy)
+    observe(policy, task.world, task.observational, np.random.default_rng(of_observations))
+    return play(policy, task.world, task.horizon, np.random.default_rng(of_world))
+
+
+def bare(world: World) -> World:
+    """A world without what only its maker needs: mechanisms may be lambdas, the arrays are all that is played."""
+    for kind in (DiscreteWorld, ContinuousWorld):
+        if isinstance(world, kind) and type(world).pull is kind.pull:
+            return kind(world.problem, world.sampler, world.means)  # type: ignore[arg-type]
+    return world
+
+
+def _over_processes(tasks: list[_Task], jobs: int) -> list[Run]:
+    tasks = [task._replace(world=bare(task.world)) for task in tasks]
+    try:
+        pickle.dumps(tasks[0])
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise OptionError(
+            f"the policy or the world cannot be sent to another process ({error}); "
+            "use functools.partial(PolicyClass, option=...) instead of a lambda, or jobs=1"
+        ) from None
+    with Interrupts() as interrupts:
+        pool = open_pool(min(jobs, len(tasks)))
+        try:
+            with interrupts.held(), unnoticed_by_children():
+                played = pool.map(_play, tasks, chunksize=max(1, len(tasks) // (4 * jobs)))
+            return list(played)
+        except BrokenExecutor:
+            raise EngineError("a worker process died (out of memory?); use fewer jobs") from None
+        finally:
+            with interrupts.held():
+                stop_pool(pool)

@@ -1,0 +1,276 @@
+"""Knowledge taken from worlds: right where it is given, and refused in words where it is not there."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import causal_bandits as cb
+from causal_bandits import DiscreteSCM, LoggedWorld, MixedGraph, Problem, StructurelessWorld, paper_world
+from causal_bandits.errors import CausalBanditsError, GraphError, OptionError, ProblemError, WorldError
+from causal_bandits.policies import POLICIES, Tier
+from causal_bandits.simulation import FIELD, field, told
+from tests.contracts.kinds import SINGLES, WORLD
+
+CHAIN = paper_world(MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")]), seed=0)
+CONFOUNDED = paper_world(MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")], [("B", "Y")]), seed=0)
+ONE = paper_world(MixedGraph(["A", "Y"], [("A", "Y")]), seed=0)
+NONE = StructurelessWorld(CHAIN, seed=1)
+LOGGED = LoggedWorld(
+    Problem("Y", {"A": float}, {"I": 2}, reward=float), {"I": [0, 1], "A": [0.5, 0.1], "Y": [1.0, 2.0]}
+)
+
+
+def options_of(name: str, world: Any, **more: Any) -> dict[str, Any]:
+    factory: Any = told(name, world, horizon=100, **more)
+    found: dict[str, Any] = factory.keywords
+    return found
+
+
+def test_what_is_told_is_true() -> None:
+    options = options_of("c-ucb", CHAIN)
+    assert options["separating"] == ("B",)
+    assert options["horizon"] == 100
+    for number, arm in enumerate(CHAIN.problem.arms):
+        np.testing.assert_allclose(options["chances"][number], CHAIN.distribution(arm, ["B"]))
+    assert options_of("pomis-ts", CONFOUNDED)["graph"] == CONFOUNDED.graph
+    assert options_of("ucb-plus", CHAIN)["parents"] == 1
+    assert options_of("lu-tree", CHAIN)["skeleton"] == [("A", "B")]
+    assert options_of("lu-tree", CHAIN)["marginals"]["A"] == CHAIN.distribution({}, ["A"]).tolist()
+    assert options_of("maiti-observing", CONFOUNDED) == {"graph": CONFOUNDED.graph, "horizon": 100}
+    assert str(options_of("causal-ts-known", CHAIN)["discovery"]) == "KnownSets({B})"
+
+
+def test_without_do_nothing_is_observed() -> None:
+    arms = [{"I_A": 0}, {"I_A": 1}]
+    world = DiscreteSCM({"A": 2, "Y": 2}, dict(ONE.mechanisms), ONE.interventions, arms=arms)
+    with pytest.raises(WorldError, match=r"cannot say P\(X\) of its variables, which 'lu-tree' needs"):
+        told("lu-tree", world, horizon=100)
+
+
+def test_parents_that_do_not_separate_are_not_told() -> None:
+    """Where A acts on the reward through a latent, {A, B} does though the parent {B} does not."""
+    graph = MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")], [("A", "Y")])
+    sets = cb.separating_sets(graph.with_context({"I_A": "A", "I_B": "B"}), ["I_A", "I_B"], "Y")
+    world = paper_world(graph, seed=0)
+    if sets:
+        assert options_of("c-ts", world)["separating"] == sets[0]
+    else:
+        with pytest.raises(WorldError):
+            told("c-ts", world, horizon=100)
+    with pytest.raises(WorldError, match="cannot say a separating set and P"):
+        told("c-ts", CONFOUNDED, horizon=100)
+
+
+TELLING = {"c-ucb", "c-ts", "pomis-ts", "yabe", "sen", "ucb-plus", "causal-ts-known", "hac-ucb"}
+TELLING |= {"maiti-observing", "lu-tree", "graph-posterior"}
+
+
+@pytest.mark.parametrize("name", sorted(TELLING))
+def test_a_world_that_does_not_know_says_so(name: str) -> None:
+    with pytest.raises(WorldError, match=f"cannot say .*which '{name}' needs; these do without: ts, causal-ts, "):
+        told(name, NONE, horizon=100)
+
+
+def test_logged_data_have_no_graph_and_no_probabilities() -> None:
+    with pytest.raises(WorldError, match="the causal graph, which 'pomis-ts' needs; these do without: ucb-normal"):
+        told("pomis-ts", LOGGED, horizon=100)
+    applies, refused = field(LOGGED, horizon=100)
+    plain = {"ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts"}
+    assert set(applies) == plain | {"causal-ucb-normal-safe", "causal-gaussian-ts-safe"}
+    assert refused == {}
+
+
+def test_what_a_policy_takes_for_granted_is_asked_of_the_world() -> None:
+    """The graph posterior assumes no hidden common causes, and Lu et al. a forest; a world without says so."""
+    with pytest.raises(WorldError, match="that it has no hidden common causes, which 'graph-posterior' needs; these"):
+        told("graph-posterior", CONFOUNDED, horizon=100)
+    assert options_of("graph-posterior", CHAIN) == {}
+    assert "no hidden common causes" in cb.GraphPosteriorThompson.hints
+    for edges in ([("A", "B"), ("B", "C"), ("A", "C"), ("C", "Y")], [("A", "Y"), ("B", "Y")]):
+        world = paper_world(MixedGraph(["A", "B", "C", "Y"], edges), seed=0)
+        with pytest.raises(WorldError, match=r"form a forest with one parent .*these do without: ts, .*raps-ucb"):
+            told("lu-tree", world, horizon=100)
+    forest = paper_world(MixedGraph(["A", "B", "C", "Y"], [("B", "A"), ("B", "Y")]), seed=0)
+    assert options_of("lu-tree", forest)["skeleton"] == [("B", "A")]
+    assert "forest" in told("lu-tree", forest, horizon=100)(forest.problem, seed=0).hints
+
+
+def test_one_name_may_stand_for_a_set() -> None:
+    """Also one of several letters: its letters are not names."""
+    world = paper_world(MixedGraph(["X1", "X2", "Y"], [("X1", "X2"), ("X2", "Y")]), seed=0)
+    assert told("hac-ucb", world, horizon=100, separating="X2")(world.problem, seed=0).options()["separating"] == ["X2"]
+
+
+def test_asd_says_that_it_uses_what_levers_act_on() -> None:
+    assert cb.CausalThompsonSampling(CHAIN.problem, discovery=cb.ASD()).hints == "intervention targets"
+    unknown = cb.Problem("Y", {"A": 2}, {"I": 2})
+    assert cb.CausalThompsonSampling(unknown, discovery=cb.ASD()).hints == "nothing"
+
+
+def test_a_claimed_set() -> None:
+    """A set that does not separate can be claimed, to see what a policy makes of it."""
+    options = options_of("c-ucb", NONE, separating=["A"])
+    np.testing.assert_allclose(options["chances"][0], CHAIN.distribution(CHAIN.problem.arms[0], ["A"]))
+    assert options_of("hac-ucb", CONFOUNDED, separating=["B"])["separating"] == ("B",)
+
+
+@pytest.mark.parametrize("world", [CHAIN, CONFOUNDED, NONE, SINGLES, WORLD], ids=lambda world: str(world.problem))
+def test_everything_that_applies_plays(world: Any) -> None:
+    applies, refused = field(world, horizon=60)
+    assert set(applies) | set(refused) == {n for n in FIELD if "normal" not in n and "gaussian" not in n}
+    for name, factory in applies.items():
+        if name == "causal-ts-asd":
+            continue
+        policy = factory(world.problem, seed=0)
+        cb.play(policy, world, 60, np.random.default_rng(0))
+        assert isinstance(policy.tier, Tier)
+        assert policy.recommend(draws=10).arm in world.problem.arms
+    assert all(reason.endswith(tuple("abcdefghijklmnopqrstuvwxyz]}0123456789')")) for reason in refused.values())
+
+
+def test_tiers() -> None:
+    of = {name: factory(WORLD.problem, seed=0).tier for name, factory in field(WORLD, horizon=100)[0].items()}
+    assert of["ts"] == of["ucb1"] == of["ucb-small"] == Tier.REWARDS
+    assert of["causal-ts"] == of["hac-ucb"] == of["raps-ucb-100"] == of["ucb-plus"] == Tier.OBSERVED
+    assert of["causal-ts-known"] == of["yabe"] == Tier.SEPARATING_SET
+    assert of["c-ucb"] == of["c-ts"] == of["hac-ucb-told"] == of["sen"] == of["lattimore-general"] == Tier.PARENTS
+    assert of["pomis-ts"] == of["pomis-kl-ucb"] == Tier.GRAPH
+    assert of["causal-ts-safe"] == of["graph-posterior"] == cb.LuTree.tier == Tier.OBSERVED
+    assert cb.MaitiObserving.tier == Tier.GRAPH
+    labelled = {name for name, policy in POLICIES.items() if policy.simple_regret}
+    assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen", "maiti-observing"}
+
+
+GRAPH = MixedGraph(["A", "B", "C", "Y"], [("A", "Y"), ("B", "Y")])
+THREE = paper_world(GRAPH, seed=0)
+LATENT = MixedGraph(GRAPH.nodes, GRAPH.directed, [("A", "B")])
+DOORS: dict[str, tuple[Any, type[Exception], str]] = {
+    "an unknown name": (lambda: told("ucb7", WORLD, horizon=9), OptionError, "policy 'ucb7' is unknown"),
+    "no horizon": (lambda: told("c-ucb", WORLD, horizon=0), OptionError, "horizon=0; expected a whole number"),
+    "chances of another shape": (
+        lambda: cb.CUCB(WORLD.problem, separating=["A"], chances=[[1, 0]], horizon=9),
+        OptionError,
+        r"chances has shape \(1, 2\); expected \(9, 2\)",
+    ),
+    "chances that are none": (
+        lambda: cb.CTS(WORLD.problem, separating=["A"], chances=[[0.7, 0.7]] * 9),
+        OptionError,
+        "not probabilities",
+    ),
+    "chances as text": (
+        lambda: cb.CTS(WORLD.problem, separating=["A"], chances="half"),
+        OptionError,
+        "chances has shape",
+    ),
+    "an unknown variable": (
+        lambda: cb.HACUCB(WORLD.problem, separating=["Q"], horizon=9),
+        LookupError,
+        "'Q' is not an observed variable",
+    ),
+    "a variable named twice": (
+        lambda: cb.HACUCB(WORLD.problem, separating=["A", "A"], horizon=9),
+        OptionError,
+        "names a variable twice",
+    ),
+    "a graph that is none": (lambda: cb.PomisTS(WORLD.problem, graph="A->Y"), OptionError, "graph is a str"),  # type: ignore[arg-type]
+    "a graph without a variable": (
+        lambda: cb.PomisTS(WORLD.problem, graph=MixedGraph(["A", "Y"])),
+        GraphError,
+        "the graph has no node 'B', 'C'",
+    ),
+    "a POMIS without arms": (
+        lambda: cb.PomisTS(SINGLES.problem, graph=GRAPH),
+        ProblemError,
+        "would play do\\(A, B\\), of which the problem lacks an arm",
+    ),
+    "latents": (
+        lambda: cb.YabePropagating(WORLD.problem, graph=LATENT, horizon=9),
+        GraphError,
+        "without latents; pomis-ts takes",
+    ),
+    "a back-door": (
+        lambda: cb.NairObserving(SINGLES.problem, graph=MixedGraph(GRAPH.nodes, [*GRAPH.directed, ("A", "B")])),
+        GraphError,
+        "'B' has a back-door path to 'Y'",
+    ),
+    "arms that set two": (
+        lambda: cb.NairObserving(WORLD.problem, graph=GRAPH),
+        ProblemError,
+        "arms that set one variable",
+    ),
+    "unknown targets": (
+        lambda: cb.UCBPlus(Problem("Y", {"A": 2}, {"I": 3}), parents=1, horizon=9),
+        ProblemError,
+        "which one variable 'I' sets",
+    ),
+    "soft levers": (
+        lambda: cb.UCBPlus(Problem("Y", {"A": 2}, {"I": ["no", "soft"]}, targets={"I": "A"}), parents=1, horizon=9),
+        ProblemError,
+        "a value 'soft', which is not a level of 'A'",
+    ),
+    "more parents than variables": (
+        lambda: cb.UCBPlus(WORLD.problem, parents=3, horizon=9),
+        OptionError,
+        "at most 2",
+    ),
+    "combinations that are missing": (lambda: cb.RapsUCB(SINGLES.problem), ProblemError, "every combination"),
+    "a skeleton with a cycle": (
+        lambda: cb.LuTree(THREE.problem, skeleton=[("A", "B"), ("B", "C"), ("C", "A")], marginals={}),
+        GraphError,
+        "has a cycle, and lu-tree searches forests; raps-ucb takes any graph",
+    ),
+    "a variable in the skeleton that no lever sets": (
+        lambda: cb.LuTree(SINGLES.problem, skeleton=[("A", "B"), ("B", "C")], marginals={}),
+        GraphError,
+        "joins 'C', which no lever sets, and lu-tree asks by setting; use hac-ucb",
+    ),
+    "a cyclic graph": (
+        lambda: cb.MaitiObserving(SINGLES.problem, graph=MixedGraph([*"ABCY"], [("A", "B"), ("B", "A")]), horizon=9),
+        GraphError,
+        "needs an acyclic graph; use a policy that only sees rewards",
+    ),
+    "arms that set two, with latents": (
+        lambda: cb.MaitiObserving(WORLD.problem, graph=GRAPH, horizon=9),
+        ProblemError,
+        "maiti-observing plays do\\(\\) and arms that set one variable",
+    ),
+    "marginals that are missing": (
+        lambda: cb.LuTree(SINGLES.problem, skeleton=[("A", "B")], marginals={"A": [0.5, 0.5]}),
+        OptionError,
+        r"marginals\['B'\] is \[\]; expected 2 probabilities",
+    ),
+    "a negative rate": (lambda: cb.EpsilonGreedy(WORLD.problem, rate=-1), OptionError, "rate=-1; expected a positive"),
+    "a certain delta": (lambda: cb.SuccessiveElimination(WORLD.problem, delta=1), OptionError, "number below 1"),
+    "a real reward": (lambda: cb.UCB1(LOGGED.problem), ProblemError, "Gaussian policy"),
+    "no problem": (lambda: cb.UCB1(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
+    "no problem, with targets": (lambda: cb.RapsUCB(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
+    "a budget of nothing": (
+        lambda: cb.LattimoreParallel(SINGLES.problem, graph=GRAPH, horizon=10, budget=0),
+        OptionError,
+        "budget=0",
+    ),
+    "causes that are not independent": (
+        lambda: cb.LattimoreParallel(SINGLES.problem, graph=LATENT, horizon=10),
+        GraphError,
+        "needs independent causes of 'Y'",
+    ),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_one_sentence(door: str) -> None:
+    enter, kind, message = DOORS[door]
+    with pytest.raises(kind, match=message) as caught:
+        enter()
+    assert isinstance(caught.value, CausalBanditsError)
+
+
+def test_a_set_too_large_to_count() -> None:
+    many = Problem("Y", {f"X{i}": 4 for i in range(12)}, {"I": 2})
+    with pytest.raises(ProblemError, match="too many to count"):
+        cb.HACUCB(many, separating=many.observed_names, horizon=9)
+
+
+def test_worlds_are_scms() -> None:
+    assert isinstance(cb.bilodeau_world(horizon=500), DiscreteSCM)
