@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from ..compiled import Floats
 from ..errors import UnknownVariableError, WorldError, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
+from .changes import Change, finite_number, shift
 from .continuous_world import ContinuousWorld
 from .mechanisms import IDLE
 from .real_sampler import gaussian_sampler
@@ -18,53 +18,10 @@ from .real_sampler import gaussian_sampler
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Change:
-    """What an intervention value does to one equation; made by `shift`, `scale` and `fix`."""
-
-    added: float = 0.0
-    noise: float = 1.0
-    cuts: bool = False
-
-
-def shift(by: float) -> Change:
-    """Add a number to the equation of a variable.
-
-    >>> shift(1.5)
-    Change(added=1.5, noise=1.0, cuts=False)
-    """
-    return Change(added=_number("shift", by))
-
-
-def scale(factor: float) -> Change:
-    """Multiply the standard deviation of the noise of a variable.
-
-    >>> scale(2)
-    Change(added=0.0, noise=2.0, cuts=False)
-    """
-    return Change(noise=_number("scale", factor, least=0.0))
-
-
-def fix(value: float) -> Change:
-    """Set a variable to a value, whatever its parents and its noise say (a perfect intervention).
-
-    >>> fix(0)
-    Change(added=0.0, noise=0.0, cuts=True)
-    """
-    return Change(added=_number("fix", value), noise=0.0, cuts=True)
-
-
 def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
         raise WorldError(f"{what} is {given!r}; expected a mapping")
     return given
-
-
-def _number(what: str, value: object, least: float = -math.inf) -> float:
-    """A finite number, not below `least`."""
-    if isinstance(value, int | float | np.integer | np.floating) and math.isfinite(value) and value >= least:
-        return float(value)
-    raise WorldError(f"{what} is {value!r}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 
 class LinearGaussianSCM(ContinuousWorld):
@@ -138,7 +95,7 @@ class LinearGaussianSCM(ContinuousWorld):
         matrix = np.zeros((len(self.variables), len(self.variables)))
         for (cause, effect), value in given.items():
             at = self._place(effect), self._place(cause)
-            matrix[at] = _number(f"the coefficient {cause!r} -> {effect!r}", value)
+            matrix[at] = finite_number(f"the coefficient {cause!r} -> {effect!r}", value)
             if cause == effect:
                 raise WorldError(f"{cause!r} has a coefficient on itself; the world must be acyclic")
         return matrix
@@ -147,7 +104,7 @@ class LinearGaussianSCM(ContinuousWorld):
         matrix = np.eye(len(self.variables))
         for (one, other), value in given.items():
             at = self._place(one), self._place(other)
-            rho = _number(f"the correlation of {one!r} and {other!r}", value)
+            rho = finite_number(f"the correlation of {one!r} and {other!r}", value)
             if one == other:
                 raise WorldError(f"correlated names {one!r} with itself; name two variables")
             if (other, one) in given:
@@ -158,7 +115,7 @@ class LinearGaussianSCM(ContinuousWorld):
     def _vector(self, what: str, given: Mapping[str, float] | None, default: float, least: float = -math.inf) -> Floats:
         vector = np.full(len(self.variables), default)
         for name, value in _mapping(what, {} if given is None else given).items():
-            vector[self._place(name)] = _number(f"{what}[{name!r}]", value, least)
+            vector[self._place(name)] = finite_number(f"{what}[{name!r}]", value, least)
         return vector
 
     def _graph(self) -> MixedGraph:
