@@ -79,8 +79,7 @@ def entry(function: F) -> F:
     @functools.wraps(function)
     def call(*arguments: Any) -> object:
         # States come first: a policy's, and in a rollout that of a world.
-        ours = _is_ours(type(arguments[0])) and (len(arguments) < 2 or _is_ours(type(arguments[1])))
-        return (kept if ours else here)(*arguments)
+        return (kept if all(_is_ours(each.__class__) for each in arguments[:2]) else here)(*arguments)
 
     vars(call).update(py_func=function, kept=kept, here=here)
     return cast(F, call)
