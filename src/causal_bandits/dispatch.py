@@ -78,7 +78,8 @@ def entry(function: F) -> F:
 
     @functools.wraps(function)
     def call(*arguments: Any) -> object:
-        return (kept if all(map(_is_ours, map(type, arguments))) else here)(*arguments)
+        # States come first: a policy's, and in a rollout that of a world.
+        return (kept if all(_is_ours(each.__class__) for each in arguments[:2]) else here)(*arguments)
 
     vars(call).update(py_func=function, kept=kept, here=here)
     return cast(F, call)

@@ -140,7 +140,9 @@ def study_events(storage: str, name: str) -> None:
     batch = study.ask(4)
     study.tell(batch[1].id, answer(study.problem, batch[1]))
     study.abandon(batch[2].id)
-    study._session.write(lambda draft: draft.transaction.put_snapshot(draft.state.seq, draft.state.snapshot()))
+    session = study._session
+    content = session.read(lambda state: state.snapshot())
+    session.store.write(session.row.id, lambda transaction: transaction.put_snapshot(session._head, content))
     study.forbid(study.problem.arms[1])
     for _ in range(25):
         decision = study.ask()

@@ -137,6 +137,20 @@ def test_save_and_load_in_the_middle_of_a_run(name: str, tmp_path: Path) -> None
     assert np.array_equal(one.arms, other.arms)
 
 
+@every_policy
+def test_what_is_compared_decides(name: str) -> None:
+    """The arm that is chosen with the same random numbers has the highest index, wherever arms are compared."""
+    policy, kind = fresh(name), kind_of(name)
+    for rows in (0, 60, 60):
+        if rows:
+            policy.tell_many(kind.table(rows, 9))
+        for seed in range(5):
+            indices = policy.indices(np.random.default_rng(seed))
+            [chosen] = policy.choose(1, np.random.default_rng(seed)).tolist()
+            if indices is not None and not np.isnan(indices[chosen]):
+                assert indices[chosen] >= np.nanmax(indices) - 1e-9
+
+
 PROGRAM = """
 from causal_bandits.policies import POLICIES
 from tests.contracts.kinds import fresh, kind_of

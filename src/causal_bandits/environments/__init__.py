@@ -1,12 +1,13 @@
 """Worlds to play in: they know the truth, and no learner may import them."""
 
 from .bilodeau import bilodeau_world
+from .changes import Change, fix, scale, shift
 from .continuous_world import ContinuousWorld
 from .discrete_scm import DiscreteSCM
 from .drawing import draw, scratch
 from .examples import example_world
 from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
-from .linear_scm import Change, LinearGaussianSCM, fix, random_linear_world, scale, shift
+from .linear_scm import LinearGaussianSCM, random_linear_world
 from .logged import LoggedWorld
 from .mechanisms import Mechanism, perfect
 from .paper import paper_world

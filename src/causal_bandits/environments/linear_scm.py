@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..compiled import Floats
-from ..doors import door, is_number
+from ..doors import door
 from ..errors import UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
 from ..seeds import generator
+from .changes import Change, finite_number, shift
 from .continuous_world import ContinuousWorld
 from .mechanisms import IDLE
 from .real_sampler import gaussian_sampler
@@ -20,53 +20,10 @@ from .real_sampler import gaussian_sampler
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Change:
-    """What an intervention value does to one equation; made by `shift`, `scale` and `fix`."""
-
-    added: float = 0.0
-    noise: float = 1.0
-    cuts: bool = False
-
-
-def shift(by: float) -> Change:
-    """Add a number to the equation of a variable.
-
-    >>> shift(1.5)
-    Change(added=1.5, noise=1.0, cuts=False)
-    """
-    return Change(added=_number("shift", by))
-
-
-def scale(factor: float) -> Change:
-    """Multiply the standard deviation of the noise of a variable.
-
-    >>> scale(2)
-    Change(added=0.0, noise=2.0, cuts=False)
-    """
-    return Change(noise=_number("scale", factor, least=0.0))
-
-
-def fix(value: float) -> Change:
-    """Set a variable to a value, whatever its parents and its noise say (a perfect intervention).
-
-    >>> fix(0)
-    Change(added=0.0, noise=0.0, cuts=True)
-    """
-    return Change(added=_number("fix", value), noise=0.0, cuts=True)
-
-
 def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
         raise WorldError(f"{what} is {brief(given)}; expected a mapping")
     return given
-
-
-def _number(what: str, value: object, least: float = -math.inf) -> float:
-    """A finite number, not below `least`."""
-    if is_number(value) and math.isfinite(number := float(value)) and number >= least:  # type: ignore[arg-type]
-        return number
-    raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 
 class LinearGaussianSCM(ContinuousWorld):
@@ -140,7 +97,7 @@ class LinearGaussianSCM(ContinuousWorld):
         matrix = np.zeros((len(self.variables), len(self.variables)))
         for (cause, effect), value in given.items():
             at = self._place(effect), self._place(cause)
-            matrix[at] = _number(f"the coefficient {brief(cause)} -> {brief(effect)}", value)
+            matrix[at] = finite_number(f"the coefficient {brief(cause)} -> {brief(effect)}", value)
             if cause == effect:
                 raise WorldError(f"{brief(cause)} has a coefficient on itself; the world must be acyclic")
         return matrix
@@ -149,7 +106,7 @@ class LinearGaussianSCM(ContinuousWorld):
         matrix = np.eye(len(self.variables))
         for (one, other), value in given.items():
             at = self._place(one), self._place(other)
-            rho = _number(f"the correlation of {one!r} and {other!r}", value)
+            rho = finite_number(f"the correlation of {one!r} and {other!r}", value)
             if one == other:
                 raise WorldError(f"correlated names {one!r} with itself; name two variables")
             if (other, one) in given:
@@ -160,7 +117,7 @@ class LinearGaussianSCM(ContinuousWorld):
     def _vector(self, what: str, given: Mapping[str, float] | None, default: float, least: float = -math.inf) -> Floats:
         vector = np.full(len(self.variables), default)
         for name, value in _mapping(what, {} if given is None else given).items():
-            vector[self._place(name)] = _number(f"{what}[{name!r}]", value, least)
+            vector[self._place(name)] = finite_number(f"{what}[{name!r}]", value, least)
         return vector
 
     def _graph(self) -> MixedGraph:

@@ -67,14 +67,15 @@ def simulate(
     seeds = np.random.SeedSequence(seed).spawn(runs)
     tasks = [_Task(policy, world, horizon, observational, child) for child in seeds]
     played = [_play(task) for task in tasks] if jobs == 1 else _over_processes(tasks, jobs)
+    return _measured(world, points, played, keep_arms=keep_arms)
+
+
+def _measured(world: World, points: NDArray[np.int64], played: list[Run], *, keep_arms: bool) -> Simulation:
     at = points - 1
-    return Simulation(
-        world.problem,
-        points,
-        np.array([run.regret(world.means)[at] for run in played]),
-        np.array([run.realised_regret(world.means)[at] for run in played]),
-        np.array([run.arms for run in played]) if keep_arms else None,
-    )
+    regret = np.array([run.regret(world.means)[at] for run in played])
+    realised = np.array([run.realised_regret(world.means)[at] for run in played])
+    arms = np.array([run.arms for run in played]) if keep_arms else None
+    return Simulation(world.problem, points, regret, realised, arms)
 
 
 def even_checkpoints(horizon: int) -> NDArray[np.int64]:

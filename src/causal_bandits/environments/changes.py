@@ -1,0 +1,50 @@
+"""What an intervention does to a linear equation: shift it, scale its noise, or fix its variable."""
+
+import math
+from dataclasses import dataclass
+
+from ..doors import is_number
+from ..errors import WorldError, brief
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an intervention value does to one equation; made by `shift`, `scale` and `fix`."""
+
+    added: float = 0.0
+    noise: float = 1.0
+    cuts: bool = False
+
+
+def shift(by: float) -> Change:
+    """Add a number to the equation of a variable.
+
+    >>> shift(1.5)
+    Change(added=1.5, noise=1.0, cuts=False)
+    """
+    return Change(added=finite_number("shift", by))
+
+
+def scale(factor: float) -> Change:
+    """Multiply the standard deviation of the noise of a variable.
+
+    >>> scale(2)
+    Change(added=0.0, noise=2.0, cuts=False)
+    """
+    return Change(noise=finite_number("scale", factor, least=0.0))
+
+
+def fix(value: float) -> Change:
+    """Set a variable to a value, whatever its parents and its noise say (a perfect intervention).
+
+    >>> fix(0)
+    Change(added=0.0, noise=0.0, cuts=True)
+    """
+    return Change(added=finite_number("fix", value), noise=0.0, cuts=True)
+
+
+def finite_number(what: str, value: object, least: float = -math.inf) -> float:
+    """A finite number, not below `least`."""
+    if is_number(value) and math.isfinite(number := float(value)) and number >= least:  # type: ignore[arg-type]
+        return number
+    raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
