@@ -79,7 +79,7 @@ def test_a_shape_that_the_member_does_not_have(saved: Path, member: str) -> None
         stream = io.BytesIO()
         shape = {"descr": found.dtype.str, "fortran_order": False, "shape": (HUGE, *found.shape[1:])}
         np.lib.format.write_array_header_1_0(stream, shape)
-        return stream.getvalue() + found.tobytes()
+        return bytes(stream.getvalue() + found.tobytes())
 
     with pytest.raises(SaveFileError, match="is not a save file of causal-bandits, or is damaged"):
         cb.load_policy(rewritten(saved, grown))
