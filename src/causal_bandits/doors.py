@@ -56,7 +56,7 @@ def is_number(value: object) -> bool:
     if isinstance(value, bool | str | bytes | bytearray) or getattr(value, "ndim", 0) != 0:
         return False
     try:
-        float(value)  # type: ignore[arg-type]
+        _ = float(value), value < 0  # type: ignore[arg-type, operator]  # a Decimal that is NaN has no order
     except (ArithmeticError, TypeError, ValueError):
         return False
     return True

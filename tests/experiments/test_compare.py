@@ -155,7 +155,7 @@ def test_bad_input(tmp_path: Path) -> None:
         compare({"TS": 3}, WORLDS)
     with pytest.raises(OptionError, match="expected at least one world"):
         compare(POLICIES, [])
-    with pytest.raises(OptionError, match="world 3; expected a world"):
+    with pytest.raises(OptionError, match="world=3; expected a world"):
         compare(POLICIES, [3])
     with pytest.raises(OptionError, match="baseline='UCB'; expected one of the policies 'TS'"):
         compare(POLICIES, WORLDS, baseline="UCB")

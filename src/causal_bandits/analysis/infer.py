@@ -88,9 +88,9 @@ def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str])
         raise OptionError("no intervention is named; say which columns were set: interventions=['I1', ...]")
     for name in (target, *levers):
         if name not in table.columns:
-            raise TableFileError(f"the table has no column {name!r}; it has {listing(table.columns)}")
+            raise TableFileError(f"the table has no column {brief(name)}; it has {listing(table.columns)}")
     if target in levers:
-        raise OptionError(f"target {target!r} is also listed as an intervention; the reward cannot be set")
+        raise OptionError(f"target {brief(target)} is also listed as an intervention; the reward cannot be set")
     return levers
 
 
@@ -100,7 +100,7 @@ def _listed(table: pl.DataFrame, names: Iterable[str], role: str, target: str, l
     found = [names] if isinstance(names, str) else list(names)
     for name in found:
         if name not in table.columns:
-            raise TableFileError(f"{role}: the table has no column {name!r}; it has {listing(table.columns)}")
+            raise TableFileError(f"{role}: the table has no column {brief(name)}; it has {listing(table.columns)}")
         if name in (target, *levers):
             what = "the target" if name == target else "an intervention"
             raise OptionError(f"{role} names {name!r}, which is {what}; name columns in between alone")
@@ -118,14 +118,14 @@ def _check_types(table: pl.DataFrame, target: str, levers: list[str], odd: OddCe
                 f"intervention {name!r} is of type {table.schema[name]}; expected text, numbers or true and false"
             )
     if not _is_plain(table.schema[target]):
-        raise TableFileError(f"target {target!r} is of type {table.schema[target]}; expected 0 and 1, or a number")
+        raise TableFileError(f"target {brief(target)} is of type {table.schema[target]}; expected 0 and 1, or a number")
     if odd is not None:
         raise TableFileError(
-            f"target {target!r} mixes numbers and text ({odd.text!r} in row {odd.row}); clean it first"
+            f"target {brief(target)} mixes numbers and text ({odd.text!r} in row {odd.row}); clean it first"
         )
     if table.schema[target] == pl.String and table[target].count():
         values = listing(table[target].drop_nulls().unique().sort(), 3)
-        raise TableFileError(f"target {target!r} is text ({values}); code it as 0 and 1, or as a number")
+        raise TableFileError(f"target {brief(target)} is text ({values}); code it as 0 and 1, or as a number")
 
 
 def _whole_rows(table: pl.DataFrame, target: str, levers: list[str], notes: list[str]) -> pl.DataFrame:
@@ -135,7 +135,7 @@ def _whole_rows(table: pl.DataFrame, target: str, levers: list[str], notes: list
             f"{table.height - kept.height} of {table.height} rows lack the target or a lever, and are left out"
         )
     if not kept.height:
-        raise TableFileError(f"no row has both {target!r} and {listing(levers)}")
+        raise TableFileError(f"no row has both {brief(target)} and {listing(levers)}")
     return kept
 
 

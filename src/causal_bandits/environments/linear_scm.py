@@ -212,7 +212,7 @@ def _named_in(given: Mapping[str, Mapping[Pair, float]]) -> tuple[str, ...]:
 
 def _target_last(names: tuple[str, ...], target: str) -> tuple[str, ...]:
     if target not in names:
-        raise WorldError(f"target {target!r} is not among the variables {listing(names)}")
+        raise WorldError(f"target {brief(target)} is not among the variables {listing(names)}")
     return (*(name for name in names if name != target), target)
 
 
@@ -240,7 +240,7 @@ def random_linear_world(
     (9, True)
     """
     if target not in graph.nodes:
-        raise WorldError(f"target {target!r} is not a node of the graph; its nodes are {listing(graph.nodes)}")
+        raise WorldError(f"target {brief(target)} is not a node of the graph; its nodes are {listing(graph.nodes)}")
     rng = generator(seed)
     sizes = rng.uniform(0.5, 1.5, size=len(graph.directed)) * rng.choice([-1.0, 1.0], size=len(graph.directed))
     signs = rng.choice([-1.0, 1.0], size=len(graph.bidirected))

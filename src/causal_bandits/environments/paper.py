@@ -1,7 +1,7 @@
 """The paper's simulated worlds (appendix B.1)."""
 
 from ..doors import door
-from ..errors import WorldError
+from ..errors import WorldError, brief
 from ..graphs import MixedGraph
 from ..seeds import Seed, generator
 from .discrete_scm import DiscreteSCM
@@ -21,7 +21,7 @@ def paper_world(graph: MixedGraph, *, target: str = "Y", seed: Seed = None) -> D
     (9, [0.333, 0.444, 0.5, 0.556, 0.667])
     """
     if target not in graph.nodes:
-        raise WorldError(f"target {target!r} is not a node of the graph; its nodes are {list(graph.nodes)}")
+        raise WorldError(f"target {brief(target)} is not a node of the graph; its nodes are {list(graph.nodes)}")
     if not graph.is_acyclic:
         raise WorldError("the graph has a directed cycle; a discrete SCM must be acyclic")
     rng = generator(seed)

@@ -5,7 +5,7 @@ from itertools import combinations, permutations, product
 from typing import NamedTuple, TypeAlias
 
 from ..doors import door
-from ..errors import GraphError, UnknownVariableError, listing
+from ..errors import GraphError, UnknownVariableError, brief, listing
 from .mixed import MixedGraph, Names
 
 MOST_NODES = 5
@@ -50,7 +50,7 @@ def dag_classes(nodes: Names, target: str, *, with_parent: bool = True) -> list[
     """
     names = _few_names(nodes)
     if target not in names:
-        raise UnknownVariableError(f"the target {target!r} is not one of the nodes {listing(names)}")
+        raise UnknownVariableError(f"the target {brief(target)} is not one of the nodes {listing(names)}")
     goal = names.index(target)
     moves = list(_permutations_fixing(goal, len(names)))
     seen: set[Edges] = set()

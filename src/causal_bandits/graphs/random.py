@@ -5,7 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 
 from ..doors import door
-from ..errors import GraphError, OptionError, UnknownVariableError, listing, whole_number
+from ..errors import GraphError, OptionError, UnknownVariableError, brief, listing, whole_number
 from ..seeds import generator
 from .mixed import MixedGraph, Names
 
@@ -25,7 +25,7 @@ def random_dag(nodes: Names, target: str, rng: np.random.Generator | int, *, max
     """
     names = MixedGraph(nodes).nodes  # refuses bad names
     if target not in names:
-        raise UnknownVariableError(f"the target {target!r} is not one of the nodes {listing(names)}")
+        raise UnknownVariableError(f"the target {brief(target)} is not one of the nodes {listing(names)}")
     if len(names) < 2:
         raise GraphError("a random DAG needs at least one node besides the target")
     max_target_parents = whole_number("max_target_parents", max_target_parents, 1)

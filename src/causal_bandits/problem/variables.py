@@ -118,8 +118,8 @@ def declare(name: object, levels: Levels) -> Variable:
         raise ProblemError(f"{name!r} has more than {MOST_LEVELS} levels; group them, or cut a number with bins(...)")
     found = tuple(level.item() if isinstance(level, np.generic) else level for level in levels)
     for level in found:
-        if not isinstance(level, str | int | float | bool) or (isinstance(level, float) and math.isnan(level)):
-            raise ProblemError(f"level {brief(level)} of {name!r} is not a string, a number or a boolean")
+        if not isinstance(level, str | int | float | bool) or (isinstance(level, float) and not math.isfinite(level)):
+            raise ProblemError(f"level {brief(level)} of {name!r} is not a string, a finite number or a boolean")
     if len(found) < 2:
         raise ProblemError(f"{name!r} has {len(found)} level(s); a variable needs at least 2")
     if min(len(set(found)), len(set(map(str, found)))) < len(found):

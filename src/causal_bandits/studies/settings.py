@@ -61,7 +61,7 @@ def make_settings(
         raise OptionError(f"the time to expire is {brief(expire_after)}; expected a number of seconds above 0, or None")
     after = None if expire_after is None else float(expire_after)
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
-    return Settings(problem.to_dict(), made.name, plain, whole_number("seed", seed, 0, None), after)
+    return Settings(problem.to_dict(), made.name, plain, whole_number("seed", seed, 0, 2**128 - 1), after)
 
 
 def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy[Any]:

@@ -79,8 +79,7 @@ class Study(StudyView):
         was told nothing yet. With `expire_after` every new ask first closes the open decisions that were asked for more
         than so many seconds ago; until then they are open, and a late answer is taken.
         """
-        if not isinstance(name, str) or not name.strip():
-            raise OptionError(f"name={brief(name)}; expected the name of the study")
+        _checked_name(name)
         settings = make_settings(problem, policy, seed=seed, expire_after=expire_after, options=options)
         cls._check_names(name, problem, storage)
         store = Store(storage, create=True)
@@ -109,7 +108,7 @@ class Study(StudyView):
     def load(cls, name: str, *, storage: str) -> Self:
         """A study that is there."""
         store = Store(storage, create=False)
-        return cls(Session(store, store.find(name)))
+        return cls(Session(store, store.find(_checked_name(name))))
 
     @classmethod
     def list(cls, *, storage: str) -> Sequence[StudyInfo]:
@@ -121,7 +120,7 @@ class Study(StudyView):
     @classmethod
     def delete(cls, name: str, *, storage: str) -> None:
         """Delete a study and all its decisions, for good."""
-        Store(storage, create=False).delete(name)
+        Store(storage, create=False).delete(_checked_name(name))
 
     # Acting
 
@@ -283,3 +282,9 @@ class Study(StudyView):
         An arm that is there already stays as it is; one that was retired is an error, since that is for good.
         """
         return self._session.write(lambda draft: add_arm(draft, settings, new_levels=flag("new_levels", new_levels)))
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise OptionError(f"name={brief(name)}; expected the name of the study")
+    return name

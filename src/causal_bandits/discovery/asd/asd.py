@@ -64,12 +64,12 @@ class ASD(Declared):
         check_fields(self)
         check_alpha(self.alpha, 0.025)
         if self.engine not in get_args(Engine):
-            raise OptionError(f"engine={self.engine!r}; expected one of {', '.join(get_args(Engine))}")
+            raise OptionError(f"engine={brief(self.engine)}; expected one of {', '.join(get_args(Engine))}")
         if self.time_limit is not None and not self.time_limit > 0:
-            raise OptionError(f"time_limit={self.time_limit!r}; expected seconds above 0, or None")
+            raise OptionError(f"time_limit={brief(self.time_limit)}; expected seconds above 0, or None")
         for name in ("forbidden", "required"):
             if isinstance(getattr(self, name), str):
-                raise OptionError(f"{name}={getattr(self, name)!r}; expected a list of edges such as ['A -> B']")
+                raise OptionError(f"{name}={brief(getattr(self, name))}; expected a list of edges such as ['A -> B']")
             object.__setattr__(self, name, tuple(getattr(self, name)))
             for edge in getattr(self, name):
                 split_edge(edge)
