@@ -60,9 +60,10 @@ class Graded(NamedTuple):
 
     tables: CountTables
     own: MainEffects
-    index: Floats
+    indices: Floats
     """E[Y | S = s] of every cell of every set."""
-    index_starts: Ints
+    starts: Ints
+    """(sets,): where its cells begin."""
     chosen: Ints
     """(arms,): the set that an arm goes by; 0: its own rows."""
     separates: Floats
@@ -150,7 +151,7 @@ def _fit_index(state: Graded, place: int, parts: Floats, within: float, rate: fl
 
 @compiled
 def _row_variance(scatter: float, rows: float, within: float, heard: float) -> float:
-    """Variance of one row's index in an arm, shrunk to that of all arms by what the other arms' word is worth in rows."""
+    """Variance of one row's index in an arm, shrunk to that of all arms by the rows that their word is worth."""
     prior = max(SPREAD_ROWS, within / heard)
     return (scatter + prior * within) / (rows + prior)
 
@@ -217,8 +218,8 @@ def refresh(state: Graded) -> None:
     state.moments[0] = state.own.known[:, :2]
     enough = min(rewards, rows - rewards) >= ENOUGH
     for place in range(1, len(state.tables.cells)):
-        start = state.index_starts[place]
-        index = state.index[start : start + state.tables.cells[place]]
+        start = state.starts[place]
+        index = state.indices[start : start + state.tables.cells[place]]
         parts = index_parts(state.tables, place, (rewards + 0.5) / (rows + 1), rows, index)
         within = parts[:, SCATTER].sum() / rows + 1e-9
         spread = _fit_index(state, place, parts, within, rate)
@@ -289,7 +290,7 @@ def learn_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
     if place > 0:
         cell = cell_of(state.tables, place, codes)
         if cell >= 0:
-            index = state.index[state.index_starts[place] + cell]
+            index = state.indices[state.starts[place] + cell]
             state.sums[arm, COUNTED] += 1
             state.sums[arm, SUM] += index
             state.sums[arm, SQUARES] += index * index

@@ -1,12 +1,13 @@
 """What a set says about every arm: the mean of the index E[Y | S] over its rows, and what the index leaves unexplained.
 
-The index of a row is E[Y | S = s], learnt from the rows of all arms. An arm's mean reward is the mean of its indices plus
-the mean of what is left, and the two are uncorrelated where S separates:
+The index of a row is E[Y | S = s], learnt from the rows of all arms. An arm's mean reward is the mean of its indices
+plus the mean of what is left, and the two are uncorrelated where S separates:
 
     own mean  =  index  +  difference,     Var(own mean) = Var(index) + Var(difference)
 
 The difference has mean 0 where S separates; its variance is known beforehand, because the index counts the arm's own
-rows too. With n_as of its n_a rows among the n_s of a cell it is the sum of m_s (1 - m_s) n_as (1 - n_as / n_s) / n_a^2.
+rows too. With n_as of its n_a rows among the n_s of a cell it is the sum of m_s (1 - m_s) n_as (1 - n_as / n_s), over
+n_a^2.
 """
 
 import numpy as np

@@ -208,7 +208,7 @@ def fit_levers(values: Floats, precision: Floats, codes: Ints, starts: Ints, siz
 @compiled
 def at_arm(effects: Floats, codes: Ints, starts: Ints) -> float:
     """Level and effects of one arm, added up."""
-    found = effects[0]
+    found: float = effects[0]
     for lever in range(len(starts)):
         found += effects[starts[lever] + codes[lever]]
     return found

@@ -69,7 +69,8 @@ def inside(chance: float, rate: float) -> float:
 @compiled
 def mean_chance(chances: Floats, rows: float) -> float:
     """The mean over arms; half a reward of one row more keeps it from 0 and 1 where nothing was seen."""
-    return min(max(chances.mean(), 0.5 / (rows + 1)), 1 - 0.5 / (rows + 1))
+    least = 0.5 / (rows + 1)
+    return float(min(max(chances.mean(), least), 1 - least))
 
 
 @compiled
