@@ -61,10 +61,10 @@ def parts_of_rows(rows: list[tuple[int, Ints, int]], members: list[int], arms: i
         n = own.sum()
         noise = others = pooled = 0.0
         for cell, m in chance.items():
-            here = sum(1 for place in np.flatnonzero(own) if key[place] == cell)
-            noise += m * (1 - m) * here * (1 - here / count[cell]) / n**2
-            others += here * here / count[cell] / n
-            pooled += (here / n) ** 2 * m * (1 - m) / (count[cell] + 1)
+            among = sum(1 for place in np.flatnonzero(own) if key[place] == cell)
+            noise += m * (1 - m) * among * (1 - among / count[cell]) / n**2
+            others += among * among / count[cell] / n
+            pooled += (among / n) ** 2 * m * (1 - m) / (count[cell] + 1)
         scatter = ((index[own] - index[own].mean()) ** 2).sum()
         difference = (reward[own] - index[own]).mean()
         noise += LEAST_NOISE * rate * (1 - rate) / n

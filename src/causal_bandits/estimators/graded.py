@@ -50,6 +50,8 @@ ENOUGH = 3
 """Sets are used once there were so many rewards, and as many rows without."""
 FAR = 0.8
 """Draws through sets and of lever effects are so much as far from their means as posteriors say."""
+DISAGREEMENT, DOUBT = 0.5, 0.25
+"""What is stated is so much wider than what is played by."""
 
 WITHIN, PRIOR_ROWS, SHARED, LEFT, SPREAD = range(5)
 COUNTED, SUM, SQUARES, GAINED = range(4)
@@ -229,6 +231,18 @@ def refresh(state: Graded) -> None:
     state.used[:] = False
     for arm in range(len(state.chosen)):
         state.used[state.chosen[arm]] = True
+
+
+@compiled
+def stated_moments(state: Graded, arm: int) -> tuple[float, float]:
+    """Mean and variance of an arm's chance to be stated: at the last refresh, through its set, and wider.
+
+    Choosing the set with the lowest variance is optimistic. What is stated adds DISAGREEMENT of the squared distance to
+    what own rows say, and DOUBT of the variance that sharing saves; measured, not derived.
+    """
+    mean, variance = state.moments[state.chosen[arm], arm]
+    own, wide = state.moments[0, arm]
+    return mean, variance + DISAGREEMENT * (mean - own) ** 2 + DOUBT * max(wide - variance, 0.0)
 
 
 @compiled

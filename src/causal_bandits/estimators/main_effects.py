@@ -102,16 +102,18 @@ def measured(state: MainEffects, rate: float) -> tuple[Floats, Floats]:
     """Values less the level of the mean chance, and their precisions, on the scale of the effects.
 
     The noise of an arm is that of a chance halfway between what it knows and what the others say of it: with its own
-    alone an arm without rewards would seem exact.
+    alone an arm without rewards would seem exact. Half a reward in one row more is divided among the arms by their
+    rows, so that no reward at all means "less than one in so many".
     """
     arms = len(state.own)
+    more = 1 / (state.numbers[ROWS] + 1)
     values, precision = np.zeros(arms), np.zeros(arms)
     for arm in range(arms):
         rows = state.own[arm, 0]
         if rows > 0:
             chance = inside(0.5 * (state.known[arm, 0] + state.known[arm, 2]), rate)
             noise = chance * (1 - chance)
-            mean = state.own[arm, 1] / rows
+            mean = (state.own[arm, 1] / rows + 0.5 * more) / (1 + more)
             if state.logistic:
                 values[arm] = math.log(chance / (1 - chance)) - math.log(rate / (1 - rate)) + (mean - chance) / noise
                 precision[arm] = rows * noise
