@@ -6,14 +6,17 @@ from .continuous_world import ContinuousWorld
 from .discrete_scm import DiscreteSCM
 from .drawing import draw, scratch
 from .examples import example_world
+from .hillstrom import hillstrom_world
 from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import LinearGaussianSCM, random_linear_world
 from .logged import LoggedWorld
-from .mechanisms import Mechanism, perfect
+from .mechanisms import Mechanism, Nudge, perfect
 from .paper import paper_world
 from .parallel import parallel_world
+from .practice import practice_world
 from .real_sampler import RealSampler
 from .sampler import Sampler
+from .soft import soft_world
 from .structureless import StructurelessWorld
 from .world import DiscreteWorld
 
@@ -35,6 +38,7 @@ __all__ = [
     "LinearGaussianSCM",
     "LoggedWorld",
     "Mechanism",
+    "Nudge",
     "RealSampler",
     "Sampler",
     "StructurelessWorld",
@@ -42,13 +46,16 @@ __all__ = [
     "draw",
     "example_world",
     "fix",
+    "hillstrom_world",
     "lee_bareinboim_world",
     "paper_world",
     "parallel_world",
     "perfect",
+    "practice_world",
     "random_linear_world",
     "random_tables",
     "scale",
     "scratch",
     "shift",
+    "soft_world",
 ]

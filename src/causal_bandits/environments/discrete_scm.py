@@ -13,7 +13,7 @@ from ..graphs import MixedGraph
 from ..problem import Arm, Level, Levels, Problem, Variable
 from ..problem.variables import declare
 from .factors import Factors
-from .mechanisms import Effect, Mechanism
+from .mechanisms import Effect, Mechanism, Nudge
 from .sampler import Sampler
 from .world import DiscreteWorld
 
@@ -28,7 +28,8 @@ class DiscreteSCM(DiscreteWorld):
     """A discrete SCM whose variables are all observed, with the arms its intervention variables make.
 
     `noise` names exogenous variables that several mechanisms may share: that is confounding. `interventions` maps
-    each intervention variable to its values and each value to its effect; the first value is the idle one.
+    each intervention variable to its values and each value to its effect; the first value is the idle one. Only nudges
+    may act on the same variable as those of another intervention variable: they add up.
 
     >>> from causal_bandits import perfect
     >>> scm = DiscreteSCM(
@@ -80,6 +81,7 @@ class DiscreteSCM(DiscreteWorld):
         self._nodes += self.variables.values()
         self._places = {node.name: place for place, node in enumerate(self._nodes)}
         self._factors = Factors(self._nodes, self._places)
+        self._nudges: dict[tuple[str, float], Mechanism] = {}
         for name, chances in self.noise.items():
             self._factors.number(name, Mechanism((), chances))
         self._arms = [self._factors_of(arm) for arm in problem.arms]
@@ -128,15 +130,29 @@ class DiscreteSCM(DiscreteWorld):
         """The number of the mechanism that sets each node under an arm."""
         chosen: dict[str, Mechanism | Level] = dict(self.mechanisms)
         set_by: dict[str, str] = {}
+        nudges: dict[str, float] = {}
         for lever, value in arm.items():
             for name, effect in self.interventions[lever][value].items():
-                if name in set_by:
+                if name in set_by and not (name in nudges and isinstance(effect, Nudge)):
                     raise WorldError(
                         f"arm {arm}: {set_by[name]!r} and {lever!r} both act on {name!r}; list the arms that may occur"
                     )
                 set_by[name] = lever
-                chosen[name] = effect
+                if isinstance(effect, Nudge):
+                    nudges[name] = nudges.get(name, 0.0) + effect.log_odds
+                    chosen[name] = self._nudged(name, nudges[name])
+                else:
+                    chosen[name] = effect
         return [*range(len(self.noise)), *(self._factors.number(name, chosen[name]) for name in self.variables)]
+
+    def _nudged(self, name: str, log_odds: float) -> Mechanism:
+        """A variable's own mechanism, nudged; one object for each sum of nudges."""
+        if (name, log_odds) not in self._nudges:
+            own, places = self.mechanisms[name], self._places
+            parents = [self._nodes[places[parent]] for parent in own.parents if parent in places]
+            table = own.probabilities(self.variables[name], parents)
+            self._nudges[name, log_odds] = Mechanism(own.parents, Nudge(log_odds).apply(table))
+        return self._nudges[name, log_odds]
 
     def _order(self, factors: Iterable[int]) -> list[int]:
         """The nodes, parents first; a GraphError when the mechanisms form a cycle."""

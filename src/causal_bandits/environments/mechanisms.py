@@ -73,8 +73,31 @@ class Mechanism:
         return row
 
 
-Effect = Mapping[str, Level | Mechanism]
-"""What one value of an intervention variable does: which variables get a fixed level or another mechanism."""
+@dataclass(frozen=True)
+class Nudge:
+    """A soft intervention that adds `log_odds` to those of reaching each higher level of a variable.
+
+    The parents keep their say, what was impossible stays so, and the nudges of several intervention variables add up.
+
+    >>> Nudge(1.0).apply(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3).tolist()
+    [[0.269, 0.731], [1.0, 0.0]]
+    """
+
+    log_odds: float
+
+    def apply(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The table (levels last) after the nudge."""
+        above = table[..., ::-1].cumsum(axis=-1)[..., -2::-1].clip(0.0, 1.0)  # P(level >= 1), P(level >= 2), ...
+        odds = np.exp(self.log_odds)
+        shifted = above * odds / (1 - above + above * odds)
+        edges = np.ones_like(table[..., :1])
+        chain = np.concatenate([edges, shifted, 0 * edges], axis=-1)
+        chances: NDArray[np.float64] = chain[..., :-1] - chain[..., 1:]
+        return chances
+
+
+Effect = Mapping[str, Level | Mechanism | Nudge]
+"""What one value of an intervention variable does: which variables get a fixed level, another mechanism or a nudge."""
 
 
 def perfect(variable: str, levels: Iterable[Level] = (0, 1)) -> dict[Level, Effect]:

@@ -9,10 +9,14 @@ import numpy as np
 from ..environments import (
     DiscreteSCM,
     bilodeau_world,
+    hillstrom_world,
     lee_bareinboim_world,
     paper_world,
     parallel_world,
+    practice_world,
+    soft_world,
 )
+from ..environments.practice import LEVERS, RATES, Kind
 from ..graphs import random_mixed_graph
 from ..simulation.run import World
 from .worlds import class_world, random_world, structureless_world
@@ -88,6 +92,31 @@ def _diagram(name: str, _horizon: int, _number: int, seed: np.random.SeedSequenc
     return lee_bareinboim_world(name, seed=np.random.default_rng(seed))  # type: ignore[arg-type]
 
 
+PRACTICE: dict[Kind, str] = {
+    "mediated": "the stages separate",
+    "noise": "the stages separate, three columns of noise beside",
+    "direct": "levers act on the reward too",
+    "intent": "hidden intent",
+    "intent-direct": "hidden intent, and levers act on the reward too",
+    "none": "the reward depends on the arm alone",
+}
+SIZES = [(rate, arms) for rate in RATES for arms in LEVERS]
+
+
+def _practice(kinds: tuple[Kind, ...], _horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    """Every kind with every control rate and number of arms."""
+    rate, arms = SIZES[number % len(SIZES)]
+    return practice_world(kinds[number // len(SIZES)], rate=rate, arms=arms, seed=np.random.default_rng(seed))
+
+
+def _hillstrom(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return hillstrom_world()
+
+
+def _soft(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return soft_world(seed=np.random.default_rng(seed))
+
+
 ASD = ("causal-ts-asd",)
 """Causal discovery with hidden common causes is quick over four variables and slow over more."""
 
@@ -108,5 +137,17 @@ FAMILIES: dict[str, Family] = {
     "parallel": Family("Lattimore's parallel bandit, 5 variables", 1, _parallel, too_slow=ASD),
     "iv": Family("Lee and Bareinboim: instrument", 16, partial(_diagram, "iv")),
     "front-door": Family("Lee and Bareinboim: front door", 16, partial(_diagram, "front-door")),
+    "practice": Family(
+        "funnels of all kinds, 0.5 to 30 %, 3 to 81 arms",
+        len(PRACTICE) * len(SIZES),
+        partial(_practice, tuple(PRACTICE)),
+        too_slow=ASD,
+    ),
+    **{
+        f"practice-{kind}": Family(f"funnels: {words}", len(SIZES), partial(_practice, (kind,)), too_slow=ASD)
+        for kind, words in PRACTICE.items()
+    },
+    "hillstrom": Family("Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, _hillstrom, ("visit",)),
+    "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, _soft),
     "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),
 }

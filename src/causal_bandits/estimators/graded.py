@@ -1,0 +1,313 @@
+"""Sharing by degrees: every set, and the arms' own rows, through lever effects with learnt scales.
+
+For a set S an arm's chance is the mean of its index E[Y | S] and a difference (`index_parts`); both are a sum of lever
+effects and a deviation of the arm's own, with scales learnt from all arms (`lever_effects`), and the difference is 0
+for all arms with a probability that is learnt too: that S separates. Nothing is accepted or rejected: the larger the
+differences turn out, the less is shared. Own rows are the case without an index (`main_effects`). An arm goes by the
+set that leaves it the lowest variance, or by its own rows.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import Bools, Floats, Ints, compiled
+from ..data import CountTables, cell_of, count_row
+from .index_parts import DIFFERENCE, INDEX, NOISE, OTHERS, POOLED, SCATTER, N, index_parts
+from .lever_effects import (
+    FACTOR,
+    LEAST,
+    Beforehand,
+    at_arm,
+    draw_effects,
+    fit_given,
+    fit_levers,
+    weigh_scales,
+    without_own,
+)
+from .main_effects import (
+    DUE,
+    LEVEL,
+    RATE,
+    REWARDS,
+    ROWS,
+    MainEffects,
+    draw_chance,
+    inside,
+    learn_own,
+    main_effects,
+    refresh_effects,
+)
+
+SEPARATES = 0.1
+"""P(a set separates) beforehand; a set that is less probable than that is not used."""
+ANY = 10.0
+"""In place of FACTOR for the index: its spread over arms is measured, not guessed."""
+SPREAD_ROWS = 0.5
+"""The variance of the index within an arm is shrunk to that of all arms by at least so many rows."""
+ENOUGH = 3
+"""Sets are used once there were so many rewards, and as many rows without."""
+FAR = 0.8
+"""Draws through sets and of lever effects are so much as far from their means as posteriors say."""
+DISAGREEMENT, DOUBT = 0.5, 0.25
+"""What is stated is so much wider than what is played by."""
+
+WITHIN, PRIOR_ROWS, SHARED, LEFT, SPREAD = range(5)
+COUNTED, SUM, SQUARES, GAINED = range(4)
+
+
+class Graded(NamedTuple):
+    """Tables, own rows, and what the last refresh made of them."""
+
+    tables: CountTables
+    own: MainEffects
+    indices: Floats
+    """E[Y | S = s] of every cell of every set."""
+    starts: Ints
+    """(sets,): where its cells begin."""
+    chosen: Ints
+    """(arms,): the set that an arm goes by; 0: its own rows."""
+    separates: Floats
+    """(sets,): P(the set separates)."""
+    means: Floats
+    """(2, sets, 1 + levels): effects on the index and on the difference."""
+    roots: Floats
+    deviations: Floats
+    """(2, sets)."""
+    heard: Floats
+    """(sets, arms): variance of an arm's mean index, as the other arms say."""
+    moments: Floats
+    """(sets, arms, 2): mean and variance of every arm's chance through every set."""
+    sums: Floats
+    """(arms, 4), of the chosen set: rows, their indices, squares, rewards."""
+    parts: Floats
+    """(arms, 5), of the chosen set: variance of an index within arms, its prior rows, variance from E[Y | S], the share
+    that others decide, variance of a single row's difference."""
+    drawn: Floats
+    """(2, sets, 1 + levels): scratch."""
+    used: Bools
+    """(sets,)."""
+
+
+def graded(tables: CountTables, codes: Ints, levels: Ints) -> Graded:
+    """Nothing known yet."""
+    own = main_effects(codes, levels)
+    sets, arms, size = len(tables.cells), len(codes), len(own.mean)
+    return Graded(
+        tables,
+        own,
+        np.full(int(tables.cells.sum()), 0.5),
+        (np.cumsum(tables.cells) - tables.cells).astype(np.int64),
+        np.zeros(arms, dtype=np.int64),
+        np.zeros(sets),
+        np.zeros((2, sets, size)),
+        np.zeros((2, sets, size, size)),
+        np.zeros((2, sets)),
+        np.full((sets, arms), 1 / 12),
+        np.tile([0.5, 1 / 12], (sets, arms, 1)),
+        np.zeros((arms, 4)),
+        np.zeros((arms, 5)),
+        np.zeros((2, sets, size)),
+        np.zeros(sets, dtype=np.bool_),
+    )
+
+
+@compiled
+def difference_moments(
+    separates: float, value: float, noise: float, mean: float, variance: float
+) -> tuple[float, float]:
+    """Mean and variance of a difference: 0, or else N(mean, variance) and then measured; noise < 0: not measured."""
+    if noise >= 0:
+        weight = variance / (variance + noise)
+        mean += weight * (value - mean)
+        variance = weight * noise
+    found = (1 - separates) * mean
+    return found, (1 - separates) * (variance + mean * mean) - found * found
+
+
+@compiled
+def _fit_index(state: Graded, place: int, parts: Floats, within: float, rate: float) -> float:
+    """Learn the lever effects on the index; fills the moments with the index alone, gives its spread over arms."""
+    own, unit = state.own, rate * (1 - rate)
+    arms, size = len(parts), len(own.mean)
+    values, precision = np.zeros(arms), np.zeros(arms)
+    for arm in range(arms):
+        if parts[arm, N] > 0:
+            values[arm] = parts[arm, INDEX] - rate
+            precision[arm] = parts[arm, N] / _row_variance(
+                parts[arm, SCATTER], parts[arm, N], within, state.heard[place, arm]
+            )
+    before = Beforehand(unit, LEVEL * unit, 0.0, 0.0, ANY)
+    fit = fit_levers(values, precision, own.codes, own.starts, size, before)
+    state.means[0, place], state.roots[0, place], state.deviations[0, place] = fit.mean, fit.root, fit.deviation
+    state.means[0, place, 0] += rate
+    for arm in range(arms):
+        mean, variance = without_own(fit, values[arm], precision[arm], own.codes[arm], own.starts)
+        state.heard[place, arm] = variance
+        total = precision[arm] + 1 / variance
+        state.moments[place, arm, 0] = rate + (precision[arm] * values[arm] + mean / variance) / total
+        state.moments[place, arm, 1] = 1 / total + parts[arm, POOLED]
+    return fit.spread
+
+
+@compiled
+def _row_variance(scatter: float, rows: float, within: float, heard: float) -> float:
+    """Variance of one row's index in an arm, shrunk to that of all arms by the rows that their word is worth."""
+    prior = max(SPREAD_ROWS, within / heard)
+    return (scatter + prior * within) / (rows + prior)
+
+
+@compiled
+def own_noise(noise: float, index: float, chance: float, rate: float) -> float:
+    """Variance of a difference where the set does not separate: not below that of the chance that own rows say."""
+    there, here = inside(index, rate), inside(chance, rate)
+    return noise * max(1.0, here * (1 - here) / (there * (1 - there)))
+
+
+@compiled
+def _fit_difference(state: Graded, place: int, parts: Floats, spread: float, rate: float) -> None:
+    """Learn P(separates) and the lever effects on the difference; adds the difference to the moments."""
+    own, unit = state.own, rate * (1 - rate)
+    codes, starts, arms, size = own.codes, own.starts, len(parts), len(own.mean)
+    values, precision = np.zeros(arms), np.zeros(arms)
+    for arm in range(arms):
+        if parts[arm, N] > 0:
+            values[arm] = parts[arm, DIFFERENCE] / parts[arm, OTHERS]
+            precision[arm] = parts[arm, OTHERS] ** 2 / parts[arm, NOISE]
+    before = Beforehand(unit, LEAST * unit**2, SEPARATES, spread / unit**2, FACTOR)
+    none, effect, deviation = weigh_scales(values, precision, codes, starts, size, before)
+    for arm in range(arms):
+        if parts[arm, N] > 0:
+            parts[arm, NOISE] = own_noise(parts[arm, NOISE], parts[arm, INDEX], own.known[arm, 0], rate)
+            precision[arm] = parts[arm, OTHERS] ** 2 / parts[arm, NOISE]
+    fit = fit_given(values, precision, codes, starts, size, none, np.array([before.level, effect, deviation]))
+    state.separates[place] = none
+    state.means[1, place], state.roots[1, place], state.deviations[1, place] = fit.mean, fit.root, fit.deviation
+    for arm in range(arms):
+        share = parts[arm, OTHERS]
+        mean, variance = without_own(fit, values[arm], precision[arm], codes[arm], starts)
+        noise = parts[arm, NOISE] if parts[arm, N] > 0 else -1.0
+        mean, variance = difference_moments(none, parts[arm, DIFFERENCE], noise, share * mean, share * share * variance)
+        state.moments[place, arm, 0] += mean
+        state.moments[place, arm, 1] += variance
+
+
+@compiled
+def _go_by(state: Graded, place: int, parts: Floats, within: float) -> None:
+    """Arms for which this set leaves the lowest variance so far go by it."""
+    for arm in range(len(parts)):
+        part, lowest = parts[arm], state.moments[state.chosen[arm], arm, 1]
+        if state.moments[place, arm, 1] < lowest:
+            n = part[N]
+            state.chosen[arm] = place
+            state.sums[arm, COUNTED], state.sums[arm, SUM] = n, n * part[INDEX]
+            state.sums[arm, SQUARES] = part[SCATTER] + n * part[INDEX] ** 2
+            state.sums[arm, GAINED] = n * (part[INDEX] + part[DIFFERENCE])
+            state.parts[arm, WITHIN], state.parts[arm, SHARED] = within, part[POOLED]
+            state.parts[arm, PRIOR_ROWS] = max(SPREAD_ROWS, within / state.heard[place, arm])
+            rate = state.own.numbers[RATE]
+            state.parts[arm, LEFT] = part[OTHERS]
+            state.parts[arm, SPREAD] = part[NOISE] * n if n > 0 else rate * (1 - rate)
+
+
+@compiled
+def refresh(state: Graded) -> None:
+    """Learn everything anew from the tables."""
+    refresh_effects(state.own)
+    rows, rewards, rate = state.own.numbers[ROWS], state.own.numbers[REWARDS], state.own.numbers[RATE]
+    state.chosen[:] = 0
+    state.moments[0] = state.own.known[:, :2]
+    enough = min(rewards, rows - rewards) >= ENOUGH
+    for place in range(1, len(state.tables.cells)):
+        start = state.starts[place]
+        index = state.indices[start : start + state.tables.cells[place]]
+        parts = index_parts(state.tables, place, (rewards + 0.5) / (rows + 1), rows, index)
+        within = parts[:, SCATTER].sum() / rows + 1e-9
+        spread = _fit_index(state, place, parts, within, rate)
+        _fit_difference(state, place, parts, spread, rate)
+        if enough and state.separates[place] >= SEPARATES:
+            _go_by(state, place, parts, within)
+    state.used[:] = False
+    for arm in range(len(state.chosen)):
+        state.used[state.chosen[arm]] = True
+
+
+@compiled
+def stated_moments(state: Graded, arm: int) -> tuple[float, float]:
+    """Mean and variance of an arm's chance to be stated: at the last refresh, through its set, and wider.
+
+    Choosing the set with the lowest variance is optimistic. What is stated adds DISAGREEMENT of the squared distance to
+    what own rows say, and DOUBT of the variance that sharing saves; measured, not derived.
+    """
+    mean, variance = state.moments[state.chosen[arm], arm]
+    own, wide = state.moments[0, arm]
+    return mean, variance + DISAGREEMENT * (mean - own) ** 2 + DOUBT * max(wide - variance, 0.0)
+
+
+@compiled
+def draw_through(state: Graded, arm: int, differs: bool, rng: np.random.Generator) -> float:
+    """An arm's chance through its set, given drawn effects; `differs`: whether the set is taken not to separate."""
+    place, sums, parts, own = state.chosen[arm], state.sums[arm], state.parts[arm], state.own
+    mean, variance = at_arm(state.drawn[0, place], own.codes[arm], own.starts), state.deviations[0, place]
+    n, index = sums[COUNTED], 0.0
+    if n > 0:
+        index = sums[SUM] / n
+        scatter = max(sums[SQUARES] - n * index * index, 0.0)
+        precision = n * (n + parts[PRIOR_ROWS]) / (scatter + parts[PRIOR_ROWS] * parts[WITHIN])
+        total = precision + 1 / variance
+        mean, variance = (precision * index + mean / variance) / total, 1 / total
+    variance += parts[SHARED]
+    if differs:
+        change = parts[LEFT] * at_arm(state.drawn[1, place], own.codes[arm], own.starts)
+        spread = parts[LEFT] ** 2 * state.deviations[1, place]
+        if n > 0:
+            noise = parts[SPREAD] / n
+            weight = spread / (spread + noise)
+            change += weight * (sums[GAINED] / n - index - change)
+            spread = weight * noise
+        mean += change
+        variance += spread
+    return mean + FAR * math.sqrt(variance) * rng.standard_normal()
+
+
+@compiled
+def choose_graded(state: Graded, rng: np.random.Generator) -> int:
+    """The arm with the highest drawn chance; learns everything anew where that is due."""
+    own = state.own
+    if own.numbers[ROWS] >= own.numbers[DUE]:
+        refresh(state)
+    differs = np.zeros(len(state.used), dtype=np.bool_)
+    draw_effects(own.mean, own.root, FAR, rng, state.drawn[0, 0])
+    for place in range(1, len(state.used)):
+        if state.used[place]:
+            draw_effects(state.means[0, place], state.roots[0, place], FAR, rng, state.drawn[0, place])
+            differs[place] = rng.random() >= state.separates[place]
+            if differs[place]:
+                draw_effects(state.means[1, place], state.roots[1, place], FAR, rng, state.drawn[1, place])
+    best, highest = 0, -np.inf
+    for arm in range(len(state.chosen)):
+        place = state.chosen[arm]
+        if place == 0:
+            chance = draw_chance(own, state.drawn[0, 0], arm, rng)
+        else:
+            chance = draw_through(state, arm, differs[place], rng)
+        if chance > highest:
+            best, highest = arm, chance
+    return best
+
+
+@compiled
+def learn_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row."""
+    place = state.chosen[arm]
+    if place > 0:
+        cell = cell_of(state.tables, place, codes)
+        if cell >= 0:
+            index = state.indices[state.starts[place] + cell]
+            state.sums[arm, COUNTED] += 1
+            state.sums[arm, SUM] += index
+            state.sums[arm, SQUARES] += index * index
+            state.sums[arm, GAINED] += reward
+    count_row(state.tables, arm, codes, reward)
+    learn_own(state.own, arm, reward)
