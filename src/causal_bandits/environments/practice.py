@@ -19,7 +19,6 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from scipy import optimize
 
 from ..compiled import Floats, Ints
 from ..errors import OptionError
@@ -164,6 +163,8 @@ def _logistic(x: Floats) -> Floats:
 
 def _solve(function: Callable[[float], float], low: float, high: float) -> float | None:
     """Where a function that is negative at `low` is 0; None where it is still negative at `high`."""
+    from scipy import optimize  # takes a while to import, and only worlds of practice need it
+
     return float(optimize.brentq(function, low, high, xtol=1e-13, rtol=1e-12)) if function(high) > 0 else None
 
 
