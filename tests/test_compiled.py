@@ -20,9 +20,9 @@ from causal_bandits.errors import CacheWarning
 
 PROGRAM = """
 import sys, causal_bandits
-from causal_bandits.estimators.posterior import _beta_moments  # quick to compile
+from causal_bandits.estimators.posterior import beta_moments  # quick to compile
 assert causal_bandits.__file__.startswith(sys.argv[1]), causal_bandits.__file__
-print(_beta_moments(0.0, 0.0)[0], _beta_moments(1.0, 1)[0])
+print(beta_moments(0.0, 0.0)[0], beta_moments(1.0, 1)[0])
 """
 KERNEL = """
 import sys

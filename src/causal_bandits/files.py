@@ -40,18 +40,18 @@ def file_path(path: object) -> Path:
 
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, own: bool = False) -> Iterator[Path]:
     """Write to the path this gives; it takes the real name in one step, or not at all.
 
     The new file has the mode of the one it replaces. A link is replaced itself: what it points at stays as it is.
-    Devices, pipes and folders are refused.
+    Devices, pipes and folders are refused; in a folder of our `own` all but folders are replaced.
     """
     target = file_path(path)
     if not target.name:
         raise OutputError(f"{brief(str(path))} is not the name of a file; name one")
     temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(6)}{target.suffix}")
     try:
-        _make_empty(temporary, _mode_of(target))
+        _make_empty(temporary, _mode_of(target, own=own))
         yield temporary
         with temporary.open("rb+") as written:
             os.fsync(written.fileno())
@@ -81,13 +81,15 @@ def read_regular(path: str | os.PathLike[str], largest: int) -> bytes | None:
         return None
 
 
-def _mode_of(target: Path) -> int | None:
+def _mode_of(target: Path, *, own: bool) -> int | None:
     """The mode of a file that is to be replaced; None where there is none."""
     try:
         found = target.stat()
     except (FileNotFoundError, NotADirectoryError):  # also a link to nothing
         return None
     if not stat.S_ISREG(found.st_mode):
+        if own:
+            return None
         raise OutputError(
             f"cannot write {brief(str(target))}: it is not a file but a folder, pipe or device; name another"
         )

@@ -116,6 +116,9 @@ class Sleepy:
     def ask(self) -> None:
         time.sleep(600)
 
+    def tell(self, arm: object, observation: object) -> None:
+        """Never reached."""
+
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_simulate_leaves_no_process_behind(tmp_path: Path, number: signal.Signals) -> None:

@@ -128,7 +128,7 @@ def test_tests_alone_give_no_probability() -> None:
     for make in makers:
         with pytest.raises(OptionError, match=r"ResidualTesting does not give; use discovery=BayesFactors\(\)"):
             make(SIX, discovery=ResidualTesting())
-    with pytest.raises(OptionError, match="choice='bias'; expected 'variance' or 'squared-error'"):
+    with pytest.raises(OptionError, match="choice='bias'; expected one of variance, squared-error"):
         CausalUCBNormal(SIX, choice="bias")  # type: ignore[arg-type]
 
 

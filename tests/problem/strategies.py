@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from causal_bandits import Problem, bins
 from causal_bandits.problem import Bins, Level, Levels
 
-LEVELS = st.one_of(st.text(max_size=3), st.integers(-5, 5), st.floats(allow_nan=False), st.booleans())
+LEVELS = st.one_of(
+    st.text(max_size=3), st.integers(-5, 5), st.floats(allow_nan=False, allow_infinity=False), st.booleans()
+)
 
 
 def level_lists() -> st.SearchStrategy[list[Level]]:

@@ -173,7 +173,7 @@ DOORS: dict[str, tuple[Any, type[Exception], str]] = {
         OptionError,
         "names a variable twice",
     ),
-    "a graph that is none": (lambda: cb.PomisTS(WORLD.problem, graph="A->Y"), OptionError, "graph is a str"),  # type: ignore[arg-type]
+    "a graph that is none": (lambda: cb.PomisTS(WORLD.problem, graph="A->Y"), OptionError, "expected a MixedGraph"),  # type: ignore[arg-type]
     "a graph without a variable": (
         lambda: cb.PomisTS(WORLD.problem, graph=MixedGraph(["A", "Y"])),
         GraphError,

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..compiled import Bools, Floats, Ints
 from ..data import ArmMoments, CountTables, DesignLayout, Screen, SubsetLayout, TableLayout, levels_of, margins_of
-from ..doors import check_fields
-from ..errors import OptionError
+from ..doors import check_fields, is_number
+from ..errors import OptionError, brief
 from ..independence import Neighbours, conditional_factors, marginal_factors, regression_factors
 from ..problem import Problem
 from .base import Declared, Findings
@@ -45,10 +45,12 @@ class BayesFactors(Declared):
     veto: float | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
         for name, nats, such in (("threshold", self.threshold, 1), ("veto", self.veto, 5)):
-            if nats is not None and not math.isfinite(nats):
-                raise OptionError(f"{name}={nats!r}; expected a number of nats, such as {such}")
+            if nats is None and name == "veto":
+                continue
+            if not is_number(nats) or not math.isfinite(float(nats)):  # type: ignore[arg-type]
+                raise OptionError(f"{name}={brief(nats)}; expected a number of nats, such as {such}")
+        check_fields(self)
         if self.reading not in get_args(Others):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Others))}")
 

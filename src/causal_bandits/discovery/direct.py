@@ -42,8 +42,8 @@ class DirectTesting(Declared):
     require_evidence: bool = False
 
     def __post_init__(self) -> None:
-        check_fields(self)
         check_alpha(self.alpha, 0.05)
+        check_fields(self)
         if self.reading not in get_args(Reading):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Reading))}")
 

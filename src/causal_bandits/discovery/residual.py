@@ -43,8 +43,8 @@ class ResidualTesting(Declared):
     require_evidence: bool = False
 
     def __post_init__(self) -> None:
-        check_fields(self)
         check_alpha(self.alpha, 0.05)
+        check_fields(self)
         if self.reading not in get_args(ResidualReading):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(ResidualReading))}")
         check_factor(self.factor)

@@ -35,6 +35,7 @@ class LinearGaussianSCM(ContinuousWorld):
     its effect, made of `shift`, `scale` and `fix`; the first value is the idle one. `variables` fixes their order,
     which otherwise is that in which coefficients and correlations name them; the target always comes last.
 
+    >>> from causal_bandits.environments import fix, shift
     >>> scm = LinearGaussianSCM(
     ...     {("A", "B"): 0.5, ("B", "Y"): 2.0}, correlated={("A", "Y"): 0.5},
     ...     interventions={"I_A": {"idle": {}, "up": {"A": shift(1.0)}}, "I_B": {"idle": {}, "set": {"B": fix(3.0)}}})

@@ -78,7 +78,7 @@ class ResultsFolder:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """A JSON file, written in one step."""
-    with replacing(path) as temporary:
+    with replacing(path, own=True) as temporary:
         temporary.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="ascii")
 
 

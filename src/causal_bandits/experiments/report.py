@@ -51,7 +51,7 @@ def write_report(
                 raise
             why = f"its section cannot be made: {type(error).__name__}"
             warn(f"{root.path / name / 'summary.json'} is damaged ({why}); it is left out of the report")
-    with replacing(root.path / "report.html") as path:
+    with replacing(root.path / "report.html", own=True) as path:
         path.write_text(page_of(title, introduction, sections), encoding="utf-8")
     return root.path / "report.html"
 

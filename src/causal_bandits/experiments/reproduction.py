@@ -86,11 +86,11 @@ def make_files(
 def _write(folder: Path, result: Result, summary: Summary) -> None:
     buffer = io.BytesIO()
     result.rows.write_parquet(buffer)
-    with replacing(folder / "runs.parquet") as path:
+    with replacing(folder / "runs.parquet", own=True) as path:
         path.write_bytes(buffer.getbuffer())
     write_json(folder / "summary.json", summary)
     for ending in ("png", "svg"):
-        with replacing(folder / f"figure.{ending}") as path:
+        with replacing(folder / f"figure.{ending}", own=True) as path:
             draw(summary, path)
 
 

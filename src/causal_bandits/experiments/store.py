@@ -49,7 +49,7 @@ class ChunkStore:
         rows.write_parquet(buffer, metadata={"seconds": f"{seconds:.3f}"})
         content = buffer.getvalue()
         place = self.folder / f"{self._key(chunk)}.{self._digest(chunk, content)}.parquet"
-        with replacing(place) as path:
+        with replacing(place, own=True) as path:
             path.write_bytes(content)
         self._files.setdefault(self._key(chunk), []).append(place)
 

@@ -61,8 +61,8 @@ class ASD(Declared):
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self)
         check_alpha(self.alpha, 0.025)
+        check_fields(self)
         if self.engine not in get_args(Engine):
             raise OptionError(f"engine={brief(self.engine)}; expected one of {', '.join(get_args(Engine))}")
         if self.time_limit is not None and not self.time_limit > 0:

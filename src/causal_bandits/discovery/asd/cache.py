@@ -82,7 +82,7 @@ def _store(path: Path, space: Space, table: SeparationTable) -> None:
     archive = _pack(table)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
+        with replacing(path, own=True) as temporary:
             temporary.write_bytes(_digest(space, archive) + archive)
     except OSError as error:
         cause = error.__context__ if isinstance(error, OutputError) else error
