@@ -130,7 +130,7 @@ def test_tests_alone_give_no_probability(discovery: Any) -> None:
 def test_bad_options() -> None:
     with pytest.raises(OptionError, match="choice='bias'; expected one of variance, squared-error"):
         CausalThompsonSampling(FOUR_ARMS, choice="bias")  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="mediators='all'; expected 'own' or 'shared'"):
+    with pytest.raises(OptionError, match="mediators='all'; expected one of own, shared"):
         CausalThompsonSampling(FOUR_ARMS, mediators="all")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="needs variance='closed-form'"):
         CausalThompsonSampling(FOUR_ARMS, choice="squared-error", variance="monte-carlo", discovery=BayesFactors())
