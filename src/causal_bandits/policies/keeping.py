@@ -113,6 +113,8 @@ class Kept(ABC):
             policy._recount()
             for name, array in policy._sums().items():
                 unpack_into(array, saved.arrays[name])
+            if not saved.is_whole:
+                raise ValueError("it was changed after it was written")
         return policy
 
     def _schedule_in(self, header: dict[str, Any]) -> Schedule:

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -34,6 +35,8 @@ class Saved(NamedTuple):
 
     header: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
+    is_whole: bool = True
+    """Whether it is as it was written; files of 0.1.0 do not say."""
 
     @contextlib.contextmanager
     def checked(self) -> Iterator[None]:
@@ -47,8 +50,18 @@ class Saved(NamedTuple):
 
 def _with_header(saved: Saved) -> dict[str, NDArray[Any]]:
     header = {"format": FORMAT, "version": VERSION, "arrays": list(saved.arrays), **saved.header}
-    text = np.frombuffer(json.dumps(header, default=lambda array: array.tolist()).encode(), dtype=np.uint8)
-    return {"header": text, **saved.arrays}
+    plain = json.loads(json.dumps(header, default=lambda array: array.tolist()))
+    text = json.dumps({**plain, "digest": _digest(plain, saved.arrays)}).encode()
+    return {"header": np.frombuffer(text, dtype=np.uint8), **saved.arrays}
+
+
+def _digest(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> str:
+    """What stands for a header and its arrays."""
+    made = blake2b(json.dumps(header).encode(), digest_size=16)
+    for name, array in arrays.items():
+        made.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        made.update(np.ascontiguousarray(array).tobytes())
+    return made.hexdigest()
 
 
 def write(path: Path, saved: Saved) -> None:
@@ -92,9 +105,11 @@ def _read(stream: IO[bytes], what: str) -> Saved:
     try:
         archive = Archive(stream)
         header = json.loads(archive.read("header").tobytes())
-        known = header["format"] == FORMAT
-        names = header.pop("arrays", None) or [name for name in archive.names if name in BEFORE]
+        known, digest = header["format"] == FORMAT, header.pop("digest", None)
+        names = header.get("arrays") or [name for name in archive.names if name in BEFORE]
         arrays = {name: archive.read(name) for name in dict.fromkeys(names)}  # what else is in it is not read
+        is_whole = digest is None or digest == _digest(header, arrays)
+        header.pop("arrays", None)
     except TooLargeError as error:
         raise SaveFileError(f"{what} is not read: {error}") from None
     except DAMAGED:
@@ -104,7 +119,7 @@ def _read(stream: IO[bytes], what: str) -> Saved:
             f"{what} has format {brief(header['format'])} version {brief(header.get('version'))}; "
             f"this release reads {FORMAT!r} version {VERSION}"
         )
-    return Saved(header, arrays)
+    return Saved(header, arrays, is_whole)
 
 
 def unpack_rows(problem: Problem, arrays: dict[str, NDArray[Any]]) -> Rows:

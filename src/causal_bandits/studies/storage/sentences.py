@@ -47,6 +47,8 @@ def plainly(url: sa.URL, work: Callable[[], T]) -> T:
         reason = f"was busy for {patience.PATIENCE:.0f} seconds; try again"
     except database_errors() as error:
         reason = _reason(url, error)
+    except UnicodeDecodeError:  # text of SQLite's own about a damaged page
+        reason = "is damaged; restore it from a copy"
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
         raise OptionError(f"the text {near!r} is not valid Unicode and cannot be stored; write it otherwise") from None
