@@ -191,7 +191,55 @@ def test_rooms_whose_edits_do_not_count_hold_nothing_compiled() -> None:
     package = Path(causal_bandits.__file__).parent
     texts = [path.read_text() for room in cache.ABOVE for path in (package / room).rglob("*.py")]
     assert len(texts) > 30
-    assert not [text for text in texts if "@compiled" in text]
+    assert not [text for text in texts if "@compiled" in text or "dispatch" in text]
+
+
+OPERATION = """
+from typing import Any
+from .dispatch import Operation, entry
+
+@Operation
+def value(state: Any) -> float: ...
+
+@entry
+def twice(state: Any) -> float:
+    return 2 * value(state)
+"""
+RULE = """
+from typing import NamedTuple
+from .compiled import compiled
+from .operation import value
+
+class Coin(NamedTuple):
+    chance: float
+
+@value.of(Coin)
+@compiled
+def value_of_coin(state: Coin) -> float:
+    return state.chance
+"""
+DISPATCHED = """
+from causal_bandits.operation import twice
+from causal_bandits.rule import Coin
+print(twice(Coin(0.25)), sum(twice.kept.stats.cache_hits.values()))
+"""
+
+
+def test_what_is_dispatched_is_kept_until_an_implementation_is_edited(tmp_path: Path) -> None:
+    package = tmp_path / "causal_bandits"
+    shutil.copytree(Path(causal_bandits.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "operation.py").write_text(OPERATION)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+
+    def run(rule: str) -> str:
+        (package / "rule.py").write_text(rule)
+        command = [sys.executable, "-c", DISPATCHED]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    edited = RULE.replace("return state.chance", "return state.chance + 1")
+    assert [run(RULE), run(RULE), run(edited), run(edited)] == ["0.5 0\n", "0.5 1\n", "2.5 0\n", "2.5 1\n"]
 
 
 def test_a_folder_that_vanishes_or_cannot_be_written_is_no_obstacle(tmp_path: Path, make: Make) -> None:
