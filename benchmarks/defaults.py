@@ -16,10 +16,10 @@ from causal_bandits.experiments.summary import paired_ratio
 from causal_bandits.experiments.worlds import class_world, random_world, structureless_world
 from causal_bandits.simulation.run import World
 
-POLICIES: dict[str, Callable[..., cb.CausalThompsonSampling | cb.ThompsonSampling]] = {
+POLICIES: dict[str, Callable[..., cb.CausalThompsonSampling | cb.SafeThompsonSampling | cb.ThompsonSampling]] = {
     "ts": cb.ThompsonSampling,
     "causal-ts-direct": cb.CausalThompsonSampling,
-    "causal-ts-safe": cb.SafeThompsonSampling,
+    "safe-ts": cb.SafeThompsonSampling,
 }
 
 

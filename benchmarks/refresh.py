@@ -22,23 +22,23 @@ KINDS: dict[str, Callable[[int, np.random.SeedSequence], World]] = {
 }
 
 
-class EveryFivePercent(cb.SafeThompsonSampling):
+class EveryFivePercent(cb.policies.WeighedThompsonSampling):
     """Discovery when the rows have grown by 5 %."""
 
     def _refresh_after(self, prior: int) -> int:
         return prior + max(self.rows - prior + 1, math.ceil((self.rows - prior) * 1.05))
 
 
-class EveryRound(cb.SafeThompsonSampling):
+class EveryRound(cb.policies.WeighedThompsonSampling):
     """Discovery in every round."""
 
     def _refresh_after(self, prior: int) -> int:
         return self.rows + 1
 
 
-POLICIES: dict[str, Callable[..., cb.ThompsonSampling | cb.SafeThompsonSampling]] = {
+POLICIES: dict[str, Callable[..., cb.ThompsonSampling | cb.policies.WeighedThompsonSampling]] = {
     "ts": cb.ThompsonSampling,
-    "25 %": cb.SafeThompsonSampling,
+    "25 %": cb.policies.WeighedThompsonSampling,
     "5 %": EveryFivePercent,
     "every round": EveryRound,
 }

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 from tests.reference import algorithm1
 
 import causal_bandits as cb
 from causal_bandits.experiments.worlds import class_world, structureless_world
+from causal_bandits.policies import Policy
 from causal_bandits.simulation.run import World
 
 from .timing import interleaved
@@ -74,7 +76,7 @@ def _mixed_worlds() -> list[World]:
     return [kind(8 * number, seed) for kind in kinds for number, seed in enumerate(seeds)]
 
 
-def _whole_runs(make: Callable[..., cb.CausalThompsonSampling]) -> Callable[[], Callable[[], int]]:
+def _whole_runs(make: Callable[..., Policy[Any]]) -> Callable[[], Callable[[], int]]:
     """Runs from the first round to T = 2000, discoveries and all, with the policy's defaults."""
 
     def work() -> int:

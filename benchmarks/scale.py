@@ -16,7 +16,7 @@ from rich.table import Table
 
 import causal_bandits as cb
 from causal_bandits.compiled import Ints
-from causal_bandits.data import Rows, ScreenedLayout
+from causal_bandits.data import Rows
 from causal_bandits.policies.real_rules import RealState
 
 SIZES = ((4, 3), (8, 5), (16, 5), (30, 5), (8, 7), (30, 7), (8, 8), (16, 8), (30, 8))
@@ -37,10 +37,17 @@ class Cost(NamedTuple):
 
     @property
     def state_bytes(self) -> int:
-        """Tables or moments, and pools in use."""
+        """Tables or moments, and what was learnt from them."""
         state = self.policy.ready()
-        counted = state.moments if isinstance(state, RealState) else state.tables
-        return sum(array.nbytes for array in (*counted, *state.pools))
+        if isinstance(state, RealState):
+            return sum(array.nbytes for array in (*state.moments, *state.pools))
+        return sum(array.nbytes for array in state.graded.tables) + sum(array.nbytes for array in state.graded[2:])
+
+    @property
+    def sets_in_use(self) -> int:
+        """How many sets arms are judged through."""
+        state = self.policy.ready()
+        return len(state.pools.groups) if isinstance(state, RealState) else int(state.graded.used.sum())
 
 
 def problem_of(observed: int, levers: int, *, real: bool) -> cb.Problem:
@@ -100,14 +107,14 @@ def largest_factorial() -> dict[str, float]:
 
 def line(cost: Cost) -> list[str]:
     """One line of the table."""
-    layout, state = cost.policy.layout, cost.policy.ready()
-    kind = "margins" if isinstance(layout, ScreenedLayout) else "moments" if isinstance(state, RealState) else "tables"
+    layout = cost.policy.layout
+    kind = "moments" if layout.problem.reward_is_real else "tables"
     return [
         f"{len(layout.problem.observed)}",
         f"{len(layout.problem.arms):,}",
         f"{layout.max_size}",
         f"{layout.count:,}",
-        f"{len(state.pools.groups):,}",
+        f"{cost.sets_in_use:,}",
         f"{statistics.median(cost.rounds) * 1e3:.2f}",
         f"{statistics.median(cost.discoveries) * 1e3:.1f}",
         f"{max(cost.discoveries) * 1e3:.1f}",

@@ -8,21 +8,21 @@ import pytest
 from causal_bandits import Problem
 from causal_bandits.compiled import Floats, Ints
 from causal_bandits.data import TableLayout
-from causal_bandits.environments import DiscreteWorld, hillstrom_world, practice_world, soft_world
+from causal_bandits.environments import DiscreteWorld, hillstrom_world, soft_world
 from causal_bandits.estimators.graded import (
     SEPARATES,
     Graded,
-    choose_graded,
     difference_moments,
     graded,
-    learn_graded,
     refresh,
 )
+from causal_bandits.estimators.graded_draws import learn_graded, played_chances
 from causal_bandits.estimators.index_parts import CELL_ROWS, LEAST_NOISE, index_parts
 from causal_bandits.estimators.main_effects import (
     beta_moments,
     beta_posterior,
-    choose_by_effects,
+    chances_by_effects,
+    highest,
     learn_own,
     main_effects,
     own_chances,
@@ -163,14 +163,14 @@ def test_nothing_seen_and_nothing_gained_stay_finite() -> None:
     for reward in (0, 1):
         state = _state(problem)
         rng = np.random.default_rng(0)
-        assert 0 <= choose_graded(state, rng) < 6
+        assert np.isfinite(played_chances(state, np.ones(6, dtype=np.bool_), rng)).all()
         for _ in range(60):
             learn_graded(state, 2, np.array([1]), reward)
         refresh(state)
         assert np.isfinite(state.moments).all()
         assert (state.moments[..., 1] > 0).all()
         assert state.moments[0, 0, 1] >= state.moments[0, 2, 1]
-        assert 0 <= choose_graded(state, rng) < 6
+        assert np.isfinite(played_chances(state, np.ones(6, dtype=np.bool_), rng)).all()
 
 
 @pytest.mark.parametrize("logistic", [False, True])
@@ -193,7 +193,8 @@ def test_main_effects_learn_levers(logistic: bool) -> None:
     assert abs(found[8, 0] - truth[8]) < 0.1
     assert np.all(np.abs(found[:8, 0] - truth[:8]) < 5 * np.sqrt(found[:8, 1]) + 1e-9)
     assert found[8, 1] > found[:8, 1].max()
-    picks = [choose_by_effects(state, rng) for _ in range(200)]
+    everything = np.ones(9, dtype=np.bool_)
+    picks = [highest(chances_by_effects(state, everything, rng)) for _ in range(200)]
     assert np.mean(np.isin(picks, [7, 8])) > 0.5
 
 
@@ -202,19 +203,3 @@ def test_beta_posterior_keeps_mean_and_variance() -> None:
     a, b = beta_posterior(0.02, 1e-4, 50.0, 3.0)
     c, d = beta_posterior(0.02, 1e-4, 0.0, 0.0)
     assert (a - c, b - d) == pytest.approx((3.0, 47.0))
-
-
-def test_the_same_seed_plays_the_same_arms() -> None:
-    world = practice_world("mediated", rate=0.3, arms=12, seed=0)
-    played = []
-    for _ in range(2):
-        state, rng, draws = _state(world.problem), np.random.default_rng(1), np.random.default_rng(2)
-        arms = []
-        for _ in range(150):
-            arm = choose_graded(state, rng)
-            row = world.sample(world.problem.arms[arm], 1, draws)
-            learn_graded(state, arm, row.codes[0], int(row.rewards[0]))
-            arms.append(arm)
-        played.append(arms)
-    assert played[0] == played[1]
-    assert len(set(played[0])) > 3

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits import Problem, SafeThompsonSampling
+from causal_bandits import Problem
 from causal_bandits.compiled import interpreted
 from causal_bandits.data import CountTables, History, TableLayout
 from causal_bandits.estimators.lever_trees import LARGEST, SPLIT, arms_alike, draw_leaves, log_evidence, sparse_prior
+from causal_bandits.policies import WeighedThompsonSampling
 
 Leaf = tuple[tuple[int, ...], ...]
 LEVELS = (2, 3)
@@ -139,7 +140,7 @@ def test_arms_that_are_alike_are_judged_by_all_their_rows() -> None:
     """The moments of a policy's pools, from counts made anew; running sums and sums made afresh."""
     problem = Problem("Y", {"A": 2, "B": 2}, {"I": 3, "J": 3})
     rng = np.random.default_rng(4)
-    policy = SafeThompsonSampling(problem, seed=0)
+    policy = WeighedThompsonSampling(problem, seed=0)
     for start in (0, 400):
         for _ in range(400):
             i, j = rng.integers(3, size=2)

@@ -38,7 +38,7 @@ from causal_bandits.estimators.regression import fit_pool, means_through
 from causal_bandits.policies import RealPolicy
 from causal_bandits.policies import real_draws as compiled_draws
 from causal_bandits.policies import real_rules as compiled_rules
-from causal_bandits.policies.protocol import count_wins
+from causal_bandits.policies.protocol import BEST, standings
 from causal_bandits.policies.real_draws import draw_own_mean, draw_shared_mean
 from causal_bandits.policies.real_rules import pools_in_use
 from tests.policies.cases import SIX, full_state, table_of
@@ -406,7 +406,7 @@ def test_arms_are_drawn_as_often_as_they_are_best() -> None:
     for make in (GaussianThompsonSampling, partial(CausalGaussianThompsonSampling, discovery=KnownSets(TOLD[1]))):
         policy = told(make, table_of(90, 13), seed=13)
         chosen = np.bincount([SIX.index(arm) for arm in policy.ask(20_000)], minlength=6)
-        wins = count_wins(policy.ready(), np.random.default_rng(14), 20_000, 6)
+        wins = standings(policy.ready(), np.random.default_rng(14), 20_000, 6, 0.0)[:, BEST]
         counts = np.array([chosen, wins])
         counts = counts[:, counts.sum(axis=0) >= 20]
         assert stats.chi2_contingency(counts, correction=False, lambda_="log-likelihood").pvalue > 1e-4

@@ -136,7 +136,7 @@ def test_tiers() -> None:
     assert of["causal-ts-known"] == of["yabe"] == Tier.SEPARATING_SET
     assert of["c-ucb"] == of["c-ts"] == of["hac-ucb-told"] == of["sen"] == of["lattimore-general"] == Tier.PARENTS
     assert of["pomis-ts"] == of["pomis-kl-ucb"] == Tier.GRAPH
-    assert of["causal-ts-safe"] == of["graph-posterior"] == cb.LuTree.tier == Tier.OBSERVED
+    assert of["safe-ts"] == of["graph-posterior"] == cb.LuTree.tier == Tier.OBSERVED
     assert cb.MaitiObserving.tier == Tier.GRAPH
     labelled = {name for name, policy in POLICIES.items() if policy.simple_regret}
     assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen", "maiti-observing"}

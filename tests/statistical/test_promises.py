@@ -103,7 +103,7 @@ def test_epsilon_greedy_errs_as_often_as_its_theorem_says() -> None:
     assert -4 * error < pulls - wanted < 1 + 4 * error
 
 
-@pytest.mark.parametrize("name", ["causal-ts", "causal-ts-asd", "causal-ts-safe", "graph-posterior"])
+@pytest.mark.parametrize("name", ["causal-ts", "causal-ts-asd", "safe-ts", "graph-posterior"])
 def test_finding_sets_or_graphs_saves_regret(name: str) -> None:
     """De Kroon et al., and what goes beyond them. Null: no less regret than Thompson Sampling on a DAG, 27 arms.
 

@@ -37,7 +37,7 @@ def test_create_load_list_delete(storage: str) -> None:
     assert cb.Study.load("shop", storage=storage).seed == 1
     cb.Study.create("plant", PLANT, storage=storage)
     assert [(row.name, row.policy, row.target) for row in cb.Study.list(storage=storage)] == [
-        ("shop", "causal-ts-safe", "purchase"),
+        ("shop", "safe-ts", "purchase"),
         ("plant", "causal-gaussian-ts-safe", "yield"),
     ]
     cb.Study.delete("shop", storage=storage)

@@ -4,9 +4,9 @@ from .asd import ASD, DiscoveredGraphs, discover
 from .base import Declared, Discovery, Findings, RealDiscovery, SeparatingSet, check_alpha, check_discovery
 from .bayes import BayesFactors
 from .direct import DirectTesting
-from .grounds import ByTests, Confidences, Evidence, Grounds, Told, Weighed
+from .grounds import ByTests, Confidences, Degrees, Evidence, Grounds, Told, Weighed
 from .known import KnownSets
-from .refresh import next_refresh
+from .refresh import GROWTH, next_refresh
 from .registry import DISCOVERIES, discovery_from_dict
 from .residual import ResidualTesting
 from .tiers import TARGETS, Tier
@@ -14,11 +14,13 @@ from .tiers import TARGETS, Tier
 __all__ = [
     "ASD",
     "DISCOVERIES",
+    "GROWTH",
     "TARGETS",
     "BayesFactors",
     "ByTests",
     "Confidences",
     "Declared",
+    "Degrees",
     "DirectTesting",
     "DiscoveredGraphs",
     "Discovery",

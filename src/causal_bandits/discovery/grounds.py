@@ -26,7 +26,8 @@ class Evidence:
 
     A key of `tests` is the tuple of intervention variables that were tested together; `confidence` is, per
     intervention variable, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
-    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed. The
+    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed;
+    `probability` is how probable it is that the set separates all levers, where that was learnt as a number. The
     source "passed over" is a set of a large problem that was accepted but is not used.
     """
 
@@ -36,6 +37,7 @@ class Evidence:
     confidence: Mapping[str, float] = field(default_factory=dict)
     log_bayes_factor: Mapping[str, float] = field(default_factory=dict)
     given_others: Mapping[str, float] = field(default_factory=dict)
+    probability: float | None = None
 
 
 class Grounds(ABC):
@@ -230,3 +232,33 @@ class Confidences(Grounds):
     def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
         """The confidence of every separation."""
         return Evidence(rows, self.source, confidence=per_lever(self.confidence[place], levers))
+
+
+@dataclass(frozen=True)
+class Degrees(Grounds):
+    """How probable it is that each set separates all levers; it is shared through as far as that goes."""
+
+    sources = ("learnt",)
+    separates: Floats
+    """(sets,)."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The probabilities."""
+        return {"separates": self.separates}
+
+    @classmethod
+    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
+        """Read back `arrays`."""
+        return cls(arrays["separates"])
+
+    def width(self, name: str, levers: int) -> tuple[int, ...]:
+        """One number for all levers."""
+        return ()
+
+    def probability(self, separated: Bools) -> Floats:
+        """As it was learnt."""
+        return self.separates
+
+    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+        """The probability of the set."""
+        return Evidence(rows, self.source, probability=float(self.separates[place]))

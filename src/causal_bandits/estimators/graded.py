@@ -13,29 +13,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import CountTables, cell_of, count_row
+from ..data import CountTables
 from .index_parts import DIFFERENCE, INDEX, NOISE, OTHERS, POOLED, SCATTER, N, index_parts
 from .lever_effects import (
     FACTOR,
     LEAST,
     Beforehand,
-    at_arm,
-    draw_effects,
     fit_given,
     fit_levers,
     weigh_scales,
     without_own,
 )
 from .main_effects import (
-    DUE,
     LEVEL,
     RATE,
     REWARDS,
     ROWS,
     MainEffects,
-    draw_chance,
     inside,
-    learn_own,
     main_effects,
     refresh_effects,
 )
@@ -48,10 +43,8 @@ SPREAD_ROWS = 0.5
 """The variance of the index within an arm is shrunk to that of all arms by at least so many rows."""
 ENOUGH = 3
 """Sets are used once there were so many rewards, and as many rows without."""
-FAR = 0.8
-"""Draws through sets and of lever effects are so much as far from their means as posteriors say."""
-DISAGREEMENT, DOUBT = 0.5, 0.25
-"""What is stated is so much wider than what is played by."""
+GUARD = 3.29
+"""An arm stays within the 99.9 % interval of its own rows: so many standard errors."""
 
 WITHIN, PRIOR_ROWS, SHARED, LEFT, SPREAD = range(5)
 COUNTED, SUM, SQUARES, GAINED = range(4)
@@ -84,8 +77,6 @@ class Graded(NamedTuple):
     parts: Floats
     """(arms, 5), of the chosen set: variance of an index within arms, its prior rows, variance from E[Y | S], the share
     that others decide, variance of a single row's difference."""
-    drawn: Floats
-    """(2, sets, 1 + levels): scratch."""
     used: Bools
     """(sets,)."""
 
@@ -108,7 +99,6 @@ def graded(tables: CountTables, codes: Ints, levels: Ints) -> Graded:
         np.tile([0.5, 1 / 12], (sets, arms, 1)),
         np.zeros((arms, 4)),
         np.zeros((arms, 5)),
-        np.zeros((2, sets, size)),
         np.zeros(sets, dtype=np.bool_),
     )
 
@@ -194,11 +184,23 @@ def _fit_difference(state: Graded, place: int, parts: Floats, spread: float, rat
 
 
 @compiled
+def own_bounds(rows: float, rewards: float) -> tuple[float, float]:
+    """The chances that an arm's own rows allow: Wilson's score interval (1927) at GUARD standard errors."""
+    if rows == 0:
+        return 0.0, 1.0
+    square = GUARD * GUARD
+    middle = (rewards + 0.5 * square) / (rows + square)
+    half = GUARD / (rows + square) * math.sqrt(rewards * (rows - rewards) / rows + 0.25 * square)
+    return middle - half, middle + half
+
+
+@compiled
 def _go_by(state: Graded, place: int, parts: Floats, within: float) -> None:
-    """Arms for which this set leaves the lowest variance so far go by it."""
+    """Arms for which this set leaves the lowest variance so far go by it, unless their own rows contradict it."""
     for arm in range(len(parts)):
         part, lowest = parts[arm], state.moments[state.chosen[arm], arm, 1]
-        if state.moments[place, arm, 1] < lowest:
+        low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
+        if state.moments[place, arm, 1] < lowest and low <= state.moments[place, arm, 0] <= high:
             n = part[N]
             state.chosen[arm] = place
             state.sums[arm, COUNTED], state.sums[arm, SUM] = n, n * part[INDEX]
@@ -231,83 +233,3 @@ def refresh(state: Graded) -> None:
     state.used[:] = False
     for arm in range(len(state.chosen)):
         state.used[state.chosen[arm]] = True
-
-
-@compiled
-def stated_moments(state: Graded, arm: int) -> tuple[float, float]:
-    """Mean and variance of an arm's chance to be stated: at the last refresh, through its set, and wider.
-
-    Choosing the set with the lowest variance is optimistic. What is stated adds DISAGREEMENT of the squared distance to
-    what own rows say, and DOUBT of the variance that sharing saves; measured, not derived.
-    """
-    mean, variance = state.moments[state.chosen[arm], arm]
-    own, wide = state.moments[0, arm]
-    return mean, variance + DISAGREEMENT * (mean - own) ** 2 + DOUBT * max(wide - variance, 0.0)
-
-
-@compiled
-def draw_through(state: Graded, arm: int, differs: bool, rng: np.random.Generator) -> float:
-    """An arm's chance through its set, given drawn effects; `differs`: whether the set is taken not to separate."""
-    place, sums, parts, own = state.chosen[arm], state.sums[arm], state.parts[arm], state.own
-    mean, variance = at_arm(state.drawn[0, place], own.codes[arm], own.starts), state.deviations[0, place]
-    n, index = sums[COUNTED], 0.0
-    if n > 0:
-        index = sums[SUM] / n
-        scatter = max(sums[SQUARES] - n * index * index, 0.0)
-        precision = n * (n + parts[PRIOR_ROWS]) / (scatter + parts[PRIOR_ROWS] * parts[WITHIN])
-        total = precision + 1 / variance
-        mean, variance = (precision * index + mean / variance) / total, 1 / total
-    variance += parts[SHARED]
-    if differs:
-        change = parts[LEFT] * at_arm(state.drawn[1, place], own.codes[arm], own.starts)
-        spread = parts[LEFT] ** 2 * state.deviations[1, place]
-        if n > 0:
-            noise = parts[SPREAD] / n
-            weight = spread / (spread + noise)
-            change += weight * (sums[GAINED] / n - index - change)
-            spread = weight * noise
-        mean += change
-        variance += spread
-    return mean + FAR * math.sqrt(variance) * rng.standard_normal()
-
-
-@compiled
-def choose_graded(state: Graded, rng: np.random.Generator) -> int:
-    """The arm with the highest drawn chance; learns everything anew where that is due."""
-    own = state.own
-    if own.numbers[ROWS] >= own.numbers[DUE]:
-        refresh(state)
-    differs = np.zeros(len(state.used), dtype=np.bool_)
-    draw_effects(own.mean, own.root, FAR, rng, state.drawn[0, 0])
-    for place in range(1, len(state.used)):
-        if state.used[place]:
-            draw_effects(state.means[0, place], state.roots[0, place], FAR, rng, state.drawn[0, place])
-            differs[place] = rng.random() >= state.separates[place]
-            if differs[place]:
-                draw_effects(state.means[1, place], state.roots[1, place], FAR, rng, state.drawn[1, place])
-    best, highest = 0, -np.inf
-    for arm in range(len(state.chosen)):
-        place = state.chosen[arm]
-        if place == 0:
-            chance = draw_chance(own, state.drawn[0, 0], arm, rng)
-        else:
-            chance = draw_through(state, arm, differs[place], rng)
-        if chance > highest:
-            best, highest = arm, chance
-    return best
-
-
-@compiled
-def learn_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
-    """Count one row."""
-    place = state.chosen[arm]
-    if place > 0:
-        cell = cell_of(state.tables, place, codes)
-        if cell >= 0:
-            index = state.indices[state.starts[place] + cell]
-            state.sums[arm, COUNTED] += 1
-            state.sums[arm, SUM] += index
-            state.sums[arm, SQUARES] += index * index
-            state.sums[arm, GAINED] += reward
-    count_row(state.tables, arm, codes, reward)
-    learn_own(state.own, arm, reward)

@@ -88,23 +88,30 @@ def _add_arm(matrix: Floats, vector: Floats, weight: float, value: float, codes:
 
 
 @compiled
-def posterior(
-    values: Floats, precision: Floats, codes: Ints, starts: Ints, variances: Floats, mean: Floats, covariance: Floats
+def gather(
+    values: Floats, precision: Floats, codes: Ints, starts: Ints, deviation: float, matrix: Floats, vector: Floats
 ) -> float:
-    """Fill mean and covariance of level and effects; log P(values). `variances`: of level, effects, deviations."""
-    size = len(mean)
-    covariance[:] = 0.0
-    vector = np.zeros(size)
-    covariance[0, 0] = 1 / variances[0]
-    for place in range(1, size):
-        covariance[place, place] = 1 / variances[1]
-    found = -0.5 * (math.log(variances[0]) + (size - 1) * math.log(variances[1]))
+    """Fill the normal equations, given the variance of deviations; the part of log P(values) without effects."""
+    matrix[:] = 0.0
+    vector[:] = 0.0
+    found = 0.0
     for arm in range(len(values)):
         if precision[arm] > 0:
-            weight = 1 / (1 / precision[arm] + variances[2])
+            weight = 1 / (1 / precision[arm] + deviation)
             found += 0.5 * math.log(weight) - 0.5 * weight * values[arm] ** 2
-            _add_arm(covariance, vector, weight, values[arm], codes[arm], starts)
-    found -= 0.5 * invert(covariance)
+            _add_arm(matrix, vector, weight, values[arm], codes[arm], starts)
+    return found
+
+
+@compiled
+def solve(matrix: Floats, vector: Floats, level: float, effect: float, mean: Floats, covariance: Floats) -> float:
+    """Fill mean and covariance of level and effects, from their prior variances; the rest of log P(values)."""
+    size = len(mean)
+    covariance[:] = matrix
+    covariance[0, 0] += 1 / level
+    for place in range(1, size):
+        covariance[place, place] += 1 / effect
+    found = -0.5 * (math.log(level) + (size - 1) * math.log(effect)) - 0.5 * invert(covariance)
     for row in range(size):
         mean[row] = 0.0
         for column in range(size):
@@ -142,18 +149,19 @@ def weigh_scales(
     """P(every value is 0), and the variances of effects and deviations, averaged over the grid; `size`: of the mean."""
     levers = len(starts)
     kinds = len(EFFECTS) if levers else 1
-    mean, covariance = np.empty(size), np.empty((size, size))
+    mean, covariance, matrix, vector = np.empty(size), np.empty((size, size)), np.empty((size, size)), np.empty(size)
     logs = np.empty((kinds, len(DEVIATIONS)))
     square = before.unit**2
     nothing = -np.inf
     if before.none > 0:
-        variances = np.array([before.level, LEAST * square, LEAST * square])
         nothing = math.log(before.none) + _prior(before.beside, before.factor)
-        nothing += posterior(values, precision, codes, starts, variances, mean, covariance)
-    for i in range(kinds):
-        for j in range(len(DEVIATIONS)):
-            variances = np.array([before.level, max(EFFECTS[i] ** 2, LEAST) * square, DEVIATIONS[j] ** 2 * square])
-            logs[i, j] = posterior(values, precision, codes, starts, variances, mean, covariance)
+        nothing += gather(values, precision, codes, starts, LEAST * square, matrix, vector)
+        nothing += solve(matrix, vector, before.level, LEAST * square, mean, covariance)
+    for j in range(len(DEVIATIONS)):
+        apart = gather(values, precision, codes, starts, DEVIATIONS[j] ** 2 * square, matrix, vector)
+        for i in range(kinds):
+            effect_variance = max(EFFECTS[i] ** 2, LEAST) * square
+            logs[i, j] = apart + solve(matrix, vector, before.level, effect_variance, mean, covariance)
             logs[i, j] += _prior(before.beside + levers * EFFECTS[i] ** 2 + DEVIATIONS[j] ** 2, before.factor)
     logs += math.log((1 - before.none) / (kinds * len(DEVIATIONS)))
     highest = max(logs.max(), nothing)
@@ -191,8 +199,9 @@ def fit_given(
     values: Floats, precision: Floats, codes: Ints, starts: Ints, size: int, none: float, variances: Floats
 ) -> LeverFit:
     """Level and effects given the variances of level, effects and deviations."""
-    mean, covariance = np.empty(size), np.empty((size, size))
-    posterior(values, precision, codes, starts, variances, mean, covariance)
+    mean, covariance, matrix, vector = np.empty(size), np.empty((size, size)), np.empty((size, size)), np.empty(size)
+    gather(values, precision, codes, starts, variances[2], matrix, vector)
+    solve(matrix, vector, variances[0], variances[1], mean, covariance)
     spread = variances[2] + len(starts) * variances[1]
     return LeverFit(none, mean, covariance, lower_root(covariance), variances[2], spread)
 

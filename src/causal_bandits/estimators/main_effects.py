@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, compiled
 from .lever_effects import FACTOR, Beforehand, at_arm, draw_effects, effect_starts, fit_levers, without_own
 
-GROWTH = 1.1
-"""A refresh is due when the rows have grown by so much."""
 EDGE = 0.05
 """Chances that effects say are kept above this share of the mean chance, and as far below 1."""
 WEAKEST = 0.2
@@ -26,7 +24,7 @@ WEAKEST = 0.2
 LEVEL = 4.0
 """Prior variance of the common level, in units (log-odds: squared)."""
 
-ROWS, REWARDS, DUE, RATE, DEVIATION = range(5)
+ROWS, REWARDS, RATE, DEVIATION = range(4)
 
 
 class MainEffects(NamedTuple):
@@ -43,7 +41,7 @@ class MainEffects(NamedTuple):
     root: Floats
     """Level and effects, as in `LeverFit`."""
     numbers: Floats
-    """Rows, rewards, the rows at which a refresh is due, the mean chance over arms, variance of a deviation."""
+    """Rows, rewards, the mean chance over arms, variance of a deviation."""
     logistic: bool
 
 
@@ -56,8 +54,14 @@ def main_effects(codes: Ints, levels: Ints, *, logistic: bool = False) -> MainEf
     known = np.tile([0.5, 1 / 12, 0.5, 1 / 12], (arms, 1))
     mean = np.zeros(size)
     mean[0] = 0.0 if logistic else 0.5
-    numbers = np.array([0.0, 0.0, 1.0, 0.5, 1.0 if logistic else 1 / 12])
+    numbers = np.array([0.0, 0.0, 0.5, 1.0 if logistic else 1 / 12])
     return MainEffects(kept, starts, np.zeros((arms, 2)), known, mean, np.zeros((size, size)), numbers, logistic)
+
+
+def copy_of(state: MainEffects) -> MainEffects:
+    """A state that learns apart from this one."""
+    own, known, mean, root, numbers = (array.copy() for array in state[2:7])
+    return state._replace(own=own, known=known, mean=mean, root=root, numbers=numbers)
 
 
 @compiled
@@ -132,7 +136,6 @@ def refresh_effects(state: MainEffects) -> None:
     """
     numbers = state.numbers
     rows, rewards = numbers[ROWS], numbers[REWARDS]
-    numbers[DUE] = max(rows + 1, math.ceil(rows * GROWTH))
     rate = mean_chance(state.known[:, 0], rows)
     unit = 1.0 if state.logistic else rate * (1 - rate)
     level = math.log(rate / (1 - rate)) if state.logistic else rate
@@ -171,17 +174,24 @@ def draw_chance(state: MainEffects, effects: Floats, arm: int, rng: np.random.Ge
 
 
 @compiled
-def choose_by_effects(state: MainEffects, rng: np.random.Generator) -> int:
-    """The arm with the highest drawn chance; learns the effects anew where that is due."""
-    if state.numbers[ROWS] >= state.numbers[DUE]:
-        refresh_effects(state)
+def chances_by_effects(state: MainEffects, allowed: Bools, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's chance; NaN for the others."""
     effects = np.empty(len(state.mean))
     draw_effects(state.mean, state.root, 1.0, rng, effects)
-    best, highest = 0, -1.0
-    for arm in range(len(state.own)):
-        chance = draw_chance(state, effects, arm, rng)
-        if chance > highest:
-            best, highest = arm, chance
+    chances = np.full(len(state.own), np.nan)
+    for arm in range(len(chances)):
+        if allowed[arm]:
+            chances[arm] = draw_chance(state, effects, arm, rng)
+    return chances
+
+
+@compiled
+def highest(chances: Floats) -> int:
+    """The arm with the highest chance; NaN is none."""
+    best, most = 0, -np.inf
+    for arm in range(len(chances)):
+        if chances[arm] > most:
+            best, most = arm, chances[arm]
     return best
 
 

@@ -9,7 +9,7 @@ from .curves import Curves, Method, told_nothing
 from .de_kroon import CLASSES, DIRECT, NOTHING, PERFECT, TS
 from .worlds import orbit_sizes, structureless_world
 
-SAFE = Method("causal-ts-safe", "Safe TS", NOTHING, told_nothing(SafeThompsonSampling), Tier.OBSERVED)
+SAFE = Method("safe-ts", "Safe TS", NOTHING, told_nothing(SafeThompsonSampling), Tier.OBSERVED)
 GRAPHS = Method(
     "graph-posterior",
     "Graph posterior TS",

@@ -2,6 +2,7 @@
 
 from .bayes import Neighbours, conditional_factors, log_bayes_factor, marginal_factors
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
+from .permutation import permutation_test, permuted_of_arms
 from .regressions import regression_factors
 from .residual import Factor, ResidualResults, residual_test, residual_tests
 
@@ -17,6 +18,8 @@ __all__ = [
     "log_bayes_factor",
     "marginal_factors",
     "p_values",
+    "permutation_test",
+    "permuted_of_arms",
     "regression_factors",
     "residual_test",
     "residual_tests",

@@ -30,6 +30,7 @@ from .estimates import ArmEstimate, Estimates, Recommendation
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
 from .keeping import load_policy
+from .main_effects import MainEffectsThompson
 from .presets import DEFAULT, PRESETS, policy_class, preset
 from .protocol import choose, indices, learn
 from .real import RealPolicy
@@ -38,6 +39,7 @@ from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
+from .weighed_thompson import WeighedThompsonSampling
 
 __all__ = [
     "CTS",
@@ -63,6 +65,7 @@ __all__ = [
     "LattimoreGeneral",
     "LattimoreParallel",
     "LuTree",
+    "MainEffectsThompson",
     "MaitiObserving",
     "NairObserving",
     "Policy",
@@ -84,6 +87,7 @@ __all__ = [
     "UCBTuned",
     "UnknownUCBPlus",
     "Variant",
+    "WeighedThompsonSampling",
     "YabePropagating",
     "choose",
     "indices",

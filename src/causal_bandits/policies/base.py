@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import History, Rows
-from ..discovery import Findings, SeparatingSet, Tier
+from ..discovery import GROWTH, Findings, SeparatingSet, Tier
 from ..doors import door
 from ..errors import ObservationError, OptionError, brief, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
-from .estimates import Estimates, Recommendation, enough_draws
+from .estimates import Estimates, Recommendation, checked_margin, enough_draws, with_own_rows
 from .keeping import Draws, Kept
-from .protocol import choose_many, compared, count_wins
+from .protocol import BEST, CLOSE, LOSS, choose_many, compared, standings
 from .registry import Variant, register
 from .schedule import Schedule
 
@@ -52,6 +52,8 @@ class Policy(Kept, Generic[State]):
     """An arm with fewer rows of its own is not recommended."""
     numbers: ClassVar[type] = int
     """What its compiled rules learn from: level numbers, or real values; a rollout needs a world that draws such."""
+    growth: ClassVar[float] = GROWTH
+    """What is learnt between two rounds is learnt anew when the rounds have grown by this share."""
     counts_missing = False
     """Whether it can count a row in which an observed variable has no value."""
 
@@ -81,7 +83,7 @@ class Policy(Kept, Generic[State]):
         self.rng = generator(seed)
         self.findings: Findings | None = None
         self._draws: Draws = {}
-        self.schedule = Schedule()
+        self.schedule = Schedule(growth=self.growth)
         self.allowed: NDArray[np.bool_] = np.ones(len(problem.arms), dtype=np.bool_)
         """Which arms may be asked for and recommended; `restrict` changes it."""
         self._state = self._empty()
@@ -119,10 +121,6 @@ class Policy(Kept, Generic[State]):
     @abstractmethod
     def _estimate(self, state: State, level: float) -> Estimates:
         """What the state says of every arm."""
-
-    def _wins(self, state: State, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
-        """How often each arm is the best in draws from the posterior."""
-        return count_wins(state, rng, draws, len(self.problem.arms))
 
     def _among(self, state: State, allowed: NDArray[np.bool_]) -> State:
         """The state that chooses among some arms only."""
@@ -199,12 +197,16 @@ class Policy(Kept, Generic[State]):
     def ready(self) -> State:
         """The state that chooses the next arm, after discovery if it is due."""
         if self.schedule.is_due(self.rows):
-            self.findings = self._discover()
-            if self.findings is not None:
-                self._draws = self._draw(self.findings)
-                self._state = self._share(self.findings, self._draws)
+            self._refresh()
             self.schedule.ran(self.rows, expensive=self._is_expensive())
         return self._among(self._state, self.allowed)
+
+    def _refresh(self) -> None:
+        """Find the sets to share through from now on."""
+        self.findings = self._discover()
+        if self.findings is not None:
+            self._draws = self._draw(self.findings)
+            self._state = self._share(self.findings, self._draws)
 
     @property
     def rolls_out(self) -> bool:
@@ -269,25 +271,40 @@ class Policy(Kept, Generic[State]):
         state = self._state if findings is None else self._share(findings, self._draw(findings))
         return self._among(state, self.allowed)
 
-    def recommend(self, *, draws: int | None = None) -> Recommendation:
-        """The arm with the highest posterior mean, and how probable it is to be the best.
+    def _reading(self) -> State:
+        """The state that estimates are read from."""
+        return self._view()
 
-        The probability p is a share of `draws` from the posterior, with standard error sqrt(p (1 - p) / draws). Unless
-        given, they are 4000, and with more than 250 arms fewer, but at least 200.
+    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
+        """The arm with the highest posterior mean, and how sure it is that no other is better.
+
+        Args:
+            draws: how many draws from the posterior to count; a probability p has standard error
+                sqrt(p (1 - p) / draws). Unless given, 4000, and with more than 250 arms fewer, but at least 200.
+            margin: how far from the best arm is close enough, in units of the reward. Unless given, 5 % of the
+                recommended arm's mean.
         """
-        draws, state = enough_draws(draws, len(self.problem.arms)), self._view()
+        draws, state = enough_draws(draws, len(self.problem.arms)), self._reading()
         known = [
             estimate
             for estimate, allowed in zip(self._estimate(state, 0.95), self.allowed, strict=True)
             if allowed and estimate.own_rows >= self.fewest_rows
         ]
         best = max(known, key=lambda estimate: estimate.mean)
-        wins = self._wins(state, np.random.default_rng(self.rows), draws)
-        return Recommendation(best.arm, best.mean, float(wins[self.problem.index(best.arm)] / draws))
+        return self._recommended(state, self.problem.index(best.arm), best.mean, draws, margin)
+
+    def _recommended(self, state: State, best: int, mean: float, draws: int, margin: float | None) -> Recommendation:
+        """What draws from the posterior say of the arm that is recommended."""
+        near = checked_margin(margin, mean)
+        found = standings(state, np.random.default_rng(self.rows), draws, len(self.problem.arms), near)[best] / draws
+        return Recommendation(
+            self.problem.arms[best], mean, float(found[BEST]), float(found[CLOSE]), near, float(found[LOSS])
+        )
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
-        """Per arm: mean, interval, the set it was learnt through, own rows, effective rows."""
-        return self._estimate(self._view(), share("level", level))
+        """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone."""
+        level = share("level", level)
+        return with_own_rows(self._estimate(self._reading(), level), self.history, level)
 
     def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""

@@ -25,7 +25,7 @@ class CausalThompsonSampling(DiscretePolicy):
     `variance` is how those variances are found: in closed form, or from `samples` draws as the paper does. With
     ``choice="squared-error"`` the set with the lowest expected squared error is used, which counts what the set would
     be wrong by if it did not separate; it needs `BayesFactors`. With ``mediators="shared"`` arms on which S comes out
-    alike share P(S | arm) too. All three together are `SafeThompsonSampling`.
+    alike share P(S | arm) too. All three together are `WeighedThompsonSampling`.
     `max_size` limits the sets that are looked at; by default all, or as many as stay fast.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})

@@ -1,14 +1,18 @@
 """What a policy believes about each arm, to read or to put into a table."""
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, overload
 
+import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
-from ..data import TableLayout
-from ..errors import whole_number
-from ..estimators import beta_interval, own_moments
+from ..data import History, TableLayout
+from ..doors import is_number
+from ..errors import OptionError, brief, whole_number
+from ..estimators import beta_interval, jeffreys_interval, own_moments
 from ..problem import Arm
 from .rules import ThompsonState, best_sets
 
@@ -17,12 +21,51 @@ LIMIT = 10_000_000
 """How often `recommend` draws every arm: less often with many arms, so that it answers within a second or so."""
 
 
+STANDS_OUT = 0.9
+"""An arm stands out that is the best one with this probability."""
+NEAR = 0.05
+"""What is close to the best, as a share of the recommended arm's mean."""
+
+
 class Recommendation(NamedTuple):
-    """The arm to deploy, its posterior mean, and the posterior probability that it is the best arm."""
+    """The arm to deploy, its posterior mean, and how sure it is that no other is better.
+
+    Arms that are equally good keep `probability_best` low for ever; `probability_close`, that it is within `margin` of
+    the best arm, and `expected_loss`, how much the best arm is expected to be ahead of it, do not have this fault.
+    """
 
     arm: Arm
     mean: float
     probability_best: float
+    probability_close: float = math.nan
+    margin: float = math.nan
+    expected_loss: float = math.nan
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether it is the best arm with a probability of 90 % or more."""
+        return self.probability_best >= STANDS_OUT
+
+    @property
+    def verdict(self) -> str:
+        """What to make of it, in one sentence."""
+        if self.stands_out:
+            return f"{self.arm} stands out: it is the best arm with probability {self.probability_best:.2f}"
+        if self.probability_close >= STANDS_OUT:
+            return (
+                f"no arm stands out yet, but {self.arm} is within {self.margin:.3g} of the best "
+                f"with probability {self.probability_close:.2f}"
+            )
+        return "no arm stands out yet"
+
+
+def checked_margin(margin: object, mean: float) -> float:
+    """How far from the best is close enough: what was given, or 5 % of the recommended arm's mean."""
+    if margin is None:
+        return NEAR * abs(mean)
+    if not is_number(margin) or not 0 <= float(margin) < math.inf:  # type: ignore[arg-type]
+        raise OptionError(f"margin={brief(margin)}; expected a number of at least 0, in units of the reward")
+    return float(margin)  # type: ignore[arg-type]
 
 
 def enough_draws(draws: int | None, arms: int) -> int:
@@ -41,7 +84,8 @@ class ArmEstimate:
     """One arm: posterior mean, 95 % interval, the set it was learnt through (None: own rows only).
 
     `effective_rows` is how many own rows would give the same posterior variance; `used_rows` are the own rows that
-    have a value for every variable of the set (all of them, where nothing was missing).
+    have a value for every variable of the set (all of them, where nothing was missing). `own_mean`, `own_low` and
+    `own_high` are what its own rows say alone (NaN where it was never played).
     """
 
     arm: Arm
@@ -52,6 +96,14 @@ class ArmEstimate:
     own_rows: int
     effective_rows: float
     used_rows: int = -1
+    own_mean: float = math.nan
+    own_low: float = math.nan
+    own_high: float = math.nan
+
+    @property
+    def was_played(self) -> bool:
+        """Whether it has rows of its own; without, all that is said of it comes from other arms."""
+        return self.own_rows > 0
 
     def __post_init__(self) -> None:
         if self.used_rows < 0:
@@ -89,6 +141,9 @@ class Estimates(Sequence[ArmEstimate]):
                 "own_rows": [row.own_rows for row in self],
                 "effective_rows": [row.effective_rows for row in self],
                 "used_rows": [row.used_rows for row in self],
+                "own_mean": [row.own_mean for row in self],
+                "own_low": [row.own_low for row in self],
+                "own_high": [row.own_high for row in self],
             },
             schema_overrides={"through": pl.String},
         )
@@ -118,3 +173,32 @@ def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Es
         # Beta(1 + ones, 1 + zeros) has size rows + 2.
         rows.append(ArmEstimate(arm, float(mean), low, high, through, own, size - 2, used))
     return Estimates(rows)
+
+
+def with_own_rows(found: Estimates, history: History, level: float) -> Estimates:
+    """The same with what each arm's own rows say alone: Jeffreys' interval of a chance, Student's t of a mean."""
+    rows, arms = history.rows, len(found)
+    n = np.bincount(rows.arms, minlength=arms)
+    total = np.bincount(rows.arms, rows.rewards, minlength=arms)
+    square = np.bincount(rows.arms, np.asarray(rows.rewards, dtype=np.float64) ** 2, minlength=arms)
+    real = history.problem.reward_is_real
+    filled = []
+    for number, row in enumerate(found):
+        if n[number] == 0:
+            filled.append(row)
+            continue
+        mean = float(total[number] / n[number])
+        if real:
+            reach = _t_reach(int(n[number]), float(square[number] - n[number] * mean * mean), level)
+            low, high = mean - reach, mean + reach
+        else:
+            low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
+        filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))
+    return Estimates(filled)
+
+
+def _t_reach(rows: int, scatter: float, level: float) -> float:
+    """Half the width of Student's interval of a mean; infinite from a single row."""
+    if rows < 2:
+        return math.inf
+    return float(stdtrit(rows - 1, (1 + level) / 2)) * math.sqrt(max(scatter, 0.0) / (rows - 1) / rows)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from .protocol import choose, indices, learn, look, winner
+from .protocol import believed, choose, indices, learn, look
 
 FIXED = 0.05
 """Prior count of each value of a node that a lever acts on: such a node is nearly always one value, not known which."""
@@ -192,8 +192,8 @@ def look_at_nothing(state: GraphState, rng: np.random.Generator) -> int:
     return 0
 
 
-@winner.of(GraphState)
+@believed.of(GraphState)
 @compiled
-def best_of_a_world(state: GraphState, seen: int, rng: np.random.Generator) -> int:
-    """The best arm of a drawn world."""
-    return choose_by_graph(state, rng)
+def means_of_a_world(state: GraphState, seen: int, rng: np.random.Generator) -> Floats:
+    """The means of a drawn world."""
+    return draw_graph_means(state, rng)

@@ -54,6 +54,9 @@ class Kept(ABC):
         """Running sums that cannot be made afresh to the last bit; they go into the save file."""
         return {}
 
+    def _check_sums(self) -> None:  # noqa: B027
+        """A ValueError where sums that were read back contradict each other."""
+
     def _draws_in(self, findings: Findings, arrays: dict[str, NDArray[Any]]) -> Draws:
         """What was drawn for the last discovery, from a save file; a ValueError where it does not fit."""
         return {}
@@ -113,6 +116,7 @@ class Kept(ABC):
             policy._recount()
             for name, array in policy._sums().items():
                 unpack_into(array, saved.arrays[name])
+            policy._check_sums()
             if not saved.is_whole:
                 raise ValueError("it was changed after it was written")
         return policy
@@ -120,9 +124,12 @@ class Kept(ABC):
     def _schedule_in(self, header: dict[str, Any]) -> Schedule:
         prior, rows = header.get("prior", 0), len(self.history)
         found = Schedule(
-            whole_number("due", header["due"], 0), None if prior is None else whole_number("prior", prior, 0)
+            whole_number("due", header["due"], 0),
+            None if prior is None else whole_number("prior", prior, 0),
+            self.schedule.growth,
         )
-        if found.due > after(rows, min(found.prior or 0, rows), expensive=self._is_expensive()):
+        latest = after(rows, min(found.prior or 0, rows), expensive=self._is_expensive(), growth=found.growth)
+        if found.due > latest:
             raise ValueError(f"its next discovery is at {found.due} rows")
         return found
 

@@ -36,7 +36,7 @@ def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
     >>> preset("safe", problem).name, preset("paper", problem).name
-    ('causal-ts-safe', 'causal-ts')
+    ('safe-ts', 'causal-ts')
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise OptionError(f"preset({brief(name)}): expected one of {listing(PRESETS)}")

@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import Floats, Ints
+from ..compiled import Floats, Ints, compiled
 from ..dispatch import Operation, entry
+
+TIE = 1e-12
+"""Means that differ by less than this share of themselves are the same."""
+BEST, CLOSE, LOSS = range(3)
 
 
 @Operation
@@ -36,8 +40,8 @@ def look(state: Any, rng: np.random.Generator) -> Any:
 
 
 @Operation
-def winner(state: Any, seen: Any, rng: np.random.Generator) -> int:
-    """The best arm in one draw from the posterior; `seen` is what `look` gave."""
+def believed(state: Any, seen: Any, rng: np.random.Generator) -> Floats:
+    """One draw of every arm's mean from the posterior, NaN for arms not allowed; `seen` is what `look` gave."""
     raise NotImplementedError
 
 
@@ -63,11 +67,29 @@ def compared(state: Any, rng: np.random.Generator) -> Floats:
     return indices(state, rng)
 
 
+@compiled
+def add_standings(means: Floats, margin: float, rng: np.random.Generator, standings: Floats) -> None:
+    """Count one draw of all means: which arm is the best (ties are drawn), which are close, and what each loses."""
+    best, most, ties = 0, -np.inf, 0
+    for arm in range(len(means)):
+        if means[arm] > most + TIE * abs(most) or (ties == 0 and not np.isnan(means[arm])):
+            best, most, ties = arm, means[arm], 1
+        elif means[arm] >= most - TIE * abs(most):
+            ties += 1
+            if rng.random() * ties < 1:
+                best = arm
+    standings[best, BEST] += 1
+    for arm in range(len(means)):
+        if not np.isnan(means[arm]):
+            standings[arm, CLOSE] += means[arm] >= most - margin
+            standings[arm, LOSS] += max(most - means[arm], 0.0)
+
+
 @entry
-def count_wins(state: Any, rng: np.random.Generator, draws: int, arms: int) -> Ints:
-    """How often each arm is the best in draws from the posterior."""
+def standings(state: Any, rng: np.random.Generator, draws: int, arms: int, margin: float) -> Floats:
+    """(arms, 3), sums over posterior draws: is the best, is within `margin` of the best, what it loses to it."""
     seen = look(state, rng)
-    wins = np.zeros(arms, dtype=np.int64)
+    found = np.zeros((arms, 3))
     for _ in range(draws):
-        wins[winner(state, seen, rng)] += 1
-    return wins
+        add_standings(believed(state, seen, rng), margin, rng, found)
+    return found

@@ -157,14 +157,14 @@ class RealPolicy(Policy[RealState]):
     def _statistics(self) -> ArmMoments:
         return self._state.moments
 
-    def recommend(self, *, draws: int | None = None) -> Recommendation:
+    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm with the highest mean of those with two rows or more, and how probable it is the best of all.
 
         An arm with fewer rows is taken to be like the others, give or take what single rewards differ by.
         """
         if not np.any(self._state.moments.counts[self.allowed] >= self.fewest_rows):
             raise ObservationError("no arm has two rows yet; recommend() needs some")
-        return super().recommend(draws=draws)
+        return super().recommend(draws=draws, margin=margin)
 
     def _estimate(self, state: RealState, level: float) -> Estimates:
         """Intervals: Student's t from an arm's own rows, normal through a set."""

@@ -13,7 +13,7 @@ from ..compiled import Bools, Floats, Ints, compiled
 from ..data import ArmMoments, ViewMoments, add_row, design_row, merge_into, mirror, nothing_merged, view
 from ..estimators.bootstrap import bootstrap_variance
 from ..estimators.regression import RealPools, fit_pool, means_through, own_mean_and_variance
-from .protocol import choose, indices, learn, look, winner
+from .protocol import believed, choose, indices, learn, look
 from .real_draws import draw_own_mean, draw_shared_mean
 from .rules import squared_error
 
@@ -243,25 +243,22 @@ def look_at_pools(state: RealState, rng: np.random.Generator) -> Sight:
     return Sight(now.chosen, used, typical, spread)
 
 
-@winner.of(RealState)
+@believed.of(RealState)
 @compiled
-def best_of_a_draw(state: RealState, seen: Sight, rng: np.random.Generator) -> int:
-    """The best arm in one draw; an arm with fewer than two rows has no posterior.
+def drawn_means(state: RealState, seen: Sight, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's mean; an arm with fewer than two rows has no posterior.
 
     It is drawn as single rewards are spread, around its row or their mean.
     """
-    best, highest, ties = 0, -np.inf, 0
+    means = np.full(len(seen.chosen), np.nan)
     for arm in range(len(seen.chosen)):
         if state.allowed[arm]:
             if state.moments.counts[arm] >= 2:
-                value = _draw(state, seen.used, seen.chosen[arm], arm, rng)
+                means[arm] = _draw(state, seen.used, seen.chosen[arm], arm, rng)
             else:
                 centre = state.moments.means[arm, -1] if state.moments.counts[arm] else seen.typical
-                value = centre + seen.spread * rng.standard_normal()
-            ties = 1 if value > highest else ties + 1
-            if value > highest or (value == highest and rng.random() * ties < 1):
-                best, highest = arm, value
-    return best
+                means[arm] = centre + seen.spread * rng.standard_normal()
+    return means
 
 
 @compiled

@@ -14,7 +14,7 @@ POLICIES: dict[str, type["Policy[Any]"]] = {}
 """Every policy that was named, here or elsewhere."""
 
 ORDER = (
-    *("thompson", "causal_thompson", "safe_thompson", "graph_posterior"),
+    *("thompson", "main_effects", "causal_thompson", "safe_thompson", "weighed_thompson", "graph_posterior"),
     *("ucb_normal", "gaussian_thompson", "safe_gaussian"),
     *("ucb", "kl_ucb", "epsilon_greedy", "successive_elimination"),
     *("hac_ucb", "raps", "ucb_plus", "ucb_plus_unknown", "lu_tree", "yabe", "nair"),

@@ -11,7 +11,7 @@ from ..compiled import Bools, Floats, Ints, compiled
 from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
 from ..estimators import learn as learn_row
-from .protocol import choose, indices, learn, look, winner
+from .protocol import believed, choose, indices, learn, look
 
 LOOK_AGAIN = 0.01
 """The share of rounds in which doubted sets are believed only as far as they are probable."""
@@ -97,7 +97,6 @@ def look_at_sets(state: ThompsonState, rng: np.random.Generator) -> Ints:
     return best_sets(state)
 
 
-@winner.of(ThompsonState)
 @compiled
 def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> int:
     """Draw each arm's mean through its chosen set, and take the highest."""
@@ -111,16 +110,23 @@ def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) 
     return best
 
 
-@indices.of(ThompsonState)
+@believed.of(ThompsonState)
 @compiled
-def drawn_indices(state: ThompsonState, rng: np.random.Generator) -> Floats:
+def drawn_through(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> Floats:
     """What `draw_best_arm` compares, from the same random numbers; NaN for arms that may not be chosen."""
-    chosen = sets_for_a_round(state, best_sets(state), rng)
+    chosen = sets_for_a_round(state, chosen, rng)
     indices = np.full(len(chosen), np.nan)
     for arm in range(len(chosen)):
         if state.allowed[arm]:
             indices[arm] = draw_index(state, chosen, arm, rng)
     return indices
+
+
+@indices.of(ThompsonState)
+@compiled
+def drawn_indices(state: ThompsonState, rng: np.random.Generator) -> Floats:
+    """What `choose` compares, from the same random numbers."""
+    return drawn_through(state, best_sets(state), rng)
 
 
 @compiled

@@ -1,21 +1,92 @@
-"""Causal Thompson Sampling that shares less where sharing may be wrong: ours, beyond the paper."""
+"""Thompson Sampling that shares by degrees, through every set and through levers: the default, beyond the paper."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..discovery import BayesFactors, Discovery
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Bools, Floats, Ints, compiled
+from ..data import TableLayout
+from ..discovery import Degrees, Findings
+from ..discovery.tiers import Tier
+from ..dispatch import entry
+from ..estimators import beta_interval
+from ..estimators.graded import Graded, graded, refresh
+from ..estimators.graded_draws import learn_graded, played_chances, stated_chances, stated_moments
+from ..estimators.main_effects import copy_of, highest
 from ..problem import Problem
 from ..seeds import Seed
-from .causal_thompson import CausalThompsonSampling
+from .by_levers import LeverPolicy
+from .estimates import ArmEstimate, Estimates
+from .main_effects import count_own, effects_learnt, lever_sizes
+from .protocol import believed, choose, indices, learn, look
+
+LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "heard", "moments", "sums", "parts", "used")
+"""The arrays of a state that are learnt, beside those of the levers."""
+MOST, EXPENSIVE = 2**17, 2**15
+"""Sets times arms: no more are looked at unless `max_size` is given; with more, a refresh waits for 1 % more rows."""
 
 
-class SafeThompsonSampling(CausalThompsonSampling):
+class GradedState(NamedTuple):
+    """Counts of every set, and what the last refresh made of them."""
+
+    graded: Graded
+    allowed: Bools
+
+
+@choose.of(GradedState)
+@compiled
+def choose_by_degrees(state: GradedState, rng: np.random.Generator) -> int:
+    """The arm with the highest drawn chance."""
+    return highest(played_chances(state.graded, state.allowed, rng))
+
+
+@indices.of(GradedState)
+@compiled
+def drawn_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
+    """What `choose` compares."""
+    return played_chances(state.graded, state.allowed, rng)
+
+
+@look.of(GradedState)
+@compiled
+def look_at_nothing(state: GradedState, rng: np.random.Generator) -> int:
+    """Nothing need be worked out."""
+    return 0
+
+
+@believed.of(GradedState)
+@compiled
+def believed_by_degrees(state: GradedState, seen: int, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's chance, as wide as what is stated of it."""
+    return stated_chances(state.graded, state.allowed, rng)
+
+
+@learn.of(GradedState)
+@compiled
+def learn_by_degrees(state: GradedState, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row."""
+    learn_graded(state.graded, arm, codes, reward)
+
+
+@entry
+def refresh_graded(state: Any) -> None:
+    """Learn everything anew."""
+    refresh(state)
+
+
+class SafeThompsonSampling(LeverPolicy[GradedState]):
     """Causal Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
-    Four things differ from the paper's policy. A set is used when the rows speak *for* it (`BayesFactors`), not merely
-    when no test speaks against it. And per arm the set with the lowest expected squared error is taken, not with the
-    lowest variance: a set whose answer is far from what the arm's own rows say must be probable to be used. And
-    P(S | arm) is learnt from all arms on which S comes out alike, not from the arm's own rows alone. Lastly, in one
-    round of a hundred sets are believed only as far as they are probable.
+    Nothing is accepted or rejected. For every set S an arm's chance is the mean of its index E[Y | S], which all arms
+    learn together, and a difference whose size is learnt from all arms: where differences are small, much is shared;
+    where they are large, little. Both are sums of lever effects and a deviation of the arm's own. Each arm goes by the
+    set that leaves it the lowest variance, or by its own rows, and never against its own rows. See docs/beyond.md.
+
+    Args:
+        problem: the variables, and the arms as settings of levers.
+        max_size: the largest sets to look at; unless given, as large as stays fast.
+        seed: where its random numbers come from.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
     >>> policy = SafeThompsonSampling(problem, seed=0)
@@ -24,16 +95,71 @@ class SafeThompsonSampling(CausalThompsonSampling):
     []
     """
 
-    name = "causal-ts-safe"
+    name = "safe-ts"
+    tier = Tier.OBSERVED
+    layout: TableLayout
 
-    def __init__(
-        self, problem: Problem, *, discovery: Discovery | None = None, seed: Seed = None, max_size: int | None = None
-    ) -> None:
-        weighed = BayesFactors() if discovery is None else discovery
-        super().__init__(
-            problem, discovery=weighed, seed=seed, max_size=max_size, choice="squared-error", mediators="shared"
-        )
+    def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
+        self._max_size = max_size
+        super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        layout = TableLayout.of(problem, self._max_size)
+        while self._max_size is None and layout.max_size > 1 and layout.count * len(problem.arms) > MOST:
+            layout = TableLayout.of(problem, layout.max_size - 1)
+        return layout
+
+    def _empty(self) -> GradedState:
+        made = graded(self.layout.empty(), self.problem.arm_codes, lever_sizes(self.problem))
+        return GradedState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
+
+    def _learn_anew(self, state: GradedState) -> None:
+        refresh_graded(state.graded)
+
+    def _pristine(self, state: GradedState) -> GradedState:
+        fresh = graded(state.graded.tables, self.problem.arm_codes, lever_sizes(self.problem))
+        count_own(fresh.own, state.graded.own)
+        return state._replace(graded=fresh)
+
+    def _copy(self, state: GradedState) -> GradedState:
+        was = state.graded
+        learnt = {name: getattr(was, name).copy() for name in LEARNT}
+        return state._replace(graded=was._replace(own=copy_of(was.own), **learnt))
+
+    def _learnt(self, state: GradedState) -> dict[str, NDArray[Any]]:
+        learnt = {f"graded_{name}": getattr(state.graded, name) for name in LEARNT}
+        return {**effects_learnt(state.graded.own), **learnt}
+
+    def _check_sums(self) -> None:
+        found, sets = self._state.graded, self.layout.count
+        if not np.all((found.chosen >= 0) & (found.chosen < sets)):
+            raise ValueError("its arms go by sets that it does not have")
+
+    def _is_expensive(self) -> bool:
+        return self.layout.count * len(self.problem.arms) > EXPENSIVE
+
+    def _rows_seen(self) -> NDArray[np.int64]:
+        tables = self._state.graded.tables
+        return np.array([tables.table(place).sum() for place in range(len(tables.cells))], dtype=np.int64)
+
+    def _discover(self) -> Findings:
+        state = self._reading().graded
+        separated = np.repeat(state.used[:, None], len(self.problem.interventions), axis=1)
+        separated[0] = False  # the empty set is a level to shrink to, not a way to choose
+        seen = self._rows_seen() if self.history.has_missing else None
+        return Findings(self.layout, self.rows, separated, Degrees(state.separates.copy()), seen)
+
+    def _estimate(self, state: GradedState, level: float) -> Estimates:
+        found, rows = state.graded, []
+        for number, arm in enumerate(self.problem.arms):
+            mean, variance = stated_moments(found, number)
+            low, high, size = beta_interval(mean, variance, level)
+            own, place = int(found.own.own[number, 0]), int(found.chosen[number])
+            through = self.layout.names[place] if place else None
+            used = int(found.tables.table(place)[number].sum())
+            rows.append(ArmEstimate(arm, mean, low, high, through, own, size, used))
+        return Estimates(rows)
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
-        return {"discovery": self.discovery.to_dict(), "max_size": self.layout.max_size}
+        return {"max_size": self.layout.max_size}

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from ..discovery import next_refresh
+from ..discovery import GROWTH, next_refresh
 
 PATIENCE = 1.01
 """An expensive discovery also waits for 1 % more rows, prior ones included."""
@@ -23,6 +23,8 @@ class Schedule:
     """The number of rows at which discovery runs again."""
     prior: int | None = None
     """How many rows there were when the first arm was asked for; None: none was."""
+    growth: float = GROWTH
+    """Discovery runs again when the rounds have grown by this share."""
 
     def is_due(self, rows: int) -> bool:
         """Whether discovery runs before the next arm."""
@@ -32,14 +34,14 @@ class Schedule:
         """Discovery was looked at with so many rows."""
         if self.prior is None:
             self.prior = rows
-        self.due = after(rows, self.prior, expensive=expensive)
+        self.due = after(rows, self.prior, expensive=expensive, growth=self.growth)
 
     def left(self, rows: int) -> int:
         """How many rows may come before it runs again."""
         return max(self.due - rows, 0)
 
 
-def after(rows: int, prior: int, *, expensive: bool) -> int:
+def after(rows: int, prior: int, *, expensive: bool, growth: float = GROWTH) -> int:
     """When discovery is due again after it ran with `rows`, of which `prior` came before the first round."""
-    due = prior + next_refresh(rows - prior)
+    due = prior + next_refresh(rows - prior, growth)
     return max(due, math.ceil(rows * PATIENCE)) if expensive else due

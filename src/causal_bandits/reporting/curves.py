@@ -19,7 +19,7 @@ COLOURS = {
     "causal-ts-direct-marginal": "#D55E00",
     "causal-ts-asd": "#009E73",
     "causal-ts-perfect": "#CC79A7",
-    "causal-ts-safe": "#009E73",
+    "safe-ts": "#009E73",
     "graph-posterior": "#E69F00",
     "direct": "#0072B2",
     "asd": "#009E73",

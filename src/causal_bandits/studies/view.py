@@ -64,9 +64,9 @@ class StudyView:
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
 
-    def recommend(self, *, draws: int | None = None) -> Recommendation:
-        """The arm to deploy among those that may be played, and how probable it is to be the best of them."""
-        return self._session.read(lambda state: state.policy.recommend(draws=draws))
+    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
+        """The arm to deploy among those that may be played, and how sure it is that none of them is better."""
+        return self._session.read(lambda state: state.policy.recommend(draws=draws, margin=margin))
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used."""

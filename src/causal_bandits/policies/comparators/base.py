@@ -128,13 +128,12 @@ class CountingPolicy(Policy[Any]):
         """Its state is a copy while some arms are left out, and a rollout would learn in vain."""
         return bool(self.allowed.all())
 
-    def recommend(self, *, draws: int | None = None) -> Recommendation:
-        """The arm with the highest posterior mean of those it still plays, and how probable it is their best."""
+    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
+        """The arm with the highest posterior mean of those it still plays, and how sure it is their best."""
         draws, state = enough_draws(draws, len(self.problem.arms)), self._view()
         means = moments_of_arms(state)[:, 0]
         best = int(np.where(state.counts.allowed, means, -np.inf).argmax())
-        wins = self._wins(state, np.random.default_rng(self.rows), draws)
-        return Recommendation(self.problem.arms[best], float(means[best]), float(wins[best] / draws))
+        return self._recommended(state, best, float(means[best]), draws, margin)
 
     def _share(self, findings: Findings, draws: Draws) -> Any:
         return self._state

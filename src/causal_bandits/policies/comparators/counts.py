@@ -12,7 +12,7 @@ import numpy as np
 from ...compiled import Bools, Floats, Ints, compiled
 from ...dispatch import Operation, entry, generic
 from ...estimators import beta_moments
-from ..protocol import choose, indices, learn, look, winner
+from ..protocol import believed, choose, indices, learn, look
 
 TIE = 1e-12
 """Sums of the same terms differ in the last bits; arms this close are drawn from."""
@@ -165,13 +165,13 @@ def look_at_nothing(state: Any, rng: np.random.Generator) -> int:
 
 
 @generic
-def winner_by_rewards(state: Any, seen: int, rng: np.random.Generator) -> int:
-    """The best of the allowed arms in a draw from Beta(1 + ones, 1 + zeros) of each."""
-    leader = NOBODY
-    for arm in range(len(state.counts.allowed)):
+def believed_by_rewards(state: Any, seen: int, rng: np.random.Generator) -> Floats:
+    """A draw from Beta(1 + ones, 1 + zeros) of every allowed arm."""
+    means = np.full(len(state.counts.allowed), np.nan)
+    for arm in range(len(means)):
         if state.counts.allowed[arm]:
-            leader = compare(leader, arm, draw_by_rewards(state.counts, arm, rng), rng)
-    return leader.arm
+            means[arm] = draw_by_rewards(state.counts, arm, rng)
+    return means
 
 
 @compiled
@@ -204,6 +204,6 @@ def counted(state: S) -> S:
     learn.of(state)(count_row)
     indices.of(state)(indices_of_arms)
     look.of(state)(look_at_nothing)
-    winner.of(state)(winner_by_rewards)
+    believed.of(state)(believed_by_rewards)
     moments.of(state)(moments_by_rewards)
     return state

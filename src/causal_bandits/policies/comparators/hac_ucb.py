@@ -11,13 +11,14 @@ from ...compiled import Bools, Floats, Ints, compiled
 from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
-from ..protocol import choose, indices, learn, winner
+from ..protocol import believed, choose, indices, learn
 from ..registry import Variant
 from .base import CountingPolicy, checked_chances, checked_horizon, set_names
 from .counts import (
     Counts,
     any_of,
     arm_index,
+    believed_by_rewards,
     choose_highest,
     count,
     counted,
@@ -25,16 +26,15 @@ from .counts import (
     mean_and_rows,
     moments,
     moments_by_rewards,
-    winner_by_rewards,
 )
 from .indices import cell_bound, scaled_ucb_index
 from .through_cells import (
+    believed_through_cells,
     draw_cells,
     first_highest,
     moments_of_cells,
     through_cells,
     values_of_arms,
-    winner_through_cells,
 )
 from .told_set import bounds_of_cells
 
@@ -122,14 +122,14 @@ def count_and_test(state: HACState, arm: int, codes: Ints, reward: int) -> None:
         state.fallen[0] = doubts_the_set(state.counts.rewards, state.counts.pooled, state.chances, state.horizon)
 
 
-@winner.of(HACState)
+@believed.of(HACState)
 @compiled
-def winner_by_hac(state: HACState, seen: int, rng: np.random.Generator) -> int:
-    """The best arm in a draw of every cell, or of every arm from the first failure on."""
+def believed_by_hac(state: HACState, seen: int, rng: np.random.Generator) -> Floats:
+    """The means in a draw of every cell, or of every arm from the first failure on."""
     if shares(state):
-        return winner_through_cells(state, seen, rng)
+        return believed_through_cells(state, seen, rng)
     draw_cells(state.counts.pooled, state.chances.shape[1], rng)  # as many random numbers as before the failure
-    return winner_by_rewards(state, seen, rng)
+    return believed_by_rewards(state, seen, rng)
 
 
 @moments.of(HACState)

@@ -7,8 +7,8 @@ import numpy as np
 from ...compiled import Floats, Ints, compiled
 from ...dispatch import generic
 from ...estimators import beta_moments
-from ..protocol import winner
-from .counts import NOBODY, TIE, Counts, compare, moments
+from ..protocol import believed
+from .counts import TIE, Counts, moments
 
 
 @compiled
@@ -55,14 +55,14 @@ def values_of_arms(counts: Counts, chances: Floats, values: Floats) -> Floats:
 
 
 @generic
-def winner_through_cells(state: Any, seen: int, rng: np.random.Generator) -> int:
-    """The best of the allowed arms in a draw of every cell."""
+def believed_through_cells(state: Any, seen: int, rng: np.random.Generator) -> Floats:
+    """The mean of every allowed arm in a draw of every cell."""
     values = draw_cells(state.counts.pooled, state.chances.shape[1], rng)
-    leader = NOBODY
-    for arm in range(len(state.counts.allowed)):
+    means = np.full(len(state.counts.allowed), np.nan)
+    for arm in range(len(means)):
         if state.counts.allowed[arm]:
-            leader = compare(leader, arm, through_cells(state.chances, arm, values), rng)
-    return leader.arm
+            means[arm] = through_cells(state.chances, arm, values)
+    return means
 
 
 @compiled
@@ -88,6 +88,6 @@ S = TypeVar("S", bound=type)
 
 def through_chances(state: S) -> S:
     """A state with `chances` as well: its posterior is that of the cells."""
-    winner.of(state)(winner_through_cells)
+    believed.of(state)(believed_through_cells)
     moments.of(state)(moments_through_cells)
     return state

@@ -15,10 +15,10 @@ from causal_bandits import (
     DirectTesting,
     KnownSets,
     Problem,
-    SafeThompsonSampling,
 )
 from causal_bandits.compiled import interpreted
 from causal_bandits.errors import OptionError
+from causal_bandits.policies import WeighedThompsonSampling
 from causal_bandits.policies.rules import LOOK_AGAIN, sets_for_a_round, squared_error
 from tests.discovery.test_bayes import probability
 from tests.policies.cases import CASES, FOUR_ARMS, NINE_ARMS, random_table
@@ -124,7 +124,7 @@ def test_told_sets_are_not_doubted(case: Any) -> None:
 def test_tests_alone_give_no_probability(discovery: Any) -> None:
     problem = Problem("Y", {"A": 2}, {"I": 2}, targets={"I": "A"})
     with pytest.raises(OptionError, match=r"does not give; use discovery=BayesFactors\(\)"):
-        SafeThompsonSampling(problem, discovery=discovery)
+        WeighedThompsonSampling(problem, discovery=discovery)
 
 
 def test_bad_options() -> None:
@@ -137,4 +137,6 @@ def test_bad_options() -> None:
 
 
 def test_told_sets_put_it_in_their_tier() -> None:
-    assert SafeThompsonSampling(FOUR_ARMS).tier < SafeThompsonSampling(FOUR_ARMS, discovery=KnownSets([["A"]])).tier
+    assert (
+        WeighedThompsonSampling(FOUR_ARMS).tier < WeighedThompsonSampling(FOUR_ARMS, discovery=KnownSets([["A"]])).tier
+    )

@@ -1,0 +1,212 @@
+"""`python -m benchmarks.practice [FAMILY ...]`: regret, coverage and calibration of policies, world by world.
+
+Per family and policy: the regret relative to Thompson Sampling (paired, each world's regret divided by its control
+rate where worlds have one, so that 0.5 % counts as much as 30 %), and, from what the policy itself states at some
+rounds, how often its 95 % intervals hold the truth and how its stated probabilities compare with what is so.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import causal_bandits as cb
+from causal_bandits.compiled import Floats
+from causal_bandits.experiments.families import FAMILIES, SIZES
+from causal_bandits.policies import POLICIES
+from causal_bandits.simulation import play
+from causal_bandits.simulation.run import World
+
+KINDS = ("mediated", "noise", "direct", "intent", "intent-direct", "none")
+HORIZONS = {"soft9": 20_000, "dags4": 2000, "dags5": 2000, "dags6": 2000, "structureless": 2000}
+RUNS = {"hillstrom": 60, "soft9": 2, "dags4": 2, "dags5": 1, "dags6": 1, "structureless": 2}
+DEFAULT = [*(f"practice-{kind}" for kind in KINDS), "hillstrom", "soft9", "dags4", "structureless"]
+CHECKS = (300, 1000, 10_000)
+
+
+class Job(NamedTuple):
+    """One world, one run, all policies."""
+
+    family: str
+    world: int
+    run: int
+    seed: int
+    horizon: int
+    policies: tuple[str, ...]
+
+
+class Told(NamedTuple):
+    """What a policy stated at some round, and what is so."""
+
+    rows: int
+    covered: float
+    """Share of the arms whose interval holds the mean."""
+    width: float
+    """Mean width of the intervals, relative to the mean chance."""
+    best: tuple[float, bool]
+    """Stated probability that the recommended arm is the best; whether it is."""
+    close: tuple[float, bool]
+    loss: tuple[float, float]
+    sets: list[tuple[float, bool]]
+    """Stated probability that a set separates; whether it does."""
+
+
+def separating(world: World) -> dict[tuple[str, ...], bool]:
+    """Which sets separate: P(Y = 1 | S = s, arm) is the same for all arms under which s occurs."""
+    problem = world.problem
+    if not isinstance(world, cb.DiscreteSCM) or len(problem.arms) > 100:
+        return {}
+    names = problem.observed_names
+    joint = np.array([world.distribution(arm, [*names, problem.target]) for arm in problem.arms])
+    found = {}
+    for mask in range(1, 2 ** len(names)):
+        chosen = [place for place in range(len(names)) if mask >> place & 1]
+        away = tuple(1 + place for place in range(len(names)) if place not in chosen)
+        table = joint.sum(axis=away).reshape(len(problem.arms), -1, 2)
+        total = table.sum(axis=2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            chance = np.where(total > 1e-12, table[:, :, 1] / total, np.nan)
+        seen = ~np.isnan(chance).all(axis=0)
+        spread = np.nanmax(chance[:, seen], axis=0) - np.nanmin(chance[:, seen], axis=0)
+        found[tuple(names[place] for place in chosen)] = bool(np.all(spread < 1e-9))
+    return found
+
+
+def look(policy: Any, world: World, true_sets: dict[tuple[str, ...], bool]) -> Told:
+    """What a policy states."""
+    estimates, best = policy.estimates(), policy.recommend(draws=1000)
+    low, high = np.array([each.low for each in estimates]), np.array([each.high for each in estimates])
+    hit = (world.means >= low - 1e-9) & (world.means <= high + 1e-9)
+    lost = float(world.means.max() - world.means[world.problem.index(best.arm)])
+    sets = [
+        (found.evidence.probability, true_sets[found.variables])
+        for found in policy.separating_sets(rejected=True)
+        if found.evidence.probability is not None and found.variables in true_sets
+    ]
+    return Told(
+        policy.rows,
+        float(hit.mean()),
+        float((high - low).mean() / world.means.mean()),
+        (best.probability_best, lost <= 1e-12),
+        (best.probability_close, lost <= best.margin),
+        (best.expected_loss, lost),
+        sets,
+    )
+
+
+def played(job: Job) -> tuple[Job, float, dict[str, list[float]], dict[str, list[Told]]]:
+    """Regret at the checks and at the end, and what was stated there; the scale of the world's rewards."""
+    of_world, of_draws, of_policy = np.random.SeedSequence(job.seed, spawn_key=(job.world, job.run)).spawn(3)
+    family = FAMILIES[job.family]
+    world = family.make(job.horizon, job.world, of_world)
+    true_sets = separating(world)
+    checks = sorted({check for check in CHECKS if check < job.horizon} | {job.horizon})
+    regrets: dict[str, list[float]] = {}
+    told: dict[str, list[Told]] = {}
+    for name in job.policies:
+        policy = POLICIES[name](world.problem, seed=np.random.default_rng(of_policy))
+        draws, done = np.random.default_rng(of_draws), 0
+        lost: list[float] = []
+        told[name] = []
+        for check in checks:
+            arms = play(policy, world, check - done, draws).arms
+            lost.append(float((world.means.max() - world.means[arms]).sum()) + (lost[-1] if lost else 0.0))
+            told[name].append(look(policy, world, true_sets))
+            done = check
+        regrets[name] = lost
+    scale = SIZES[job.world % len(SIZES)][0] if job.family.startswith("practice") else 1.0
+    return job, scale, regrets, told
+
+
+def ratio(values: Floats, base: Floats) -> tuple[float, float]:
+    """Of two means over worlds, with the standard error of the delta method."""
+    found = values.mean() / base.mean()
+    return float(found), float(np.std(values - found * base, ddof=1) / np.sqrt(len(values)) / base.mean())
+
+
+def calibration(pairs: list[tuple[float, bool]], least: int = 100) -> str:
+    """Per bin of the stated probability: what was stated, what came true, and how many cases."""
+    stated, true = np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
+    bins = np.minimum((stated * 10).astype(int), 9)
+    shown = []
+    for place in range(10):
+        here = bins == place
+        if here.sum() >= least:
+            shown.append(f"{stated[here].mean():.2f}:{true[here].mean():.2f} ({here.sum()})")
+    return "  ".join(shown)
+
+
+def report(family: str, results: list[Any], policies: tuple[str, ...]) -> dict[str, Any]:
+    """Print the lines of one family, and give them as numbers."""
+    checks = [told.rows for told in results[0][3][policies[0]]]
+    scale = np.array([result[1] for result in results])[:, None]
+    base = np.array([result[2]["ts"] for result in results]) / scale
+    kept: dict[str, Any] = {}
+    for name in policies:
+        values = np.array([result[2][name] for result in results]) / scale
+        ratios = [ratio(values[:, place], base[:, place]) for place in range(len(checks))]
+        covered = [float(np.mean([r[3][name][place].covered for r in results])) for place in range(len(checks))]
+        width = [float(np.mean([r[3][name][place].width for r in results])) for place in range(len(checks))]
+        shown = " | ".join(f"{t}: {r:.3f} ± {se:.3f}" for t, (r, se) in zip(checks, ratios, strict=True))
+        print(
+            f"{family:22s} {name:16s} {shown} | covered {' '.join(f'{c:.3f}' for c in covered)}"
+            f" width {' '.join(f'{w:.2f}' for w in width)}",
+            flush=True,
+        )
+        kept[name] = {"rows": checks, "ratio": ratios, "covered": covered, "width": width, "runs": len(results)}
+    return kept
+
+
+def probabilities(told: list[Told]) -> dict[str, list[tuple[float, bool]]]:
+    """All stated probabilities with what is so."""
+    return {
+        "best": [each.best for each in told],
+        "close": [each.close for each in told],
+        "separates": [pair for each in told for pair in each.sets],
+    }
+
+
+def jobs_of(family: str, arguments: Any, policies: tuple[str, ...]) -> Iterator[Job]:
+    """All worlds and runs of a family."""
+    horizon = arguments.horizon or HORIZONS.get(family, 10_000)
+    runs = max(1, round(RUNS.get(family, 2) * arguments.runs))
+    for run in range(runs):
+        for world in range(FAMILIES[family].worlds):
+            yield Job(family, world, run, arguments.seed, horizon, policies)
+
+
+def main() -> None:
+    """Play and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("families", nargs="*", default=DEFAULT)
+    parser.add_argument("--policies", default="ts,safe-ts")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=float, default=1.0, help="times the usual number of runs")
+    parser.add_argument("--horizon", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=None, help="a JSON file for the numbers")
+    arguments = parser.parse_args()
+    policies = tuple(dict.fromkeys(["ts", *arguments.policies.split(",")]))
+    everything: dict[str, list[Told]] = {name: [] for name in policies}
+    kept = {}
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        for family in arguments.families:
+            results = list(pool.map(partial(played), list(jobs_of(family, arguments, policies)), chunksize=1))
+            kept[family] = report(family, results, policies)
+            for name in policies:
+                everything[name] += [told for result in results for told in result[3][name]]
+    for name in policies:
+        for kind, pairs in probabilities(everything[name]).items():
+            if pairs:
+                print(f"{name:16s} {kind:10s} {calibration(pairs)}")
+    if arguments.out is not None:
+        arguments.out.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

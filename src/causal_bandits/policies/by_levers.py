@@ -1,0 +1,97 @@
+"""What policies with learnt lever effects share: effects are learnt anew from all rows from time to time."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Bools
+from ..data import Rows
+from ..discovery import Findings
+from .base import Policy
+from .estimates import Estimates
+from .keeping import Draws
+from .protocol import learn_many
+
+SETTLED = 5
+"""Noise and units depend on what is known already: what is read is learnt anew so many times from nothing."""
+
+
+class _Restricted(Protocol):
+    """A state that says which arms may be chosen."""
+
+    @property
+    def allowed(self) -> Bools:
+        """(arms,)."""
+
+    def _replace(self, *, allowed: Bools) -> Self: ...
+
+
+S = TypeVar("S", bound=_Restricted)
+
+
+class LeverPolicy(Policy[S]):
+    """A learner of lever effects. A subclass says what its state is and how it is learnt anew.
+
+    What is stated depends on the rows alone, not on when they came; what is played was learnt at the last refresh.
+    """
+
+    growth: ClassVar[float] = 0.1
+    counts_missing = True
+
+    @abstractmethod
+    def _learn_anew(self, state: S) -> None:
+        """Learn scales and effects from all that was counted, in place."""
+
+    @abstractmethod
+    def _pristine(self, state: S) -> S:
+        """The counts of a state with nothing learnt from them yet."""
+
+    @abstractmethod
+    def _copy(self, state: S) -> S:
+        """The same counts with a copy of what was learnt."""
+
+    @abstractmethod
+    def _learnt(self, state: S) -> dict[str, NDArray[Any]]:
+        """What was learnt, by the names the arrays have in save files."""
+
+    def _refresh(self) -> None:
+        self._learn_anew(self._state)
+
+    def _count(self, rows: Rows) -> None:
+        learn_many(self._state, rows.arms, rows.codes, rows.rewards)
+
+    def _recount(self) -> None:
+        self._state = self._empty()
+        self._count(self.history.rows)
+        self._learn_anew(self._state)
+
+    def _view(self) -> S:
+        state = self._state
+        if self.schedule.is_due(self.rows):
+            state = self._copy(state)
+            self._learn_anew(state)
+        return self._among(state, self.allowed)
+
+    def _reading(self) -> S:
+        state = self._pristine(self._state)
+        for _ in range(SETTLED):
+            self._learn_anew(state)
+        return self._among(state, self.allowed)
+
+    def _among(self, state: S, allowed: NDArray[np.bool_]) -> S:
+        return state._replace(allowed=allowed)
+
+    def _sums(self) -> dict[str, NDArray[Any]]:
+        return self._learnt(self._state)
+
+    def _statistics(self) -> Any:
+        return self._state
+
+    def _share(self, findings: Findings, draws: Draws) -> S:
+        return self._state
+
+    @abstractmethod
+    def _estimate(self, state: S, level: float) -> Estimates:
+        """What the state says of every arm."""

@@ -1,0 +1,163 @@
+"""Main-effects Thompson Sampling: rewards only, arms learn from each other through the levels of their levers."""
+
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Bools, Floats, Ints, compiled
+from ..data import TableLayout
+from ..discovery.tiers import Tier
+from ..dispatch import entry
+from ..errors import OptionError, brief
+from ..estimators import beta_interval
+from ..estimators.main_effects import (
+    MainEffects,
+    beta_moments,
+    chances_by_effects,
+    copy_of,
+    highest,
+    learn_own,
+    main_effects,
+    own_chances,
+    refresh_effects,
+)
+from ..problem import Problem
+from ..seeds import Seed
+from .by_levers import LeverPolicy
+from .estimates import ArmEstimate, Estimates
+from .protocol import believed, choose, indices, learn, look
+
+Scale = Literal["linear", "logistic"]
+
+
+class MainEffectsState(NamedTuple):
+    """Counts of every arm, and the lever effects of the last refresh."""
+
+    effects: MainEffects
+    allowed: Bools
+
+
+@choose.of(MainEffectsState)
+@compiled
+def choose_by_effects(state: MainEffectsState, rng: np.random.Generator) -> int:
+    """The arm with the highest drawn chance."""
+    return highest(chances_by_effects(state.effects, state.allowed, rng))
+
+
+@indices.of(MainEffectsState)
+@compiled
+def drawn_by_effects(state: MainEffectsState, rng: np.random.Generator) -> Floats:
+    """What `choose` compares."""
+    return chances_by_effects(state.effects, state.allowed, rng)
+
+
+@look.of(MainEffectsState)
+@compiled
+def look_at_nothing(state: MainEffectsState, rng: np.random.Generator) -> int:
+    """Nothing need be worked out."""
+    return 0
+
+
+@believed.of(MainEffectsState)
+@compiled
+def believed_by_effects(state: MainEffectsState, seen: int, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's chance."""
+    return chances_by_effects(state.effects, state.allowed, rng)
+
+
+@learn.of(MainEffectsState)
+@compiled
+def learn_by_effects(state: MainEffectsState, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row."""
+    learn_own(state.effects, arm, reward)
+
+
+@entry
+def refresh_main_effects(state: Any) -> None:
+    """Learn scales and effects anew."""
+    refresh_effects(state)
+
+
+class MainEffectsThompson(LeverPolicy[MainEffectsState]):
+    """Thompson Sampling with lever effects: chance of an arm = level + an effect of each lever + a deviation.
+
+    How large effects and deviations are is learnt from all arms, so that arms share much where levers add up and little
+    where every arm is a world of its own. Mediators are not looked at: the baseline that a growth team would use.
+
+    Args:
+        problem: the variables, and the arms as settings of levers.
+        scale: whether effects add up on the scale of chances (`"linear"`) or of log-odds (`"logistic"`).
+        seed: where its random numbers come from.
+
+    >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"], "discount": ["none", "10%"]})
+    >>> policy = MainEffectsThompson(problem, seed=0)
+    >>> for banner, purchase in [("none", 0), ("red", 1)] * 20:
+    ...     policy.tell(problem.arm(banner=banner), {"clicked": 1, "purchase": purchase})
+    >>> policy.estimates()[3].arm, policy.estimates()[3].mean > 0.5  # never played, but red is good
+    (do(banner=red, discount=10%), True)
+    """
+
+    name = "main-effects-ts"
+    tier = Tier.REWARDS
+    layout: TableLayout
+
+    def __init__(self, problem: Problem, *, scale: Scale = "linear", seed: Seed = None) -> None:
+        if scale not in get_args(Scale):
+            raise OptionError(f"scale={brief(scale)}; expected 'linear' or 'logistic'")
+        self.scale: Scale = scale
+        super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        return TableLayout.of(problem, 0)
+
+    def _empty(self) -> MainEffectsState:
+        made = main_effects(self.problem.arm_codes, lever_sizes(self.problem), logistic=self.scale == "logistic")
+        return MainEffectsState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
+
+    def _learn_anew(self, state: MainEffectsState) -> None:
+        refresh_main_effects(state.effects)
+
+    def _pristine(self, state: MainEffectsState) -> MainEffectsState:
+        fresh = self._empty()
+        count_own(fresh.effects, state.effects)
+        return fresh
+
+    def _copy(self, state: MainEffectsState) -> MainEffectsState:
+        return state._replace(effects=copy_of(state.effects))
+
+    def _learnt(self, state: MainEffectsState) -> dict[str, NDArray[Any]]:
+        return effects_learnt(state.effects)
+
+    def _estimate(self, state: MainEffectsState, level: float) -> Estimates:
+        rows = []
+        for number, arm in enumerate(self.problem.arms):
+            mean, variance = beta_moments(*own_chances(state.effects, number))
+            low, high, size = beta_interval(mean, variance, level)
+            rows.append(ArmEstimate(arm, mean, low, high, None, int(state.effects.own[number, 0]), size))
+        return Estimates(rows)
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {"scale": self.scale}
+
+
+def lever_sizes(problem: Problem) -> Ints:
+    """How many levels each lever has."""
+    return np.array([lever.size for lever in problem.interventions], dtype=np.int64)
+
+
+def count_own(fresh: MainEffects, state: MainEffects) -> None:
+    """Copy the counts of a state into one that knows nothing."""
+    fresh.own[:] = state.own
+    fresh.numbers[:2] = state.numbers[:2]
+
+
+def effects_learnt(effects: MainEffects) -> dict[str, NDArray[Any]]:
+    """What was learnt of levers, by the names the arrays have in save files."""
+    return {
+        "lever_known": effects.known,
+        "lever_mean": effects.mean,
+        "lever_root": effects.root,
+        "lever_numbers": effects.numbers,
+    }
