@@ -3,9 +3,10 @@
 from .base import Experiment, Scale
 from .claims import judge
 from .comparison import Comparison, compare
-from .curves import Curves, Method, Panel
+from .curves import Curves
 from .families import FAMILIES
 from .field import compare_field
+from .methods import Method, Panel
 from .registry import ALL, EXPERIMENTS, PAPER, find_experiments
 from .reproduction import Reproduced, reproduce
 from .run import Told

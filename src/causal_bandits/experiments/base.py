@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from .. import __version__
+from .._version import __version__
 from ..errors import OptionError, listing, whole_number
 from ..simulation.run import MOST_ROUNDS
 from ..simulation.runs import MOST_RUNS

@@ -17,10 +17,11 @@ from ..reporting import draw, printable, sheet_of, terminal_table
 from ..simulation.run import MOST_ROUNDS, World, check_world
 from ..simulation.runs import PolicyFactory, bare
 from .base import Scale, Summary, checked_scale
-from .curves import Curves, Panel, method_of, told_nothing
+from .curves import Curves
 from .engines import make_engine
 from .folder import ResultsFolder
 from .identity import policy_identity, world_identity
+from .methods import Panel, method_of, told_nothing
 from .report import write_report
 from .reproduction import make_files
 from .run import SILENT, Told

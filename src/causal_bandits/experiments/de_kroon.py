@@ -24,8 +24,9 @@ from ..simulation.runs import PolicyFactory
 from .base import Scale
 from .cases import Cases
 from .claims import Claim, Contrast, Term, at_most, below
-from .curves import Curves, Method, Panel, told_nothing
+from .curves import Curves
 from .measures import ACCEPTANCE
+from .methods import Method, Panel, told_nothing
 from .theorem import WORLDS, example_claims, run_example, run_theorem, theorem_claims
 from .worlds import class_world, orbit_sizes, random_world, sachs_world, structureless_world
 

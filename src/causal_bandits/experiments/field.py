@@ -15,11 +15,12 @@ from ..simulation import told as told_policy
 from ..simulation.run import World
 from ..simulation.runs import PolicyFactory
 from .base import Scale, checked_scale
-from .curves import Curves, Method, Panel, method_of
+from .curves import Curves
 from .engines import make_engine
 from .families import FAMILIES, Family
 from .folder import ResultsFolder
 from .measures import BOTH_REGRETS
+from .methods import Method, Panel, method_of
 from .report import write_report
 from .reproduction import Reproduced, make_files
 from .run import SILENT, Told

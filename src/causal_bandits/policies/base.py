@@ -19,8 +19,8 @@ from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
 from .estimates import Estimates, Recommendation, enough_draws
 from .keeping import Draws, Kept
+from .naming import Variant, register
 from .protocol import choose_many, compared, count_wins
-from .registry import Variant, register
 from .schedule import Schedule
 
 State = TypeVar("State")
