@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from ..doors import check_fields
 from ..errors import OptionError
 from ..independence import ArmTests, g_squared_of_arms, p_values
 from ..problem import Problem
-from .base import Declared, Findings, check_alpha
+from .base import Findings, check_alpha
+from .declared import Declared
 from .grounds import ByTests
 
 Reading = Literal["conditional", "marginal", "joint"]
@@ -37,6 +38,7 @@ class DirectTesting(Declared):
     'conditional'
     """
 
+    name: ClassVar[str] = "direct"
     alpha: float = 0.05
     reading: Reading = "conditional"
     require_evidence: bool = False
@@ -63,7 +65,7 @@ class DirectTesting(Declared):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"name": "direct", **vars(self)}
+        return {"name": self.name, **vars(self)}
 
 
 @lru_cache(maxsize=32)

@@ -11,8 +11,8 @@ import polars as pl
 
 from .._version import __version__
 from ..errors import OptionError, listing, whole_number
-from ..simulation.run import MOST_ROUNDS
-from ..simulation.runs import MOST_RUNS
+from ..simulation.many_runs import MOST_RUNS
+from ..simulation.one_run import MOST_ROUNDS
 
 
 class Scale(NamedTuple):

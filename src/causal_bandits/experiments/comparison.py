@@ -14,8 +14,8 @@ from rich.console import Console
 from ..errors import OptionError, brief, listing, whole_number
 from ..files import replacing
 from ..reporting import draw, printable, sheet_of, terminal_table
-from ..simulation.run import MOST_ROUNDS, World, check_world
-from ..simulation.runs import PolicyFactory, bare
+from ..simulation.many_runs import PolicyFactory, bare
+from ..simulation.one_run import MOST_ROUNDS, World, check_world
 from .base import Scale, Summary, checked_scale
 from .curves import Curves
 from .engines import make_engine

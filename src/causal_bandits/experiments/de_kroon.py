@@ -19,8 +19,8 @@ from ..policies import (
     Tier,
     UCBNormal,
 )
-from ..simulation.run import World
-from ..simulation.runs import PolicyFactory
+from ..simulation.many_runs import PolicyFactory
+from ..simulation.one_run import World
 from .base import Scale
 from .cases import Cases
 from .claims import Claim, Contrast, Term, at_most, below

@@ -12,8 +12,8 @@ from ..policies import Policy
 from ..seeds import stream
 from ..simulation import FIELD, field, play
 from ..simulation import told as told_policy
-from ..simulation.run import World
-from ..simulation.runs import PolicyFactory
+from ..simulation.many_runs import PolicyFactory
+from ..simulation.one_run import World
 from .base import Scale, checked_scale
 from .curves import Curves
 from .engines import make_engine

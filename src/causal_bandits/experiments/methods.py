@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..policies import Tier
-from ..simulation.run import World
-from ..simulation.runs import PolicyFactory
+from ..simulation.many_runs import PolicyFactory
+from ..simulation.one_run import World
 
 WorldMaker = Callable[[int, np.random.SeedSequence], World]
 """Makes a world from its number and a seed for its random parameters."""

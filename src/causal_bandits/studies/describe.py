@@ -5,8 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis import arm_rows, evidence_over_time, set_rows
 from ..errors import ObservationError
+from ..policies.overview import (
+    ArmRow,
+    RecommendationRow,
+    arm_rows,
+    evidence_over_time,
+    recommendation_row,
+    set_rows,
+)
 from .decisions import STATUS, moment
 from .drift import watched_sets
 from .session import Session
@@ -52,7 +59,7 @@ def _statuses(state: StudyState) -> dict[str, int]:
     return {"all": len(rows), **{name: counted.get(name, 0) for name in ("told", "open", "abandoned", "expired")}}
 
 
-def _arms(state: StudyState) -> list[dict[str, Any]]:
+def _arms(state: StudyState) -> list[ArmRow]:
     found = arm_rows(state.policy)
     for row in found:
         number = state.problem.index(row["settings"])
@@ -62,17 +69,11 @@ def _arms(state: StudyState) -> list[dict[str, Any]]:
     return found
 
 
-def _recommendation(state: StudyState) -> dict[str, Any] | None:
+def _recommendation(state: StudyState) -> RecommendationRow | None:
     try:
-        best = state.policy.recommend()
+        return recommendation_row(state.policy.recommend())
     except ObservationError:
         return None
-    return {
-        "arm": str(best.arm),
-        "settings": dict(best.arm),
-        "mean": best.mean,
-        "probability_best": best.probability_best,
-    }
 
 
 def _over_time(state: StudyState) -> dict[str, Any]:
