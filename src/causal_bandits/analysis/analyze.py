@@ -16,6 +16,7 @@ from ..doors import are_names
 from ..errors import OptionError, brief
 from ..policies import POLICIES, Policy, Recommendation
 from ..policies.overview import arm_rows, evidence_over_time, recommendation_row, set_rows
+from ..reporting.described import AnalysisDescription
 from .infer import Inferred, Kind, infer
 
 EXAMPLE = "example"
@@ -31,7 +32,7 @@ class Analysis:
     recommendation: Recommendation
     level: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> AnalysisDescription:
         """Everything as plain values for JSON."""
         sets = set_rows(self.policy.separating_sets(rejected=True))
         return {

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from ..errors import OptionError
+from ..reporting.summaries import Summary
 from ..seeds import stream
 from ..simulation import observe
-from .base import Chunk, Experiment, Scale, Summary
+from .base import Chunk, Experiment, Scale
 from .claims import Claim
 from .measures import REGRET, Measure
 from .methods import Method, Panel
@@ -72,7 +73,8 @@ class Curves(Experiment):
         """Means, standard errors and paired ratios of every line, and what the claims hang on."""
         if weighted and self.weights is None:
             raise OptionError(f"{self.name} has no classes of graphs to weigh; leave out --weighted")
-        return {**self.heading(size, seed), **summarise_curves(self, rows, size, weighted=weighted)}
+        made = {**self.heading(size, seed), **summarise_curves(self, rows, size, weighted=weighted)}
+        return cast(Summary, made)
 
 
 def play_runs(

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from ..compiled import Floats
-from .base import Scale, Summary
+from .base import Scale
 from .claims import Claim, Contrast, Measured, record
 from .measures import Measure
 from .methods import Method, Panel
@@ -54,7 +54,7 @@ class Line(NamedTuple):
     points: list[int]
 
 
-def summarise_curves(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> Summary:
+def summarise_curves(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Any]:
     """Every line's numbers. Methods played the same worlds with the same streams, so ratios are paired."""
     lines = _lines(experiment, rows, size, weighted=weighted)
     shown = {}

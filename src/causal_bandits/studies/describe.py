@@ -1,7 +1,6 @@
 """A study in plain values: for `show`, for JSON, for the report."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from ..policies.overview import (
     recommendation_row,
     set_rows,
 )
+from ..reporting.described import DecisionCourse, StudyDescription
 from .decisions import STATUS, moment
 from .drift import watched_sets
 from .session import Session
@@ -22,15 +22,15 @@ from .state import StudyState
 PERIODS = 24
 
 
-def describe(session: Session, *, history: bool = False) -> dict[str, Any]:
+def describe(session: Session, *, history: bool = False) -> StudyDescription:
     """All there is to say; with `history` also how it came about."""
     return session.read(lambda state: _described(session, state, history))
 
 
-def _described(session: Session, state: StudyState, history: bool) -> dict[str, Any]:
+def _described(session: Session, state: StudyState, history: bool) -> StudyDescription:
     settings = session.settings
     sets = set_rows(watched_sets(state, rejected=True))
-    about: dict[str, Any] = {
+    about: StudyDescription = {
         "name": session.row.name,
         "created": moment(session.row.created).isoformat(timespec="seconds"),
         "policy": settings.policy,
@@ -76,7 +76,7 @@ def _recommendation(state: StudyState) -> RecommendationRow | None:
         return None
 
 
-def _over_time(state: StudyState) -> dict[str, Any]:
+def _over_time(state: StudyState) -> DecisionCourse:
     """How often each arm was chosen in each stretch of decisions, and what they earned."""
     arms, rows = state.decisions.column("arm"), state.decisions.column("row")
     rewards = state.policy.history.packed["rewards"]
