@@ -14,7 +14,7 @@ import numpy as np
 import causal_bandits as cb
 from causal_bandits.experiments.summary import paired_ratio
 from causal_bandits.experiments.worlds import class_world, random_world, structureless_world
-from causal_bandits.simulation.run import World
+from causal_bandits.simulation.one_run import World
 
 POLICIES: dict[str, Callable[..., cb.CausalThompsonSampling | cb.SafeThompsonSampling | cb.ThompsonSampling]] = {
     "ts": cb.ThompsonSampling,

@@ -8,7 +8,7 @@ from pathlib import Path
 from causal_bandits.experiments import Scale
 from causal_bandits.experiments.de_kroon import ASD_JCI, CLASSES, FIG2A
 from causal_bandits.experiments.engines import Engine, make_engine
-from causal_bandits.experiments.run import run_experiment
+from causal_bandits.experiments.resume import run_experiment
 
 EXPERIMENT = replace(
     FIG2A,

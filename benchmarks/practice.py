@@ -20,7 +20,7 @@ from causal_bandits.compiled import Floats
 from causal_bandits.experiments.families import FAMILIES, SIZES
 from causal_bandits.policies import POLICIES
 from causal_bandits.simulation import play
-from causal_bandits.simulation.run import World
+from causal_bandits.simulation.one_run import World
 
 KINDS = ("mediated", "noise", "direct", "intent", "intent-direct", "none")
 HORIZONS = {"soft9": 20_000, "dags4": 2000, "dags5": 2000, "dags6": 2000, "structureless": 2000}

@@ -13,7 +13,7 @@ import numpy as np
 import causal_bandits as cb
 from causal_bandits.experiments.summary import paired_ratio
 from causal_bandits.experiments.worlds import class_world, structureless_world
-from causal_bandits.simulation.run import World
+from causal_bandits.simulation.one_run import World
 
 WORLDS, RUNS, HORIZON = 64, 4, 2000
 KINDS: dict[str, Callable[[int, np.random.SeedSequence], World]] = {

@@ -8,12 +8,12 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from causal_bandits.experiments import PAPER, judge
-from causal_bandits.experiments.report import again
+from causal_bandits.experiments.results_report import again
 from causal_bandits.reporting import duration, evidence, sheet_of
-from causal_bandits.reporting.tables import Sheet
+from causal_bandits.reporting.sheets import Sheet
+from causal_bandits.reporting.summaries import About, Summary
 
 DOCS = Path(__file__).parents[1] / "docs"
 KEPT = DOCS / "results"
@@ -50,13 +50,13 @@ def page() -> str:
         "[results](results/manifest.json); the verdicts are worked out from the numbers, not by hand. A claim holds "
         "when every difference it hangs on is at least two standard errors on its side, and fails when one is two on "
         "the other side.",
-        table(Sheet("", "", ("where", "the paper says", "found"), tuple(rows), 3)),
+        table(Sheet("", "", ("where", "the paper says", "found"), tuple(rows), ())),
         *(section(summary, manifest[summary["figure"]]) for summary in summaries),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def section(summary: dict[str, Any], about: dict[str, Any]) -> str:
+def section(summary: Summary, about: About) -> str:
     """One figure."""
     figure = summary["figure"]
     claims = [
@@ -84,7 +84,7 @@ def table(sheet: Sheet) -> str:
     def row(cells: tuple[str, ...]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
-    rule = tuple("---:" if place >= sheet.numbers else "---" for place in range(len(sheet.columns)))
+    rule = tuple("---:" if place in sheet.numbers else "---" for place in range(len(sheet.columns)))
     return "\n".join([row(sheet.columns), row(rule), *(row(each) for each in sheet.rows)])
 
 

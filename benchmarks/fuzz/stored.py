@@ -15,8 +15,8 @@ import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.experiments.engines import make_engine
-from causal_bandits.experiments.registry import find_experiments
-from causal_bandits.experiments.run import run_experiment
+from causal_bandits.experiments.known_experiments import find_experiments
+from causal_bandits.experiments.resume import run_experiment
 from causal_bandits.policies import POLICIES
 
 from .api import DISCRETE, REAL, rows_of

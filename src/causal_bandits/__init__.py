@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import datasets
+from ._version import __version__ as __version__
 from .analysis import analyze
 from .data import History
 from .discovery import (
@@ -102,8 +103,6 @@ from .simulation import Simulation, observe, play, simulate, told
 if TYPE_CHECKING:
     from .experiments import Comparison, compare, reproduce
     from .studies import Study
-
-__version__ = "0.1.0"
 
 _LATER = {"Comparison": "experiments", "compare": "experiments", "reproduce": "experiments", "Study": "studies"}
 """Names whose rooms draw or need a database: imported when first used, so that asking and telling starts quickly."""

@@ -20,7 +20,7 @@ from causal_bandits.reporting import analysis_page
 LEVERS = ["banner", "discount"]
 
 
-def example() -> dict[str, Any]:
+def example() -> Any:
     return cb.analyze("example", target="purchase", interventions=LEVERS).to_dict()
 
 

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from causal_bandits.experiments import EXPERIMENTS, Curves, Scale, judge
-from causal_bandits.experiments.base import Summary
 from causal_bandits.experiments.claims import Contrast, Measured, Term, at_most, below
-from causal_bandits.experiments.report import TITLE
+from causal_bandits.experiments.results_report import TITLE
 from causal_bandits.experiments.summary import Line, measure
 from causal_bandits.experiments.theorem import bound, example_claims, theorem_claims
 from causal_bandits.reporting import Section, report_page
+from causal_bandits.reporting.summaries import Summary
 from tests.experiments.small import SMALL_2A
 
 POINTS = [50, 100]
@@ -138,7 +138,7 @@ def test_the_report_says_what_made_up_numbers_say(summary: Summary, difference: 
         assert verdicts[place].words == words
         page = report_page(TITLE, "", [Section(changed, verdicts, {})])
         colour = {"holds": "holds", "does not hold": "fails", "not settled": "open"}[words]
-        assert f"{changed['claims'][place]['text']} <b class='{colour}'>{words}</b>" in page
+        assert f'{changed["claims"][place]["text"]} <b class="{colour}">{words}</b>' in page
 
 
 def test_one_failing_difference_decides(summary: Summary) -> None:

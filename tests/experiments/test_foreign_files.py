@@ -140,8 +140,8 @@ def test_a_damaged_neighbour_is_left_out_of_the_report(tmp_path: Path, finished:
     assert said[0].startswith(str(out / "two/summary.json"))
     assert said[0].endswith("it is left out of the report")
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "<section id='one'" in page
-    assert "<section id='two'" not in page
+    assert '<section id="one"' in page
+    assert '<section id="two"' not in page
 
 
 def test_a_neighbour_and_files_that_are_none(tmp_path: Path, finished: Path) -> None:

@@ -14,7 +14,7 @@ from causal_bandits.errors import OptionError, OutputError
 from causal_bandits.experiments.base import Chunk
 from causal_bandits.experiments.store import ChunkStore
 from causal_bandits.reporting import draw, draw_graphs
-from causal_bandits.reporting.plain_pages import page
+from causal_bandits.reporting.html import page
 
 WORLD = cb.example_world("S3")
 HOSTILE = [

@@ -75,7 +75,7 @@ def test_resuming_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monke
     parts = tmp_path / "parts"
     with monkeypatch.context() as patch:
         patch.setattr(
-            "causal_bandits.experiments.reproduction.make_engine", lambda *_, **__: Interrupted(None, workers=1)
+            "causal_bandits.experiments.figure_files.make_engine", lambda *_, **__: Interrupted(None, workers=1)
         )
         with pytest.raises(KeyboardInterrupt):
             reproduce("fig2c", scale="smoke", out=parts)

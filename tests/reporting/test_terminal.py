@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from causal_bandits.reporting import arms_table, sets_table
+from causal_bandits.reporting import arms_sheet, sets_sheet, terminal_table
+from causal_bandits.reporting.sheets import Sheet
 from causal_bandits.reporting.terminal import FittedTable, fitted
 
 
@@ -19,7 +20,11 @@ def text_of(table: FittedTable, width: int) -> str:
     return console.file.getvalue()
 
 
-def arm(name: str, through: list[str]) -> dict[str, Any]:
+def on_terminal(sheet: Sheet, width: int) -> str:
+    return text_of(terminal_table(sheet), width)
+
+
+def arm(name: str, through: list[str]) -> Any:
     numbers = {"mean": -0.352, "low": -0.31, "high": 0.396, "width": 0.706}
     return {
         "arm": name,
@@ -34,7 +39,7 @@ def arm(name: str, through: list[str]) -> dict[str, Any]:
 @pytest.mark.parametrize("width", [80, 120])
 def test_names_of_arms_are_not_cut(width: int) -> None:
     names = [f"do(banner=blue-{n}, discount={n}0%)" for n in range(3)]
-    shown = text_of(arms_table([arm(name, ["clicked", "cart"]) for name in names]), width)
+    shown = on_terminal(arms_sheet([arm(name, ["clicked", "cart"]) for name in names]), width)
     assert "…" not in shown
     for word in (*" ".join(names).split(), "borrowed", "12,345", "0.396", "{clicked,"):
         assert word in shown
@@ -43,24 +48,31 @@ def test_names_of_arms_are_not_cut(width: int) -> None:
 
 @pytest.mark.parametrize("width", [40, 80])
 def test_a_word_that_is_wider_than_its_column_is_folded(width: int) -> None:
-    shown = text_of(arms_table([arm("do(L=" + "abcdefgh" * 12 + ")", ["m"])]), width)
+    shown = on_terminal(arms_sheet([arm("do(L=" + "abcdefgh" * 12 + ")", ["m"])]), width)
     first = "".join(line[1:].split(" ")[0] for line in shown.splitlines()[5:])
     assert "do(L=" + "abcdefgh" * 12 + ")" in first
 
 
 def test_what_looks_like_markup_is_printed_as_it_is() -> None:
     odd = "do(L=[low], [/]=:smile:, [bold]x[/]=\\\\)"
-    assert odd in text_of(arms_table([arm(odd, ["[bold]cart[/]"])]), 200)
-    assert "{[bold]cart[/]}" in text_of(arms_table([arm(odd, ["[bold]cart[/]"])]), 200)
+    assert odd in on_terminal(arms_sheet([arm(odd, ["[bold]cart[/]"])]), 200)
+    assert "{[bold]cart[/]}" in on_terminal(arms_sheet([arm(odd, ["[bold]cart[/]"])]), 200)
 
 
 @pytest.mark.parametrize(
     ("rows", "accepted", "word"), [(0, False, "not tested yet"), (9, False, "rejected"), (0, True, "accepted")]
 )
 def test_a_set_without_rows_is_not_rejected(rows: int, accepted: bool, word: str) -> None:
-    found = {"variables": ["cart"], "separated": [], "accepted": accepted, "rows": rows, "alarm": None, "tests": []}
+    found: Any = {
+        "variables": ["cart"],
+        "separated": [],
+        "accepted": accepted,
+        "rows": rows,
+        "alarm": None,
+        "tests": [],
+    }
     found |= {"confidence": {}, "log_bayes_factor": {}, "source": "tests"}
-    assert word in text_of(sets_table([found]), 100)
+    assert word in on_terminal(sets_sheet([found]), 100)
 
 
 widths = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=8)

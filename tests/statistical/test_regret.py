@@ -11,7 +11,7 @@ from causal_bandits import play
 from causal_bandits.experiments import EXPERIMENTS, Scale
 from causal_bandits.experiments.worlds import class_world, structureless_world
 from causal_bandits.policies import POLICIES
-from causal_bandits.simulation.run import World
+from causal_bandits.simulation.one_run import World
 
 
 def ratios(figure: str, runs: int) -> dict[str, tuple[float, float]]:

@@ -178,6 +178,6 @@ def test_the_page_says_what_is_known(sqlite: str, kind: str) -> None:
     assert "<b>&" not in page
     assert "(retired)" in page
     assert "borrowed rows" in page
-    assert "prefers-color-scheme: dark" in page
+    assert "prefers-color-scheme:dark" in page
     for outside in ("http://", "https://", "<script", "<link", "src="):
         assert outside not in page

@@ -2,6 +2,5 @@
 
 from .analyze import Analysis, analyze
 from .infer import Inferred, infer
-from .summary import arm_rows, evidence_over_time, plain_twin, set_rows
 
-__all__ = ["Analysis", "Inferred", "analyze", "arm_rows", "evidence_over_time", "infer", "plain_twin", "set_rows"]
+__all__ = ["Analysis", "Inferred", "analyze", "infer"]

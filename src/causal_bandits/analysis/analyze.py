@@ -15,8 +15,9 @@ from ..data.table_files import TableFile, read_table
 from ..doors import are_names
 from ..errors import OptionError, brief
 from ..policies import POLICIES, Policy, Recommendation
+from ..policies.overview import arm_rows, evidence_over_time, recommendation_row, set_rows
+from ..reporting.described import AnalysisDescription
 from .infer import Inferred, Kind, infer
-from .summary import arm_rows, evidence_over_time, set_rows
 
 EXAMPLE = "example"
 """Stands for the table that comes with the package, where no file has that name."""
@@ -31,7 +32,7 @@ class Analysis:
     recommendation: Recommendation
     level: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> AnalysisDescription:
         """Everything as plain values for JSON."""
         sets = set_rows(self.policy.separating_sets(rejected=True))
         return {
@@ -46,12 +47,7 @@ class Analysis:
             "sets": sets,
             "accepted": [found for found in sets if found["accepted"]],
             "arms": arm_rows(self.policy, self.level),
-            "recommendation": {
-                "arm": str(self.recommendation.arm),
-                "settings": dict(self.recommendation.arm),
-                "mean": self.recommendation.mean,
-                "probability_best": self.recommendation.probability_best,
-            },
+            "recommendation": recommendation_row(self.recommendation),
             "evidence_over_time": evidence_over_time(self.policy),
         }
 

@@ -7,7 +7,8 @@ import typer
 
 from ..analysis import analyze
 from ..files import replacing
-from ..reporting import analysis_page, arms_table, sets_table, written
+from ..reporting import analysis_page, arms_sheet, sets_sheet, terminal_table, written
+from ..reporting.described import AnalysisDescription
 from .root import app, console, names_in
 from .streams import say_json
 
@@ -42,16 +43,20 @@ def analyze_command(
     if as_json:
         say_json(found, indent=1)
         return
+    _show(found)
+    if html is not None:
+        console().print(f"Page: {html}", soft_wrap=True)
+
+
+def _show(found: AnalysisDescription) -> None:
     terminal = console()
     terminal.print(written(f"{found['rows']:,} rows.", "bold"), "Inferred from the table:")
     for note in found["inferred"]:
         terminal.print(f"  {note}")
-    terminal.print(sets_table(found["sets"]))
-    terminal.print(arms_table(found["arms"]))
+    terminal.print(terminal_table(sets_sheet(found["sets"])))
+    terminal.print(terminal_table(arms_sheet(found["arms"])))
     best = found["recommendation"]
     terminal.print(
         f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best arm with probability "
         f"{best['probability_best']:.2f}.",
     )
-    if html is not None:
-        terminal.print(f"Page: {html}", soft_wrap=True)

@@ -7,9 +7,9 @@ import typer
 
 from ..errors import OptionError
 from ..experiments import FAMILIES, compare_field
-from ..reporting import sheet_of, terminal_table, written
+from ..reporting import written
 from ..simulation import FIELD
-from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_summaries, run_long, show_places
+from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, run_long, show
 from .root import app, console, names_in
 
 
@@ -61,6 +61,7 @@ def compare_command(
         lambda told: compare_field(
             None if policies == "all" else _names("--policies", policies),
             _names("--worlds", worlds),
+            told=told,
             horizon=horizon,
             runs=runs,
             seed=seed,
@@ -68,12 +69,6 @@ def compare_command(
             jobs=jobs,
             engine=engine,
             scheduler=scheduler,
-            told=told,
         ),
     )
-    for each in found:
-        terminal.print(terminal_table(sheet_of(each.summary, each.about)))
-        show_places(terminal, each)
-    terminal.print(f"Report: {out / 'report.html'}", soft_wrap=True)
-    if as_json:
-        print_summaries(found)
+    show(terminal, found, out, as_json=as_json)

@@ -1,4 +1,4 @@
-"""Work that takes long: its options, bars while it runs, and a word when it is stopped."""
+"""Work that takes long: its options, bars while it runs, a word when it is stopped, and what came of it."""
 
 import signal
 from collections.abc import Callable
@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..experiments import Reproduced, Told
+from ..experiments import Reproduced, Told, judge
 from ..processes import Terminated, stopped_once
-from ..reporting import progress
+from ..reporting import claims_sheet, progress, sheet_of, terminal_table
 from .root import console
 from .streams import say_json
 
@@ -37,11 +37,14 @@ def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> lis
         raise typer.Exit(128 + number) from None
 
 
-def show_places(terminal: Console, each: Reproduced) -> None:
-    """Where a figure is."""
-    terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)
-
-
-def print_summaries(found: list[Reproduced]) -> None:
-    """All summaries as JSON, by figure."""
-    say_json({each.summary["figure"]: each.summary for each in found}, indent=1)
+def show(terminal: Console, found: list[Reproduced], out: Path, *, as_json: bool) -> None:
+    """The tables and where the figures are, what became of the claims, where the report is; or JSON by figure."""
+    for each in found:
+        terminal.print(terminal_table(sheet_of(each.summary, each.about)))
+        terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)
+    verdicts = [verdict for each in found for verdict in judge(each.summary)]
+    if verdicts:
+        terminal.print(terminal_table(claims_sheet(verdicts)))
+    terminal.print(f"Report: {out / 'report.html'}", soft_wrap=True)
+    if as_json:
+        say_json({each.summary["figure"]: each.summary for each in found}, indent=1)

@@ -6,10 +6,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..experiments import ALL, EXPERIMENTS, Reproduced, find_experiments, judge, reproduce
-from ..reporting import claims_sheet, sheet_of, terminal_table, written
-from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, print_summaries, run_long, show_places
+from ..experiments import ALL, EXPERIMENTS, Experiment, Scale, find_experiments, reproduce
+from ..reporting import written
+from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, run_long, show
 from .root import app, console
+
+Weighted = Annotated[
+    bool, typer.Option("--weighted", help="Weigh each class of graphs by the number of labelled graphs in it.")
+]
 
 
 @app.command("reproduce")
@@ -22,9 +26,7 @@ def reproduce_command(
     jobs: Jobs = None,
     out: Out = Path("results"),
     runs: Annotated[int | None, typer.Option(help="Runs per world, instead of the scale's.")] = None,
-    weighted: Annotated[
-        bool, typer.Option("--weighted", help="Weigh each class of graphs by the number of labelled graphs in it.")
-    ] = False,
+    weighted: Weighted = False,
     engine: Engine = "local",
     scheduler: Scheduler = None,
     quiet: Quiet = False,
@@ -36,12 +38,7 @@ def reproduce_command(
     goes on where it stopped when it is given again.
     """
     terminal = console(quiet=quiet or as_json)
-    for experiment in find_experiments(figure):
-        size = experiment.size(scale, runs)
-        chunks = len(experiment.chunks(size, seed))
-        terminal.print(written(experiment.title, "bold"))
-        terminal.print(f"{experiment.question} ({chunks} parts)")
-    terminal.print("The first use of a release compiles for some seconds.")
+    _announce(terminal, [(each, each.size(scale, runs)) for each in find_experiments(figure)], seed)
     found = run_long(
         terminal,
         lambda told: reproduce(
@@ -57,16 +54,11 @@ def reproduce_command(
             told=told,
         ),
     )
-    _show(terminal, found, out)
-    if as_json:
-        print_summaries(found)
+    show(terminal, found, out, as_json=as_json)
 
 
-def _show(terminal: Console, found: list[Reproduced], out: Path) -> None:
-    for each in found:
-        terminal.print(terminal_table(sheet_of(each.summary)))
-        show_places(terminal, each)
-    verdicts = [verdict for each in found for verdict in judge(each.summary)]
-    if verdicts:
-        terminal.print(terminal_table(claims_sheet(verdicts)))
-    terminal.print(f"Report: {out / 'report.html'}", soft_wrap=True)
+def _announce(terminal: Console, plan: list[tuple[Experiment, Scale]], seed: int) -> None:
+    for experiment, size in plan:
+        terminal.print(written(experiment.title, "bold"))
+        terminal.print(f"{experiment.question} ({len(experiment.chunks(size, seed))} parts)")
+    terminal.print("The first use of a release compiles for some seconds.")

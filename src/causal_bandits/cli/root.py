@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from .. import __version__
+from .._version import __version__
 from ..errors import CausalBanditsError
 from ..reporting.terminal import PlainConsole
 from ..secrecy import without_secrets

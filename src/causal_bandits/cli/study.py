@@ -10,7 +10,7 @@ from ..data.table_files import output_ending, read_rows, write_table
 from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
-from ..reporting import arms_table, sets_table, study_page, written
+from ..reporting import arms_sheet, sets_sheet, study_page, terminal_table, written
 from .root import app, console
 from .streams import say, say_json
 
@@ -121,8 +121,8 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows")
     for variable, count in about["missing"].items():
         terminal.print(f"{variable} is missing in {count:,} rows")
-    terminal.print(arms_table(about["arms"]))
-    terminal.print(sets_table(about["sets"]))
+    terminal.print(terminal_table(arms_sheet(about["arms"])))
+    terminal.print(terminal_table(sets_sheet(about["sets"])))
     for found in about["alarms"]:
         which = "{" + ", ".join(found["variables"]) + "}"
         terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red")

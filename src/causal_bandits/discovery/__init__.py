@@ -1,13 +1,13 @@
 """Finding separating sets: tests, Bayes factors, causal discovery, or told. All answer with `Findings`."""
 
 from .asd import ASD, DiscoveredGraphs, discover
-from .base import Declared, Discovery, Findings, RealDiscovery, SeparatingSet, check_alpha, check_discovery
+from .base import Discovery, Findings, RealDiscovery, SeparatingSet, check_alpha, check_discovery
 from .bayes import BayesFactors
+from .declared import DISCOVERIES, Declared, discovery_from_dict, find_discoveries
 from .direct import DirectTesting
 from .grounds import ByTests, Confidences, Degrees, Evidence, Grounds, Told, Weighed
 from .known import KnownSets
 from .refresh import GROWTH, next_refresh
-from .registry import DISCOVERIES, discovery_from_dict
 from .residual import ResidualTesting
 from .tiers import TARGETS, Tier
 
@@ -40,3 +40,5 @@ __all__ = [
     "discovery_from_dict",
     "next_refresh",
 ]
+
+find_discoveries(__path__, __name__)

@@ -1,8 +1,8 @@
-"""What every discovery answers with, and what it declares."""
+"""What every discovery answers with, and what it can be asked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,22 +77,6 @@ class Findings:
         """Each set from the part that `which` says, and where that is -1 from here."""
         separated = pick(self.separated, [part.separated for part in parts], which)
         return replace(self, separated=separated, grounds=self.grounds.merged([part.grounds for part in parts], which))
-
-
-class Declared:
-    """What a discovery says of itself; a subclass says otherwise where it is otherwise."""
-
-    tier: ClassVar[Tier] = Tier.OBSERVED
-    """What it is told, as the tier in which a policy that uses it is fairly compared."""
-
-    def hints(self, problem: Problem) -> str:
-        """What it is given besides the problem, in words for a table."""
-        return "nothing"
-
-    @property
-    def screens(self) -> bool:
-        """Whether margins are enough to accept a set, so that only those accepted need a table."""
-        return False
 
 
 class _Declares(Protocol):

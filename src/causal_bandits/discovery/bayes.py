@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from ..doors import check_fields, is_number
 from ..errors import OptionError, brief
 from ..independence import Neighbours, conditional_factors, marginal_factors, regression_factors
 from ..problem import Problem
-from .base import Declared, Findings
+from .base import Findings
+from .declared import Declared
 from .grounds import Weighed
 from .screening import used_sets
 
@@ -40,6 +41,7 @@ class BayesFactors(Declared):
     'both'
     """
 
+    name: ClassVar[str] = "bayes"
     threshold: float = 1.0
     reading: Others = "both"
     veto: float | None = None
@@ -91,7 +93,7 @@ class BayesFactors(Declared):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"name": "bayes", **vars(self)}
+        return {"name": self.name, **vars(self)}
 
 
 def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, given_others: bool) -> Floats:

@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from ..errors import OptionError
 from ..independence import ArmTests, g_squared_of_arms, p_values, permuted_of_arms
 from ..independence.permutation import DRAWS
 from ..problem import Problem
-from .base import Declared, Findings, check_alpha
+from .base import Findings, check_alpha
+from .declared import Declared
 from .grounds import ByTests
 
 Reading = Literal["conditional", "marginal", "joint"]
@@ -42,6 +43,7 @@ class DirectTesting(Declared):
     'conditional'
     """
 
+    name: ClassVar[str] = "direct"
     alpha: float = 0.05
     reading: Reading = "conditional"
     require_evidence: bool = False
@@ -76,7 +78,7 @@ class DirectTesting(Declared):
         """Plain values for JSON."""
         options = {name: value for name, value in vars(self).items() if name != "calibration"}
         told = {} if self.calibration == "asymptotic" else {"calibration": self.calibration}
-        return {"name": "direct", **options, **told}
+        return {"name": self.name, **options, **told}
 
 
 @lru_cache(maxsize=32)

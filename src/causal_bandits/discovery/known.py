@@ -1,7 +1,7 @@
 """Known sets: the perfect prior of Fig. 2(a), or what a domain expert is sure of."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from ..data import ArmMoments, CountTables, Screen, SubsetLayout
 from ..doors import are_names
 from ..errors import OptionError, brief
 from ..problem import Problem
-from .base import Declared, Findings
+from .base import Findings
+from .declared import Declared
 from .grounds import Told
 from .tiers import Tier
 
@@ -23,6 +24,7 @@ class KnownSets(Declared):
     KnownSets({cart} separates banner)
     """
 
+    name = "known"
     tier = Tier.SEPARATING_SET
     screens = True
     """Only the told sets need a table."""
@@ -60,11 +62,15 @@ class KnownSets(Declared):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         pairs = [[sorted(variables), None if told is None else sorted(told)] for variables, told in self._sets.items()]
-        return {"name": "known", "sets": pairs}
+        return {"name": self.name, "sets": pairs}
 
     @classmethod
-    def from_pairs(cls, sets: list[tuple[list[str], list[str] | None]]) -> "KnownSets":
-        """Read back what `to_dict` wrote."""
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` gave, without the name."""
+        return cls._from_pairs(**options)
+
+    @classmethod
+    def _from_pairs(cls, sets: list[tuple[list[str], list[str] | None]]) -> Self:
         made = cls([variables for variables, _ in sets])
         made._sets = {frozenset(variables): None if told is None else _names(told) for variables, told in sets}
         return made

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from ..errors import OptionError
 from ..independence import Factor, residual_tests
 from ..independence.residual import check_factor
 from ..problem import Problem
-from .base import Declared, Findings, check_alpha
+from .base import Findings, check_alpha
+from .declared import Declared
 from .grounds import ByTests
 
 ResidualReading = Literal["conditional", "joint"]
@@ -37,6 +38,7 @@ class ResidualTesting(Declared):
     'conditional'
     """
 
+    name: ClassVar[str] = "residual"
     alpha: float = 0.05
     reading: ResidualReading = "conditional"
     factor: Factor = "environments-1"
@@ -63,7 +65,7 @@ class ResidualTesting(Declared):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"name": "residual", **vars(self)}
+        return {"name": self.name, **vars(self)}
 
 
 @lru_cache(maxsize=32)

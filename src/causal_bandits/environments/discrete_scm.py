@@ -51,23 +51,11 @@ class DiscreteSCM(DiscreteWorld):
         noise: Mapping[str, Sequence[float]] | None = None,
         arms: Iterable[Mapping[str, Level]] | None = None,
     ) -> None:
-        given = (
-            ("variables", variables),
-            ("mechanisms", mechanisms),
-            ("interventions", interventions),
-            ("noise", {} if noise is None else noise),
-        )
-        for role, mapping in given:
-            if not isinstance(mapping, Mapping):
-                raise WorldError(f"{role} is {brief(mapping)}; expected a mapping by name")
+        _check_mappings(variables, mechanisms, interventions, {} if noise is None else noise)
         self.variables = {name: declare(name, levels) for name, levels in variables.items()}
         self.noise = {name: _numbers(name, chances) for name, chances in (noise or {}).items()}
         self.mechanisms = dict(mechanisms)
-        for name, effects in interventions.items():
-            if not isinstance(effects, Mapping) or not all(isinstance(each, Mapping) for each in effects.values()):
-                raise WorldError(
-                    f"{name!r} is {brief(effects)}; expected a mapping such as {{'idle': {{}}, 'on': {{'A': 1}}}}"
-                )
+        _check_effects(interventions)
         self.interventions = {name: dict(effects) for name, effects in interventions.items()}
         self._check(target)
         problem = Problem(
@@ -226,3 +214,18 @@ def _numbers(name: str, chances: object) -> NDArray[np.float64]:
     except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
         raise WorldError(f"noise {brief(name)} is {brief(chances)}; expected probabilities") from None
     return found
+
+
+def _check_mappings(variables: object, mechanisms: object, interventions: object, noise: object) -> None:
+    given = {"variables": variables, "mechanisms": mechanisms, "interventions": interventions, "noise": noise}
+    for role, mapping in given.items():
+        if not isinstance(mapping, Mapping):
+            raise WorldError(f"{role} is {brief(mapping)}; expected a mapping by name")
+
+
+def _check_effects(interventions: Mapping[str, object]) -> None:
+    for name, effects in interventions.items():
+        if not isinstance(effects, Mapping) or not all(isinstance(each, Mapping) for each in effects.values()):
+            raise WorldError(
+                f"{name!r} is {brief(effects)}; expected a mapping such as {{'idle': {{}}, 'on': {{'A': 1}}}}"
+            )

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
+from .cholesky import lower_root
 
 EFFECTS = np.array([0.0, 0.1, 0.3, 0.9])
 DEVIATIONS = np.array([0.06, 0.2, 0.6, 1.6])
@@ -24,6 +25,7 @@ TYPICAL = 0.35
 FACTOR = 1.6
 """Standard deviation of the logarithm of the total spread."""
 LEAST = 1e-6
+NO_PIVOT = 1e-18
 """Variances are at least so large, in squared units: nothing is divided by zero."""
 
 
@@ -178,23 +180,6 @@ def weigh_scales(
 
 
 @compiled
-def lower_root(matrix: Floats) -> Floats:
-    """Cholesky's factor; rounding below zero counts as zero."""
-    size = len(matrix)
-    root = np.zeros((size, size))
-    for row in range(size):
-        for column in range(row + 1):
-            rest = matrix[row, column]
-            for place in range(column):
-                rest -= root[row, place] * root[column, place]
-            if row == column:
-                root[row, row] = math.sqrt(max(rest, 1e-18))
-            else:
-                root[row, column] = rest / root[column, column]
-    return root
-
-
-@compiled
 def fit_given(
     values: Floats, precision: Floats, codes: Ints, starts: Ints, size: int, none: float, variances: Floats
 ) -> LeverFit:
@@ -203,7 +188,7 @@ def fit_given(
     gather(values, precision, codes, starts, variances[2], matrix, vector)
     solve(matrix, vector, variances[0], variances[1], mean, covariance)
     spread = variances[2] + len(starts) * variances[1]
-    return LeverFit(none, mean, covariance, lower_root(covariance), variances[2], spread)
+    return LeverFit(none, mean, covariance, lower_root(covariance, NO_PIVOT), variances[2], spread)
 
 
 @compiled

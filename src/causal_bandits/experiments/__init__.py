@@ -3,12 +3,13 @@
 from .base import Experiment, Scale
 from .claims import judge
 from .comparison import Comparison, compare
-from .curves import Curves, Method, Panel
+from .curves import Curves
 from .families import FAMILIES
 from .field import compare_field
-from .registry import ALL, EXPERIMENTS, PAPER, find_experiments
-from .reproduction import Reproduced, reproduce
-from .run import Told
+from .figure_files import Reproduced, reproduce
+from .known_experiments import ALL, EXPERIMENTS, PAPER, find_experiments
+from .methods import Method, Panel
+from .resume import Told
 
 __all__ = [
     "ALL",

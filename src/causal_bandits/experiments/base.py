@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from .. import __version__
+from .._version import __version__
 from ..errors import OptionError, listing, whole_number
-from ..simulation.run import MOST_ROUNDS
-from ..simulation.runs import MOST_RUNS
+from ..reporting.summaries import Heading, Summary
+from ..simulation.many_runs import MOST_RUNS
+from ..simulation.one_run import MOST_ROUNDS
 
 
 class Scale(NamedTuple):
@@ -47,10 +48,6 @@ class Chunk(NamedTuple):
 
     name: str
     work: Callable[[], pl.DataFrame]
-
-
-Summary = dict[str, Any]
-"""The content of a summary.json."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ class Experiment(ABC):
         text = json.dumps([self.name, self.describe(), size, seed, __version__, STORED], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    def heading(self, size: Scale, seed: int) -> Summary:
+    def heading(self, size: Scale, seed: int) -> Heading:
         """What every summary starts with."""
         return {
             "figure": self.name,

@@ -5,8 +5,9 @@ from dataclasses import replace
 from ..policies import GraphPosteriorThompson, SafeThompsonSampling, Tier
 from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
-from .curves import Curves, Method, told_nothing
+from .curves import Curves
 from .de_kroon import CLASSES, DIRECT, NOTHING, PERFECT, TS
+from .methods import Method, told_nothing
 from .worlds import orbit_sizes, structureless_world
 
 SAFE = Method("safe-ts", "Safe TS", NOTHING, told_nothing(SafeThompsonSampling), Tier.OBSERVED)

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
+from ..reporting.summaries import ClaimRecord, Summary
 from ..seeds import stream
-from .base import Chunk, Experiment, Scale, Summary
+from .base import Chunk, Experiment, Scale
 
 CaseRunner = Callable[[int, int, np.random.SeedSequence], pl.DataFrame]
 """(number of the case, data sets, seed) -> its rows."""
@@ -21,7 +22,7 @@ class Cases(Experiment):
 
     cases: int
     run: CaseRunner
-    claims: Callable[[pl.DataFrame], list[dict[str, Any]]]
+    claims: Callable[[pl.DataFrame], list[ClaimRecord]]
 
     def describe(self) -> list[Any]:
         """What is done in a case is fixed by the release."""
@@ -40,7 +41,8 @@ class Cases(Experiment):
 
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
         """The rows as they are, and what the claims hang on."""
-        return {**self.heading(size, seed), "rows": rows.to_dicts(), "claims": self.claims(rows)}
+        made = {**self.heading(size, seed), "rows": rows.to_dicts(), "claims": self.claims(rows)}
+        return cast(Summary, made)
 
 
 def _work(run: CaseRunner, number: int, data_sets: int, seed: int) -> pl.DataFrame:

@@ -4,7 +4,9 @@ A claim is kept with the experiment, its differences and standard errors are wor
 verdict is read off the summary: nobody judges by hand.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
+
+from ..reporting.summaries import Claimed, ClaimRecord, ContrastRecord
 
 Expected = Literal["positive", "not negative", "zero"]
 SURE = 2.0
@@ -90,12 +92,12 @@ class Verdict(NamedTuple):
         return {"holds": "holds", "fails": "does not hold", "open": "not settled"}[self.verdict]
 
 
-def record(where: str, text: str, measured: list[Measured]) -> dict[str, Any]:
+def record(where: str, text: str, measured: list[Measured]) -> ClaimRecord:
     """A claim in a summary."""
-    return {"where": where, "text": text, "contrasts": [each._asdict() for each in measured]}
+    return {"where": where, "text": text, "contrasts": [cast(ContrastRecord, each._asdict()) for each in measured]}
 
 
-def judge(summary: dict[str, Any]) -> list[Verdict]:
+def judge(summary: Claimed) -> list[Verdict]:
     """The verdict on each claim of a summary, from its numbers: all contrasts must hold, one that fails decides.
 
     >>> found = record("Fig. 0", "A beats B", [Measured("B - A", 3.0, 1.0), Measured("C - A", 0.1, 1.0)])

@@ -14,18 +14,21 @@ from rich.console import Console
 from ..errors import OptionError, brief, listing, whole_number
 from ..files import replacing
 from ..reporting import draw, printable, sheet_of, terminal_table
-from ..simulation.run import MOST_ROUNDS, World, check_world
-from ..simulation.runs import PolicyFactory, bare
-from .base import Scale, Summary, checked_scale
-from .curves import Curves, Panel, method_of, told_nothing
-from .engines import make_engine
+from ..reporting.summaries import Summary
+from ..simulation.many_runs import PolicyFactory, bare
+from ..simulation.one_run import MOST_ROUNDS, World, check_world
+from .base import Scale, checked_scale
+from .curves import Curves
+from .engines import Engine, make_engine
+from .figure_files import make_files
 from .folder import ResultsFolder
 from .identity import policy_identity, world_identity
-from .report import write_report
-from .reproduction import make_files
-from .run import SILENT, Told
+from .methods import Panel, method_of, told_nothing
+from .results_report import write_report
+from .resume import SILENT, Told
 
 LONGEST_FOLDER = 100
+PLAYED = "Policies played the same worlds with the same random numbers."
 Worlds = Sequence[World] | Mapping[str, World | Sequence[World]]
 
 
@@ -109,14 +112,21 @@ def compare(
     size = checked_scale(horizon, runs, 2)
     seed = whole_number("seed", seed, 0, None)
     experiment = _experiment(policies, worlds, size, observational, baseline, name, kept=out is not None)
-    with tempfile.TemporaryDirectory() as temporary, make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
-        if workers.elsewhere:
-            _check_sendable(experiment, size)
+    with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
+        return _compared(experiment, size, seed, out, workers, told)
+
+
+def _compared(
+    experiment: Curves, size: Scale, seed: int, out: str | os.PathLike[str] | None, workers: Engine, told: Told
+) -> Comparison:
+    """Play, and write everything into a folder that is kept, or into one that is not."""
+    if workers.elsewhere:
+        _check_sendable(experiment, size)
+    with tempfile.TemporaryDirectory() as temporary:
         root = ResultsFolder(Path(temporary) if out is None else out)
         made = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, told)
         if out is not None:
-            played = "Policies played the same worlds with the same random numbers."
-            write_report(root, [name], told.warn, f"Comparison: {name}", played)
+            write_report(root, [experiment.name], told.warn, f"Comparison: {experiment.name}", PLAYED)
         rows = pl.read_parquet(made.folder / "runs.parquet", glob=False)  # a name may hold [brackets]
     return Comparison(made.summary, rows, None if out is None else made.folder)
 
@@ -142,32 +152,35 @@ def _experiment(
         raise OptionError(f"baseline={base!r}; expected one of the policies {listing(policies)}")
     suffixes = {title: f"-{title}" if title else "" for title in grouped}
     _check_lines(keys, suffixes)
-    identity = [policy_identity(policies[label], made[label]) for label in made] if kept else []
-    identity += [world_identity(world) for found in grouped.values() for world in found] if kept else []
+    methods = [method_of(keys[label], label, made[label], told_nothing(factory)) for label, factory in policies.items()]
+    identity = _identity(policies, made, grouped) if kept else ()
     experiment = Curves(
         name=name,
         title=f"{' and '.join(filter(None, [', '.join(list(policies)[:-1]), list(policies)[-1]]))}",
         question=f"Who has the least regret after {size.horizon} rounds?",
         scales={},
-        methods=tuple(
-            method_of(keys[label], label, made[label], told_nothing(factory)) for label, factory in policies.items()
-        ),
-        panels=tuple(
-            Panel(
-                suffixes[title],
-                title,
-                len(found),
-                tuple(bare(world) for world in found),
-                whole_number("observational", observational, 0, MOST_ROUNDS),
-                (place,),
-            )
-            for place, (title, found) in enumerate(grouped.items())
-        ),
+        methods=tuple(methods),
+        panels=_panels(grouped, suffixes, whole_number("observational", observational, 0, MOST_ROUNDS)),
         baseline=keys[base],
-        identity=tuple(identity),
+        identity=identity,
     )
     experiment.checked(size)
     return experiment
+
+
+def _identity(
+    policies: Mapping[str, PolicyFactory], made: Mapping[str, Any], grouped: Mapping[str, list[World]]
+) -> tuple[str, ...]:
+    """Tells this comparison apart from another one with the same names."""
+    of_policies = (policy_identity(policies[label], made[label]) for label in made)
+    return (*of_policies, *(world_identity(world) for found in grouped.values() for world in found))
+
+
+def _panels(grouped: Mapping[str, list[World]], suffixes: Mapping[str, str], observational: int) -> tuple[Panel, ...]:
+    return tuple(
+        Panel(suffixes[title], title, len(found), tuple(map(bare, found)), observational, (place,))
+        for place, (title, found) in enumerate(grouped.items())
+    )
 
 
 def _check_folder(name: str) -> None:

@@ -19,13 +19,14 @@ from ..policies import (
     Tier,
     UCBNormal,
 )
-from ..simulation.run import World
-from ..simulation.runs import PolicyFactory
+from ..simulation.many_runs import PolicyFactory
+from ..simulation.one_run import World
 from .base import Scale
 from .cases import Cases
 from .claims import Claim, Contrast, Term, at_most, below
-from .curves import Curves, Method, Panel, told_nothing
+from .curves import Curves
 from .measures import ACCEPTANCE
+from .methods import Method, Panel, told_nothing
 from .theorem import WORLDS, example_claims, run_example, run_theorem, theorem_claims
 from .worlds import class_world, orbit_sizes, random_world, sachs_world, structureless_world
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
-from .. import __version__
+from .._version import __version__
 from ..errors import EngineError, OptionError, missing_extra
 from ..processes import Interrupts, checked_jobs, open_pool, stop_pool, unnoticed_by_children
 from .base import Chunk

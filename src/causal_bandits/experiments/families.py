@@ -18,7 +18,7 @@ from ..environments import (
 )
 from ..environments.practice import LEVERS, RATES, Kind
 from ..graphs import random_mixed_graph
-from ..simulation.run import World
+from ..simulation.one_run import World
 from .worlds import class_world, random_world, structureless_world
 
 

@@ -9,20 +9,22 @@ import numpy as np
 
 from ..errors import OptionError, WorldError, listing, whole_number
 from ..policies import Policy
+from ..reporting.summaries import About
 from ..seeds import stream
 from ..simulation import FIELD, field, play
 from ..simulation import told as told_policy
-from ..simulation.run import World
-from ..simulation.runs import PolicyFactory
+from ..simulation.many_runs import PolicyFactory
+from ..simulation.one_run import World
 from .base import Scale, checked_scale
-from .curves import Curves, Method, Panel, method_of
+from .curves import Curves
 from .engines import make_engine
 from .families import FAMILIES, Family
+from .figure_files import Reproduced, make_files
 from .folder import ResultsFolder
 from .measures import BOTH_REGRETS
-from .report import write_report
-from .reproduction import Reproduced, make_files
-from .run import SILENT, Told
+from .methods import Method, Panel, method_of
+from .results_report import write_report
+from .resume import SILENT, Told
 
 BASELINE = "ts"
 TIMED_ROUNDS = 1000
@@ -63,7 +65,7 @@ def compare_field(
         root = ResultsFolder(out)
         for experiment in experiments:
             made = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, told)
-            about = {**made.about, "microseconds": _microseconds(experiment, size, seed)}
+            about: About = {**made.about, "microseconds": _microseconds(experiment, size, seed)}
             root.record(experiment.name, about)
             found.append(made._replace(about=about))
     write_report(root, worlds, told.warn, "Causal bandits, by what they are told", INTRODUCTION)

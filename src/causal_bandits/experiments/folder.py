@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from .. import __version__
+from .._version import __version__
 from ..errors import OutputError
 from ..files import output_folder, read_regular, replacing
+from ..reporting.summaries import About
 
 PROGRAM = "causal-bandits"
 LARGEST = 2**28
@@ -56,15 +57,15 @@ class ResultsFolder:
         write_json(self.path / "manifest.json", manifest)
 
     @property
-    def figures(self) -> dict[str, dict[str, Any]]:
+    def figures(self) -> dict[str, About]:
         """What the manifest says of each figure."""
         found = self._read().get("figures")
         entries = found.items() if isinstance(found, dict) else ()
-        return {name: entry for name, entry in entries if isinstance(entry, dict)}
+        return {name: cast(About, entry) for name, entry in entries if isinstance(entry, dict)}
 
-    def record(self, figure: str, entry: Mapping[str, Any]) -> None:
+    def record(self, figure: str, entry: About) -> None:
         """Write down how a figure was made."""
-        about = {
+        about: About = {
             **entry,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "version": __version__,

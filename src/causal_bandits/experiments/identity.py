@@ -12,7 +12,7 @@ import numpy as np
 from ..environments import ContinuousWorld, DiscreteWorld
 from ..errors import OptionError
 from ..policies import Policy
-from ..simulation.run import World
+from ..simulation.one_run import World
 
 OURS = __name__.split(".")[0]
 

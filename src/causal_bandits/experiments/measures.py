@@ -12,8 +12,8 @@ from ..errors import OptionError, WorldError
 from ..graphs import separating_sets
 from ..policies import Policy as LearntPolicy
 from ..simulation import play
-from ..simulation.run import Policy, World
-from ..simulation.runs import even_checkpoints
+from ..simulation.many_runs import even_checkpoints
+from ..simulation.one_run import Policy, World
 
 
 class Reading(NamedTuple):

@@ -1,17 +1,47 @@
 """From runs to numbers: means with standard errors, ratios to the baseline, and the differences that claims hang on."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 
 from ..compiled import Floats
-from .base import Scale, Summary
-from .claims import Contrast, Measured, record
+from .base import Scale
+from .claims import Claim, Contrast, Measured, record
+from .measures import Measure
+from .methods import Method, Panel
 
-if TYPE_CHECKING:
-    from .curves import Curves, Method, Panel
+
+class Design(Protocol):
+    """What a summary reads of an experiment: who played where, what was measured, and what is claimed."""
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """Where."""
+
+    @property
+    def baseline(self) -> str:
+        """The key of the method that others are set in relation to."""
+
+    @property
+    def measure(self) -> Measure:
+        """What was measured."""
+
+    @property
+    def weights(self) -> Callable[[], Sequence[float]] | None:
+        """Of the worlds, where they can be weighed."""
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What is said of the lines."""
+
+    @property
+    def by_tier(self) -> bool:
+        """Whether lines are ordered by what methods know."""
+
+    def played(self, panel: Panel, /) -> tuple[Method, ...]:
+        """The methods of a panel."""
 
 
 class Line(NamedTuple):
@@ -24,7 +54,7 @@ class Line(NamedTuple):
     points: list[int]
 
 
-def summarise_curves(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, weighted: bool) -> Summary:
+def summarise_curves(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Any]:
     """Every line's numbers. Methods played the same worlds with the same streams, so ratios are paired."""
     lines = _lines(experiment, rows, size, weighted=weighted)
     shown = {}
@@ -60,12 +90,12 @@ def summarise_curves(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, w
     }
 
 
-def _baseline(experiment: "Curves", method: "Method", panel: "Panel", suffix: str) -> str:
+def _baseline(experiment: Design, method: Method, panel: Panel, suffix: str) -> str:
     key = method.baseline or experiment.baseline
     return key and key + panel.suffix + suffix
 
 
-def _lines(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Line]:
+def _lines(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Line]:
     measure = experiment.measure
     lines = {}
     for (key,), found in rows.group_by("series", maintain_order=True):
@@ -79,7 +109,7 @@ def _lines(experiment: "Curves", rows: pl.DataFrame, size: Scale, *, weighted: b
     return lines
 
 
-def _origin(key: str, experiment: "Curves", size: Scale) -> "tuple[Panel, list[int]]":
+def _origin(key: str, experiment: Design, size: Scale) -> tuple[Panel, list[int]]:
     """The panel of a line, and the rounds at which it was read."""
     return next(
         (panel, line.points(size.horizon).tolist())

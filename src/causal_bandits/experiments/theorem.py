@@ -11,6 +11,7 @@ from ..environments import DiscreteSCM, example_world, paper_world
 from ..environments.examples import Best
 from ..graphs import MixedGraph, random_mixed_graph, separating_sets
 from ..graphs.enumeration import DagClass
+from ..reporting.summaries import ClaimRecord
 from .claims import Measured, record
 from .fixed_designs import decomposed_variance, draw_tables, errors_of, see, shared_estimates
 from .worlds import four_node_classes
@@ -93,48 +94,55 @@ def _error(samples: Floats) -> float:
     return float(samples.std(ddof=1) / np.sqrt(len(samples)))
 
 
-def theorem_claims(rows: pl.DataFrame) -> list[dict[str, Any]]:
+def theorem_claims(rows: pl.DataFrame) -> list[ClaimRecord]:
     """Unbiased; as the decomposition says; never worse than the sample mean."""
     arms = int(rows["arms"].sum())
-    off = (rows["variance"] / rows["decomposition"] - 1).to_numpy()
-    off_se = (rows["variance_se"] / rows["decomposition"]).to_numpy()
-    saved = 1 - (rows["variance"] / rows["own_variance"]).to_numpy()
-    saved_se = (rows["variance_se"] / rows["own_variance"]).to_numpy()
-    limit = bound(arms)
-
-    def largest(text: str, column: str) -> Measured:
-        value = rows[column].max()
-        assert isinstance(value, float)
-        return Measured(f"{text} of {arms} arms, in standard errors", value, 1.0, "zero", limit)
-
-    smallest = rows["smallest_saving_z"].min()
-    assert isinstance(smallest, float)
+    off = _relative(rows, "decomposition")
+    saved, saved_se = _relative(rows, "own_variance")
+    bias = _mean(rows["bias"].to_numpy(), rows["bias_se"].to_numpy())
+    smallest = _number(rows["smallest_saving_z"].min())
     return [
         record(
             "Theorem 3.1",
             "The information sharing estimator is unbiased.",
-            [
-                Measured("mean bias", *_mean(rows["bias"].to_numpy(), rows["bias_se"].to_numpy()), "zero", bound(1)),
-                largest("largest bias", "largest_bias_z"),
-            ],
+            [Measured("mean bias", *bias, "zero", bound(1)), _largest(rows, "bias", "largest_bias_z")],
         ),
         record(
             "Appendix A",
             "Its variance is that of the decomposition with alpha*.",
             [
-                Measured("measured / decomposition - 1", *_mean(off, off_se), "zero", bound(1)),
-                largest("largest difference", "largest_variance_z"),
+                Measured("measured / decomposition - 1", *_mean(off[0] - 1, off[1]), "zero", bound(1)),
+                _largest(rows, "difference", "largest_variance_z"),
             ],
         ),
         record(
             "Theorem 3.1",
             "Its variance is at most that of the sample mean.",
             [
-                Measured("share of the variance saved", *_mean(saved, saved_se)),
-                Measured(f"smallest saving of {arms} arms, in standard errors", smallest, 1.0, "not negative", limit),
+                Measured("share of the variance saved", *_mean(1 - saved, saved_se)),
+                Measured(
+                    f"smallest saving of {arms} arms, in standard errors", smallest, 1.0, "not negative", bound(arms)
+                ),
             ],
         ),
     ]
+
+
+def _relative(rows: pl.DataFrame, to: str) -> tuple[Floats, Floats]:
+    """The variance measured in each world over another one, and its standard error."""
+    return (rows["variance"] / rows[to]).to_numpy(), (rows["variance_se"] / rows[to]).to_numpy()
+
+
+def _largest(rows: pl.DataFrame, what: str, column: str) -> Measured:
+    """The largest of all arms, which chance alone makes large."""
+    arms = int(rows["arms"].sum())
+    text = f"largest {what} of {arms} arms, in standard errors"
+    return Measured(text, _number(rows[column].max()), 1.0, "zero", bound(arms))
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, float)
+    return value
 
 
 def _mean(values: Floats, errors: Floats) -> tuple[float, float]:
@@ -179,7 +187,7 @@ def run_example(number: int, data_sets: int, seed: np.random.SeedSequence) -> pl
     )
 
 
-def example_claims(rows: pl.DataFrame) -> list[dict[str, Any]]:
+def example_claims(rows: pl.DataFrame) -> list[ClaimRecord]:
     """Each of the three sets is the best one somewhere."""
     others = [
         Measured(f"{row['world']}: variance through {row['set']} - through the best", *_more(row))

@@ -9,7 +9,7 @@ from ..datasets import sachs
 from ..environments import DiscreteSCM, LoggedWorld, StructurelessWorld, paper_world
 from ..graphs import random_dag
 from ..graphs.enumeration import DagClass, dag_classes
-from ..simulation.run import World
+from ..simulation.one_run import World
 
 
 @lru_cache(maxsize=1)

@@ -81,28 +81,26 @@ def rounding(scale: float, offset: float) -> float:
 
 
 @compiled
-def _regress(rows: int, mean: Floats, scatter: Floats, chosen: Bools, weights: Floats, work: Floats) -> int:
-    """The residual as `weights` of the columns (reward last: 1); gives the rank of the chosen columns.
-
-    Cholesky on the correlations; a column is skipped when the columns before it leave nothing of its variance.
-    """
-    width = len(mean)
-    last = width - 1
-    weights[:] = 0.0
-    weights[last] = 1.0
-    kept = np.empty(last, dtype=np.int64)
-    rank = 0
-    tolerance = 0.0
-    for column in range(last):
+def _usable(rows: int, mean: Floats, scatter: Floats, chosen: Bools, kept: Ints) -> tuple[int, float]:
+    """Put the chosen columns that survive rounding into `kept`; gives their number and the largest share lost."""
+    count, tolerance = 0, 0.0
+    for column in range(len(kept)):
         spread = scatter[column, column]
         if chosen[column] and spread > 0:
             share = rounding(spread, rows * mean[column] ** 2) / spread
             if share < LOST:
-                kept[rank] = column
-                rank += 1
+                kept[count] = column
+                count += 1
                 tolerance = max(tolerance, share)
-    count, rank = rank, 0
-    for place in range(count):  # row `rank` of `work`: of the Cholesky factor, then the solved right-hand side
+    return count, tolerance
+
+
+@compiled
+def _factorise(scatter: Floats, kept: Ints, count: int, tolerance: float, work: Floats) -> int:
+    """Rows of `work`: of the Cholesky factor of the correlations, then the solved right-hand side; gives the rank."""
+    last = len(kept)
+    rank = 0
+    for place in range(count):
         column = kept[place]
         unit = math.sqrt(scatter[column, column])
         left = 1.0
@@ -122,6 +120,21 @@ def _regress(rows: int, mean: Floats, scatter: Floats, chosen: Bools, weights: F
             value -= work[rank, before] * work[before, last]
         work[rank, last] = value / work[rank, rank]
         rank += 1
+    return rank
+
+
+@compiled
+def _regress(rows: int, mean: Floats, scatter: Floats, chosen: Bools, weights: Floats, work: Floats) -> int:
+    """The residual as `weights` of the columns (reward last: 1); gives the rank of the chosen columns.
+
+    Cholesky on the correlations; a column is skipped when the columns before it leave nothing of its variance.
+    """
+    last = len(mean) - 1
+    weights[:] = 0.0
+    weights[last] = 1.0
+    kept = np.empty(last, dtype=np.int64)
+    count, tolerance = _usable(rows, mean, scatter, chosen, kept)
+    rank = _factorise(scatter, kept, count, tolerance, work)
     for place in range(rank - 1, -1, -1):
         value = work[place, last]
         for after in range(place + 1, rank):

@@ -29,12 +29,12 @@ from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates, Recommendation
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
-from .keeping import load_policy
+from .known_policies import POLICIES, find_policies, load_policy
 from .main_effects import MainEffectsThompson
+from .naming import Variant
 from .presets import DEFAULT, PRESETS, policy_class, preset
 from .protocol import choose, indices, learn
 from .real import RealPolicy
-from .registry import POLICIES, Variant, find_policies
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling

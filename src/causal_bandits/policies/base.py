@@ -19,8 +19,8 @@ from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
 from .estimates import Estimates, Recommendation, checked_margin, enough_draws, with_own_rows
 from .keeping import Draws, Kept
+from .naming import Variant, register
 from .protocol import BEST, CLOSE, LOSS, choose_many, compared, standings
-from .registry import Variant, register
 from .schedule import Schedule
 
 State = TypeVar("State")

@@ -12,7 +12,7 @@ from ..errors import OptionError, whole_number
 from ..problem import Problem
 from ..seeds import Seed
 from .discrete import DiscretePolicy
-from .registry import Variant
+from .naming import Variant
 from .set_selection import Choice, check_weighed, doubts
 
 Mediators = Literal["own", "shared"]

@@ -2,22 +2,18 @@
 
 import os
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import History, SubsetLayout
 from ..discovery import Findings
-from ..errors import SaveFileError, brief, listing, whole_number
+from ..errors import SaveFileError, brief, whole_number
 from ..files import file_path
 from ..problem import Problem
-from .registry import POLICIES
 from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
 from .schedule import Schedule, after
-
-if TYPE_CHECKING:
-    from .base import Policy
 
 Draws = dict[str, NDArray[Any]]
 """What an estimator drew for the sets of one discovery, by the names the arrays have in save files."""
@@ -132,12 +128,3 @@ class Kept(ABC):
         if found.due > latest:
             raise ValueError(f"its next discovery is at {found.due} rows")
         return found
-
-
-def load_policy(path: str | os.PathLike[str]) -> "Policy[Any]":
-    """Whatever policy a save file holds, ready to go on."""
-    saved = read(file_path(path))
-    name = saved.header.get("policy")
-    if not isinstance(name, str) or name not in POLICIES:
-        raise SaveFileError(f"{str(path)!r} holds a {brief(name)} policy; this release has {listing(POLICIES)}")
-    return POLICIES[name].restore(saved)

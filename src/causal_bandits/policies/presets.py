@@ -7,7 +7,7 @@ from ..problem import Problem, check_problem
 from ..seeds import Seed
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
-from .registry import POLICIES
+from .known_policies import POLICIES
 from .safe_gaussian import SafeGaussianThompson
 from .safe_thompson import SafeThompsonSampling
 from .ucb_normal import CausalUCBNormal

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Ints, compiled
 from ..data import ArmMoments
+from ..estimators.cholesky import lower_root
 from ..estimators.regression import Fit, own_mean_and_variance
 
 
@@ -22,23 +23,6 @@ def draw_own_mean(moments: ArmMoments, arm: int, rng: np.random.Generator) -> fl
 
 
 @compiled
-def _root(matrix: Floats) -> Floats:
-    """Lower Cholesky factor of a positive semidefinite matrix; rows of 0 stay 0."""
-    size = len(matrix)
-    root = np.zeros((size, size))
-    for row in range(size):
-        for column in range(row + 1):
-            rest = matrix[row, column]
-            for place in range(column):
-                rest -= root[row, place] * root[column, place]
-            if row == column:
-                root[row, row] = math.sqrt(max(rest, 0.0))
-            elif root[column, column] > 0:
-                root[row, column] = rest / root[column, column]
-    return root
-
-
-@compiled
 def draw_shared_mean(moments: ArmMoments, columns: Ints, fit: Fit, arm: int, rng: np.random.Generator) -> float:
     """One draw of an arm's mean through a set: Bayesian regression in the pool, own rows for the mean of S.
 
@@ -48,7 +32,7 @@ def draw_shared_mean(moments: ArmMoments, columns: Ints, fit: Fit, arm: int, rng
     size = len(columns)
     freedom = fit.rows - size - 1.0
     sigma = math.sqrt(fit.residual_sum / rng.chisquare(freedom))
-    root = _root(fit.inverse)
+    root = lower_root(fit.inverse, 0.0)
     noise = np.empty(size)
     slopes = fit.slopes.copy()
     for row in range(size):

@@ -1,13 +1,13 @@
 """What people look at: figures, tables, pages, progress. The only place that imports matplotlib."""
 
 from .figures import draw
-from .graphs import draw_graphs
-from .page import Rendered, Section, duration, page_of, rendered, report_page
+from .graph_plots import draw_graphs
 from .progress import progress
+from .results_page import Rendered, Section, duration, page_of, rendered, report_page
 from .study_page import analysis_page, study_page
-from .study_tables import arms_table, sets_table
-from .tables import claims_sheet, evidence, sheet_of, terminal_table
-from .terminal import PlainConsole, written
+from .study_sheets import arms_sheet, sets_sheet
+from .summary_sheets import claims_sheet, evidence, sheet_of
+from .terminal import PlainConsole, terminal_table, written
 from .text import printable
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "Rendered",
     "Section",
     "analysis_page",
-    "arms_table",
+    "arms_sheet",
     "claims_sheet",
     "draw",
     "draw_graphs",
@@ -26,7 +26,7 @@ __all__ = [
     "progress",
     "rendered",
     "report_page",
-    "sets_table",
+    "sets_sheet",
     "sheet_of",
     "study_page",
     "terminal_table",

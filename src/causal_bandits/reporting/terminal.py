@@ -1,6 +1,7 @@
 """Tables on a terminal: text as it was written, no name cut, and nothing in a name that a terminal would obey."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, Literal
 
 from rich.box import SIMPLE
@@ -9,7 +10,11 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from .sheets import Sheet
 from .text import printable
+
+SHOWN_ROWS = 12
+"""Of a long table."""
 
 
 def written(text: str, style: str = "") -> Text:
@@ -91,3 +96,21 @@ class FittedTable:
                 table.add_section()
             table.add_row(*map(written, row), style="bold" if number in self._heads else "")
         return table
+
+
+def terminal_table(sheet: Sheet) -> FittedTable:
+    """A sheet for the terminal; long ones are cut if kept elsewhere, groups have a line instead of a column."""
+    cut = bool(sheet.kept_in) and len(sheet.rows) > 3 * SHOWN_ROWS
+    caption = sheet.caption
+    if cut:
+        caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in {sheet.kept_in}"
+    first = 1 if sheet.grouped else 0
+    numbers = [place - first for place in sheet.numbers]
+    table = FittedTable(sheet.title, sheet.columns[first:], numbers=numbers, caption=caption)
+    shown = sheet.rows[:SHOWN_ROWS] if cut else sheet.rows
+    for group, rows in groupby(shown, lambda row: row[0] if sheet.grouped else ""):
+        if group:
+            table.add_row(group, head=True)
+        for row in rows:
+            table.add_row(*row[first:])
+    return table

@@ -1,4 +1,4 @@
-"""How figures look: colours that everybody can tell apart, and ink that follows the reader's light or dark page."""
+"""How figures look, and how their ink follows the reader's light or dark page."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .palette import GRID, INK, PLAIN, SOFT
+from .summaries import Summary
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-INK, SOFT, PLAIN, GRID = "#1b1b1b", "#565656", "#434343", "#dcdcdc"
-DARK = {INK: "#ececec", SOFT: "#a9a9a9", PLAIN: "#c4c4c4", GRID: "#3d3d3d"}
-# Okabe and Ito's colours, told apart by people with any kind of colour vision.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8C6D31", "#7B61A8")
+THEMED = (INK, SOFT, PLAIN, GRID)
+"""What a page may show in light or in dark."""
 STYLE: dict[Any, Any] = {
     "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    "text.color": INK.light,
+    "axes.edgecolor": INK.light,
+    "axes.labelcolor": INK.light,
+    "axes.titlecolor": INK.light,
+    "xtick.color": INK.light,
+    "ytick.color": INK.light,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": GRID,
+    "grid.color": GRID.light,
     "axes.axisbelow": True,
     "legend.frameon": False,
     "text.parse_math": False,
@@ -35,7 +36,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "causal-bandits",
 }
-Painter = Callable[["Figure", dict[str, Any], bool], None]
+Painter = Callable[["Figure", Summary, bool], None]
 """Paints a summary on an empty figure; narrow or not."""
 
 
@@ -50,7 +51,7 @@ def drawing(changes: dict[Any, Any]) -> Iterator[None]:
         yield
 
 
-def save(paint: Painter, summary: dict[str, Any], path: Path) -> None:
+def save(paint: Painter, summary: Summary, path: Path) -> None:
     """A figure file; PNG or SVG by the path's ending. No date and no maker: equal figures are equal files."""
     from matplotlib.figure import Figure  # takes a while, and most commands draw nothing
 
@@ -60,7 +61,7 @@ def save(paint: Painter, summary: dict[str, Any], path: Path) -> None:
         figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
 
 
-def themed_svg(paint: Painter, summary: dict[str, Any], *, narrow: bool) -> str:
+def themed_svg(paint: Painter, summary: Summary, *, narrow: bool) -> str:
     """The figure for a page: no background, and ink in the colours of the reader's page, light or dark."""
     from matplotlib.figure import Figure
 
@@ -71,11 +72,11 @@ def themed_svg(paint: Painter, summary: dict[str, Any], *, narrow: bool) -> str:
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    names = {colour: f"--c{place}" for place, colour in enumerate(DARK)}
-    for colour, name in names.items():
-        svg = svg.replace(colour, f"var({name})")
-    light = ";".join(f"{name}:{colour}" for colour, name in names.items())
-    dark = ";".join(f"{name}:{DARK[colour]}" for colour, name in names.items())
+    names = {shade: f"--c{place}" for place, shade in enumerate(THEMED)}
+    for shade, name in names.items():
+        svg = svg.replace(shade.light, f"var({name})")
+    light = ";".join(f"{name}:{shade.light}" for shade, name in names.items())
+    dark = ";".join(f"{name}:{shade.dark}" for shade, name in names.items())
     style = f"<style>svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}</style>"
     end = svg.index(">") + 1
     return svg[:end] + style + svg[end:]

@@ -18,7 +18,7 @@ from ..policies import POLICIES, Policy
 from ..policies.comparators.base import set_names
 from ..policies.comparators.lu_tree import is_forest
 from ..problem import Problem
-from .run import World, check_world
+from .one_run import World, check_world
 
 Factory = Callable[..., Policy[Any]]
 """Called as factory(problem, seed=seed)."""

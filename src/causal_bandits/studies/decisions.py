@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import UnknownDecisionError, brief
 from ..problem import Arm
-
-if TYPE_CHECKING:
-    from .view import StudyView
 
 Status = Literal["open", "told", "abandoned", "expired"]
 
@@ -34,6 +31,13 @@ COLUMNS: dict[str, type] = {
 }
 
 
+class LooksBack(Protocol):
+    """A study as a decision needs it: it knows with which probability each decision was made."""
+
+    def propensity(self, decision: int, /) -> float:
+        """The probability with which the arm of a decision was chosen."""
+
+
 @dataclass(frozen=True)
 class Decision:
     """An arm to play for one unit. Decisions are numbered from 1 in each study."""
@@ -41,7 +45,7 @@ class Decision:
     id: int
     arm: Arm
     time: datetime
-    _study: "StudyView" = field(repr=False, compare=False)
+    _study: LooksBack = field(repr=False, compare=False)
 
     @property
     def propensity(self) -> float:

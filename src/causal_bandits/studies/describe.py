@@ -1,12 +1,19 @@
 """A study in plain values: for `show`, for JSON, for the report."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
-from ..analysis import arm_rows, evidence_over_time, set_rows
 from ..errors import ObservationError
+from ..policies.overview import (
+    ArmRow,
+    RecommendationRow,
+    arm_rows,
+    evidence_over_time,
+    recommendation_row,
+    set_rows,
+)
+from ..reporting.described import DecisionCourse, StudyDescription
 from .decisions import STATUS, moment
 from .drift import watched_sets
 from .session import Session
@@ -15,15 +22,15 @@ from .state import StudyState
 PERIODS = 24
 
 
-def describe(session: Session, *, history: bool = False) -> dict[str, Any]:
+def describe(session: Session, *, history: bool = False) -> StudyDescription:
     """All there is to say; with `history` also how it came about."""
     return session.read(lambda state: _described(session, state, history))
 
 
-def _described(session: Session, state: StudyState, history: bool) -> dict[str, Any]:
+def _described(session: Session, state: StudyState, history: bool) -> StudyDescription:
     settings = session.settings
     sets = set_rows(watched_sets(state, rejected=True))
-    about: dict[str, Any] = {
+    about: StudyDescription = {
         "name": session.row.name,
         "created": moment(session.row.created).isoformat(timespec="seconds"),
         "policy": settings.policy,
@@ -52,7 +59,7 @@ def _statuses(state: StudyState) -> dict[str, int]:
     return {"all": len(rows), **{name: counted.get(name, 0) for name in ("told", "open", "abandoned", "expired")}}
 
 
-def _arms(state: StudyState) -> list[dict[str, Any]]:
+def _arms(state: StudyState) -> list[ArmRow]:
     found = arm_rows(state.policy)
     for row in found:
         number = state.problem.index(row["settings"])
@@ -62,20 +69,14 @@ def _arms(state: StudyState) -> list[dict[str, Any]]:
     return found
 
 
-def _recommendation(state: StudyState) -> dict[str, Any] | None:
+def _recommendation(state: StudyState) -> RecommendationRow | None:
     try:
-        best = state.policy.recommend()
+        return recommendation_row(state.policy.recommend())
     except ObservationError:
         return None
-    return {
-        "arm": str(best.arm),
-        "settings": dict(best.arm),
-        "mean": best.mean,
-        "probability_best": best.probability_best,
-    }
 
 
-def _over_time(state: StudyState) -> dict[str, Any]:
+def _over_time(state: StudyState) -> DecisionCourse:
     """How often each arm was chosen in each stretch of decisions, and what they earned."""
     arms, rows = state.decisions.column("arm"), state.decisions.column("row")
     rewards = state.policy.history.packed["rewards"]

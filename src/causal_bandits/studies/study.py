@@ -22,13 +22,13 @@ from ..policies import Policy
 from ..policies.base import MOST_AT_ONCE
 from ..problem import Arm, Level, Problem
 from .arms import add_arm, change_arms
+from .decision_table import check_names
 from .decisions import Decision, moment
 from .events import Event
 from .rows import imported_bodies, tell_rows
 from .session import Draft, Session, settings_of
 from .settings import make_settings
 from .storage import Store
-from .tables import check_names
 from .view import Settable, StudyView
 
 

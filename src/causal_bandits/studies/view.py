@@ -10,6 +10,8 @@ from ..discovery import SeparatingSet
 from ..errors import flag, share, whole_number
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
+from ..reporting.described import StudyDescription
+from .decision_table import decisions_frame
 from .decisions import Decision
 from .describe import describe
 from .drift import watched_sets
@@ -18,7 +20,6 @@ from .explanation import Explanation, explain
 from .propensities import propensities
 from .session import Session
 from .state import StudyState
-from .tables import decisions_frame
 
 Settable = Arm | Mapping[str, Level]
 
@@ -113,7 +114,7 @@ class StudyView:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
         return self._session.read(decisions_frame)
 
-    def describe(self, *, history: bool = False) -> dict[str, Any]:
+    def describe(self, *, history: bool = False) -> StudyDescription:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
         return describe(self._session, history=flag("history", history))
 

@@ -7,7 +7,7 @@ weight of the votes it contradicts. How sure a feature is: the lowest loss witho
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from ...doors import check_fields
 from ...errors import MissingExtraError, OptionError, brief, whole_number
 from ...independence.pairs import JointCounts
 from ...problem import Problem
-from ..base import Declared, Findings, check_alpha
+from ..base import Findings, check_alpha
+from ..declared import Declared
 from ..grounds import Confidences
 from ..tiers import TARGETS
 from .asp import Asp
@@ -51,6 +52,7 @@ class ASD(Declared):
     0.025
     """
 
+    name: ClassVar[str] = "asd"
     alpha: float = 0.025
     engine: Engine = "auto"
     sufficient: bool = False
@@ -128,7 +130,7 @@ class ASD(Declared):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         lists = {"forbidden": list(self.forbidden), "required": list(self.required)}
-        return {"name": "asd", **vars(self), **lists}
+        return {"name": self.name, **vars(self), **lists}
 
 
 _statements = lru_cache(maxsize=8)(all_statements)

@@ -11,8 +11,8 @@ from ...compiled import Bools, Floats, Ints, compiled
 from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
+from ..naming import Variant
 from ..protocol import believed, choose, indices, learn
-from ..registry import Variant
 from .base import CountingPolicy, checked_chances, checked_horizon, set_names
 from .counts import (
     Counts,

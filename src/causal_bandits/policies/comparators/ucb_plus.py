@@ -10,7 +10,7 @@ from ...discovery.tiers import TARGETS, Tier
 from ...errors import OptionError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..registry import Variant
+from ..naming import Variant
 from .base import CountingPolicy, checked_horizon, checked_number
 from .counts import Counts, arm_index, counted
 from .credit import Credit, credited

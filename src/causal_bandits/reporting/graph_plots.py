@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..discovery import DiscoveredGraphs
 from ..graphs import MixedGraph
+from .palette import BLUE, DIM, PLAIN, VERMILION
 from .text import label
 from .theme import drawing
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import FancyArrowPatch
 
-SYSTEM, CONTEXT, HIDDEN = "#0072B2", "#777777", "#D55E00"
+SYSTEM, CONTEXT, HIDDEN = BLUE, DIM, VERMILION
 PANELS = 3
 LONGEST = 20
 """Characters of a name that is drawn."""
@@ -100,4 +101,4 @@ def _label(axes: Axes, start: Place, end: Place, value: float | None, bend: floa
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     x, y = x + bend / 2 * (end[1] - start[1]), y - bend / 2 * (end[0] - start[0])
     box: dict[str, Any] = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-    axes.text(x, y, f"{value:.0f}", fontsize=8, ha="center", va="center", color="#333333", bbox=box, zorder=4)
+    axes.text(x, y, f"{value:.0f}", fontsize=8, ha="center", va="center", color=PLAIN.light, bbox=box, zorder=4)

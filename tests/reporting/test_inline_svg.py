@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits.reporting.plain_pages import LETTER, LONGEST_LABEL, intervals, lines, shortened
+from causal_bandits.reporting.inline_svg import LETTER, LONGEST_LABEL, intervals, lines, shortened
 
 LONG = [f"do(banner=a very long description of a banner, discount={n}0 percent off)" for n in range(1, 4)]
 

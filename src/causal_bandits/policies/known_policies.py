@@ -1,16 +1,18 @@
 """Policies by name: naming a class registers it, and all that lists policies derives from that."""
 
 import importlib
+import os
 import pkgutil
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
-from ..errors import OptionError
+from ..errors import SaveFileError, brief, listing
+from ..files import file_path
+from .base import Policy
+from .naming import NAMED
+from .saving import read
 
-if TYPE_CHECKING:
-    from .base import Policy
-
-POLICIES: dict[str, type["Policy[Any]"]] = {}
+POLICIES: dict[str, type[Policy[Any]]] = NAMED
 """Every policy that was named, here or elsewhere."""
 
 ORDER = (
@@ -23,23 +25,6 @@ ORDER = (
 """The files in the order in which tables show their policies; a file that is not named comes after them."""
 
 
-class Variant(NamedTuple):
-    """A policy under a name of its own in comparisons: with options that are fixed, or told more."""
-
-    options: Mapping[str, Any] = {}
-    needs: tuple[str, ...] | None = None
-    """What it is told of a world; None: what its class needs."""
-
-
-def register(policy: type["Policy[Any]"]) -> None:
-    """Enter a class under its name."""
-    before = POLICIES.get(policy.name)
-    if before is not None and (before.__module__, before.__qualname__) != (policy.__module__, policy.__qualname__):
-        taken = f"{before.__module__}.{before.__qualname__}"
-        raise OptionError(f"the policy name {policy.name!r} is taken by {taken}; give this class another one")
-    POLICIES[policy.name] = policy
-
-
 def find_policies(path: Iterable[str], package: str) -> None:
     """Import every file of a room, so that its policies are named."""
     for module in pkgutil.walk_packages(path, f"{package}."):
@@ -49,3 +34,12 @@ def find_policies(path: Iterable[str], package: str) -> None:
     found = dict(POLICIES)
     POLICIES.clear()
     POLICIES.update((name, found[name]) for name in sorted(found, key=ranks.__getitem__))
+
+
+def load_policy(path: str | os.PathLike[str]) -> Policy[Any]:
+    """Whatever policy a save file holds, ready to go on."""
+    saved = read(file_path(path))
+    name = saved.header.get("policy")
+    if not isinstance(name, str) or name not in POLICIES:
+        raise SaveFileError(f"{str(path)!r} holds a {brief(name)} policy; this release has {listing(POLICIES)}")
+    return POLICIES[name].restore(saved)

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .palette import BLUE, GREEN, GREY, ORANGE, PALETTE, PLAIN, PURPLE, SKY, SOFT, VERMILION
+from .summaries import Series, Summary
 from .text import label
-from .theme import PALETTE, PLAIN, SOFT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = {
-    "ts": PLAIN,
-    "causal-ts-direct": "#0072B2",
-    "causal-ts-direct-marginal": "#D55E00",
-    "causal-ts-asd": "#009E73",
-    "causal-ts-perfect": "#CC79A7",
-    "safe-ts": "#009E73",
-    "graph-posterior": "#E69F00",
-    "direct": "#0072B2",
-    "asd": "#009E73",
-    "ucb-normal": PLAIN,
-    "causal-ucb-normal": "#0072B2",
-    "gaussian-ts": "#999999",
-    "causal-gaussian-ts": "#56B4E9",
+    "ts": PLAIN.light,
+    "causal-ts-direct": BLUE,
+    "causal-ts-direct-marginal": VERMILION,
+    "causal-ts-asd": GREEN,
+    "causal-ts-perfect": PURPLE,
+    "safe-ts": GREEN,
+    "graph-posterior": ORANGE,
+    "direct": BLUE,
+    "asd": GREEN,
+    "ucb-normal": PLAIN.light,
+    "causal-ucb-normal": BLUE,
+    "gaussian-ts": GREY,
+    "causal-gaussian-ts": SKY,
 }
-Found = dict[str, dict[str, Any]]
+Found = dict[str, Series]
 """Series by key."""
 COLUMNS = 3
 DASHES = ("-", "--", ":", "-.")
@@ -39,7 +40,7 @@ LABELLED = 2
 """With more panels than this the names stand in a legend, not at the ends of the lines."""
 
 
-def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
+def paint_curves(figure: Figure, summary: Summary, narrow: bool) -> None:
     """Mean over rounds with a band of two standard errors, a plot per panel."""
     panels = _panels(summary)
     colours = _colours(summary)
@@ -58,7 +59,7 @@ def paint_curves(figure: Figure, summary: dict[str, Any], narrow: bool) -> None:
         _add_legends(figure.axes, panels)
     if not narrow:
         figure.suptitle(label(summary["title"], LONGEST_TITLE), x=0.01, ha="left", fontsize=11, fontweight="bold")
-        figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT)
+        figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT.light)
 
 
 def _add_legends(plots: list[Axes], panels: dict[str, Found]) -> None:
@@ -77,7 +78,7 @@ def _add_legends(plots: list[Axes], panels: dict[str, Found]) -> None:
             return
 
 
-def _panels(summary: dict[str, Any]) -> dict[str, Found]:
+def _panels(summary: Summary) -> dict[str, Found]:
     """The lines of each plot; where methods are ordered by tier, a plot per tier with the baseline in all of them."""
     lines = {key: series for key, series in summary["series"].items() if len(series["t"]) > 1}
     panels: dict[str, Found] = {}
@@ -89,7 +90,7 @@ def _panels(summary: dict[str, Any]) -> dict[str, Found]:
     return panels
 
 
-def _frame(axes: Axes, summary: dict[str, Any], title: str) -> None:
+def _frame(axes: Axes, summary: Summary, title: str) -> None:
     if summary.get("rounds_axis") == "log":
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -103,7 +104,7 @@ def _frame(axes: Axes, summary: dict[str, Any], title: str) -> None:
     axes.set_title(label(title, LONGEST), loc="left", fontsize=10)
 
 
-def _colours(summary: dict[str, Any]) -> dict[str, str]:
+def _colours(summary: Summary) -> dict[str, str]:
     """A colour per method: ours are fixed, others take what is left of the palette in turn."""
     methods = list(dict.fromkeys(series["method"] for series in summary["series"].values()))
     taken = {COLOURS[method] for method in methods if method in COLOURS}
@@ -116,7 +117,7 @@ def _draw_lines(axes: Axes, found: Found, colours: dict[str, str]) -> None:
     used = Counter[str]()
     for series in found.values():
         start = [] if series["t"][0] == 1 else [0]
-        t, mean, se = ([*start, *series[name]] for name in ("t", "mean", "se"))
+        t, mean, se = [*start, *series["t"]], [*start, *series["mean"]], [*start, *series["se"]]
         colour = colours[series["method"]]
         axes.plot(t, mean, DASHES[used[colour] % len(DASHES)], color=colour, linewidth=1.8)
         used[colour] += 1
@@ -125,7 +126,7 @@ def _draw_lines(axes: Axes, found: Found, colours: dict[str, str]) -> None:
         axes.fill_between(t, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
-def _name(series: dict[str, Any]) -> str:
+def _name(series: Series) -> str:
     told = "" if series["knows"] == "nothing" else f" (told {series['knows']})"
     return f"{label(series['label'], LONGEST)}{label(told, LONGEST_TITLE)}"
 
@@ -148,7 +149,7 @@ def _label_lines(axes: Axes, found: Found, colours: dict[str, str], horizon: int
         )
 
 
-def counted(summary: dict[str, Any]) -> str:
+def counted(summary: Summary) -> str:
     """Over what the means are taken, in words.
 
     >>> counted({"series": {"a": {"worlds": 64, "runs": 50}, "b": {"worlds": 64, "runs": 20}}})
@@ -166,7 +167,7 @@ def _range(numbers: set[int], what: str) -> str:
     return f"{text} {what}" + ("" if high == 1 else "s")
 
 
-def caption(summary: dict[str, Any]) -> str:
+def caption(summary: Summary) -> str:
     """What stands under a figure."""
     seed, version = summary["seed"], summary["version"]
     return f"Mean over {counted(summary)}; band: two standard errors; seed {seed}, version {version}"

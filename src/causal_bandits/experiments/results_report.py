@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from ..files import replacing
 from ..reporting import Rendered, Section, page_of, rendered
-from .base import Summary
+from ..reporting.summaries import About, Summary
 from .claims import judge
 from .folder import ResultsFolder, read_json
-from .registry import EXPERIMENTS
+from .known_experiments import EXPERIMENTS
 
 TITLE = "Causal bandits without prior knowledge: what the paper claims and what we measured"
 INTRODUCTION = (
@@ -22,13 +22,13 @@ INTRODUCTION = (
 def read_summaries(root: Path, warn: Callable[[str], None]) -> list[Summary]:
     """The summaries in a results folder: the paper's figures in its order, then others by name."""
     order = {name: place for place, name in enumerate(EXPERIMENTS)}
-    found = []
+    found: list[Summary] = []
     for path in sorted(root.glob("*/summary.json")):
         summary = read_json(path)
         if summary is None or summary.get("figure") != path.parent.name:
             warn(f"{path} is not a summary of this folder; it is left out of the report")
         else:
-            found.append(summary)
+            found.append(cast(Summary, summary))
     return sorted(found, key=lambda summary: order.get(summary["figure"], len(order)))
 
 
@@ -56,11 +56,11 @@ def write_report(
     return root.path / "report.html"
 
 
-def _section(summary: Summary, about: dict[str, Any]) -> Rendered:
+def _section(summary: Summary, about: About) -> Rendered:
     return rendered(Section(summary, judge(summary), {**about, "again": again(summary["figure"], about)}))
 
 
-def again(figure: str, about: dict[str, Any]) -> str:
+def again(figure: str, about: About) -> str:
     """The command that makes a figure again."""
     options = about.get("options")
     if figure not in EXPERIMENTS or not options:

@@ -1,15 +1,95 @@
 """What a policy knows as plain rows, beside what it would know without sharing."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
 from ..data import Rows
 from ..discovery import SeparatingSet
-from ..policies import GaussianThompsonSampling, Policy, ThompsonSampling
+from ..problem import Level
+from .base import Policy
+from .estimates import Recommendation
+from .gaussian_thompson import GaussianThompsonSampling
+from .thompson import ThompsonSampling
 
 POINTS = 24
+
+
+class IntervalRow(TypedDict):
+    """A mean with its interval; None where too few rows give no bound."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    width: float | None
+
+
+class ArmRow(IntervalRow):
+    """An arm with sharing, and what its own rows alone would say."""
+
+    arm: str
+    settings: dict[str, Level]
+    through: list[str] | None
+    own_rows: int
+    used_rows: int
+    borrowed_rows: float
+    without_sharing: IntervalRow
+    status: NotRequired[str]
+    """In a study: played, retired or forbidden."""
+    decisions: NotRequired[int]
+    """In a study."""
+
+
+class TestRow(TypedDict):
+    """One test of a set."""
+
+    levers: list[str]
+    statistic: float
+    dof: int
+    p_value: float
+
+
+class SetRow(TypedDict):
+    """A set with all that speaks for it or against it."""
+
+    variables: list[str]
+    separated: list[str]
+    accepted: bool
+    rows: int
+    source: str
+    tests: list[TestRow]
+    confidence: dict[str, float]
+    log_bayes_factor: dict[str, float | None]
+    given_others: dict[str, float | None]
+    alarm: bool | None
+    """Whether it no longer holds; None where that is not watched."""
+    alarm_row: int | None
+
+
+class SetCourse(TypedDict):
+    """The evidence on a set after more and more rows."""
+
+    variables: list[str]
+    p_value: list[float | None]
+    nats: list[float | None]
+
+
+class EvidenceCourse(TypedDict):
+    """How the evidence on all sets came about."""
+
+    rows: list[int]
+    sets: list[SetCourse]
+
+
+class RecommendationRow(TypedDict):
+    """The arm to take."""
+
+    arm: str
+    settings: dict[str, Level]
+    mean: float
+    probability_best: float
 
 
 def finite(value: float) -> float | None:
@@ -28,10 +108,10 @@ def plain_twin(policy: Policy[Any]) -> Policy[Any]:
     return twin
 
 
-def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[dict[str, Any]]:
+def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
     """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last."""
     pairs = zip(policy.estimates(level=level), plain_twin(policy).estimates(level=level), strict=True)
-    rows = [
+    rows: list[ArmRow] = [
         {
             "arm": str(shared.arm),
             "settings": dict(shared.arm),
@@ -55,12 +135,12 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[dict[str, Any]]:
     return sorted(rows, key=_rank, reverse=True)
 
 
-def _rank(row: dict[str, Any]) -> tuple[bool, float]:
+def _rank(row: ArmRow) -> tuple[bool, float]:
     """Arms with an interval before those with too few rows for one; then by their mean."""
     return row["width"] is not None, -math.inf if row["mean"] is None else row["mean"]
 
 
-def set_rows(sets: list[SeparatingSet]) -> list[dict[str, Any]]:
+def set_rows(sets: Sequence[SeparatingSet]) -> list[SetRow]:
     """Per set: what it separates, and every test with its p-value (or the nats that speak for it), and its rows."""
     return [
         {
@@ -83,7 +163,7 @@ def set_rows(sets: list[SeparatingSet]) -> list[dict[str, Any]]:
     ]
 
 
-def evidence_over_time(policy: Policy[Any]) -> dict[str, Any]:
+def evidence_over_time(policy: Policy[Any]) -> EvidenceCourse:
     """The smallest p-value of each set (or nats) after more and more rows, as discovery would see them."""
     rows = policy.history.rows
     total = len(rows.arms)
@@ -99,5 +179,15 @@ def evidence_over_time(policy: Policy[Any]) -> dict[str, Any]:
             tested = [result.p_value for result in found.evidence.tests.values() if result.dof > 0]
             p_values.setdefault(found.variables, []).append(min(tested, default=None))
             nats.setdefault(found.variables, []).append(min(found.evidence.log_bayes_factor.values(), default=None))
-    sets = [{"variables": list(names), "p_value": p_values[names], "nats": nats[names]} for names in p_values]
+    sets = [SetCourse(variables=list(names), p_value=p_values[names], nats=nats[names]) for names in p_values]
     return {"rows": points, "sets": sets}
+
+
+def recommendation_row(best: Recommendation) -> RecommendationRow:
+    """The arm to take, with its mean and how probable it is to be the best."""
+    return {
+        "arm": str(best.arm),
+        "settings": dict(best.arm),
+        "mean": best.mean,
+        "probability_best": best.probability_best,
+    }

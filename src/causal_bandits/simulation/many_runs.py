@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..environments import ContinuousWorld, DiscreteWorld
 from ..errors import EngineError, OptionError, brief, whole_number
 from ..processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_by_children
+from .one_run import MOST_ROUNDS, Policy, Run, World, check_world, observe, play
 from .results import Simulation
-from .run import MOST_ROUNDS, Policy, Run, World, check_world, observe, play
 
 MOST_RUNS = 1_000_000
 """Runs per world; each is a row of every table that is kept."""

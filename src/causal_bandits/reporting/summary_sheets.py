@@ -1,40 +1,25 @@
-"""Tables, made from summaries alone: as plain text cells first, then for the terminal or for a page."""
+"""Tables of summaries: the numbers of a figure, and what became of its claims."""
 
-from collections.abc import Mapping, Sequence
-from html import escape
-from itertools import groupby
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Literal, Protocol, cast
 
-from .curves import counted
-from .terminal import FittedTable
+from .line_plots import counted
+from .sheets import Sheet, columns_from
+from .summaries import About, ExampleRow, Series, Summary, TheoremRow
 
-SHOWN_ROWS = 12
-"""On a terminal."""
+KEPT_IN = "summary.json"
 
 
-class Sheet(NamedTuple):
-    """A table in words."""
-
-    title: str
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numbers: int
-    """The first column that holds numbers."""
-    grouped: bool = False
-    """Rows with the same first cell belong together."""
-
-
-def sheet_of(summary: dict[str, Any], about: Mapping[str, Any] | None = None) -> Sheet:
+def sheet_of(summary: Summary, about: About | None = None) -> Sheet:
     """The numbers of a summary; `about` may add what is not the same in every run."""
     if "series" not in summary:
-        return ROWS[summary["figure"]](summary)
+        return SHEETS[summary["figure"]](summary)
     if summary.get("by_tier"):
         return _by_tier(summary, about or {})
     return _curves(summary)
 
 
-def _by_tier(summary: dict[str, Any], about: Mapping[str, Any]) -> Sheet:
+def _by_tier(summary: Summary, about: About) -> Sheet:
     """Cumulative and simple regret at the end, least told first, and within a tier the least regret first."""
     series, times = summary["series"], about.get("microseconds", {})
     methods = [key for key, found in series.items() if key == found["method"]]
@@ -59,10 +44,10 @@ def _by_tier(summary: dict[str, Any], about: Mapping[str, Any]) -> Sheet:
         f"± standard error over {counted(summary)}; relative to the policy marked 1 in the same worlds; simple regret: "
         "of the arm recommended at the end; time: one process, in the first world. Compare within a tier"
     )
-    return Sheet(summary["title"], caption, columns, tuple(rows), 3, grouped=True)
+    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), True, KEPT_IN)
 
 
-def _curves(summary: dict[str, Any]) -> Sheet:
+def _curves(summary: Summary) -> Sheet:
     series = summary["series"]
     points = next(iter(series.values()))["t"]
     places = sorted({min(range(len(points)), key=lambda k: abs(points[k] - share * points[-1])) for share in (0.4, 1)})
@@ -70,7 +55,7 @@ def _curves(summary: dict[str, Any]) -> Sheet:
     relative = any("ratio" in found for found in series.values())
     tiers = {found["tier"]: found["tier_label"] for found in series.values() if "tier" in found}
     columns = [*(["worlds"] if panels else []), "policy", *(["tier"] if tiers else []), "told", "runs"]
-    numbers = len(columns)
+    first_number = len(columns)
     for place in places:
         columns += [f"t = {points[place]}", *(["relative"] if relative else [])]
     rows = []
@@ -89,19 +74,22 @@ def _curves(summary: dict[str, Any]) -> Sheet:
         caption += ", and relative to the policy marked 1 in the same worlds"
     if tiers:
         caption += "; tier " + ", ".join(f"{tier}: {label}" for tier, label in sorted(tiers.items()))
-    return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers)
+    numbers = columns_from(first_number, tuple(columns))
+    return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers, kept_in=KEPT_IN)
 
 
-def _ratio(found: dict[str, Any], place: int) -> str:
+def _ratio(found: Series, place: int) -> str:
     return _with_error(found, "ratio", "ratio_se", place, 3) if "ratio" in found else ""
 
 
-def _mean(found: dict[str, Any], place: int) -> str:
+def _mean(found: Series, place: int) -> str:
     mean = abs(found["mean"][place])
     return _with_error(found, "mean", "se", place, 3 if mean < 1 else 1 if mean < 10_000 else 0)
 
 
-def _with_error(found: dict[str, Any], what: str, error: str, place: int, digits: int) -> str:
+def _with_error(
+    found: Series, what: Literal["mean", "ratio"], error: Literal["se", "ratio_se"], place: int, digits: int
+) -> str:
     """A number and its standard error, which a single run does not have."""
     shown = f"{found[what][place]:,.{digits}f}"
     return shown if found["worlds"] * found["runs"] == 1 else f"{shown} ± {found[error][place]:,.{digits}f}"
@@ -111,7 +99,7 @@ def _small(mean: float, se: float) -> str:
     return f"{mean:.5f} ± {se:.5f}"
 
 
-def _theorem(summary: dict[str, Any]) -> Sheet:
+def _theorem(summary: Summary) -> Sheet:
     rows = tuple(
         (
             row["graph"],
@@ -121,14 +109,14 @@ def _theorem(summary: dict[str, Any]) -> Sheet:
             f"{row['decomposition']:.5f}",
             f"{row['own_variance']:.5f}",
         )
-        for row in summary["rows"]
+        for row in cast(list[TheoremRow], summary["rows"])
     )
     columns = ("graph", "through", "bias of eq. 2", "its variance", "decomposition", "sample mean's variance")
     caption = f"{summary['runs']} data sets per world with 2 to 8 rows per arm; means over the arms ± standard error"
-    return Sheet(summary["title"], caption, columns, rows, 2)
+    return Sheet(summary["title"], caption, columns, rows, columns_from(2, columns), kept_in=KEPT_IN)
 
 
-def _example(summary: dict[str, Any]) -> Sheet:
+def _example(summary: Summary) -> Sheet:
     rows = tuple(
         (
             row["world"],
@@ -138,16 +126,17 @@ def _example(summary: dict[str, Any]) -> Sheet:
             f"{row['decomposition']:.5f}",
             _small(row["more_than_best"], row["more_than_best_se"]) if row["more_than_best_se"] else "0",
         )
-        for row in summary["rows"]
+        for row in cast(list[ExampleRow], summary["rows"])
     )
     columns = ("world", "through", "separates", "variance of eq. 2", "decomposition", "more than the named set")
     caption = (
         f"{summary['runs']} data sets of 6 and 10 rows; means over the arms ± standard error, differences in pairs"
     )
-    return Sheet(summary["title"], caption, columns, rows, 3)
+    return Sheet(summary["title"], caption, columns, rows, columns_from(3, columns), kept_in=KEPT_IN)
 
 
-ROWS = {"theorem": _theorem, "example": _example}
+SHEETS = {"theorem": _theorem, "example": _example}
+"""Of figures that are not curves."""
 
 
 class Measured(Protocol):
@@ -215,43 +204,9 @@ def claims_sheet(verdicts: Sequence[Verdict]) -> Sheet:
         "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2; "
         "the one that is least so is shown"
     )
-    return Sheet("The claims", caption, ("where", "claim", "verdict", "measured"), rows, 4)
+    return Sheet("The claims", caption, ("where", "claim", "verdict", "measured"), rows, (), kept_in=KEPT_IN)
 
 
 def _decisive(verdict: Verdict) -> str:
     worst = [one for one in verdict.measured if one.verdict == verdict.verdict]
     return evidence(min(worst, key=lambda one: one.z)) if worst else ""
-
-
-def terminal_table(sheet: Sheet) -> FittedTable:
-    """For the terminal; long tables are cut, and groups have a line of their own instead of a column."""
-    shown = sheet.rows[:SHOWN_ROWS] if len(sheet.rows) > 3 * SHOWN_ROWS else sheet.rows
-    caption = sheet.caption
-    if len(shown) < len(sheet.rows):
-        caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in summary.json"
-    first = 1 if sheet.grouped else 0
-    columns = sheet.columns[first:]
-    table = FittedTable(sheet.title, columns, numbers=range(sheet.numbers - first, len(columns)), caption=caption)
-    for group, rows in groupby(shown, lambda row: row[0] if sheet.grouped else ""):
-        if group:
-            table.add_row(group, head=True)
-        for row in rows:
-            table.add_row(*row[first:])
-    return table
-
-
-def html_table(sheet: Sheet) -> str:
-    """For a page."""
-    head = "".join(f"<th{_right(sheet, place)}>{escape(name)}</th>" for place, name in enumerate(sheet.columns))
-    body = "".join(
-        "<tr>" + "".join(f"<td{_right(sheet, place)}>{escape(cell)}</td>" for place, cell in enumerate(row)) + "</tr>"
-        for row in sheet.rows
-    )
-    return (
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-        f'<p class="caption">{escape(sheet.caption)}</p>'
-    )
-
-
-def _right(sheet: Sheet, place: int) -> str:
-    return ' class="n"' if place >= sheet.numbers else ""

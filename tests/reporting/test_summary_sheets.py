@@ -8,7 +8,8 @@ from rich.console import Console
 
 from causal_bandits.experiments.claims import Measured, Verdict
 from causal_bandits.reporting import claims_sheet, duration, progress, sheet_of, terminal_table
-from causal_bandits.reporting.tables import Sheet, html_table
+from causal_bandits.reporting.html import table
+from causal_bandits.reporting.sheets import Sheet
 
 
 def line(**changes: Any) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def line(**changes: Any) -> dict[str, Any]:
     return {**plain, **changes}
 
 
-def summary(**series: dict[str, Any]) -> dict[str, Any]:
+def summary(**series: dict[str, Any]) -> Any:
     return {"figure": "x", "title": "T", "measure": "regret", "horizon": 100, "series": series}
 
 
@@ -70,19 +71,19 @@ def test_tiers_head_their_policies_and_no_name_is_cut(width: int) -> None:
         name: line(label=name, method=name, tier=n // 2, tier_label="what it is told", knows="the horizon of the game")
         for n, name in enumerate(names)
     }
-    shown = text_of(sheet_of({**summary(**lines), "by_tier": True}), width)
+    shown = text_of(sheet_of(summary(**lines) | {"by_tier": True}), width)
     order = ["0: what it is told", *names[:2], "1: what it is told", *names[2:]]
     assert sorted(order, key=shown.index) == order
     assert all(shown.count(text) == 1 for text in order)
 
 
 def test_long_tables_are_cut_on_a_terminal_alone() -> None:
-    sheet = Sheet("T", "", ("n" * 60,), tuple((f"[{n}]",) for n in range(100)), 0)
+    sheet = Sheet("T", "", ("n" * 60,), tuple((f"[{n}]",) for n in range(100)), (0,), kept_in="summary.json")
     shown = text_of(sheet)
     assert "[11]" in shown
     assert "[12]" not in shown
     assert "the first 12 of 100 rows; all are in summary.json" in shown
-    assert "[99]" in html_table(sheet)
+    assert "[99]" in table(sheet)
 
 
 def test_a_claim_is_shown_with_the_difference_that_decided() -> None:

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from ..errors import OptionError, whole_number
 from ..files import output_folder, replacing
 from ..reporting import draw
+from ..reporting.summaries import About, Summary
 from ..secrecy import shown_argument
-from .base import Experiment, Scale, Summary
+from .base import Experiment, Scale
 from .engines import Engine, make_engine
 from .folder import ResultsFolder, write_json
-from .registry import find_experiments
-from .report import write_report
-from .run import SILENT, Result, Told, run_experiment
+from .known_experiments import find_experiments
+from .results_report import write_report
+from .resume import SILENT, Result, Told, run_experiment
 
 
 class Reproduced(NamedTuple):
@@ -24,7 +25,7 @@ class Reproduced(NamedTuple):
 
     summary: Summary
     folder: Path
-    about: dict[str, Any]
+    about: About
 
 
 def reproduce(
@@ -72,7 +73,7 @@ def make_files(
     result = run_experiment(experiment, size, options["seed"], folder / "chunks", engine, told)
     summary = experiment.summarise(result.rows, size, options["seed"], weighted=options["weighted"])
     _write(folder, result, summary)
-    about = {
+    about: About = {
         "command": _command(),
         "options": options,
         "workers": engine.workers,

@@ -9,7 +9,7 @@ import pytest
 
 from causal_bandits.experiments import judge
 from causal_bandits.experiments.folder import ResultsFolder
-from causal_bandits.experiments.report import again, read_summaries, write_report
+from causal_bandits.experiments.results_report import again, read_summaries, write_report
 from causal_bandits.reporting import Section, report_page
 from tests.browser import look_at
 
@@ -54,7 +54,7 @@ def test_the_report_needs_nothing_from_elsewhere(report: Path) -> None:
 def test_every_section_says_what_the_issue_of_a_figure_is(report: Path) -> None:
     text = report.read_text(encoding="utf-8")
     for summary in read_summaries(report.parent, pytest.fail):
-        section = text[text.index(f"<section id='{summary['figure']}'") :]
+        section = text[text.index(f'<section id="{summary["figure"]}"') :]
         section = section[: section.index("</section>")]
         assert summary["question"] in section
         assert "±" in section
@@ -72,7 +72,7 @@ def test_the_order_is_the_papers(report: Path) -> None:
 
 
 def test_text_is_escaped() -> None:
-    summary: dict[str, Any] = json.loads((RESULTS / "example.json").read_text())
+    summary: Any = json.loads((RESULTS / "example.json").read_text())
     summary["title"] = summary["question"] = "<script>alert(1)</script>"
     page = report_page("<b>", "<i>", [Section(summary, judge(summary), {"again": "<u>"})])
     for bad in ("<script>", "<i>", "<u>"):

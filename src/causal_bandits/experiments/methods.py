@@ -1,0 +1,71 @@
+"""What plays, and where: methods that were told something or nothing, and panels of worlds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..policies import Tier
+from ..simulation.many_runs import PolicyFactory
+from ..simulation.one_run import World
+
+WorldMaker = Callable[[int, np.random.SeedSequence], World]
+"""Makes a world from its number and a seed for its random parameters."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A policy, and what it was told about the world."""
+
+    key: str
+    label: str
+    knows: str
+    policy: Callable[[World], PolicyFactory]
+    tier: Tier | None = None
+    """In which it is fairly compared; None: a policy that does not say."""
+    baseline: str = ""
+    """The key of the method that this one is set in relation to; the experiment's unless given."""
+    slow: bool = False
+
+
+def method_of(key: str, label: str, example: Any, policy: Callable[[World], PolicyFactory]) -> Method:
+    """A method that says of itself what it was told, by an example of its policy; one's own class need not say."""
+    shown = f"{label} (explore, then commit)" if getattr(example, "simple_regret", False) else label
+    return Method(key, shown, getattr(example, "hints", "not said"), policy, getattr(example, "tier", None))
+
+
+def told_nothing(factory: PolicyFactory) -> Callable[[World], PolicyFactory]:
+    """The same policy in every world."""
+    return partial(_same, factory)
+
+
+def _same(factory: PolicyFactory, _world: World) -> PolicyFactory:
+    return factory
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Worlds that are averaged over, and how they are played in.
+
+    Panels with the same stream play with the same random numbers, run by run, so that they can be compared in pairs.
+    """
+
+    suffix: str
+    title: str
+    worlds: int
+    world: WorldMaker | tuple[World, ...]
+    observational: int = 0
+    """Rows of the idle arm given before the first round, without regret."""
+    stream: tuple[int, ...] = ()
+    without: tuple[str, ...] = ()
+    """Methods that cannot be played here: what they must be told does not exist."""
+
+    def maker(self, number: int) -> WorldMaker:
+        """What makes world `number`; of given worlds, that one alone is sent to where it is played."""
+        return partial(_given, self.world[number]) if isinstance(self.world, tuple) else self.world
+
+
+def _given(world: World, _number: int, _seed: np.random.SeedSequence) -> World:
+    return world

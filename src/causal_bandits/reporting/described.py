@@ -1,0 +1,54 @@
+"""A study and an analysed table in plain values, as pages and the terminal show them and JSON prints them."""
+
+from typing import Any, NotRequired, TypedDict
+
+from ..policies.overview import ArmRow, EvidenceCourse, RecommendationRow, SetRow
+
+
+class Known(TypedDict):
+    """What rows say of arms and sets."""
+
+    target: str
+    interventions: list[str]
+    observed: list[str]
+    rows: int
+    missing: dict[str, int]
+    """Variables that some rows lack, with their number."""
+    sets: list[SetRow]
+    arms: list[ArmRow]
+    evidence_over_time: NotRequired[EvidenceCourse]
+
+
+class DecisionCourse(TypedDict):
+    """How often each arm was chosen in each stretch of decisions, and what they earned."""
+
+    until: list[int]
+    arms: list[str]
+    shares: list[list[float]]
+    mean_reward: list[float | None]
+
+
+class StudyDescription(Known):
+    """A study: `Study.describe`; what has a course is there with `history=True`."""
+
+    name: str
+    created: str
+    policy: str
+    options: dict[str, Any]
+    seed: int
+    decisions: dict[str, int]
+    """By status, and `all`."""
+    alarms: list[SetRow]
+    recommendation: RecommendationRow | None
+    decisions_over_time: NotRequired[DecisionCourse]
+
+
+class AnalysisDescription(Known):
+    """An analysed table: `Analysis.to_dict`."""
+
+    kind: str
+    inferred: list[str]
+    """What was inferred from the table, in words."""
+    level: float
+    accepted: list[SetRow]
+    recommendation: RecommendationRow

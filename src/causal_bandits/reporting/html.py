@@ -1,0 +1,115 @@
+"""The one maker of HTML: elements, tables, and pages that need nothing but themselves, for desks, phones and paper.
+
+Whatever is not `Markup` is text, and is escaped here and nowhere else.
+"""
+
+from collections.abc import Iterable, Mapping
+from html import escape
+
+from . import palette
+from .sheets import Sheet
+from .text import printable
+
+SHADES = {
+    "paper": palette.PAPER,
+    "ink": palette.INK,
+    "soft": palette.SOFT,
+    "line": palette.GRID,
+    "card": palette.CARD,
+    "one": palette.SHARED,
+    "two": palette.ALONE,
+    "holds": palette.GOOD,
+    "fails": palette.BAD,
+    "open": palette.OPEN,
+}
+"""The colours of a page by their names in its style."""
+
+STYLE = """
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:66rem;padding:1.5rem 1rem 4rem;background:var(--paper);color:var(--ink);
+font:16px/1.55 system-ui,sans-serif;overflow-wrap:anywhere}
+h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0}h2{font-size:1.25rem;line-height:1.3;margin:2.5rem 0 .3rem}
+p{margin:.4rem 0;max-width:46rem}a{color:inherit}ul{padding-left:1.2rem}
+.question{font-style:italic}.soft{color:var(--soft);font-size:.88rem}.lead{font-size:1.1rem}
+.scroll{overflow-x:auto;margin-top:.8rem}
+table{border-collapse:collapse;font-size:.88rem;overflow-wrap:normal}
+th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}
+th{font-weight:600}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
+img{display:block;width:100%;height:auto;margin:1rem 0 .2rem}
+svg{width:100%;min-width:36rem;height:auto;display:block}
+svg text{fill:var(--ink);font:12px system-ui,sans-serif}svg .soft{fill:var(--soft);font-size:12px}
+svg .axis{stroke:var(--line)}
+.box{background:var(--card);border-left:4px solid var(--one);margin:.5rem 0;padding:.5rem .8rem;max-width:none}
+.boxes{list-style:none;margin:.6rem 0;padding:0}
+.box.holds{border-color:var(--holds)}.box.fails{border-color:var(--fails)}.box.open{border-color:var(--open)}
+b.holds{color:var(--holds)}b.fails{color:var(--fails)}b.open{color:var(--open)}
+code{font-size:.88em;background:var(--card);padding:.1rem .3rem}
+summary{cursor:pointer}
+@media print{body{max-width:none;padding:0;font-size:11pt}h2{break-after:avoid}.box,img,tr{break-inside:avoid}
+.scroll{overflow:visible}details>*{display:block}}
+"""
+
+VOID = frozenset({"img", "link", "meta", "source"})
+"""Elements that have no end."""
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def markup(parts: Iterable[str]) -> Markup:
+    """Parts one after the other; what is not HTML already is escaped."""
+    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts))
+
+
+def tag(name: str, *parts: str, at: Mapping[str, str] | None = None) -> Markup:
+    """An element with its attributes.
+
+    >>> tag("p", "1 < 2, ", tag("b", "so"), at={"class": "soft"})
+    '<p class="soft">1 &lt; 2, <b>so</b></p>'
+    """
+    attributes = "".join(f' {key}="{escape(value)}"' for key, value in (at or {}).items())
+    return Markup(f"<{name}{attributes}>" + ("" if name in VOID else f"{markup(parts)}</{name}>"))
+
+
+def soft(*parts: str) -> Markup:
+    """A paragraph beside the point."""
+    return tag("p", *parts, at={"class": "soft"})
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """A whole page; nothing in it is a control character."""
+    head = tag(
+        "head",
+        tag("meta", at={"charset": "utf-8"}),
+        tag("meta", at={"name": "viewport", "content": "width=device-width,initial-scale=1"}),
+        tag("link", at={"rel": "icon", "href": "data:,"}),
+        tag("title", title),
+        tag("style", Markup(_colours() + STYLE)),
+    )
+    whole = tag("html", head, "\n", tag("body", *(markup([part, "\n"]) for part in parts if part)), at={"lang": "en"})
+    return printable(f"<!doctype html>\n{whole}\n", keep="\n\t")
+
+
+def _colours() -> str:
+    light, dark = (";".join(f"--{name}:{shade[place]}" for name, shade in SHADES.items()) for place in (0, 1))
+    return f":root{{color-scheme:light dark;{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+
+
+def table(sheet: Sheet) -> Markup:
+    """A sheet, which scrolls sideways where the screen is narrow, with its caption under it."""
+    rows = (_row(sheet, "td", row) for row in sheet.rows)
+    shown = tag("table", tag("thead", _row(sheet, "th", sheet.columns)), tag("tbody", *rows))
+    return markup([scrolling(shown), soft(sheet.caption) if sheet.caption else ""])
+
+
+def _row(sheet: Sheet, name: str, cells: Iterable[str]) -> Markup:
+    right = {"class": "n"}
+    return tag("tr", *(tag(name, cell, at=right if n in sheet.numbers else None) for n, cell in enumerate(cells)))
+
+
+def scrolling(part: Markup) -> Markup:
+    """What scrolls sideways where the screen is narrow, rather than shrink until it cannot be read."""
+    return tag("div", part, at={"class": "scroll"})

@@ -1,0 +1,134 @@
+"""The report: one page with every figure, its claims and its numbers."""
+
+import base64
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .figures import page_svg
+from .html import Markup, markup, page, soft, table, tag
+from .sheets import Sheet
+from .summaries import About, Summary
+from .summary_sheets import Verdict, evidence, sheet_of
+
+LONG = 20
+"""A table with more rows is folded."""
+
+
+class Section(NamedTuple):
+    """A figure of the report."""
+
+    summary: Summary
+    verdicts: Sequence[Verdict]
+    about: About
+    """How it was made; may be empty."""
+
+
+class Rendered(NamedTuple):
+    """A section in HTML."""
+
+    section: Section
+    html: Markup
+
+
+def report_page(title: str, introduction: str, sections: Sequence[Section]) -> str:
+    """The whole page."""
+    return page_of(title, introduction, [rendered(section) for section in sections])
+
+
+def page_of(title: str, introduction: str, sections: Sequence[Rendered]) -> str:
+    """The whole page, of sections that are made already."""
+    verdicts = [(section, each) for section, _ in sections for each in section.verdicts]
+    overview = _overview(verdicts) if verdicts else ""
+    return page(title, [tag("h1", title), tag("p", introduction), overview, *(html for _, html in sections)])
+
+
+def _overview(verdicts: list[tuple[Section, Verdict]]) -> Markup:
+    count = {name: sum(each.verdict == name for _, each in verdicts) for name in ("holds", "fails", "open")}
+    rows = tuple(
+        (tag("a", each.where, at={"href": f"#{section.summary['figure']}"}), each.text, _found(each))
+        for section, each in verdicts
+    )
+    sheet = Sheet("Claims", "", ("where", "the paper says", "found"), rows, ())
+    said = (
+        f"{len(verdicts)} claims: {count['holds']} hold, {count['fails']} do not, "
+        f"{count['open']} are not settled. A claim holds when every difference it hangs on is at least two standard "
+        "errors on its side, and fails when one is two on the other; equalities allow what chance alone does in one "
+        "of a hundred reports. The verdicts are worked out from the numbers below."
+    )
+    return markup([tag("h2", sheet.title), tag("p", said), table(sheet)])
+
+
+def _found(verdict: Verdict) -> Markup:
+    return tag("b", verdict.words, at={"class": verdict.verdict})
+
+
+def rendered(section: Section) -> Rendered:
+    """Draw a section and write it down."""
+    summary = section.summary
+    sheet = sheet_of(summary, section.about)
+    shown = table(sheet)
+    if "rows" in summary and len(sheet.rows) > LONG:
+        shown = tag("details", tag("summary", f"All {len(sheet.rows)} rows"), shown)
+    html = tag(
+        "section",
+        tag("h2", summary["title"]),
+        tag("p", summary["question"], at={"class": "question"}),
+        _claims(section.verdicts),
+        _picture(summary),
+        shown,
+        _about(summary, section.about),
+        at={"id": summary["figure"]},
+    )
+    return Rendered(section, html)
+
+
+def _claims(verdicts: Sequence[Verdict]) -> Markup:
+    items = [
+        tag(
+            "li",
+            f"{each.where}: {each.text} ",
+            _found(each),
+            tag("div", "; ".join(map(evidence, each.measured)), at={"class": "soft"}),
+            at={"class": f"box {each.verdict}"},
+        )
+        for each in verdicts
+    ]
+    return tag("ul", *items, at={"class": "boxes"}) if items else Markup()
+
+
+def _picture(summary: Summary) -> Markup:
+    wide, narrow = (_inline(page_svg(summary, narrow=how)) for how in (False, True))
+    about = f"{summary['title']}: the numbers are in the table below"
+    source = tag("source", at={"media": "(max-width:640px)", "srcset": narrow})
+    return tag("picture", source, tag("img", at={"src": wide, "alt": about}))
+
+
+def _inline(svg: str) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+def _about(summary: Summary, about: About) -> Markup:
+    """Version, time and the command that makes it again."""
+    said = [f"Version {summary['version']}, seed {summary['seed']}."]
+    if summary.get("horizon"):
+        said.append(f"{summary['horizon']} rounds.")
+    if about.get("work_seconds") is not None:
+        said.append(f"Work: {duration(about['work_seconds'])} of one core, by {about['workers']} at a time.")
+    if about.get("machine"):
+        said.append(f"Machine: {about['machine']}, Python {about['python']}.")
+    if about.get("commit"):
+        said.append(f"Commit {about['commit']}.")
+    again = [" Again: ", tag("code", about["again"])] if about.get("again") else []
+    return soft(" ".join(said), *again)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> duration(4.2), duration(312), duration(7260)
+    ('4.2 s', '5 min 12 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

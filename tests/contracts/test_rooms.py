@@ -1,0 +1,68 @@
+"""The rooms: no module imports itself in the end, the map shows all of them, and what is in them is short."""
+
+import ast
+import graphlib
+import re
+import statistics
+import tomllib
+from pathlib import Path
+
+import grimp
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src/causal_bandits"
+STILL_LONG = {"estimators/graded.py"}
+
+
+def test_no_module_imports_itself_in_the_end() -> None:
+    """Imports for types alone count, imports within functions too, and so does the facade at the root."""
+    graph = grimp.build_graph("causal_bandits", exclude_type_checking_imports=False, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) > 200
+    graphlib.TopologicalSorter(imports).prepare()  # raises CycleError, which names the modules
+
+
+def test_the_map_shows_every_layer() -> None:
+    """ARCHITECTURE.md has the layers of the import contract, from top to bottom."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    enforced = [set(re.findall(r"causal_bandits\.(\w+)", layer)) for layer in layers]
+    drawn = re.findall(r"^    ([\w |]+?)  +\S", (ROOT / "ARCHITECTURE.md").read_text().split("## ")[1], re.MULTILINE)
+    shown = [name for line in drawn for name in line.replace(" ", "").split("|")]
+    for layer in enforced:
+        assert set(shown[: len(layer)]) == layer
+        del shown[: len(layer)]
+    assert not shown
+
+
+def test_there_are_no_exceptions() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert not [contract["name"] for contract in contracts if {"ignore_imports", "skip_descendants"} & set(contract)]
+    assert {"layers", "acyclic_siblings"} <= {contract["type"] for contract in contracts}
+
+
+def test_files_and_functions_are_short() -> None:
+    """A file past 300 lines or a function past 40 is looking for a missing concept; half of the files are under 100."""
+    files = {path.relative_to(SOURCES).as_posix(): path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
+    sizes = {name: len(text.splitlines()) for name, text in files.items()}
+    assert statistics.median(sizes.values()) < 100
+    assert {name for name, size in sizes.items() if size > 300} <= STILL_LONG
+    functions = (
+        (f"{name}: {node.name}", (node.end_lineno or 0) - node.lineno + 1)
+        for name, text in files.items()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    assert [function for function, size in functions if size > 40] == []
+
+
+def test_no_six_lines_are_written_twice() -> None:
+    """Of code, wherever: what is written twice is one function that nobody has named yet."""
+    places: dict[tuple[str, ...], list[str]] = {}
+    for path in sorted(set(SOURCES.rglob("*.py")) - set(SOURCES.rglob("__init__.py"))):  # those list names
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        code = [line for line in lines if line and not line.startswith(("#", "from ", "import "))]
+        for first in range(len(code) - 5):
+            here = f"{path.relative_to(SOURCES).as_posix()}: {code[first]}"
+            places.setdefault(tuple(code[first : first + 6]), []).append(here)
+    assert [found for found in places.values() if len(found) > 1] == []
