@@ -14,10 +14,11 @@ from ..data.frames import columns_of
 from ..data.table_files import TableFile, read_table
 from ..doors import are_names
 from ..errors import OptionError, brief
-from ..policies import POLICIES, Policy, Recommendation
+from ..policies import DEFAULT, Policy, Recommendation, policy_class
 from ..policies.overview import arm_rows, evidence_over_time, recommendation_row, set_rows
 from ..reporting.described import AnalysisDescription
 from .infer import Inferred, Kind, infer
+from .notices import noise, results_of_the_reward
 
 EXAMPLE = "example"
 """Stands for the table that comes with the package, where no file has that name."""
@@ -31,6 +32,8 @@ class Analysis:
     policy: Policy[Any]
     recommendation: Recommendation
     level: float
+    notices: tuple[str, ...] = ()
+    """What was noticed about columns: results of the reward, noise."""
 
     def to_dict(self) -> AnalysisDescription:
         """Everything as plain values for JSON."""
@@ -43,6 +46,7 @@ class Analysis:
             "rows": self.policy.rows,
             "missing": {name: count for name, count in self.policy.history.missing.items() if count},
             "inferred": self.inferred.notes,
+            "notices": list(self.notices),
             "level": self.level,
             "sets": sets,
             "accepted": [found for found in sets if found["accepted"]],
@@ -88,6 +92,16 @@ def analyze(
 ) -> Analysis:
     """Analyse a table: a CSV or Parquet file, or a dataframe. "example" is the one that comes with the package.
 
+    Args:
+        source: the table, or the name of its file.
+        target: the column that is the reward: 0 and 1, or a number.
+        interventions: the columns that were set.
+        observed: the columns between levers and reward; unless given, all others.
+        ignore: columns to leave out.
+        kind: `"discrete"` or `"gaussian"`; unless given, inferred from the target.
+        level: of the intervals.
+        max_size: the largest sets to look at.
+
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
     do(banner=red, discount=10%)
     """
@@ -96,8 +110,26 @@ def analyze(
     levers = [interventions] if isinstance(interventions, str) else list(interventions)
     table, by_word = _table(source, target, levers)
     inferred = infer(table, target, levers, observed=observed, ignore=ignore, kind=kind, by_word=by_word)
-    name = "causal-ts" if inferred.kind == "discrete" else "causal-gaussian-ts"
-    base = POLICIES[name](inferred.problem, seed=0).options()
-    policy = POLICIES[name].from_options(inferred.problem, base if max_size is None else {**base, "max_size": max_size})
+    policy = _told(inferred, max_size)
+    results = [] if inferred.kind == "gaussian" else results_of_the_reward(inferred.problem, policy.history.rows)
+    notices = [_after(name, target, kept=observed is not None) for name in results]
+    if results and observed is None:
+        left_out = [*([ignore] if isinstance(ignore, str) else ignore), *results]
+        inferred = infer(table, target, levers, ignore=left_out, kind=kind, by_word=by_word)
+        policy = _told(inferred, max_size)
+    if inferred.kind == "discrete":
+        notices += noise(inferred.problem, policy.history.rows)
+    return Analysis(inferred, policy, policy.recommend(), level, tuple(notices))
+
+
+def _told(inferred: Inferred, max_size: int | None) -> Policy[Any]:
+    """The default policy with all rows of the table."""
+    kind: Any = policy_class(DEFAULT, inferred.problem)
+    policy: Policy[Any] = kind(inferred.problem, seed=0, **({} if max_size is None else {"max_size": max_size}))
     policy.tell_many(inferred.table, missing=True)
-    return Analysis(inferred, policy, policy.recommend(), level)
+    return policy
+
+
+def _after(name: str, target: str, *, kept: bool) -> str:
+    what = f"{name} tells {target} without fail, so it looks like a result of it"
+    return f"{what}; it is used because it was named" if kept else f"{what}; left out (name it in observed to keep it)"

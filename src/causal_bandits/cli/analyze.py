@@ -7,7 +7,7 @@ import typer
 
 from ..analysis import analyze
 from ..files import replacing
-from ..reporting import analysis_page, arms_sheet, sets_sheet, terminal_table, written
+from ..reporting import analysis_page, arms_sheet, recommended, sets_sheet, terminal_table, written
 from ..reporting.described import AnalysisDescription
 from .root import app, console, names_in
 from .streams import say_json
@@ -53,10 +53,8 @@ def _show(found: AnalysisDescription) -> None:
     terminal.print(written(f"{found['rows']:,} rows.", "bold"), "Inferred from the table:")
     for note in found["inferred"]:
         terminal.print(f"  {note}")
+    for notice in found["notices"]:
+        terminal.print(written("Noticed:", "bold"), notice)
     terminal.print(terminal_table(sets_sheet(found["sets"])))
     terminal.print(terminal_table(arms_sheet(found["arms"])))
-    best = found["recommendation"]
-    terminal.print(
-        f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best arm with probability "
-        f"{best['probability_best']:.2f}.",
-    )
+    terminal.print(recommended(found["recommendation"]))

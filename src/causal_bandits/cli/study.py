@@ -10,7 +10,7 @@ from ..data.table_files import output_ending, read_rows, write_table
 from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
-from ..reporting import arms_sheet, sets_sheet, study_page, terminal_table, written
+from ..reporting import arms_sheet, recommended, sets_sheet, study_page, terminal_table, written
 from .root import app, console
 from .streams import say, say_json
 
@@ -128,10 +128,7 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
         terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red")
     best = about["recommendation"]
     if best is not None:
-        terminal.print(
-            f"Recommended: {best['arm']}, mean {best['mean']:.4g}; the best with probability "
-            f"{best['probability_best']:.2f}",
-        )
+        terminal.print(recommended(best))
 
 
 @studies.command("ask")

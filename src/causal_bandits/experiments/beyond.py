@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from ..policies import GraphPosteriorThompson, SafeThompsonSampling, Tier
+from ..policies import GraphPosteriorThompson
 from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
 from .curves import Curves
-from .de_kroon import CLASSES, DIRECT, NOTHING, PERFECT, TS
+from .de_kroon import CLASSES, DIRECT, PERFECT, TS
 from .methods import Method, told_nothing
+from .practice import SAFE
 from .worlds import orbit_sizes, structureless_world
 
-SAFE = Method("safe-ts", "Safe TS", NOTHING, told_nothing(SafeThompsonSampling), Tier.OBSERVED)
 GRAPHS = Method(
     "graph-posterior",
     "Graph posterior TS",

@@ -55,6 +55,13 @@ def _regret(policy: Policy, world: World, horizon: int, rng: np.random.Generator
     return {"": Reading(regret[even_checkpoints(horizon) - 1])}
 
 
+def _lost_control(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> dict[str, Reading]:
+    """Regret in units of what a round of the control earns, so that rates of 0.5 % count as much as those of 30 %."""
+    control = float(world.means[world.problem.index(world.problem.arm())])
+    found = _regret(policy, world, horizon, rng)
+    return {suffix: reading._replace(values=reading.values / control) for suffix, reading in found.items()}
+
+
 def geometric_checkpoints(horizon: int) -> Ints:
     """About 40 rounds, each a fixed factor after the one before, the last at the horizon.
 
@@ -107,6 +114,7 @@ def last_round(horizon: int) -> Ints:
 SIMPLE = "-simple"
 REGRET = Measure("cumulative regret", "regret", None, {"": Shown("", even_checkpoints)}, "linear", _regret)
 BOTH_REGRETS = REGRET._replace(lines={**REGRET.lines, SIMPLE: Shown("simple regret", last_round)}, take=_both_regrets)
+LOST_CONTROL = REGRET._replace(name="regret, in rounds of the control's reward", take=_lost_control)
 ACCEPTANCE = Measure(
     "share of the sets accepted",
     "accepted",

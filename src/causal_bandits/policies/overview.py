@@ -1,4 +1,4 @@
-"""What a policy knows as plain rows, beside what it would know without sharing."""
+"""What a policy knows as plain rows, beside what own rows say alone."""
 
 import math
 from collections.abc import Sequence
@@ -11,8 +11,6 @@ from ..discovery import SeparatingSet
 from ..problem import Level
 from .base import Policy
 from .estimates import Recommendation
-from .gaussian_thompson import GaussianThompsonSampling
-from .thompson import ThompsonSampling
 
 POINTS = 24
 
@@ -27,7 +25,7 @@ class IntervalRow(TypedDict):
 
 
 class ArmRow(IntervalRow):
-    """An arm with sharing, and what its own rows alone would say."""
+    """An arm with sharing, and what its own rows say alone (all None: it was never played)."""
 
     arm: str
     settings: dict[str, Level]
@@ -63,6 +61,8 @@ class SetRow(TypedDict):
     confidence: dict[str, float]
     log_bayes_factor: dict[str, float | None]
     given_others: dict[str, float | None]
+    probability: float | None
+    """That it separates all levers, where that was learnt."""
     alarm: bool | None
     """Whether it no longer holds; None where that is not watched."""
     alarm_row: int | None
@@ -74,6 +74,7 @@ class SetCourse(TypedDict):
     variables: list[str]
     p_value: list[float | None]
     nats: list[float | None]
+    probability: list[float | None]
 
 
 class EvidenceCourse(TypedDict):
@@ -90,6 +91,12 @@ class RecommendationRow(TypedDict):
     settings: dict[str, Level]
     mean: float
     probability_best: float
+    probability_close: float
+    margin: float
+    expected_loss: float
+    stands_out: bool
+    verdict: str
+    """What to make of it, in one sentence."""
 
 
 def finite(value: float) -> float | None:
@@ -97,20 +104,8 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def plain_twin(policy: Policy[Any]) -> Policy[Any]:
-    """A policy that shares nothing, with the same rows."""
-    twin: Policy[Any]
-    if policy.problem.reward_is_real:
-        twin = GaussianThompsonSampling(policy.problem, seed=0)
-    else:
-        twin = ThompsonSampling(policy.problem, seed=0)
-    twin.learn(policy.history.rows)
-    return twin
-
-
 def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
     """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last."""
-    pairs = zip(policy.estimates(level=level), plain_twin(policy).estimates(level=level), strict=True)
     rows: list[ArmRow] = [
         {
             "arm": str(shared.arm),
@@ -124,13 +119,13 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
             "used_rows": shared.used_rows,
             "borrowed_rows": round(max(shared.effective_rows - shared.own_rows, 0.0), 1),
             "without_sharing": {
-                "mean": finite(own.mean),
-                "low": finite(own.low),
-                "high": finite(own.high),
-                "width": finite(own.high - own.low),
+                "mean": finite(shared.own_mean),
+                "low": finite(shared.own_low),
+                "high": finite(shared.own_high),
+                "width": finite(shared.own_high - shared.own_low),
             },
         }
-        for shared, own in pairs
+        for shared in policy.estimates(level=level)
     ]
     return sorted(rows, key=_rank, reverse=True)
 
@@ -156,6 +151,7 @@ def set_rows(sets: Sequence[SeparatingSet]) -> list[SetRow]:
             "confidence": dict(found.evidence.confidence),
             "log_bayes_factor": {name: finite(nats) for name, nats in found.evidence.log_bayes_factor.items()},
             "given_others": {name: finite(nats) for name, nats in found.evidence.given_others.items()},
+            "probability": found.evidence.probability,
             "alarm": None if found.drift is None else found.drift.alarm,
             "alarm_row": found.drift.row if found.drift is not None and found.drift.alarm else None,
         }
@@ -164,13 +160,14 @@ def set_rows(sets: Sequence[SeparatingSet]) -> list[SetRow]:
 
 
 def evidence_over_time(policy: Policy[Any]) -> EvidenceCourse:
-    """The smallest p-value of each set (or nats) after more and more rows, as discovery would see them."""
+    """The probability of each set, its smallest p-value or its nats after more and more rows, as a policy sees them."""
     rows = policy.history.rows
     total = len(rows.arms)
     points = sorted({int(at) for at in np.geomspace(min(20, max(total, 1)), max(total, 1), POINTS)})
     fresh = type(policy).from_options(policy.problem, policy.options())
     p_values: dict[tuple[str, ...], list[float | None]] = {}
     nats: dict[tuple[str, ...], list[float | None]] = {}
+    chances: dict[tuple[str, ...], list[float | None]] = {}
     start = 0
     for at in points:
         fresh.learn(Rows(rows.arms[start:at], rows.codes[start:at], rows.rewards[start:at], rows.raw[start:at]))
@@ -179,7 +176,11 @@ def evidence_over_time(policy: Policy[Any]) -> EvidenceCourse:
             tested = [result.p_value for result in found.evidence.tests.values() if result.dof > 0]
             p_values.setdefault(found.variables, []).append(min(tested, default=None))
             nats.setdefault(found.variables, []).append(min(found.evidence.log_bayes_factor.values(), default=None))
-    sets = [SetCourse(variables=list(names), p_value=p_values[names], nats=nats[names]) for names in p_values]
+            chances.setdefault(found.variables, []).append(found.evidence.probability)
+    sets = [
+        SetCourse(variables=list(names), p_value=p_values[names], nats=nats[names], probability=chances[names])
+        for names in p_values
+    ]
     return {"rows": points, "sets": sets}
 
 
@@ -190,4 +191,9 @@ def recommendation_row(best: Recommendation) -> RecommendationRow:
         "settings": dict(best.arm),
         "mean": best.mean,
         "probability_best": best.probability_best,
+        "probability_close": best.probability_close,
+        "margin": best.margin,
+        "expected_loss": best.expected_loss,
+        "stands_out": best.stands_out,
+        "verdict": best.verdict,
     }

@@ -5,7 +5,7 @@ from .graph_plots import draw_graphs
 from .progress import progress
 from .results_page import Rendered, Section, duration, page_of, rendered, report_page
 from .study_page import analysis_page, study_page
-from .study_sheets import arms_sheet, sets_sheet
+from .study_sheets import arms_sheet, recommended, sets_sheet
 from .summary_sheets import claims_sheet, evidence, sheet_of
 from .terminal import PlainConsole, terminal_table, written
 from .text import printable
@@ -24,6 +24,7 @@ __all__ = [
     "page_of",
     "printable",
     "progress",
+    "recommended",
     "rendered",
     "report_page",
     "sets_sheet",

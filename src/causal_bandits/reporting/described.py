@@ -49,6 +49,8 @@ class AnalysisDescription(Known):
     kind: str
     inferred: list[str]
     """What was inferred from the table, in words."""
+    notices: list[str]
+    """What was noticed about columns, in words."""
     level: float
     accepted: list[SetRow]
     recommendation: RecommendationRow

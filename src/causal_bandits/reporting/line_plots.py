@@ -21,6 +21,7 @@ COLOURS = {
     "causal-ts-asd": GREEN,
     "causal-ts-perfect": PURPLE,
     "safe-ts": GREEN,
+    "main-effects-ts": ORANGE,
     "graph-posterior": ORANGE,
     "direct": BLUE,
     "asd": GREEN,

@@ -2,12 +2,12 @@
 
 import math
 
-from ..policies.overview import ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetRow
+from ..policies.overview import ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetCourse, SetRow
 from .described import AnalysisDescription, Known, StudyDescription
 from .html import Markup, markup, page, soft, table, tag
 from .inline_svg import Interval, intervals, lines, stacked
-from .sheets import braces, number
-from .study_sheets import arms_sheet, sets_sheet
+from .sheets import braces
+from .study_sheets import arms_sheet, recommended, sets_sheet
 
 EVIDENCE = "Evidence as rows came in"
 MOST_ARMS, MOST_SETS = 40, 8
@@ -40,6 +40,7 @@ def analysis_page(analysis: AnalysisDescription) -> str:
         tag("h1", f"What decides {analysis['target']}?"),
         soft(f"{analysis['rows']:,} rows; levers {', '.join(analysis['interventions'])}."),
         _recommended(analysis["recommendation"]),
+        *(tag("p", notice, at={"class": "box"}) for notice in analysis["notices"]),
         *_what_is_known(analysis),
         tag("h2", "What was inferred from the table"),
         tag("ul", *(tag("li", note) for note in analysis["inferred"])),
@@ -64,9 +65,7 @@ def _what_is_known(values: Known) -> list[Markup]:
 def _recommended(best: RecommendationRow | None) -> Markup:
     if best is None:
         return tag("p", "No arm can be recommended yet: none has enough rows.", at={"class": "box"})
-    chance = f"the best arm with probability {best['probability_best']:.2f}."
-    said = ("Recommended: ", tag("b", best["arm"]), f", mean {number(best['mean'])}; {chance}")
-    return tag("p", *said, at={"class": "lead box"})
+    return tag("p", recommended(best), at={"class": "lead box"})
 
 
 def _alarm(found: SetRow) -> Markup:
@@ -106,11 +105,15 @@ def _sets(sets: list[SetRow]) -> Markup:
 
 def _evidence(over_time: EvidenceCourse) -> Markup:
     rows, shown = over_time["rows"], over_time["sets"][:MOST_SETS]
+    learnt = any(chance is not None for each in shown for chance in each["probability"])
     by_nats = any(nats is not None for each in shown for nats in each["nats"])
-    series = [(braces(each["variables"]), _nats(each["nats"]) if by_nats else _logs(each["p_value"])) for each in shown]
+    series = [(braces(each["variables"]), _course(each, learnt=learnt, by_nats=by_nats)) for each in shown]
     if len(rows) < 2 or not any(value is not None for _, values in series for value in values):
         return soft("Too few rows to show a course.")
-    if by_nats:
+    if learnt:
+        figure = lines(rows, series, low=0, high=1, mark=0.1, ends=("0", "1"), label=EVIDENCE)
+        note = "The probability that each set separates; the broken line is what it is before any row."
+    elif by_nats:
         figure = lines(rows, series, low=-10, high=10, mark=1.0, ends=("-10", "10"), label=EVIDENCE)
         note = "Nats that speak for each set, of the lever for which they are fewest; the broken line is 1."
     else:
@@ -118,6 +121,12 @@ def _evidence(over_time: EvidenceCourse) -> Markup:
         note = "The smallest p-value of each set over the rows, on a logarithmic scale; the broken line is 0.05."
     sets = len(over_time["sets"])
     return markup([figure, soft(note + (f" The first {MOST_SETS} of {sets} sets." if sets > MOST_SETS else ""))])
+
+
+def _course(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:
+    if learnt:
+        return each["probability"]
+    return _nats(each["nats"]) if by_nats else _logs(each["p_value"])
 
 
 def _logs(p_values: list[float | None]) -> list[float | None]:

@@ -1,11 +1,13 @@
 """Arms and sets as tables."""
 
-from ..policies.overview import ArmRow, SetRow
+from ..policies.overview import ArmRow, IntervalRow, RecommendationRow, SetRow
 from .sheets import Sheet, braces, number
 
 
 def evidence_of(found: SetRow) -> str:
-    """What speaks for or against a set: p-values, or nats per lever."""
+    """What speaks for or against a set: its probability, p-values, or nats per lever."""
+    if found["probability"] is not None:
+        return f"separates with probability {found['probability']:.2f}"
     tests = "; ".join(f"{', '.join(test['levers'])}: p = {number(test['p_value'])}" for test in found["tests"])
     nats = {**found["confidence"], **found["log_bayes_factor"]}
     sure = "; ".join(f"{name}: {number(value, 1)} nats" for name, value in nats.items())
@@ -14,29 +16,48 @@ def evidence_of(found: SetRow) -> str:
 
 def state_of(found: SetRow) -> str:
     """What became of a set; without rows that have its variables nothing can have spoken against it."""
+    if found["probability"] is not None and found["rows"]:
+        return "in use" if found["accepted"] else "not in use"
     if found["accepted"]:
         return "accepted"
     return "rejected" if found["rows"] else "not tested yet"
 
 
 def arms_sheet(arms: list[ArmRow]) -> Sheet:
-    """The arms, the best first: mean, interval, its width with and without sharing, own and borrowed rows."""
-    columns = ("arm", "mean", "interval", "width", "width alone", "through", "own rows", "borrowed rows")
-    return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 4, 6, 7))
+    """The arms, the best first: rows, what they say alone, then the estimate with sharing, and through what."""
+    columns = ("arm", "own rows", "own mean", "own interval", "shared mean", "interval", "through", "borrowed rows")
+    return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 4, 5, 7))
 
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
     status = row.get("status", "played")
+    own = row["without_sharing"]
     return (
         row["arm"] + ("" if status == "played" else f" ({status})"),
-        number(row["mean"]),
-        f"{number(row['low'])} – {number(row['high'])}",
-        number(row["width"]),
-        number(row["without_sharing"]["width"]),
-        braces(row["through"]),
         f"{row['own_rows']:,}",
+        number(own["mean"]) if row["own_rows"] else "never played",
+        _range(own) if row["own_rows"] else "–",
+        number(row["mean"]),
+        _range(row),
+        braces(row["through"]),
         f"{row['borrowed_rows']:,.0f}",
     )
+
+
+def _range(row: IntervalRow) -> str:
+    return f"{number(row['low'])} – {number(row['high'])}"
+
+
+def recommended(best: RecommendationRow) -> str:
+    """The recommended arm in two sentences: what it is worth, and how sure that is."""
+    worth = f"Recommended: {best['arm']}, mean {number(best['mean'])}"
+    sure = (
+        f"It is the best arm with probability {best['probability_best']:.2f}, within {number(best['margin'])} of the "
+        f"best with probability {best['probability_close']:.2f}, and expected to lose {number(best['expected_loss'])}."
+    )
+    if best["stands_out"]:
+        return f"{worth}: it stands out. {sure}"
+    return f"No arm stands out yet. {worth}. {sure}"
 
 
 def sets_sheet(sets: list[SetRow]) -> Sheet:
