@@ -1,0 +1,105 @@
+"""`python -m benchmarks.logged_tables [ROWS ...]`: what a randomised log says, with sharing and by plain means.
+
+Worlds of every kind of the practice family and the paper's DAGs; every row's arm is drawn at random. Per size and kind:
+how often the recommended arm is not the best one and what it loses (relative to the best arm's mean), for plain means
+and for the default policy without and with three columns of noise, and how often its 95 % intervals hold the truth.
+"""
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+import causal_bandits as cb
+from causal_bandits.data import Rows
+from causal_bandits.environments import DiscreteWorld
+from causal_bandits.estimators import jeffreys_interval
+from causal_bandits.experiments.families import FAMILIES
+
+from .practice import KINDS
+
+SIZES = (200, 1000, 5000, 20_000)
+FAMILY_NAMES = (*(f"practice-{kind}" for kind in KINDS if kind != "noise"), "hillstrom", "soft9", "dags4")
+RUNS = {"hillstrom": 60, "soft9": 2}
+SEED = 11
+
+
+class Judged(NamedTuple):
+    """One log by one method."""
+
+    wrong: bool
+    loss: float
+    covered: float
+
+
+def logged(world: DiscreteWorld, rows: int, rng: np.random.Generator) -> Rows:
+    """A log in which every arm is as probable."""
+    counts = rng.multinomial(rows, np.full(len(world.means), 1 / len(world.means)))
+    parts = [world.sample(arm, int(n), rng) for arm, n in zip(world.problem.arms, counts, strict=True) if n]
+    return Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in Rows._fields))
+
+
+def with_noise(problem: cb.Problem, rows: Rows, rng: np.random.Generator) -> tuple[cb.Problem, Rows]:
+    """The same log with three columns of coin flips."""
+    observed = {variable.name: variable.levels for variable in problem.observed}
+    levers = {lever.name: lever.levels for lever in problem.interventions}
+    names = {f"noise {place}": 2 for place in range(3)}
+    more = rng.integers(2, size=(len(rows.arms), 3))
+    wider = cb.Problem(problem.target, {**observed, **names}, levers, arms=[dict(arm) for arm in problem.arms])
+    return wider, rows._replace(codes=np.concatenate([rows.codes, more], axis=1))
+
+
+def plain(world: DiscreteWorld, rows: Rows) -> Judged:
+    """Means of each arm's own rows; Jeffreys' intervals."""
+    arms = len(world.means)
+    n, ones = np.bincount(rows.arms, minlength=arms), np.bincount(rows.arms, rows.rewards, minlength=arms)
+    best = int(np.where(n > 0, ones / np.maximum(n, 1), -1).argmax())
+    ends = [jeffreys_interval(int(a), int(b), 0.95) for a, b in zip(n, ones, strict=True)]
+    hit = [low <= mean <= high for (low, high), mean in zip(ends, world.means, strict=True)]
+    return _judged(world, best, float(np.mean(hit)))
+
+
+def shared(world: DiscreteWorld, problem: cb.Problem, rows: Rows) -> Judged:
+    """The default policy."""
+    policy = cb.preset("safe", problem, seed=0)
+    policy.learn(rows)
+    hit = [row.low <= mean <= row.high for row, mean in zip(policy.estimates(), world.means, strict=True)]
+    return _judged(world, problem.index(policy.recommend(draws=1).arm), float(np.mean(hit)))
+
+
+def _judged(world: DiscreteWorld, best: int, covered: float) -> Judged:
+    lost = float(world.means.max() - world.means[best])
+    return Judged(lost > 1e-12, lost / float(world.means.max()), covered)
+
+
+def one(job: tuple[str, int, int, int]) -> tuple[Judged, Judged, Judged]:
+    """Plain means, the default, the default with noise."""
+    family, number, run, size = job
+    of_world, of_rows = np.random.SeedSequence(SEED, spawn_key=(number, run, size)).spawn(2)
+    world = FAMILIES[family].make(size, number, of_world)
+    assert isinstance(world, DiscreteWorld)
+    rng = np.random.default_rng(of_rows)
+    rows = logged(world, size, rng)
+    return plain(world, rows), shared(world, world.problem, rows), shared(world, *with_noise(world.problem, rows, rng))
+
+
+def main() -> None:
+    """Measure and print."""
+    sizes = [int(text) for text in sys.argv[1:]] or SIZES
+    with ProcessPoolExecutor(2) as pool:
+        for family in FAMILY_NAMES:
+            runs = RUNS.get(family, 3 if family.startswith("practice") else 1)
+            for size in sizes:
+                jobs = [(family, number, run, size) for run in range(runs) for number in range(FAMILIES[family].worlds)]
+                found = np.array(list(pool.map(one, jobs)), dtype=np.float64)
+                means, errors = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
+                parts = [
+                    f"{name} wrong {m[0]:.3f} ± {e[0]:.3f} loss {m[1]:.4f} ± {e[1]:.4f} covered {m[2]:.3f}"
+                    for name, m, e in zip(("plain", "safe", "noise"), means, errors, strict=True)
+                ]
+                print(f"{family:22s} {size:6d} x {len(found):3d} {' | '.join(parts)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
