@@ -108,11 +108,9 @@ def odd_rows() -> dict[str, tuple[Problem, Rows]]:
     arms, coin = np.tile(np.arange(6), 10), np.arange(60) % 2
     codes = np.stack([coin, np.arange(60) % 3], axis=1)
     zeros, ones = np.zeros(60, dtype=np.int64), np.ones(60, dtype=np.int64)
-    single = Problem("Y", {"A": 2, "B": 3}, {"I": 2}, arms=[{"I": 1}])
     return {
         "all rewards 0": (FUNNEL, Rows(arms, codes, zeros, none)),
         "all rewards 1": (FUNNEL, Rows(arms, codes, ones, none)),
-        "one arm": (single, Rows(zeros, codes, coin, none)),
         "one row per arm": (FUNNEL, Rows(np.arange(6), codes[:6], coin[:6], none[:6])),
         "one arm played": (FUNNEL, Rows(zeros, codes, coin, none)),
         "a constant mediator": (FUNNEL, Rows(arms, np.zeros_like(codes), coin, none)),
