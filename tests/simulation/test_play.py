@@ -24,7 +24,7 @@ from causal_bandits.environments import DiscreteWorld
 from causal_bandits.errors import OptionError
 from causal_bandits.policies import DiscretePolicy
 from causal_bandits.problem import Level
-from causal_bandits.simulation import Run, run
+from causal_bandits.simulation import Run, one_run
 from tests.policies.cases import full_state
 
 CHAIN = paper_world(MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("C", "Y"), ("A", "Y")]), seed=1)
@@ -164,8 +164,8 @@ def test_how_often_signals_are_looked_at_changes_nothing(patience: float, monkey
     """Parts of one round, and parts from one discovery to the next."""
     world = example_world("S3")
     runs, policies = [], []
-    for seconds in (run.PATIENCE, patience):
-        monkeypatch.setattr(run, "PATIENCE", seconds)
+    for seconds in (one_run.PATIENCE, patience):
+        monkeypatch.setattr(one_run, "PATIENCE", seconds)
         policies.append(CausalThompsonSampling(world.problem, seed=1))
         runs.append(play(policies[-1], world, 700, np.random.default_rng(2)))
     assert np.array_equal(runs[0].arms, runs[1].arms)
