@@ -1,6 +1,7 @@
 """What a study shows: explanations, propensities, evaluations, drift, pages."""
 
 import json
+import re
 from typing import Any, get_args
 
 import numpy as np
@@ -179,5 +180,6 @@ def test_the_page_says_what_is_known(sqlite: str, kind: str) -> None:
     assert "(retired)" in page
     assert "borrowed rows" in page
     assert "prefers-color-scheme:dark" in page
-    for outside in ("http://", "https://", "<script", "<link", "src="):
+    for outside in ("http://", "https://", "<script", "src="):
         assert outside not in page
+    assert not re.findall(r'href="(?!data:|#)', page)

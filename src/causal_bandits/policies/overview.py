@@ -40,7 +40,7 @@ class ArmRow(IntervalRow):
     """In a study."""
 
 
-class TestRow(TypedDict):
+class LeverTest(TypedDict):
     """One test of a set."""
 
     levers: list[str]
@@ -57,7 +57,7 @@ class SetRow(TypedDict):
     accepted: bool
     rows: int
     source: str
-    tests: list[TestRow]
+    tests: list[LeverTest]
     confidence: dict[str, float]
     log_bayes_factor: dict[str, float | None]
     given_others: dict[str, float | None]
