@@ -29,7 +29,7 @@ def accepted(discovery: Discovery, world: DiscreteWorld, seed: int) -> np.ndarra
     rng = np.random.default_rng([seed, 1])
     found, done = [], 0
     for rounds in ROUNDS:
-        cb.play(policy, world, rounds - done, rng)
+        cb.simulation.play(policy, world, rounds - done, rng)
         done = rounds
         findings = discovery.discover(policy.layout, policy.ready().tables, done)
         found.append(findings.separated.all(axis=1))
@@ -56,9 +56,11 @@ def rate(flags: list[np.ndarray], which: list[np.ndarray]) -> list[str]:
 
 def main() -> None:
     """Measure and print; a minute or two."""
-    classes = cb.dag_classes(["A", "B", "C", "Y"], "Y")
+    classes = cb.graphs.dag_classes(["A", "B", "C", "Y"], "Y")
     seeds = [(number, run) for number in range(len(classes)) for run in range(RUNS)]
-    worlds = [cb.paper_world(classes[number].graph, seed=np.random.default_rng([number, run])) for number, run in seeds]
+    worlds = [
+        cb.worlds.paper_world(classes[number].graph, seed=np.random.default_rng([number, run])) for number, run in seeds
+    ]
     bare = [cb.StructurelessWorld(world, seed=np.random.default_rng([9, place])) for place, world in enumerate(worlds)]
     true = [truth(world) for world in worlds]
     table = Table("discovery", "what", *(f"t = {rounds}" for rounds in ROUNDS))

@@ -24,7 +24,7 @@ FEATURES = [Query("separated", 3, 4, given) for given in range(8)]
 
 def _told() -> cb.CausalThompsonSampling:
     policy = cb.CausalThompsonSampling(world().problem, discovery=cb.ASD(), seed=3)
-    cb.play(policy, world(), 1000, np.random.default_rng(4))
+    cb.simulation.play(policy, world(), 1000, np.random.default_rng(4))
     return policy
 
 

@@ -10,7 +10,7 @@ from causal_bandits.errors import CausalBanditsError, MissingExtraError, Observa
 
 PROBLEM = cb.Problem("y", {"m": 2}, {"x": ["n", "a"]})
 REAL = cb.Problem("y", {"m": float}, {"x": ["n", "a"]}, reward=float)
-WORLD = cb.example_world()
+WORLD = cb.worlds.example_world()
 MECHANISMS = {"a": cb.Mechanism([], [0.5, 0.5]), "y": cb.Mechanism(["a"], lambda a, b: a)}
 
 DOORS: dict[str, tuple[Callable[[], Any], str]] = {

@@ -17,7 +17,7 @@ from causal_bandits.archives import MOST_BYTES
 from causal_bandits.errors import CausalBanditsError, SaveFileError
 
 PROBLEM = cb.Problem("y", {"m": 2}, {"x": ["n", "a"]})
-WORLD = cb.example_world()
+WORLD = cb.worlds.example_world()
 HUGE = 10**12
 
 DOORS: dict[str, Callable[[], Any]] = {
@@ -32,13 +32,13 @@ DOORS: dict[str, Callable[[], Any]] = {
     "runs": lambda: cb.simulate(cb.ThompsonSampling, WORLD, 10, runs=HUGE),
     "rounds in all": lambda: cb.simulate(cb.ThompsonSampling, WORLD, 10**6, runs=10**6),
     "jobs": lambda: cb.simulate(cb.ThompsonSampling, WORLD, 10, jobs=HUGE),
-    "compared rounds": lambda: cb.compare({"a": cb.UCB1}, [WORLD], horizon=HUGE, runs=1),
-    "compared runs": lambda: cb.compare({"a": cb.UCB1}, [WORLD], horizon=10, runs=HUGE),
+    "compared rounds": lambda: cb.compare({"a": cb.policies.UCB1}, [WORLD], horizon=HUGE, runs=1),
+    "compared runs": lambda: cb.compare({"a": cb.policies.UCB1}, [WORLD], horizon=10, runs=HUGE),
     "samples": lambda: cb.CausalThompsonSampling(PROBLEM, variance="monte-carlo", samples=HUGE),
     "beyond 64 bits": lambda: cb.ThompsonSampling(PROBLEM).ask(10**30),
     "beyond text": lambda: cb.ThompsonSampling(PROBLEM).ask(10**5000),
     "counts": lambda: cb.g_squared([[10**30, 1], [1, 1]]),
-    "rows": lambda: cb.sharing_variance([[0.5, 0.5]], [0.1, 0.2], [HUGE], 0),
+    "rows": lambda: cb.estimators.sharing_variance([[0.5, 0.5]], [0.1, 0.2], [HUGE], 0),
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, dag_classes, paper_world, perfect, random_dag
+from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, random_dag
 from causal_bandits.compiled import interpreted
 from causal_bandits.environments import discrete_scm, draw
 from causal_bandits.environments.sampler import draw_many
@@ -19,7 +19,8 @@ from causal_bandits.errors import (
     UnknownVariableError,
     WorldError,
 )
-from causal_bandits.graphs import random_mixed_graph, separates
+from causal_bandits.graphs import dag_classes, random_mixed_graph, separates
+from causal_bandits.worlds import paper_world
 
 from .worlds import chain, enumerated, random_scm
 

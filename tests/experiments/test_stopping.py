@@ -103,7 +103,7 @@ from functools import partial
 import causal_bandits as cb
 from tests.experiments.test_stopping import Sleepy
 if __name__ == "__main__":
-    cb.simulate(partial(Sleepy, folder=sys.argv[1]), cb.example_world("S3"), 10, runs=4, jobs=2)
+    cb.simulate(partial(Sleepy, folder=sys.argv[1]), cb.worlds.example_world("S3"), 10, runs=4, jobs=2)
 """
 
 

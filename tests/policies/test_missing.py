@@ -7,21 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits import (
-    CausalGaussianThompsonSampling,
-    CausalThompsonSampling,
-    CausalUCBNormal,
-    History,
-    KnownSets,
-    Problem,
-    bins,
-    linear_sharing,
-)
+from causal_bandits import CausalThompsonSampling, CausalUCBNormal, History, KnownSets, Problem, bins
 from causal_bandits.data import TableLayout, count_rows
 from causal_bandits.discovery import ResidualTesting
 from causal_bandits.errors import ObservationError, OptionError
+from causal_bandits.estimators import linear_sharing
 from causal_bandits.estimators.regression import means_through
-from causal_bandits.policies import POLICIES, load_policy
+from causal_bandits.policies import POLICIES, CausalGaussianThompsonSampling, load_policy
 from tests.contracts.kinds import fresh, kind_of
 from tests.policies.cases import NINE_ARMS, SIX, Table, full_state, random_table, table_of
 

@@ -20,7 +20,8 @@ class StructurelessWorld(DiscreteWorld):
 
     Without `means` they are uniform(0, 1) from the seed.
 
-    >>> from causal_bandits import MixedGraph, paper_world
+    >>> from causal_bandits import MixedGraph
+    >>> from causal_bandits.worlds import paper_world
     >>> base = paper_world(MixedGraph(["A", "Y"], directed=[("A", "Y")]), seed=0)
     >>> StructurelessWorld(base, means=[0.1, 0.5, 0.9]).means.tolist()
     [0.1, 0.5, 0.9]

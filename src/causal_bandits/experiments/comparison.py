@@ -102,7 +102,7 @@ def compare(
     >>> import causal_bandits as cb
     >>> found = compare(
     ...     {"TS": cb.ThompsonSampling, "Causal TS": cb.CausalThompsonSampling},
-    ...     [cb.example_world("S3")], horizon=300, runs=20)
+    ...     [cb.worlds.example_world("S3")], horizon=300, runs=20)
     >>> found.to_frame()["policy"].to_list(), found.summary["series"]["causal-ts"]["runs"]
     (['TS', 'Causal TS'], 20)
     """

@@ -88,7 +88,8 @@ class Known(NamedTuple):
 def told(name: str, world: World, *, horizon: int, separating: str | Iterable[str] | None = None) -> Factory:
     """A factory of the policy, told what it needs of the world; `separating` claims a set, true or not.
 
-    >>> from causal_bandits import example_world, simulate
+    >>> from causal_bandits import simulate
+    >>> from causal_bandits.worlds import example_world
     >>> world = example_world("S3")
     >>> simulate(told("c-ucb", world, horizon=100), world, 100, runs=2).regret.shape
     (2, 100)

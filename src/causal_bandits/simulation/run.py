@@ -71,7 +71,8 @@ class Run(NamedTuple):
 def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *, compiled: bool = True) -> Run:
     """Play `horizon` rounds; `rng` belongs to the world. Both ways of playing choose the same arms.
 
-    >>> from causal_bandits import CausalThompsonSampling, example_world
+    >>> from causal_bandits import CausalThompsonSampling
+    >>> from causal_bandits.worlds import example_world
     >>> world = example_world("S3")
     >>> run = play(CausalThompsonSampling(world.problem, seed=1), world, 500, np.random.default_rng(2))
     >>> bool(run.arms[-100:].mean() > 0.9)  # arm 1 is the better one
@@ -92,7 +93,8 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
 def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -> None:
     """Give a policy rows of the idle arm before it plays: observational data, without regret.
 
-    >>> from causal_bandits import CausalThompsonSampling, example_world
+    >>> from causal_bandits import CausalThompsonSampling
+    >>> from causal_bandits.worlds import example_world
     >>> world = example_world("S3")
     >>> policy = CausalThompsonSampling(world.problem, seed=1)
     >>> observe(policy, world, 100, np.random.default_rng(2))

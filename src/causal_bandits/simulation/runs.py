@@ -48,7 +48,7 @@ def simulate(
 
     >>> from functools import partial
     >>> import causal_bandits as cb
-    >>> world = cb.example_world("S3")
+    >>> world = cb.worlds.example_world("S3")
     >>> told = partial(cb.CausalThompsonSampling, discovery=cb.KnownSets([["S3"]]))
     >>> cb.simulate(told, world, horizon=200, runs=3, seed=1).regret.shape
     (3, 100)
