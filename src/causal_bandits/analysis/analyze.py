@@ -14,6 +14,7 @@ from ..data.frames import columns_of
 from ..data.table_files import TableFile, read_table
 from ..doors import are_names
 from ..errors import OptionError, brief
+from ..markup import number, printable
 from ..policies import POLICIES, Policy, Recommendation
 from .infer import Inferred, Kind, infer
 from .summary import arm_rows, evidence_over_time, set_rows
@@ -22,7 +23,7 @@ EXAMPLE = "example"
 """Stands for the table that comes with the package, where no file has that name."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Analysis:
     """What a table says."""
 
@@ -30,6 +31,13 @@ class Analysis:
     policy: Policy[Any]
     recommendation: Recommendation
     level: float
+
+    def __repr__(self) -> str:
+        best = f"{printable(str(self.recommendation.arm))} (mean {number(self.recommendation.mean)})"
+        return f"Analysis(target={self.inferred.problem.target!r}, {self.policy.rows:,} rows, best arm {best})"
+
+    def _repr_html_(self) -> str:
+        return self.policy.estimates(level=self.level).table(repr(self)) + self.policy.separating_sets()._repr_html_()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values for JSON."""

@@ -26,6 +26,9 @@ class Inferred(NamedTuple):
     kind: Kind
     notes: list[str]
 
+    def __repr__(self) -> str:
+        return f"Inferred({self.kind}, {len(self.table):,} rows, {self.problem.outline})"
+
 
 def infer(
     table: pl.DataFrame,

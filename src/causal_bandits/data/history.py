@@ -44,6 +44,9 @@ class History:
     def __len__(self) -> int:
         return self._length
 
+    def __repr__(self) -> str:
+        return f"History({self._length:,} rows, {self.problem.outline})"
+
     @property
     def has_missing(self) -> bool:
         """Whether some row has no value for some observed variable."""

@@ -1,7 +1,16 @@
 """Finding separating sets: tests, Bayes factors, causal discovery, or told. All answer with `Findings`."""
 
 from .asd import ASD, DiscoveredGraphs, discover
-from .base import Declared, Discovery, Findings, RealDiscovery, SeparatingSet, check_alpha, check_discovery
+from .base import (
+    Declared,
+    Discovery,
+    Findings,
+    RealDiscovery,
+    SeparatingSet,
+    SeparatingSets,
+    check_alpha,
+    check_discovery,
+)
 from .bayes import BayesFactors
 from .direct import DirectTesting
 from .grounds import ByTests, Confidences, Evidence, Grounds, Told, Weighed
@@ -29,6 +38,7 @@ __all__ = [
     "RealDiscovery",
     "ResidualTesting",
     "SeparatingSet",
+    "SeparatingSets",
     "Tier",
     "Told",
     "Weighed",

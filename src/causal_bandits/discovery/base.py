@@ -12,12 +12,13 @@ from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLay
 from ..doors import is_number
 from ..errors import OptionError, brief
 from ..independence.drift import Drift
+from ..markup import braces, printable, titled_table
 from ..problem import Problem
 from .grounds import Evidence, Grounds, pick
 from .tiers import Tier
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SeparatingSet:
     """A set S, the intervention variables I' it separates from the reward (none: rejected), and why."""
 
@@ -33,13 +34,32 @@ class SeparatingSet:
         return bool(self.separated)
 
     def __str__(self) -> str:
-        shown = "{" + ", ".join(self.variables) + "}"
-        if not self.separated:
-            return f"{shown} separates nothing"
-        return f"{shown} separates {', '.join(self.separated)}"
+        return f"{braces(self.variables)} separates {', '.join(self.separated) or 'nothing'}"
+
+    def __repr__(self) -> str:
+        return printable(f"SeparatingSet({self})")
+
+    def _repr_html_(self) -> str:
+        return SeparatingSets([self])._repr_html_()
 
 
-@dataclass(frozen=True)
+class SeparatingSets(list[SeparatingSet]):
+    """A list of sets, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                braces(found.variables),
+                ", ".join(found.separated) or "–",
+                found.evidence.words,
+                f"{found.evidence.rows:,}",
+            )
+            for found in self
+        ]
+        return titled_table(f"{len(self)} sets", ("set", "separates", "evidence", "rows"), rows, numeric=(3,))
+
+
+@dataclass(frozen=True, repr=False)
 class Findings:
     """All sets that were looked at, as arrays; `sets` gives them as objects to read."""
 
@@ -52,6 +72,9 @@ class Findings:
     seen: NDArray[np.int64] | None = None
     """(sets,): how many rows have a value for every variable of the set, where some lack one."""
 
+    def __repr__(self) -> str:
+        return f"Findings({len(self.used)} of {len(self.separated)} sets accepted, {self.rows:,} rows)"
+
     @property
     def used(self) -> Ints:
         """The sets that separate something, by number."""
@@ -63,10 +86,10 @@ class Findings:
         return self.grounds.probability(self.separated)
 
     @property
-    def sets(self) -> list[SeparatingSet]:
+    def sets(self) -> SeparatingSets:
         """Accepted and rejected sets, smaller ones first."""
         levers = self.layout.problem.intervention_names
-        found = []
+        found = SeparatingSets()
         for place, variables in enumerate(self.layout.names):
             separated = tuple(name for name, yes in zip(levers, self.separated[place], strict=True) if yes)
             rows = self.rows if self.seen is None else int(self.seen[place])

@@ -15,12 +15,13 @@ from scipy.special import expit
 
 from ..compiled import Bools, Floats, Ints
 from ..independence import IndependenceResult
+from ..markup import evidence_words, printable
 
 Arrays = Mapping[str, NDArray[Any]]
 PASSED_OVER = "passed over"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evidence:
     """Why a set was accepted or rejected: the tests, and how many rows they saw.
 
@@ -36,6 +37,15 @@ class Evidence:
     confidence: Mapping[str, float] = field(default_factory=dict)
     log_bayes_factor: Mapping[str, float] = field(default_factory=dict)
     given_others: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """The p-values, the nats per lever, or else the source."""
+        tests = ((levers, test.p_value) for levers, test in self.tests.items())
+        return evidence_words(tests, {**self.confidence, **self.log_bayes_factor}, self.source)
+
+    def __repr__(self) -> str:
+        return printable(f"Evidence({self.source}, {self.rows:,} rows, {self.words})")
 
 
 class Grounds(ABC):

@@ -15,7 +15,7 @@ from ..problem import Level, Variable
 IDLE = "idle"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mechanism:
     """How a variable gets its value from its parents, which are variables or shared noises.
 
@@ -34,6 +34,10 @@ class Mechanism:
             raise WorldError(f"parents is {brief(parents)}; expected a list of names")
         object.__setattr__(self, "parents", (parents,) if isinstance(parents, str) else tuple(parents))
         object.__setattr__(self, "table", table)
+
+    def __repr__(self) -> str:
+        table = "function" if callable(self.table) else f"table of shape {np.shape(self.table)}"
+        return f"Mechanism(parents={list(self.parents)}, {table})"
 
     def probabilities(self, variable: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
         """The table, checked, for a variable and its parents."""

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ..errors import OptionError, brief, listing, whole_number
 from ..files import replacing
+from ..markup import titled_table
 from ..reporting import draw, printable, sheet_of, terminal_table
 from ..simulation.run import MOST_ROUNDS, World, check_world
 from ..simulation.runs import PolicyFactory, bare
@@ -73,6 +74,10 @@ class Comparison:
         with console.capture() as capture:
             console.print(terminal_table(sheet_of(self.summary)))
         return capture.get().rstrip()
+
+    def _repr_html_(self) -> str:
+        sheet = sheet_of(self.summary)
+        return titled_table(sheet.title, sheet.columns, sheet.rows, numeric=range(sheet.numbers, len(sheet.columns)))
 
 
 def compare(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import History, Rows
-from ..discovery import Findings, SeparatingSet, Tier
+from ..discovery import Findings, SeparatingSets, Tier
 from ..doors import door
 from ..errors import ObservationError, OptionError, brief, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
@@ -289,10 +289,10 @@ class Policy(Kept, Generic[State]):
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows."""
         return self._estimate(self._view(), share("level", level))
 
-    def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
+    def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""
         rejected = flag("rejected", rejected)
         fresh = self.findings is not None and not self.schedule.is_due(self.rows)
         findings = self.findings if fresh else self._discover()
         found = [] if findings is None else findings.sets
-        return [each for each in found if each.accepted or rejected]
+        return SeparatingSets(each for each in found if each.accepted or rejected)

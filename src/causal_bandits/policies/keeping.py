@@ -36,6 +36,10 @@ class Kept(ABC):
     schedule: Schedule
     _draws: Draws
 
+    def __repr__(self) -> str:
+        used = "" if self.findings is None else f", {len(self.findings.used)} separating sets"
+        return f"{type(self).__name__}({self.problem.outline}, {len(self.history):,} rows{used})"
+
     # What a policy says
 
     @abstractmethod

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError, ProblemError, UnknownArmError, UnknownVariableError, brief, flag, listing
+from ..markup import titled_table
 from .arms import CONTEXT_PREFIX, Arm
 from .descriptions import BINARY, REAL, read_description
 from .variables import Level, Levels, Variable, declare
@@ -241,10 +242,21 @@ class Problem:
         return hash((self.target, self.observed, self.interventions, len(self.arms)))
 
     def __repr__(self) -> str:
-        return (
-            f"Problem(target={self.target!r}, observed={list(self.observed_names)}, "
-            f"interventions={list(self.intervention_names)}, {len(self.arms)} arms)"
+        return f"Problem({self.outline})"
+
+    @property
+    def outline(self) -> str:
+        """Its variables and the number of its arms, in one short line."""
+        observed, levers = (
+            listing(names, 6) if names else "" for names in (self.observed_names, self.intervention_names)
         )
+        return f"target={self.target!r}, observed=[{observed}], interventions=[{levers}], {len(self.arms)} arms"
+
+    def _repr_html_(self) -> str:
+        rows = [(variable.name, "lever", variable.shown) for variable in self.interventions]
+        rows += [(variable.name, "observed", variable.shown) for variable in self.observed]
+        rows.append((self.target, "reward", "real" if self.reward_is_real else "0, 1"))
+        return titled_table(repr(self), ("variable", "role", "levels"), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; `from_dict` reads them back."""

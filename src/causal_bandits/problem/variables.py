@@ -77,6 +77,15 @@ class Variable:
         return len(self.levels)
 
     @property
+    def shown(self) -> str:
+        """Its levels in words."""
+        if self.is_real:
+            return "real"
+        if self.bins is None:
+            return listing(self.levels)
+        return f"cut at {listing(self.bins.cuts)}" if self.bins.cuts else f"{self.bins.quantiles} quantiles"
+
+    @property
     def is_number(self) -> bool:
         """Whether its values are real numbers, cut or not."""
         return self.is_real or self.bins is not None

@@ -1,5 +1,6 @@
 """What people look at: figures, tables, pages, progress. The only place that imports matplotlib."""
 
+from ..markup import printable
 from .figures import draw
 from .graphs import draw_graphs
 from .page import Rendered, Section, duration, page_of, rendered, report_page
@@ -8,7 +9,6 @@ from .study_page import analysis_page, study_page
 from .study_tables import arms_table, sets_table
 from .tables import claims_sheet, evidence, sheet_of, terminal_table
 from .terminal import PlainConsole, written
-from .text import printable
 
 __all__ = [
     "PlainConsole",

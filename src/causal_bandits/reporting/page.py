@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
+from ..markup import printable
 from .figures import page_svg
 from .tables import Verdict, evidence, html_table, sheet_of
-from .text import printable
 
 LONG = 20
 """A table with more rows is folded."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from unicodedata import east_asian_width
 
-from .text import printable
+from ..markup import number, printable
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2125; --soft: #5b646e; --line: #d6dbe0; --page: #ffffff; --box: #f5f7f9;
@@ -41,33 +41,6 @@ def page(title: str, parts: Iterable[str]) -> str:
         + "\n</body>\n</html>\n"
     )
     return printable(whole, keep="\n\t")
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number to read; a dash where there is none."""
-    if value is None:
-        return "–"
-    return (
-        f"{value:,.0f}"
-        if abs(value) >= 1000
-        else f"{value:.{digits}g}"
-        if abs(value) < 0.001
-        else f"{value:.{digits}f}"
-    )
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Iterable[int] = ()) -> str:
-    """A table; cells are plain text."""
-    right = set(numeric)
-
-    def cells(values: Sequence[str], tag: str) -> str:
-        kind = [' class="n"' if place in right else "" for place in range(len(values))]
-        return "".join(f"<{tag}{k}>{escape(v)}</{tag}>" for k, v in zip(kind, values, strict=True))
-
-    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return (
-        f'<div class="scroll"><table><thead><tr>{cells(columns, "th")}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
 
 
 def _figure(parts: list[str]) -> str:

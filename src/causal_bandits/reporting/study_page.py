@@ -4,23 +4,17 @@ import math
 from html import escape
 from typing import Any
 
-from .plain_pages import Interval, intervals, lines, number, page, stacked, table
+from ..markup import braces, evidence_words, number, table
+from .plain_pages import Interval, intervals, lines, page, stacked
 
 Values = dict[str, Any]
 EVIDENCE = "Evidence as rows came in"
 
 
-def braces(variables: list[str] | None) -> str:
-    """A set as it is written."""
-    return "own rows" if variables is None else "{" + ", ".join(variables) + "}"
-
-
 def evidence_of(found: Values) -> str:
     """What speaks for or against a set: p-values, or nats per lever."""
-    tests = "; ".join(f"{', '.join(test['levers'])}: p = {number(test['p_value'])}" for test in found["tests"])
-    nats = {**found["confidence"], **found["log_bayes_factor"]}
-    sure = "; ".join(f"{name}: {number(value, 1)} nats" for name, value in nats.items())
-    return tests or sure or str(found["source"])
+    tests = ((test["levers"], test["p_value"]) for test in found["tests"])
+    return evidence_words(tests, {**found["confidence"], **found["log_bayes_factor"]}, str(found["source"]))
 
 
 def state_of(found: Values) -> str:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from .plain_pages import number
-from .study_page import braces, evidence_of, state_of
+from ..markup import braces, number
+from .study_page import evidence_of, state_of
 from .terminal import FittedTable
 
 Values = dict[str, Any]

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from .text import printable
+from ..markup import printable
 
 
 def written(text: str, style: str = "") -> Text:

@@ -59,6 +59,10 @@ class Run(NamedTuple):
     arms: NDArray[np.int64]
     rewards: NDArray[Any]
 
+    def __repr__(self) -> str:
+        mean = f", mean reward {self.rewards.mean():.3g}" if len(self.rewards) else ""
+        return f"Run({len(self.arms):,} rounds{mean})"
+
     def regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cumulative pseudo-regret after each round: the sum of best mean - mean of the arm pulled."""
         return np.cumsum(means.max() - means[self.arms])

@@ -37,7 +37,7 @@ from .state import StudyState
 CHUNK = 5000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The estimated mean reward of a policy, with its interval, and what it rests on."""
 
@@ -51,6 +51,9 @@ class Evaluation:
     """How many of them tell something about the policy: its arms' decisions, or the worth of the weights."""
     recorded_mean: float
     """What the study itself earned on them."""
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self})"
 
     def __str__(self) -> str:
         return (

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..compiled import Floats
 from ..discovery import SeparatingSet
+from ..markup import printable
 from ..policies import ArmEstimate, Policy
 from ..problem import Arm
 from .decisions import moment
@@ -36,7 +37,7 @@ class ArmView:
         return max(self.estimate.effective_rows - self.estimate.own_rows, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a decision was what it was; `through` is the set its arm was judged through (None: its own rows)."""
 
@@ -61,6 +62,9 @@ class Explanation:
     def borrowed_rows(self) -> float:
         """What sharing added, in rows."""
         return next(view.borrowed_rows for view in self.arms if view.arm == self.arm)
+
+    def __repr__(self) -> str:
+        return printable(f"Explanation(decision {self.id}: {self.arm}, probability {self.propensity:.3f})")
 
     def __str__(self) -> str:
         through = "its own rows alone" if self.through is None else f"the set {{{', '.join(self.through.variables)}}}"

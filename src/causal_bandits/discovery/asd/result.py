@@ -7,13 +7,14 @@ import polars as pl
 
 from ...compiled import Floats
 from ...graphs import MixedGraph
+from ...markup import printable
 from ..base import Findings, SeparatingSet
 from .queries import Answer, Query
 
 ARROWS = {"edge": "->", "confounded": "<->", "ancestor": "-->"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscoveredGraphs:
     """Confidences in nats (positive: the data speak for it) and the graphs with the lowest losses.
 
@@ -43,6 +44,10 @@ class DiscoveredGraphs:
         graphs = [(_graph(names, contexts, answer, place), float(loss)) for place, loss in enumerate(answer.losses)]
         edges = found[0] | found[1]
         return cls(findings.sets, edges, found[2], graphs, problem.intervention_names, answer.proven)
+
+    def __repr__(self) -> str:
+        accepted = f"{sum(found.accepted for found in self.sets)} of {len(self.sets)} sets accepted"
+        return printable(f"DiscoveredGraphs({len(self.graphs)} graphs, {accepted}, best {self.graph})")
 
     @property
     def graph(self) -> MixedGraph:
