@@ -1,6 +1,6 @@
 """`python -m benchmarks.acceptance`: which sets each discovery accepts while its own policy plays, against the truth.
 
-A unit is a set S; it is true when the graph separates all intervention variables from Y given S, and accepted when the
+A unit is a set S; it is true when the graph separates all levers from Y given S, and accepted when the
 discovery says so. Where no set separates (Fig. 2(c)) every accepted one is a false positive.
 """
 
@@ -24,7 +24,7 @@ DISCOVERIES: dict[str, Discovery] = {
 
 
 def accepted(discovery: Discovery, world: DiscreteWorld, seed: int) -> np.ndarray:
-    """(rounds, sets): which sets are accepted for all intervention variables."""
+    """(rounds, sets): which sets are accepted for all levers."""
     policy = cb.CausalThompsonSampling(world.problem, discovery=discovery, seed=seed)
     rng = np.random.default_rng([seed, 1])
     found, done = [], 0

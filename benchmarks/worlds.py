@@ -1,4 +1,4 @@
-"""The worlds and policies that are measured: every subset is accepted for all intervention variables."""
+"""The worlds and policies that are measured: every subset is accepted for all levers."""
 
 import itertools
 import tempfile

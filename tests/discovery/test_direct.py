@@ -109,7 +109,7 @@ def as_if_infinite(world: DiscreteSCM, rows_per_arm: int = 10**7) -> tuple[Table
 
 
 def truth(world: DiscreteSCM, variables: tuple[str, ...]) -> tuple[str, ...]:
-    """The intervention variables that S and the other intervention variables d-separate from Y."""
+    """The levers that S and the other levers d-separate from Y."""
     graph = world.graph.with_context(dict(world.problem.targets))
     levers = world.problem.intervention_names
     return tuple(i for i in levers if separates(graph, [*variables, *(j for j in levers if j != i)], i, "Y"))

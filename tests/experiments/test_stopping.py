@@ -15,7 +15,7 @@ from causal_bandits.experiments.engines import make_engine
 from tests.marked import Marked, needs_proc, others_here
 
 pytestmark = needs_proc
-SENTENCE = "Stopped. Finished work is kept; the same command goes on from there.\n"
+SENTENCE = "Stopped. Finished work is kept; run the same command again to resume.\n"
 LONG = ("-m", "causal_bandits.cli", "reproduce", "theorem", "--scale", "smoke", "--runs", 6000)
 
 

@@ -45,7 +45,7 @@ def test_what_is_told_is_true() -> None:
 def test_without_do_nothing_is_observed() -> None:
     arms = [{"I_A": 0}, {"I_A": 1}]
     world = DiscreteSCM({"A": 2, "Y": 2}, dict(ONE.mechanisms), ONE.interventions, arms=arms)
-    with pytest.raises(WorldError, match=r"cannot say P\(X\) of its variables, which 'lu-tree' needs"):
+    with pytest.raises(WorldError, match=r"does not provide P\(X\) of its variables, which 'lu-tree' needs"):
         told("lu-tree", world, horizon=100)
 
 
@@ -59,7 +59,7 @@ def test_parents_that_do_not_separate_are_not_told() -> None:
     else:
         with pytest.raises(WorldError):
             told("c-ts", world, horizon=100)
-    with pytest.raises(WorldError, match="cannot say a separating set and P"):
+    with pytest.raises(WorldError, match="does not provide a separating set and P"):
         told("c-ts", CONFOUNDED, horizon=100)
 
 
@@ -69,12 +69,16 @@ TELLING |= {"maiti-observing", "lu-tree", "graph-posterior"}
 
 @pytest.mark.parametrize("name", sorted(TELLING))
 def test_a_world_that_does_not_know_says_so(name: str) -> None:
-    with pytest.raises(WorldError, match=f"cannot say .*which '{name}' needs; these do without: ts, causal-ts, "):
+    with pytest.raises(
+        WorldError, match=f"does not provide .*which '{name}' needs; these policies do not need it: ts, causal-ts, "
+    ):
         told(name, NONE, horizon=100)
 
 
 def test_logged_data_have_no_graph_and_no_probabilities() -> None:
-    with pytest.raises(WorldError, match="the causal graph, which 'pomis-ts' needs; these do without: ucb-normal"):
+    with pytest.raises(
+        WorldError, match="the causal graph, which 'pomis-ts' needs; these policies do not need it: ucb-normal"
+    ):
         told("pomis-ts", LOGGED, horizon=100)
     applies, refused = field(LOGGED, horizon=100)
     plain = {"ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts"}

@@ -98,7 +98,17 @@ def analyze(
     level: float = 0.95,
     max_size: int | None = None,
 ) -> Analysis:
-    """Analyse a table: a CSV or Parquet file, or a dataframe. "example" is the one that comes with the package.
+    """Analyse a logged table: which sets separate, what each arm is worth, which one to take.
+
+    Args:
+        source: A CSV or Parquet file, a dataframe, or a dict of columns; "example" is the packaged table.
+        target: Column of the reward: 0 and 1, or a number.
+        interventions: Columns of the levers.
+        observed: Columns between levers and reward; by default all others.
+        ignore: Columns to leave out.
+        kind: "discrete" or "gaussian"; inferred from the reward by default.
+        level: Level of the intervals.
+        max_size: Size of the largest sets to test.
 
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
     do(banner=red, discount=10%)

@@ -21,19 +21,19 @@ def reproduce_command(
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Out = Path("results"),
-    runs: Annotated[int | None, typer.Option(help="Runs per world, instead of the scale's.")] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs per world; overrides the scale.")] = None,
     weighted: Annotated[
-        bool, typer.Option("--weighted", help="Weigh each class of graphs by the number of labelled graphs in it.")
+        bool, typer.Option("--weighted", help="Weight each class of graphs by its number of labelled graphs.")
     ] = False,
     engine: Engine = "local",
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a figure of the paper, or all of them: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
+    """Reproduce a figure of the paper, or all: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
 
-    OUT/report.html shows every figure in OUT with the paper's claims and what became of them. An interrupted command
-    goes on where it stopped when it is given again.
+    OUT/report.html shows every figure in OUT with the paper's claims and their verdicts. To resume an interrupted
+    command, run it again.
     """
     terminal = console(quiet=quiet or as_json)
     for experiment in find_experiments(figure):
@@ -41,7 +41,7 @@ def reproduce_command(
         chunks = len(experiment.chunks(size, seed))
         terminal.print(written(experiment.title, "bold"))
         terminal.print(f"{experiment.question} ({chunks} parts)")
-    terminal.print("The first use of a release compiles for some seconds.")
+    terminal.print("The first run of a release compiles for some seconds.")
     found = run_long(
         terminal,
         lambda told: reproduce(

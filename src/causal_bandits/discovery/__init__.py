@@ -1,4 +1,4 @@
-"""Finding separating sets: tests, Bayes factors, causal discovery, or told. All answer with `Findings`."""
+"""Finding separating sets: tests, Bayes factors, causal discovery, or known sets. All return `Findings`."""
 
 from .asd import ASD, DiscoveredGraphs, discover
 from .base import (

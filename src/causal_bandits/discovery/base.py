@@ -1,4 +1,4 @@
-"""What every discovery answers with, and what it declares."""
+"""What every discovery returns, and what it declares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from .tiers import Tier
 
 @dataclass(frozen=True, repr=False)
 class SeparatingSet:
-    """A set S, the intervention variables I' it separates from the reward (none: rejected), and why."""
+    """A set S, the levers I' it separates from the reward (none: rejected), and why."""
 
     variables: tuple[str, ...]
     separated: tuple[str, ...]
@@ -66,7 +66,7 @@ class Findings:
     layout: SubsetLayout
     rows: int
     separated: NDArray[np.bool_]
-    """(sets, intervention variables): what each set separates from the reward."""
+    """(sets, levers): what each set separates from the reward."""
     grounds: Grounds
     """Why."""
     seen: NDArray[np.int64] | None = None
@@ -149,7 +149,7 @@ class RealDiscovery(_Declares, Protocol):
 
 
 def check_discovery(discovery: object) -> None:
-    """Refuse what is no discovery."""
+    """Validate `discovery`."""
     if isinstance(discovery, type) or not hasattr(discovery, "discover"):
         raise OptionError(
             f"discovery={brief(discovery)}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
@@ -157,12 +157,12 @@ def check_discovery(discovery: object) -> None:
     lacking = [name for name in ("tier", "hints", "screens", "to_dict") if not hasattr(discovery, name)]
     if lacking:
         raise OptionError(
-            f"discovery={brief(discovery)} does not say its {lacking[0]!r}; "
+            f"discovery={brief(discovery)} does not declare {lacking[0]!r}; "
             f"make {type(discovery).__name__} a subclass of causal_bandits.discovery.Declared"
         )
 
 
 def check_alpha(alpha: object, such: float) -> None:
-    """Refuse a level that is none."""
+    """Validate `alpha`."""
     if not is_number(alpha) or not 0 < float(alpha) < 1:  # type: ignore[arg-type]
         raise OptionError(f"alpha={brief(alpha)}; expected a level between 0 and 1, such as {such}")

@@ -25,9 +25,9 @@ PASSED_OVER = "passed over"
 class Evidence:
     """Why a set was accepted or rejected: the tests, and how many rows they saw.
 
-    A key of `tests` is the tuple of intervention variables that were tested together; `confidence` is, per
-    intervention variable, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
-    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed. The
+    A key of `tests` is the tuple of levers that were tested together; `confidence` is, per
+    lever, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
+    rows speak for it, in nats, and `given_others` the same with the other levers held fixed. The
     source "passed over" is a set of a large problem that was accepted but is not used.
     """
 
@@ -67,7 +67,7 @@ class Grounds(ABC):
 
     @property
     def tests(self) -> tuple[tuple[str, ...], ...]:
-        """The intervention variables that were tested together, one tuple for each test."""
+        """The levers that were tested together, one tuple for each test."""
         return ()
 
     @abstractmethod
@@ -108,7 +108,7 @@ def pick(own: NDArray[Any], parts: Sequence[NDArray[Any]], which: Ints) -> NDArr
 
 
 def per_lever(line: Floats, levers: tuple[str, ...]) -> dict[str, float]:
-    """The values by intervention variable, where there are any."""
+    """The values by lever, where there are any."""
     return {name: float(value) for name, value in zip(levers, line, strict=True) if not np.isnan(value)}
 
 
@@ -149,7 +149,7 @@ class ByTests(Grounds):
 
     @property
     def tests(self) -> tuple[tuple[str, ...], ...]:
-        """The intervention variables that were tested together."""
+        """The levers that were tested together."""
         return self.names
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -178,9 +178,9 @@ class Weighed(Grounds):
 
     sources = ("weighed",)
     log_bayes_factor: Floats
-    """(sets, intervention variables): log [P(Y | S) / P(Y | S, I)]."""
+    """(sets, levers): log [P(Y | S) / P(Y | S, I)]."""
     given_others: Floats | None = None
-    """(sets, intervention variables): the same given the other intervention variables; NaN where not worked out."""
+    """(sets, levers): the same given the other levers; NaN where not worked out."""
     passed_over: Bools | None = None
     """(sets,): accepted but unused: its table exceeds the memory budget."""
 
@@ -195,7 +195,7 @@ class Weighed(Grounds):
         return cls(arrays["log_bayes_factor"], arrays.get("given_others"), arrays.get("passed_over"))
 
     def width(self, name: str, levers: int) -> tuple[int, ...]:
-        """A column for each intervention variable."""
+        """A column for each lever."""
         return () if name == "passed_over" else (levers,)
 
     def probability(self, separated: Bools) -> Floats:
@@ -219,7 +219,7 @@ class Confidences(Grounds):
 
     sources = ("asd", "asd, time limit hit")
     confidence: Floats
-    """(sets, intervention variables): in nats."""
+    """(sets, levers): in nats."""
     proven: bool = True
     """False where a time limit cut the search short."""
 

@@ -1,4 +1,4 @@
-"""Worlds to play in: they know the truth, and no learner may import them."""
+"""Worlds to play in: they know the truth, so no learner may import them."""
 
 from ..errors import moved
 from .bilodeau import bilodeau_world

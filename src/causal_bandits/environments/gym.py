@@ -20,7 +20,7 @@ Observation = dict[str, Any]
 class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     """One pull per step, `horizon` steps per episode.
 
-    An action holds the level number of every intervention variable, in the problem's order. An observation maps
+    An action holds the level number of every lever, in the problem's order. An observation maps
     every observed variable to its level number; before the first pull all are 0. `info` holds the arm and its regret.
 
     >>> from causal_bandits.worlds import example_world

@@ -16,9 +16,12 @@ def _numbers(means: ArrayLike) -> NDArray[np.float64]:
 
 
 class StructurelessWorld(DiscreteWorld):
-    """Observed variables as in another world; the reward is thrown away for a Bernoulli with a mean per arm.
+    """Observed variables as in another world, with the reward replaced by a Bernoulli with a mean per arm.
 
-    Without `means` they are uniform(0, 1) from the seed.
+    Args:
+        base: World that the observed variables come from.
+        means: Mean reward per arm; uniform on (0, 1) by default.
+        seed: Seed or Generator for those means.
 
     >>> from causal_bandits import MixedGraph
     >>> from causal_bandits.worlds import paper_world

@@ -1,4 +1,4 @@
-"""Learners that ask and are told: for discrete and for real-valued problems, each plain and causal.
+"""Learners with `ask` and `tell`: for discrete and for real-valued problems, each plain and causal.
 
 A policy is one file: a class that has a `name` is registered, exported from here, listed and put to the contract.
 """

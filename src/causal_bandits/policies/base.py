@@ -127,7 +127,7 @@ class Policy(Kept, Generic[State]):
     def _among(self, state: State, allowed: NDArray[np.bool_]) -> State:
         """The state that chooses among some arms only."""
         if not allowed.all():
-            raise OptionError(f"policy {self.name!r} cannot be restricted to some arms; use another one")
+            raise OptionError(f"policy {self.name!r} cannot be restricted to a subset of arms; use another policy")
         return state
 
     def _indices(self, state: State, rng: np.random.Generator) -> NDArray[np.float64] | None:
@@ -141,7 +141,7 @@ class Policy(Kept, Generic[State]):
     def _check(self, rows: Rows) -> None:
         """Refuse rows that this policy cannot count."""
         if not self.counts_missing and np.any(rows.codes < 0):
-            raise ObservationError(f"a value is missing; policy {self.name!r} needs whole rows")
+            raise ObservationError(f"a value is missing; policy {self.name!r} needs complete rows")
 
     @property
     def rows(self) -> int:
@@ -238,7 +238,7 @@ class Policy(Kept, Generic[State]):
     def tell_many(self, frame: Any, *, arm: Arm | Mapping[str, Level] | None = None, missing: bool = False) -> None:
         """Count the rows of a table: all of them, or none when one is bad.
 
-        The table has a column per intervention variable, or `arm` says which arm made all rows
+        The table has a column per lever, or `arm` says which arm made all rows
         (`arm={}` for observational rows).
         """
         self.learn(self.history.encode_many(frame, arm, missing=missing))

@@ -74,7 +74,7 @@ class Kept(ABC):
     # Saving and loading
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one plain file; `load` goes on with exactly the same future arms."""
+        """Write everything to one plain file; `load` continues with exactly the same future arms."""
         write(file_path(path), self.pack())
 
     def pack(self) -> Saved:
@@ -132,7 +132,11 @@ class Kept(ABC):
 
 
 def load_policy(path: str | os.PathLike[str]) -> "Policy[Any]":
-    """Whatever policy a save file holds, ready to go on."""
+    """Load the policy in a save file, whatever its class, ready to continue.
+
+    Args:
+        path: File written by `policy.save`.
+    """
     saved = read(file_path(path))
     name = saved.header.get("policy")
     if not isinstance(name, str) or name not in POLICIES:

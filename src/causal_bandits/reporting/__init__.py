@@ -1,4 +1,4 @@
-"""What people look at: figures, tables, pages, progress. The only place that imports matplotlib."""
+"""What people look at: figures, tables, pages, progress. The only package that imports matplotlib."""
 
 from ..markup import printable
 from .figures import draw

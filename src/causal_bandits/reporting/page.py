@@ -87,9 +87,9 @@ def _overview(verdicts: list[tuple[Section, Verdict]]) -> str:
     )
     return (
         f"<h2>Claims</h2><p>{len(verdicts)} claims: {count['holds']} hold, {count['fails']} do not, "
-        f"{count['open']} are not settled. A claim holds when every difference it hangs on is at least two standard "
-        "errors on its side, and fails when one is two on the other; equalities allow what chance alone does in one "
-        "of a hundred reports. The verdicts are worked out from the numbers below.</p>"
+        f"{count['open']} are not settled. A claim holds when every difference it depends on is at least two standard "
+        "errors on its side, and fails when one is two on the other; for equalities the limit is such that chance "
+        "alone fails 1 % of reports. The verdicts are computed from the numbers below.</p>"
         f"<div class='wide'><table><thead><tr><th>where</th><th>the paper says</th><th>found</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )

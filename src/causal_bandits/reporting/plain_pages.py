@@ -49,7 +49,7 @@ def _figure(parts: list[str]) -> str:
 
 
 def _scale(low: float, high: float, start: float, end: float) -> tuple[float, float]:
-    """Slope and offset from values to places."""
+    """Slope and offset from values to coordinates."""
     slope = (end - start) / ((high - low) or 1.0)
     return slope, start - low * slope
 

@@ -72,7 +72,7 @@ def _what_is_known(values: Values) -> list[str]:
 def _recommended(values: Values) -> str:
     best = values["recommendation"]
     if best is None:
-        return '<p class="box">No arm can be recommended yet: none has enough rows.</p>'
+        return '<p class="box">No arm can be recommended yet: no arm has enough rows.</p>'
     return (
         f'<p class="lead box">Recommended: <b>{escape(best["arm"])}</b>, mean {number(best["mean"])}; '
         f"the best arm with probability {best['probability_best']:.2f}.</p>"
@@ -82,7 +82,7 @@ def _recommended(values: Values) -> str:
 def _alarms(values: Values) -> str:
     return "".join(
         f'<p class="box bad"><span class="alarm">Alarm:</span> the set {escape(braces(found["variables"]))} no longer '
-        f"holds on recent rows, as row {found['alarm_row']:,} showed. What it taught may be out of date.</p>"
+        f"holds on recent rows, as row {found['alarm_row']:,} showed. What it taught may be outdated.</p>"
         for found in values["alarms"]
     )
 
@@ -108,7 +108,7 @@ def _arms_figure(arms: list[Values]) -> str:
         [_interval(row["without_sharing"]) for row in shown],
     )
     more = f" The best 40 of {len(arms)} arms." if len(arms) > 40 else ""
-    return f'{figure}<p class="soft">Thick: with sharing. Thin: what the arm\'s own rows alone would say.{more}</p>'
+    return f'{figure}<p class="soft">Thick: with sharing. Thin: from the arm\'s own rows alone.{more}</p>'
 
 
 def _arms_table(arms: list[Values]) -> str:
@@ -134,7 +134,7 @@ def _arms_table(arms: list[Values]) -> str:
 
 def _sets(sets: list[Values]) -> str:
     if not sets:
-        return '<p class="soft">This policy shares nothing: it looks for no sets.</p>'
+        return '<p class="soft">This policy does not share information, so it looks for no sets.</p>'
     rows = []
     for found in sorted(sets, key=lambda each: not each["accepted"]):
         held = {None: "", True: "no longer holds", False: "holds"}[found["alarm"]]
@@ -158,15 +158,15 @@ def _evidence(over_time: Values) -> str:
     by_nats = any(nats is not None for each in shown for nats in each["nats"])
     series = [(braces(each["variables"]), _nats(each["nats"]) if by_nats else _logs(each["p_value"])) for each in shown]
     if len(over_time["rows"]) < 2 or not any(value is not None for _, values in series for value in values):
-        return '<p class="soft">Too few rows to show a course.</p>'
+        return '<p class="soft">Too few rows to show the evidence over time.</p>'
     if by_nats:
         figure = lines(over_time["rows"], series, low=-10, high=10, mark=1.0, ends=("-10", "10"), label=EVIDENCE)
-        note = "Nats that speak for each set, of the lever for which they are fewest; the broken line is 1."
+        note = "Evidence for each set in nats (log Bayes factor), for its weakest lever; the dashed line is 1."
     else:
         figure = lines(
             over_time["rows"], series, low=-6, high=0, mark=math.log10(0.05), ends=("1e-06", "1"), label=EVIDENCE
         )
-        note = "The smallest p-value of each set over the rows, on a logarithmic scale; the broken line is 0.05."
+        note = "The smallest p-value of each set over the rows, on a logarithmic scale; the dashed line is 0.05."
     more = f" The first 8 of {len(over_time['sets'])} sets." if len(over_time["sets"]) > 8 else ""
     return f'{figure}<p class="soft">{note}{more}</p>'
 

@@ -43,7 +43,7 @@ MOST_ROUNDS = 100_000_000
 
 
 def check_world(world: object) -> None:
-    """Refuse what is no world."""
+    """Validate `world`."""
     if not all(hasattr(world, name) for name in ("problem", "pull", "means")) or isinstance(world, type):
         raise OptionError(f"world={brief(world)}; expected a world, such as paper_world(...) or LoggedWorld(...)")
 
@@ -87,7 +87,7 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     check_world(world)
     _check_policy(policy)
     if getattr(policy, "problem", world.problem) != world.problem:
-        raise OptionError("policy and world have different problems; make the policy with world.problem")
+        raise OptionError("policy and world have different problems; create the policy with world.problem")
     ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld)
     if compiled and ours and _rolls_out(policy, world):
         return _play_by_rollout(policy, world, horizon, rng)
@@ -96,6 +96,12 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
 
 def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -> None:
     """Give a policy rows of the idle arm before it plays: observational data, without regret.
+
+    Args:
+        policy: The policy.
+        world: The world that the rows come from.
+        rows: Number of rows.
+        rng: Generator for the world's draws.
 
     >>> from causal_bandits import CausalThompsonSampling
     >>> from causal_bandits.worlds import example_world

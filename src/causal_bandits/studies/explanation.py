@@ -118,17 +118,17 @@ def _indices(then: StudyState, before: int, among: list[int] | None) -> Floats |
 
 
 def _reason(policy: Policy[Any], indices: Floats | None, chosen: int) -> str:
-    """What decided, in words; `indices` is None where the policy does not keep what it compares."""
+    """What decided, in words; `indices` is None where the policy does not store what it compares."""
     if indices is None:
-        return f"{policy.compares} was the highest; the policy does not keep what it compares"
+        return f"{policy.compares} was the highest; the policy does not store what it compares"
     if np.isnan(indices[chosen]):
         return policy.without_comparing
     if np.isinf(indices[chosen]):
-        return "it had no rows yet, and the policy tries such arms first"
+        return "it had no rows yet; the policy tries such arms first"
     what, value = policy.compares, float(indices[chosen])
     others = np.where(np.arange(len(indices)) == chosen, np.nan, indices)
     if np.isnan(others).all():
-        return f"it was the only arm that might be played ({what}: {value:.4g})"
+        return f"it was the only arm in play ({what}: {value:.4g})"
     best = int(np.nanargmax(others))
     return f"{what}, {value:.4g}, was the highest; the next was {policy.problem.arms[best]} with {others[best]:.4g}"
 

@@ -51,7 +51,7 @@ class DiscoveredGraphs:
 
     @property
     def graph(self) -> MixedGraph:
-        """The best graph, with its intervention variables."""
+        """The best graph, with its levers."""
         return self.graphs[0][0]
 
     def to_frame(self) -> pl.DataFrame:
