@@ -94,7 +94,9 @@ def test_what_a_policy_takes_for_granted_is_asked_of_the_world() -> None:
     assert "no hidden common causes" in cb.policies.GraphPosteriorThompson.hints
     for edges in ([("A", "B"), ("B", "C"), ("A", "C"), ("C", "Y")], [("A", "Y"), ("B", "Y")]):
         world = paper_world(MixedGraph(["A", "B", "C", "Y"], edges), seed=0)
-        with pytest.raises(WorldError, match=r"form a forest with one parent .*these do without: ts, .*raps-ucb"):
+        with pytest.raises(
+            WorldError, match=r"form a forest with one parent .*these policies do not need it: ts, .*raps-ucb"
+        ):
             told("lu-tree", world, horizon=100)
     forest = paper_world(MixedGraph(["A", "B", "C", "Y"], [("B", "A"), ("B", "Y")]), seed=0)
     assert options_of("lu-tree", forest)["skeleton"] == [("B", "A")]

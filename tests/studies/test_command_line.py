@@ -226,5 +226,5 @@ def test_names_that_look_like_markup(run: Run, tmp_path: Path) -> None:
     assert "<td>rejected</td>" not in (tmp_path / "page.html").read_text()
     (tmp_path / "odd.csv").write_text("L,[bold]m[/],y\n" + "[low],1,1\n:smile:,0,0\n[/],1,0\n[low],0,1\n" * 9)
     shown = run("analyze", "odd.csv", "--target", "y", "--interventions", "L", "--html", "[bold]x.html")
-    for text in ("[bold]m[/]: 2 levels", "do(L=[/])", ":smile:", "Page: [bold]x.html"):
+    for text in ("[bold]m[/]: 2 levels", "do(L=[/])", ":smile:", "Report: [bold]x.html"):
         assert text in shown

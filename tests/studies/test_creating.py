@@ -40,7 +40,7 @@ def test_a_discovery_is_an_option_too(sqlite: str) -> None:
 
 BAD: list[tuple[str | None, Any, str]] = [
     ("ucb-small", {}, "policy 'ucb-small' requires 'horizon'; pass them in options"),
-    ("hac-ucb", {"horizon": 9}, "policy 'hac-ucb' cannot do without 'separating'"),
+    ("hac-ucb", {"horizon": 9}, "policy 'hac-ucb' requires 'separating'"),
     ("ucb-small", {"horizon": 9, "width": 1}, "policy 'ucb-small' has no option 'width'; .* 'horizon', 'constant'"),
     ("ucb-small", {"horizon": 9, "problem": 1}, "has no option 'problem'"),
     (None, {"alpha": 1}, "policy 'causal-ts-safe' has no option 'alpha'; expected some of 'discovery', 'max_size'"),

@@ -22,7 +22,7 @@ def analyze_command(
     ] = None,
     ignore: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help="discrete or gaussian; inferred from the target by default.")] = None,
-    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
