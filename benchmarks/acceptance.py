@@ -1,6 +1,6 @@
 """`python -m benchmarks.acceptance`: which sets each discovery accepts while its own policy plays, against the truth.
 
-A unit is a set S; it is true when the graph separates all intervention variables from Y given S, and accepted when the
+A unit is a set S; it is true when the graph separates all levers from Y given S, and accepted when the
 discovery says so. Where no set separates (Fig. 2(c)) every accepted one is a false positive.
 """
 
@@ -24,12 +24,12 @@ DISCOVERIES: dict[str, Discovery] = {
 
 
 def accepted(discovery: Discovery, world: DiscreteWorld, seed: int) -> np.ndarray:
-    """(rounds, sets): which sets are accepted for all intervention variables."""
+    """(rounds, sets): which sets are accepted for all levers."""
     policy = cb.CausalThompsonSampling(world.problem, discovery=discovery, seed=seed)
     rng = np.random.default_rng([seed, 1])
     found, done = [], 0
     for rounds in ROUNDS:
-        cb.play(policy, world, rounds - done, rng)
+        cb.simulation.play(policy, world, rounds - done, rng)
         done = rounds
         findings = discovery.discover(policy.layout, policy.ready().tables, done)
         found.append(findings.separated.all(axis=1))
@@ -56,9 +56,11 @@ def rate(flags: list[np.ndarray], which: list[np.ndarray]) -> list[str]:
 
 def main() -> None:
     """Measure and print; a minute or two."""
-    classes = cb.dag_classes(["A", "B", "C", "Y"], "Y")
+    classes = cb.graphs.dag_classes(["A", "B", "C", "Y"], "Y")
     seeds = [(number, run) for number in range(len(classes)) for run in range(RUNS)]
-    worlds = [cb.paper_world(classes[number].graph, seed=np.random.default_rng([number, run])) for number, run in seeds]
+    worlds = [
+        cb.worlds.paper_world(classes[number].graph, seed=np.random.default_rng([number, run])) for number, run in seeds
+    ]
     bare = [cb.StructurelessWorld(world, seed=np.random.default_rng([9, place])) for place, world in enumerate(worlds)]
     true = [truth(world) for world in worlds]
     table = Table("discovery", "what", *(f"t = {rounds}" for rounds in ROUNDS))

@@ -19,12 +19,12 @@ from .worlds import world
 
 SPACE = Space(4, (1, 2, 4))
 FEATURES = [Query("separated", 3, 4, given) for given in range(8)]
-"""The 8 features of the paper: the first intervention variable separated from Y given each S (so are the others)."""
+"""The 8 features of the paper: the first lever separated from Y given each S (so are the others)."""
 
 
 def _told() -> cb.CausalThompsonSampling:
     policy = cb.CausalThompsonSampling(world().problem, discovery=cb.ASD(), seed=3)
-    cb.play(policy, world(), 1000, np.random.default_rng(4))
+    cb.simulation.play(policy, world(), 1000, np.random.default_rng(4))
     return policy
 
 

@@ -28,7 +28,7 @@ def confounded_world(number: int, seed: np.random.SeedSequence) -> World:
     graph = class_world(number, seed).graph
     rng = np.random.default_rng(seed.spawn(1)[0])
     pairs = [(a, b) for place, a in enumerate(graph.nodes) for b in graph.nodes[:place] if rng.random() < 1 / 3]
-    return cb.paper_world(cb.MixedGraph(graph.nodes, graph.directed, pairs), seed=rng)
+    return cb.worlds.paper_world(cb.MixedGraph(graph.nodes, graph.directed, pairs), seed=rng)
 
 
 class Kind(NamedTuple):
@@ -60,7 +60,9 @@ def measured(kind: Kind) -> dict[str, tuple[float, float, float, float]]:
             world = kind.world(number, of_world)
             for name, make in POLICIES.items():
                 policy = make(world.problem, seed=np.random.default_rng(of_policy))
-                lost = cb.play(policy, world, kind.horizon, np.random.default_rng(of_draws)).regret(world.means)
+                lost = cb.simulation.play(policy, world, kind.horizon, np.random.default_rng(of_draws)).regret(
+                    world.means
+                )
                 regret[name][number, run] = lost[-1], (lost[-1] - lost[3 * kind.horizon // 4]) / (kind.horizon / 4)
     weights = np.full(kind.worlds, 1 / kind.worlds)
     found = {}

@@ -31,14 +31,14 @@ def every_set() -> list[tuple[str, ...]]:
 def causal(sets: Iterable[Iterable[str]], rows: int) -> cb.CausalUCBNormal:
     """A policy with the closed-form variance that was told its sets and has played some rounds."""
     policy = cb.CausalUCBNormal(world().problem, discovery=cb.KnownSets(sets), seed=3)
-    cb.play(policy, world(), rows, np.random.default_rng(4))
+    cb.simulation.play(policy, world(), rows, np.random.default_rng(4))
     return policy
 
 
 def plain(rows: int) -> cb.UCBNormal:
     """A policy without sets that has played some rounds."""
     policy = cb.UCBNormal(world().problem, seed=3)
-    cb.play(policy, world(), rows, np.random.default_rng(4))
+    cb.simulation.play(policy, world(), rows, np.random.default_rng(4))
     return policy
 
 
@@ -49,7 +49,7 @@ def _rounds(make: Callable[[], cb.UCBNormal | cb.CausalUCBNormal]) -> Callable[[
         policy = make()
 
         def work() -> int:
-            cb.play(policy, world(), ROUNDS, np.random.default_rng(8))
+            cb.simulation.play(policy, world(), ROUNDS, np.random.default_rng(8))
             return ROUNDS
 
         return work
@@ -106,7 +106,7 @@ def _again(policy: cb.CausalUCBNormal, rounds: int) -> Callable[[], Callable[[],
     rng = np.random.default_rng(9)
 
     def work() -> int:
-        cb.play(policy, world(), rounds, rng)
+        cb.simulation.play(policy, world(), rounds, rng)
         return rounds
 
     return lambda: work

@@ -20,14 +20,14 @@ from causal_bandits.policies import RealPolicy
 
 POLICIES: dict[str, dict[str, Callable[..., RealPolicy]]] = {
     "ts": {
-        "gaussian-ts": cb.GaussianThompsonSampling,
-        "causal-gaussian-ts": cb.CausalGaussianThompsonSampling,
-        "causal-gaussian-ts-safe": cb.SafeGaussianThompson,
+        "gaussian-ts": cb.policies.GaussianThompsonSampling,
+        "causal-gaussian-ts": cb.policies.CausalGaussianThompsonSampling,
+        "causal-gaussian-ts-safe": cb.policies.SafeGaussianThompson,
     },
     "ucb": {
         "ucb-normal": cb.UCBNormal,
         "causal-ucb-normal": cb.CausalUCBNormal,
-        "causal-ucb-normal-safe": cb.SafeUCBNormal,
+        "causal-ucb-normal-safe": cb.policies.SafeUCBNormal,
     },
 }
 HORIZONS = (1000, 5000)
@@ -45,7 +45,7 @@ class Kind(NamedTuple):
 
 def separating(number: int) -> ContinuousWorld:
     """Shifts of every variable but the reward: its parents separate."""
-    return cb.random_linear_world(list(DAGS.values())[number % len(DAGS)], seed=number)
+    return cb.worlds.random_linear_world(list(DAGS.values())[number % len(DAGS)], seed=number)
 
 
 def besides(number: int) -> ContinuousWorld:
@@ -77,7 +77,7 @@ def regrets(kind: Kind, policies: dict[str, Callable[..., RealPolicy]]) -> dict[
             of_draws, of_policy = np.random.SeedSequence(9, spawn_key=(number, run)).spawn(2)
             for name, make in policies.items():
                 policy = make(world.problem, seed=np.random.default_rng(of_policy))
-                lost = cb.play(policy, world, last, np.random.default_rng(of_draws)).regret(world.means)
+                lost = cb.simulation.play(policy, world, last, np.random.default_rng(of_draws)).regret(world.means)
                 late = (lost[-1] - lost[3 * last // 4]) / (last / 4) / np.ptp(world.means)
                 found[name][number, run] = *(lost[horizon - 1] for horizon in HORIZONS), late
     return found

@@ -46,9 +46,9 @@ def _policy(name: str) -> Ask:
     import causal_bandits as cb
 
     real = "Gaussian" in name
-    world = cb.LoggedWorld(*cb.datasets.sachs()) if real else cb.example_world("S3")
-    policy = getattr(cb, name)(world.problem, seed=0)
-    cb.play(policy, world, 100, np.random.default_rng(1), compiled=False)
+    world = cb.LoggedWorld(*cb.datasets.sachs()) if real else cb.worlds.example_world("S3")
+    policy = getattr(cb.policies, name)(world.problem, seed=0)
+    cb.simulation.play(policy, world, 100, np.random.default_rng(1), compiled=False)
     return policy.ask  # type: ignore[no-any-return]
 
 
@@ -175,7 +175,7 @@ def _timed(rounds: int) -> None:
     """Time ask + tell of Thompson Sampling whenever a line comes in."""
     import causal_bandits as cb
 
-    policy = cb.ThompsonSampling(cb.example_world("S3").problem, seed=0)
+    policy = cb.ThompsonSampling(cb.worlds.example_world("S3").problem, seed=0)
     row = dict.fromkeys(policy.problem.observed_names, 0) | {policy.problem.target: 1}
     for _ in sys.stdin:
         start = time.perf_counter()

@@ -28,7 +28,7 @@ def main() -> None:
     """Measure and print; about a minute."""
     table = Table("world", "arms", "UCB-Normal", "Causal UCB-Normal", "ratio")
     for number, (name, graph) in enumerate(DAGS.items()):
-        table.add_row(f"{name}: a set separates", *row(cb.random_linear_world(graph, seed=number)))
+        table.add_row(f"{name}: a set separates", *row(cb.worlds.random_linear_world(graph, seed=number)))
     for kind, worlds in UNSHARED.items():
         for number, world in enumerate(worlds):
             table.add_row(f"no set separates: interventions act on Y {kind}, {number + 1}", *row(world))

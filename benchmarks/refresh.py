@@ -55,7 +55,7 @@ def main() -> None:
             for name, make in POLICIES.items():
                 policy = make(world.problem, seed=np.random.default_rng(of_policy))
                 start = time.perf_counter()
-                played = cb.play(policy, world, HORIZON, np.random.default_rng(of_draws))
+                played = cb.simulation.play(policy, world, HORIZON, np.random.default_rng(of_draws))
                 seconds[name] += time.perf_counter() - start
                 regret[name][number, run] = played.regret(world.means)[-1]
         for name, values in regret.items():

@@ -24,7 +24,7 @@ def compiled_run() -> Callable[[], int]:
     rng = np.random.default_rng(6)
 
     def work() -> int:
-        cb.play(policy, world(), ROUNDS, rng)
+        cb.simulation.play(policy, world(), ROUNDS, rng)
         check_worst_case(policy)
         return ROUNDS
 
@@ -37,7 +37,7 @@ def largest_set_run() -> Callable[[], int]:
     policy = cb.CausalThompsonSampling(world().problem, discovery=told, seed=5)
 
     def work() -> int:
-        cb.play(policy, world(), ROUNDS, np.random.default_rng(6))
+        cb.simulation.play(policy, world(), ROUNDS, np.random.default_rng(6))
         return ROUNDS
 
     return work
@@ -81,7 +81,7 @@ def _whole_runs(make: Callable[..., Policy[Any]]) -> Callable[[], Callable[[], i
 
     def work() -> int:
         for played_in in _mixed_worlds():
-            cb.play(make(played_in.problem, seed=5), played_in, 2000, np.random.default_rng(6))
+            cb.simulation.play(make(played_in.problem, seed=5), played_in, 2000, np.random.default_rng(6))
         return 2000 * len(_mixed_worlds())
 
     return lambda: work
@@ -103,7 +103,7 @@ def _rounds_from(nodes: int, start: int, rounds: int) -> Callable[[], Callable[[
         policy = played(nodes, start)
 
         def work() -> int:
-            cb.play(policy, world(nodes), rounds, np.random.default_rng(8))
+            cb.simulation.play(policy, world(nodes), rounds, np.random.default_rng(8))
             return rounds
 
         return work
@@ -116,10 +116,10 @@ def _same_work_from(start: int) -> Callable[[], Callable[[], int]]:
     told = cb.KnownSets([world().problem.observed_names])
     policy = cb.CausalThompsonSampling(world().problem, discovery=told, seed=5)
     rng = np.random.default_rng(6)
-    cb.play(policy, world(), start, rng)
+    cb.simulation.play(policy, world(), start, rng)
 
     def work() -> int:
-        cb.play(policy, world(), 200, rng)
+        cb.simulation.play(policy, world(), 200, rng)
         return 200
 
     return lambda: work

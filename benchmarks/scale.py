@@ -29,7 +29,7 @@ ROUNDS = 30
 class Cost(NamedTuple):
     """What one size of problem costs."""
 
-    policy: cb.SafeThompsonSampling | cb.SafeGaussianThompson
+    policy: cb.SafeThompsonSampling | cb.policies.SafeGaussianThompson
     rounds: list[float]
     """Seconds of each round without a discovery."""
     discoveries: list[float]
@@ -76,7 +76,7 @@ def measured(observed: int, levers: int, *, rows: int = ROWS, real: bool = False
     """Rows told at once, then rounds by ask and tell until there were enough of both kinds."""
     problem = problem_of(observed, levers, real=real)
     rng = np.random.default_rng(0)
-    policy = (cb.SafeGaussianThompson if real else cb.SafeThompsonSampling)(problem, seed=0)
+    policy = (cb.policies.SafeGaussianThompson if real else cb.SafeThompsonSampling)(problem, seed=0)
     arms = rng.integers(len(problem.arms), size=rows)
     if real:
         arms[: 2 * len(problem.arms)] = np.arange(2 * len(problem.arms))[:rows] % len(problem.arms)  # each is judged

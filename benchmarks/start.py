@@ -10,12 +10,12 @@ import time
 PROGRAM = """
 import numpy as np
 import causal_bandits as cb
-world = cb.example_world("S3")
+world = cb.worlds.example_world("S3")
 policy = cb.CausalThompsonSampling(world.problem, seed=0)
 rng = np.random.default_rng(0)
 arm = policy.ask()
 policy.tell(arm, world.pull(arm, rng))
-cb.play(policy, world, 100, rng)
+cb.simulation.play(policy, world, 100, rng)
 """
 
 

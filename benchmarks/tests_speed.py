@@ -14,7 +14,7 @@ CALLS = 100
 
 
 def _tester(rows: int) -> Callable[[], Callable[[], int]]:
-    """Each of 3 intervention variables given each of 8 subsets and the other two, after uniform play."""
+    """Each of 3 levers given each of 8 subsets and the other two, after uniform play."""
     problem = world().problem
     rng = np.random.default_rng(1)
     tables = TableLayout.of(problem).empty()

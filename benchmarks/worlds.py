@@ -1,4 +1,4 @@
-"""The worlds and policies that are measured: every subset is accepted for all intervention variables."""
+"""The worlds and policies that are measured: every subset is accepted for all levers."""
 
 import itertools
 import tempfile
@@ -15,7 +15,7 @@ from causal_bandits.environments import DiscreteWorld
 def world(nodes: int = 4) -> DiscreteWorld:
     """A random DAG of the paper with perfect interventions on all but Y: 3^(nodes - 1) arms."""
     names = [*"ABCDEFG"[: nodes - 1], "Y"]
-    return cb.paper_world(cb.random_dag(names, "Y", 1), seed=2)
+    return cb.worlds.paper_world(cb.random_dag(names, "Y", 1), seed=2)
 
 
 def every_subset(nodes: int = 4) -> cb.KnownSets:
@@ -33,7 +33,7 @@ def accepting() -> cb.DirectTesting:
 def _played(nodes: int, rounds: int, tested: bool) -> bytes:
     discovery = accepting() if tested else every_subset(nodes)
     policy = cb.CausalThompsonSampling(world(nodes).problem, discovery=discovery, seed=3)
-    cb.play(policy, world(nodes), rounds, np.random.default_rng(4))
+    cb.simulation.play(policy, world(nodes), rounds, np.random.default_rng(4))
     with tempfile.TemporaryDirectory() as folder:
         policy.save(Path(folder) / "policy")
         return (Path(folder) / "policy").read_bytes()

@@ -47,8 +47,8 @@ def page() -> str:
         "Every experiment of the paper at full size, from `causal-bandits reproduce all --scale paper`, which took "
         f"{duration(total)} ({about['machine']}, busy with other work too; Python {about['python']}, "
         f"version {about['version']}). The page is written by `python scripts/make_results.py` from the summaries in "
-        "[results](results/manifest.json); the verdicts are worked out from the numbers, not by hand. A claim holds "
-        "when every difference it hangs on is at least two standard errors on its side, and fails when one is two on "
+        "[results](results/manifest.json); the verdicts are computed from the numbers. A claim holds "
+        "when every difference it depends on is at least two standard errors on its side, and fails when one is two on "
         "the other side.",
         table(Sheet("", "", ("where", "the paper says", "found"), tuple(rows), ())),
         *(section(summary, manifest[summary["figure"]]) for summary in summaries),

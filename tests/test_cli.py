@@ -89,9 +89,15 @@ def test_compare_lists_and_compares(tmp_path: Path) -> None:
     [
         (["reproduce", "fig9"], "Error: figure 'fig9' is not known; expected one of 'fig2a', 'fig2b', 'fig2c'"),
         (["compare", "--worlds", "mars"], "Error: worlds 'mars' are not known; expected some of 'dags4'"),
-        (["compare", "--worlds", "iv", "--policies", "c-ucb"], "Error: the world cannot say a separating set"),
-        (["compare", "--worlds", "confounded4", "--policies", "c-ts"], "Error: the world cannot say a separating set"),
-        (["compare", "--worlds", " , "], "Error: --worlds ' , ' names nothing; see causal-bandits compare --list"),
+        (["compare", "--worlds", "iv", "--policies", "c-ucb"], "Error: the world does not provide a separating set"),
+        (
+            ["compare", "--worlds", "confounded4", "--policies", "c-ts"],
+            "Error: the world does not provide a separating set",
+        ),
+        (
+            ["compare", "--worlds", " , "],
+            "Error: --worlds ' , ' is empty; see causal-bandits compare --list for the names",
+        ),
         (["reproduce", "fig2a", "--runs", "0"], "Error: runs=0; expected a whole number from 1"),
         (
             ["reproduce", "fig2a", "--runs", "1000000000000"],

@@ -82,7 +82,7 @@ def test_a_temporary_folder_that_others_may_write_is_not_trusted(installed: Path
     shared.chmod(0o777)
     shown, warned = play(installed)
     assert shown == "0.5 0.5\n"
-    assert warned.count("CacheWarning: compiled code cannot be kept: no folder for it can be written") == 1
+    assert warned.count("CacheWarning: compiled code cannot be cached: no writable folder") == 1
     assert not list(shared.iterdir())
 
 
@@ -150,7 +150,7 @@ def test_damaged_code_is_compiled_anew_and_said_once(tmp_path: Path, make: Make,
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             assert make()(1) == 2
-        assert [(each.category, "is damaged; it is compiled anew" in str(each.message)) for each in said] in (
+        assert [(each.category, "is damaged; it is compiled again" in str(each.message)) for each in said] in (
             [(CacheWarning, True)],
             [],
         )
@@ -170,7 +170,7 @@ def test_what_is_no_file_is_said_and_passed_over(tmp_path: Path, make: Make, thi
         os.mkfifo(file)
     else:
         file.symlink_to(file)
-    with pytest.warns(CacheWarning, match=r"is damaged|cannot be read from|cannot be kept"):
+    with pytest.warns(CacheWarning, match=r"is damaged|cannot be read from|cannot be cached"):
         assert make()(1) == 2
 
 
@@ -249,7 +249,7 @@ def test_a_folder_that_vanishes_or_cannot_be_written_is_no_obstacle(tmp_path: Pa
     assert the_file(tmp_path)
     shutil.rmtree(tmp_path / "cache")
     (tmp_path / "cache").touch()
-    with pytest.warns(CacheWarning, match=r"cannot be kept in '.*' \(.*\): until it can, every process compiles"):
+    with pytest.warns(CacheWarning, match=r"cannot be cached in '.*' \(.*\): until then every process compiles"):
         assert function(1.5) == 3.0
 
 
@@ -272,7 +272,7 @@ def test_code_that_numba_has_lost_is_not_kept(tmp_path: Path, make: Make, monkey
         raise RuntimeError(f"no compiled object yet for {library}")
 
     monkeypatch.setattr("numba.core.codegen.CPUCodeLibrary._get_compiled_object", lost)
-    with pytest.warns(CacheWarning, match="cannot be kept this time"):
+    with pytest.warns(CacheWarning, match="cannot be cached this time"):
         assert make()(1) == 2
     assert not list((tmp_path / "cache").rglob("*.nbc"))
 
@@ -291,7 +291,7 @@ def test_a_full_disk_is_said_once_and_nothing_is_left_behind(tmp_path: Path) -> 
     shown, warned = run_kernel(tmp_path, "full")
     assert shown == "2 3.0 3.0\n"
     assert warned.count("Warning") == 1
-    assert "cannot be kept in" in warned
+    assert "cannot be cached in" in warned
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 

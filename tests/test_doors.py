@@ -10,7 +10,7 @@ from causal_bandits.errors import CausalBanditsError, MissingExtraError, Observa
 
 PROBLEM = cb.Problem("y", {"m": 2}, {"x": ["n", "a"]})
 REAL = cb.Problem("y", {"m": float}, {"x": ["n", "a"]}, reward=float)
-WORLD = cb.example_world()
+WORLD = cb.worlds.example_world()
 MECHANISMS = {"a": cb.Mechanism([], [0.5, 0.5]), "y": cb.Mechanism(["a"], lambda a, b: a)}
 
 DOORS: dict[str, tuple[Callable[[], Any], str]] = {
@@ -56,7 +56,7 @@ def test_one_sentence(door: str) -> None:
 
 def test_a_table_that_contradicts_the_arm_it_is_told_to_be() -> None:
     policy = cb.ThompsonSampling(PROBLEM)
-    with pytest.raises(ObservationError, match=r"row 2: 'x' is 'a', but all rows were told to be do\(\)"):
+    with pytest.raises(ObservationError, match=r"row 2: 'x' is 'a', but the call says that all rows are from do\(\)"):
         policy.tell_many({"x": ["n", "a"], "m": [0, 1], "y": [0, 1]}, arm={})
     policy.tell_many({"x": ["n", "n"], "m": [0, 1], "y": [0, 1]}, arm={})
     assert policy.rows == 2

@@ -40,7 +40,7 @@ def test_a_writer_that_finds_no_room(tmp_path: Path) -> None:
             temporary.write_text("ne")
             raise OSError("disk full")
 
-    with pytest.raises(OutputError, match=r"cannot write '.*/x' \(disk full\); name another place"):
+    with pytest.raises(OutputError, match=r"cannot write '.*/x' \(disk full\); use another path"):
         full()
     assert list(tmp_path.iterdir()) == []
 
@@ -69,7 +69,7 @@ def test_output_folder_is_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["file", "file/below"])
 def test_output_folder_that_cannot_be(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OutputError, match=f"cannot write to folder '.*{place}' .*; name another one"):
+    with pytest.raises(OutputError, match=f"cannot write to folder '.*{place}' .*; use another one"):
         output_folder(tmp_path / place)
 
 

@@ -6,206 +6,116 @@ problem = cb.Problem(target="purchase", observed={"clicked": 2}, interventions={
 policy = cb.CausalThompsonSampling(problem, seed=0)
 arm = policy.ask()
 policy.tell(arm, {"clicked": 1, "purchase": 0})
+
+The names here cover everyday work. The rest is one step away:
+
+cb.policies      every policy, the comparators of the literature among them
+cb.discovery     how separating sets are found, and what a discovery returns
+cb.graphs        mixed graphs, separation, enumeration
+cb.worlds        simulated and logged worlds
+cb.datasets      packaged data
+cb.simulation    single runs; what a simulated policy is told
+cb.estimators    information sharing and its variance
+cb.independence  conditional independence tests and Bayes factors
+cb.experiments   figures and comparisons
+cb.errors        every exception raised on purpose
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import datasets
+from . import datasets, discovery, estimators, graphs, independence, policies, simulation, worlds
 from ._version import __version__ as __version__
 from .analysis import analyze
 from .data import History
-from .discovery import (
-    ASD,
-    BayesFactors,
-    DirectTesting,
-    DiscoveredGraphs,
-    KnownSets,
-    ResidualTesting,
-    SeparatingSet,
-    discover,
-)
-from .environments import (
-    DiscreteSCM,
-    LinearGaussianSCM,
-    LoggedWorld,
-    Mechanism,
-    StructurelessWorld,
-    bilodeau_world,
-    example_world,
-    fix,
-    lee_bareinboim_world,
-    paper_world,
-    parallel_world,
-    perfect,
-    random_linear_world,
-    scale,
-    shift,
-)
-from .errors import CausalBanditsError
-from .estimators import information_sharing, linear_sharing, sharing_variance
-from .graphs import (
-    MixedGraph,
-    all_dags,
-    dag_classes,
-    from_networkx,
-    interventional_border,
-    latent_projection,
-    mis_sets,
-    muct,
-    pomis_sets,
-    random_dag,
-    separated,
-    separating_sets,
-    to_networkx,
-)
-from .independence import IndependenceResult, g_squared, log_bayes_factor
+from .discovery import ASD, BayesFactors, DirectTesting, KnownSets, ResidualTesting, SeparatingSet, discover
+from .errors import CausalBanditsError, moved
+from .graphs import MixedGraph, pomis_sets, random_dag, separated, separating_sets
+from .independence import g_squared
 from .policies import (
-    CTS,
-    CUCB,
-    HACUCB,
-    KLUCB,
-    UCB1,
-    UCBV,
-    CausalGaussianThompsonSampling,
     CausalThompsonSampling,
     CausalUCBNormal,
-    EpsilonGreedy,
-    GaussianThompsonSampling,
-    GraphPosteriorThompson,
-    LattimoreGeneral,
-    LattimoreParallel,
-    LuTree,
-    MaitiObserving,
-    NairObserving,
-    PomisKLUCB,
-    PomisTS,
-    RapsUCB,
-    SafeGaussianThompson,
     SafeThompsonSampling,
-    SafeUCBNormal,
-    SenPhases,
-    SmallUCB,
-    SuccessiveElimination,
     ThompsonSampling,
-    Tier,
     UCBNormal,
-    UCBPlus,
-    UCBTuned,
-    UnknownUCBPlus,
-    YabePropagating,
     load_policy,
     preset,
 )
 from .problem import Arm, Problem, bins
-from .simulation import Simulation, observe, play, simulate, told
+from .simulation import observe, simulate
+from .worlds import DiscreteSCM, LinearGaussianSCM, LoggedWorld, Mechanism, StructurelessWorld, perfect
 
 if TYPE_CHECKING:
-    from .experiments import Comparison, compare, reproduce
+    from . import experiments as experiments
+    from . import studies as studies
+    from .experiments import compare, reproduce
     from .studies import Study
 
-_LATER = {"Comparison": "experiments", "compare": "experiments", "reproduce": "experiments", "Study": "studies"}
+_ROOMS = (policies, worlds, graphs, discovery, simulation, estimators, independence)
+_LATER = {"compare": "experiments", "reproduce": "experiments", "Study": "studies"}
 """Names whose rooms draw or need a database: imported when first used, so that asking and telling starts quickly."""
+_LATER_ROOMS = ("experiments", "studies")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _LATER_ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
     if name in _LATER:
         return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+    if name == "Comparison":
+        raise moved(f"{__name__}.{name}", f"{__name__}.experiments.{name}")
+    for room in _ROOMS:
+        if name in room.__all__:
+            raise moved(f"{__name__}.{name}", f"{room.__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    rooms = {room.__name__.rpartition(".")[2] for room in _ROOMS}
+    return sorted({*__all__, *rooms, *_LATER_ROOMS, "errors", *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [
     "ASD",
-    "CTS",
-    "CUCB",
-    "HACUCB",
-    "KLUCB",
-    "UCB1",
-    "UCBV",
     "Arm",
     "BayesFactors",
     "CausalBanditsError",
-    "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
     "CausalUCBNormal",
-    "Comparison",
     "DirectTesting",
-    "DiscoveredGraphs",
     "DiscreteSCM",
-    "EpsilonGreedy",
-    "GaussianThompsonSampling",
-    "GraphPosteriorThompson",
     "History",
-    "IndependenceResult",
     "KnownSets",
-    "LattimoreGeneral",
-    "LattimoreParallel",
     "LinearGaussianSCM",
     "LoggedWorld",
-    "LuTree",
-    "MaitiObserving",
     "Mechanism",
     "MixedGraph",
-    "NairObserving",
-    "PomisKLUCB",
-    "PomisTS",
     "Problem",
-    "RapsUCB",
     "ResidualTesting",
-    "SafeGaussianThompson",
     "SafeThompsonSampling",
-    "SafeUCBNormal",
-    "SenPhases",
     "SeparatingSet",
-    "Simulation",
-    "SmallUCB",
     "StructurelessWorld",
     "Study",
-    "SuccessiveElimination",
     "ThompsonSampling",
-    "Tier",
     "UCBNormal",
-    "UCBPlus",
-    "UCBTuned",
-    "UnknownUCBPlus",
-    "YabePropagating",
-    "all_dags",
     "analyze",
-    "bilodeau_world",
     "bins",
     "compare",
-    "dag_classes",
     "datasets",
     "discover",
-    "example_world",
-    "fix",
-    "from_networkx",
+    "discovery",
     "g_squared",
-    "information_sharing",
-    "interventional_border",
-    "latent_projection",
-    "lee_bareinboim_world",
-    "linear_sharing",
+    "graphs",
     "load_policy",
-    "log_bayes_factor",
-    "mis_sets",
-    "muct",
     "observe",
-    "paper_world",
-    "parallel_world",
     "perfect",
-    "play",
+    "policies",
     "pomis_sets",
     "preset",
     "random_dag",
-    "random_linear_world",
     "reproduce",
-    "scale",
     "separated",
     "separating_sets",
-    "sharing_variance",
-    "shift",
     "simulate",
-    "to_networkx",
-    "told",
+    "worlds",
 ]

@@ -59,7 +59,7 @@ class Archive:
         members = self._zip.infolist()
         self._members = {member.filename.removesuffix(".npy"): member for member in members}
         if len(members) > MOST_MEMBERS or len(self._members) < len(members):
-            raise ValueError("it has too many members, or two of one name")
+            raise ValueError("it has too many members, or two with the same name")
 
     @property
     def names(self) -> Collection[str]:
@@ -70,16 +70,16 @@ class Archive:
         """One array, after its size was checked."""
         member = self._members[name]
         if member.file_size > self._left:
-            raise TooLargeError(f"it would unpack to more than {self._limit:,} bytes; save what it holds in parts")
+            raise TooLargeError(f"it unpacks to more than {self._limit:,} bytes; save it in smaller parts")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError(f"member {name!r} is compressed in another way")
+            raise ValueError(f"member {name!r} uses an unsupported compression")
         self._left -= member.file_size
         with self._zip.open(member) as stream:
             check_shape(stream, member.file_size)
         with self._zip.open(member) as stream:
             array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
             if stream.read(1):  # reads the check sum too
-                raise ValueError(f"member {name!r} goes on after its array")
+                raise ValueError(f"member {name!r} has extra bytes after its array")
         return array
 
 
@@ -95,4 +95,4 @@ def check_shape(stream: IO[bytes], size: int) -> None:
     if dtype.hasobject or any(length < 0 for length in shape):
         raise ValueError("its arrays hold objects")
     if math.prod(shape) * dtype.itemsize != size - stream.tell():
-        raise ValueError("an array has another size than it declares")
+        raise ValueError("an array does not have its declared size")

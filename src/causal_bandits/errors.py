@@ -19,7 +19,9 @@
     ├── StorageError (OSError)            a database that cannot be used: unreachable, read-only, full, newer
     ├── OutputError (OSError)             a folder or file that cannot be written
     ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
-    └── MissingExtraError (ImportError)   an optional library that is not installed
+    ├── MissingExtraError (ImportError)   an optional library that is not installed
+    ├── MovedError (AttributeError)       a name that is elsewhere now
+    └── MovedImportError (ImportError)    the same, in `from causal_bandits import name`
 
     StorageWarning (UserWarning)          a database that works, but not as it should
     CacheWarning (UserWarning)            a cache that cannot be used; the work is done again, with the same results
@@ -27,6 +29,7 @@
 A message is one sentence or two: the value, what was expected, what to do.
 """
 
+import sys
 import warnings
 from collections.abc import Iterable
 
@@ -114,6 +117,14 @@ class MissingExtraError(CausalBanditsError, ImportError):
     """An optional library that is not installed."""
 
 
+class MovedError(CausalBanditsError, AttributeError):
+    """A name that is elsewhere now."""
+
+
+class MovedImportError(CausalBanditsError, ImportError):
+    """An imported name that is elsewhere now."""
+
+
 class StorageWarning(UserWarning):
     """A database that works, but not as it should."""
 
@@ -139,6 +150,16 @@ def missing_extra(library: str, extra: str) -> MissingExtraError:
     gymnasium is not installed; get it with: pip install 'causal-bandits[gym]'
     """
     return MissingExtraError(f"{library} is not installed; get it with: pip install 'causal-bandits[{extra}]'")
+
+
+def moved(old: str, new: str) -> MovedError | MovedImportError:
+    """The error for a module's `__getattr__` to raise; both names with their module.
+
+    `from module import name` drops the sentence of an AttributeError, but shows that of an ImportError.
+    """
+    sentence = f"{old} is now {new}"
+    importing = sys._getframe(2).f_code.co_name == "_handle_fromlist"
+    return MovedImportError(sentence) if importing else MovedError(sentence)
 
 
 def listing(values: Iterable[object], limit: int = 8) -> str:

@@ -20,7 +20,7 @@ def output_folder(path: str | os.PathLike[str]) -> Path:
             pass
     except OSError as error:
         raise OutputError(
-            f"cannot write to folder {brief(str(folder))} ({error.strerror or error}); name another one"
+            f"cannot write to folder {brief(str(folder))} ({error.strerror or error}); use another one"
         ) from None
     return folder
 
@@ -33,9 +33,9 @@ def file_path(path: object) -> Path:
         text = os.fspath(path)
         os.fsencode(text)
     except (TypeError, UnicodeError):
-        raise OutputError(f"{brief(path)} is not a path that can be written; name another one") from None
+        raise OutputError(f"{brief(path)} is not a path that can be written; use another one") from None
     if isinstance(text, bytes) or "\0" in text:
-        raise OutputError(f"{brief(path)} is not a path that can be written; name another one")
+        raise OutputError(f"{brief(path)} is not a path that can be written; use another one")
     return Path(text)
 
 
@@ -48,7 +48,7 @@ def replacing(path: str | os.PathLike[str], *, own: bool = False) -> Iterator[Pa
     """
     target = file_path(path)
     if not target.name:
-        raise OutputError(f"{brief(str(path))} is not the name of a file; name one")
+        raise OutputError(f"{brief(str(path))} is not the name of a file; pass a file name")
     temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(6)}{target.suffix}")
     try:
         _make_empty(temporary, _mode_of(target, own=own))
@@ -57,9 +57,7 @@ def replacing(path: str | os.PathLike[str], *, own: bool = False) -> Iterator[Pa
             os.fsync(written.fileno())
         temporary.replace(target)
     except OSError as error:
-        raise OutputError(
-            f"cannot write {brief(str(target))} ({error.strerror or error}); name another place"
-        ) from None
+        raise OutputError(f"cannot write {brief(str(target))} ({error.strerror or error}); use another path") from None
     finally:
         with contextlib.suppress(OSError):  # it may be gone, or its folder may be none
             temporary.unlink()
@@ -91,7 +89,7 @@ def _mode_of(target: Path, *, own: bool) -> int | None:
         if own:
             return None
         raise OutputError(
-            f"cannot write {brief(str(target))}: it is not a file but a folder, pipe or device; name another"
+            f"cannot write {brief(str(target))}: it is not a file but a folder, pipe or device; use another path"
         )
     return stat.S_IMODE(found.st_mode)
 

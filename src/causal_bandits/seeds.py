@@ -1,4 +1,4 @@
-"""Everything random takes a seed: one place that says what a seed may be."""
+"""Everything random takes a seed; this module checks what a seed may be."""
 
 import numpy as np
 

@@ -129,7 +129,7 @@ BAD = [
         "i,a,y\n" + "".join(f"{r % 2},{r if r != 7 else 'oops'},{r % 2}\n" for r in range(40)),
         r"column 'a' mixes numbers and text \('oops' in row 8\)",
     ),
-    ("i,y\n" + "".join(f"{r},{r % 2}\n" for r in range(40)), "intervention 'i' has 40 values"),
+    ("i,y\n" + "".join(f"{r},{r % 2}\n" for r in range(40)), "lever 'i' has 40 values"),
     ("i,y\n1,1\n2,0,3\n", "cannot be read as a table"),
     ("i,y\n,1\n,0\n1,1\n2,NA\n2,no\n", r"\('no' in row 5\)"),
 ]
@@ -210,14 +210,14 @@ def test_a_quoted_header_may_hold_commas(tmp_path: Path) -> None:
 def test_text_among_few_numbers_is_a_level_and_it_is_said(tmp_path: Path) -> None:
     rows = "".join(f"{r % 2},{'oops' if r == 17 else r % 2},{r % 2}\n" for r in range(40))
     found = cb.analyze(csv(tmp_path, "i,m,y\n" + rows), target="y", interventions=["i"])
-    said = "m: 3 levels, '0', '1', 'oops'; text among numbers ('oops' in row 18, 1 in all), clean it if it is no level"
+    said = "m: 3 levels, '0', '1', 'oops'; text among numbers ('oops' in row 18, 1 in all); clean the column if not"
     assert said in found.inferred.notes
 
 
 ODD = [
-    ({"i": [[1], [2]] * 2, "y": [0, 1, 1, 0]}, r"intervention 'i' is of type List\(Int64\); expected text, numbers"),
+    ({"i": [[1], [2]] * 2, "y": [0, 1, 1, 0]}, r"lever 'i' is of type List\(Int64\); expected text, numbers"),
     ({"i": [1, 2] * 2, "y": [[0], [1]] * 2}, r"target 'y' is of type List\(Int64\); expected 0 and 1, or a number"),
-    ({"i": [date(2026, 1, 1)] * 4, "y": [0, 1, 1, 0]}, "intervention 'i' is of type Date"),
+    ({"i": [date(2026, 1, 1)] * 4, "y": [0, 1, 1, 0]}, "lever 'i' is of type Date"),
     ({"i": [1, 2] * 2, "y": [date(2026, 1, day) for day in range(1, 5)]}, "target 'y' is of type Date"),
 ]
 

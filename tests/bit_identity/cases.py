@@ -25,10 +25,10 @@ class Case(NamedTuple):
     """Whether every third arm is left out after the first part."""
 
 
-DAG = cb.paper_world(cb.MixedGraph([*"ABCY"], [("A", "B"), ("B", "C"), ("C", "Y")]), seed=3)
-CONFOUNDED = cb.paper_world(cb.MixedGraph([*"ABY"], [("A", "B"), ("B", "Y")], [("A", "Y")]), seed=4)
+DAG = cb.worlds.paper_world(cb.MixedGraph([*"ABCY"], [("A", "B"), ("B", "C"), ("C", "Y")]), seed=3)
+CONFOUNDED = cb.worlds.paper_world(cb.MixedGraph([*"ABY"], [("A", "B"), ("B", "Y")], [("A", "Y")]), seed=4)
 STRUCTURELESS = cb.StructurelessWorld(DAG, seed=5)
-LARGE = cb.paper_world(
+LARGE = cb.worlds.paper_world(
     cb.MixedGraph([f"X{n}" for n in range(7)] + ["Y"], [*((f"X{n}", f"X{n + 1}") for n in range(6)), ("X6", "Y")]),
     seed=6,
 )
@@ -67,7 +67,7 @@ def _elsewhere() -> dict[str, Case]:
         "confounded": CONFOUNDED,
         "structureless": STRUCTURELESS,
         "soft": SOFT,
-        "bilodeau": cb.bilodeau_world(horizon=500),
+        "bilodeau": cb.worlds.bilodeau_world(horizon=500),
         "parallel": SINGLES,
     }
     found = {}
@@ -103,17 +103,23 @@ CASES: dict[str, Case] = {
     "bootstrap": Case(partial(cb.CausalUCBNormal, variance="bootstrap", bootstraps=10, initial=20), SCM, saved=True),
     "printed": Case(partial(cb.CausalUCBNormal, index="printed", forced_plays=True, initial=0), SCM, saved=True),
     "real, joint": Case(partial(cb.CausalUCBNormal, discovery=cb.ResidualTesting(reading="joint")), SCM, saved=True),
-    "real, known": Case(partial(cb.CausalGaussianThompsonSampling, discovery=cb.KnownSets([["B"]])), SCM, saved=True),
+    "real, known": Case(
+        partial(cb.policies.CausalGaussianThompsonSampling, discovery=cb.KnownSets([["B"]])), SCM, saved=True
+    ),
     "real, conditional": Case(
-        partial(cb.CausalGaussianThompsonSampling, discovery=cb.BayesFactors(reading="conditional")), SACHS, saved=True
+        partial(cb.policies.CausalGaussianThompsonSampling, discovery=cb.BayesFactors(reading="conditional")),
+        SACHS,
+        saved=True,
     ),
     "hac-ucb, told": Case(
-        partial(cb.HACUCB, separating=["A", "B"], chances=KNOWLEDGE["c-ts"]["chances"], horizon=600), WORLD, saved=True
+        partial(cb.policies.HACUCB, separating=["A", "B"], chances=KNOWLEDGE["c-ts"]["chances"], horizon=600),
+        WORLD,
+        saved=True,
     ),
     "restricted ts": Case(cb.ThompsonSampling, DAG, restricted=True, saved=True),
     "restricted safe": Case(cb.policies.WeighedThompsonSampling, DAG, restricted=True, saved=True),
-    "restricted ucb1": Case(cb.UCB1, DAG, restricted=True, saved=True),
-    "restricted elimination": Case(cb.SuccessiveElimination, DAG, restricted=True),
-    "restricted graphs": Case(cb.GraphPosteriorThompson, WORLD, restricted=True),
+    "restricted ucb1": Case(cb.policies.UCB1, DAG, restricted=True, saved=True),
+    "restricted elimination": Case(cb.policies.SuccessiveElimination, DAG, restricted=True),
+    "restricted graphs": Case(cb.policies.GraphPosteriorThompson, WORLD, restricted=True),
     "restricted real": Case(cb.CausalUCBNormal, SCM, restricted=True, saved=True),
 }

@@ -57,10 +57,10 @@ def start(case: Case, seed: int) -> Policy[Any]:
 def rounds(case: Case, policy: Policy[Any], seed: int, length: int, *, compiled: bool) -> dict[str, Any]:
     """Rounds in two parts; where arms are left out, in the second part."""
     rng = np.random.default_rng(seed + 100)
-    parts = [cb.play(policy, case.world, length // 2, rng, compiled=compiled)]
+    parts = [cb.simulation.play(policy, case.world, length // 2, rng, compiled=compiled)]
     if case.restricted:
         policy.restrict([arm for number, arm in enumerate(policy.problem.arms) if number % 3])
-    parts.append(cb.play(policy, case.world, length - length // 2, rng, compiled=compiled))
+    parts.append(cb.simulation.play(policy, case.world, length - length // 2, rng, compiled=compiled))
     rewards = np.concatenate([part.rewards for part in parts])
     return {"arms": packed(np.concatenate([part.arms for part in parts])), "rewards": float(rewards.sum())}
 

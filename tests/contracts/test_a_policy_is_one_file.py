@@ -82,7 +82,7 @@ def test_naming_it_is_all(one_file: ModuleType) -> None:
     assert FIELD["optimist"].needs == ("horizon",)
     assert "optimist" in CliRunner().invoke(app, ["compare", "--list"]).output
     with pytest.raises(OptionError, match=r"'optimist' is taken by optimist\.Optimist; give this class another one"):
-        type("Other", (cb.UCB1,), {"name": "optimist"})
+        type("Other", (cb.policies.UCB1,), {"name": "optimist"})
 
 
 def test_it_keeps_the_contract(one_file: ModuleType, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_it_keeps_the_contract(one_file: ModuleType, tmp_path: Path) -> None:
 
 
 def test_it_is_compared(one_file: ModuleType) -> None:
-    told: dict[str, Any] = {name: cb.told(name, WORLD, horizon=60) for name in ("ts", "optimist")}
+    told: dict[str, Any] = {name: cb.simulation.told(name, WORLD, horizon=60) for name in ("ts", "optimist")}
     found = cb.compare(told, [WORLD], horizon=60, runs=2, seed=1)
     assert found.to_frame()["policy"].to_list() == ["ts", "optimist"]
     assert found.to_frame()["told"].to_list()[1] == "the horizon"
@@ -131,7 +131,7 @@ def test_a_study_plays_it(one_file: ModuleType, tmp_path: Path) -> None:
 def test_what_is_made_elsewhere_is_not_kept_with_our_own(one_file: ModuleType) -> None:
     """A process that cannot import the type of a state could read nothing that was kept with it."""
     policy = one_file.Optimist(WORLD.problem, horizon=50, seed=0)
-    cb.play(policy, WORLD, 5, np.random.default_rng(0))
+    cb.simulation.play(policy, WORLD, 5, np.random.default_rng(0))
     kept, here = (str(getattr(rollout, which).signatures) for which in ("kept", "here"))
     assert "OptimistState" in here
     assert "OptimistState" not in kept

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import load_policy, play
+from causal_bandits import load_policy
 from causal_bandits.errors import CausalBanditsError
 from causal_bandits.policies import POLICIES, Tier
+from causal_bandits.simulation import play
 from tests.policies.cases import full_state, rows_of
 
 from .kinds import EXPLORERS, SOME_ARMS, fresh, kind_of, knowledge_of, world_of

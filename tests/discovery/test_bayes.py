@@ -7,21 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits import (
-    BayesFactors,
-    DirectTesting,
-    History,
-    KnownSets,
-    MixedGraph,
-    Problem,
-    paper_world,
-)
+from causal_bandits import BayesFactors, DirectTesting, History, KnownSets, MixedGraph, Problem
 from causal_bandits.compiled import interpreted
 from causal_bandits.data import TableLayout, levels_of, margins_of
 from causal_bandits.discovery import Findings, SeparatingSet, discovery_from_dict
 from causal_bandits.discovery.bayes import Others
 from causal_bandits.errors import OptionError
 from causal_bandits.independence import Neighbours, conditional_factors, marginal_factors
+from causal_bandits.worlds import paper_world
 from tests.problem.strategies import gappy_logs, logs
 from tests.reference import independence as reference
 

@@ -7,18 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits import (
-    BayesFactors,
-    CausalUCBNormal,
-    History,
-    LinearGaussianSCM,
-    Problem,
-    SafeGaussianThompson,
-    shift,
-)
+from causal_bandits import BayesFactors, CausalUCBNormal, History, LinearGaussianSCM, Problem
 from causal_bandits.data import DesignLayout
 from causal_bandits.discovery import Findings
 from causal_bandits.errors import OptionError
+from causal_bandits.policies import SafeGaussianThompson
+from causal_bandits.worlds import shift
 from tests.discovery.test_bayes import READINGS, probability
 from tests.independence.test_regressions import by_contrasts
 from tests.policies.cases import SIX, Table, table_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits import DirectTesting, DiscreteSCM, History, Mechanism, MixedGraph, Problem, paper_world, perfect
+from causal_bandits import DirectTesting, DiscreteSCM, History, Mechanism, MixedGraph, Problem, perfect
 from causal_bandits.data import CountTables, TableLayout
 from causal_bandits.discovery import Findings, SeparatingSet, Told, discovery_from_dict
 from causal_bandits.discovery.direct import Reading
@@ -15,6 +15,7 @@ from causal_bandits.environments import DiscreteWorld
 from causal_bandits.errors import OptionError
 from causal_bandits.graphs import dag_classes, separates
 from causal_bandits.independence import IndependenceResult
+from causal_bandits.worlds import paper_world
 from tests.problem.strategies import logs
 from tests.reference.independence import g_squared_of_rows
 
@@ -108,7 +109,7 @@ def as_if_infinite(world: DiscreteSCM, rows_per_arm: int = 10**7) -> tuple[Table
 
 
 def truth(world: DiscreteSCM, variables: tuple[str, ...]) -> tuple[str, ...]:
-    """The intervention variables that S and the other intervention variables d-separate from Y."""
+    """The levers that S and the other levers d-separate from Y."""
     graph = world.graph.with_context(dict(world.problem.targets))
     levers = world.problem.intervention_names
     return tuple(i for i in levers if separates(graph, [*variables, *(j for j in levers if j != i)], i, "Y"))

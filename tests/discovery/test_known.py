@@ -49,7 +49,7 @@ def test_equality_is_of_sets() -> None:
         ([["Z"]], UnknownVariableError, "'Z' is not an observed variable; expected some of 'A', 'B', 'cart'"),
         ([["Y"]], UnknownVariableError, "'Y' is not an observed variable"),
         ([["A", "B", "cart"]], OptionError, r"\['A', 'B', 'cart'\] has more than max_size=2 variables"),
-        ({("A",): ["C"]}, UnknownVariableError, "'C' is not an intervention variable; expected one of 'I_A', 'banner'"),
+        ({("A",): ["C"]}, UnknownVariableError, "'C' is not a lever; expected one of 'I_A', 'banner'"),
     ],
 )
 def test_sets_that_do_not_fit_the_problem(told: Any, error: type[CausalBanditsError], message: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, dag_classes, paper_world, perfect, random_dag
+from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, random_dag
 from causal_bandits.compiled import interpreted
 from causal_bandits.environments import discrete_scm, draw
 from causal_bandits.environments.sampler import draw_many
@@ -19,7 +19,8 @@ from causal_bandits.errors import (
     UnknownVariableError,
     WorldError,
 )
-from causal_bandits.graphs import random_mixed_graph, separates
+from causal_bandits.graphs import dag_classes, random_mixed_graph, separates
+from causal_bandits.worlds import paper_world
 
 from .worlds import chain, enumerated, random_scm
 
@@ -228,7 +229,7 @@ def test_bad_counts(count: Any) -> None:
 
 def test_unknown_arms_and_variables() -> None:
     world = chain(3)
-    with pytest.raises(UnknownVariableError, match="'J' is not an intervention variable"):
+    with pytest.raises(UnknownVariableError, match="'J' is not a lever"):
         world.distribution({"J": 1})
     with pytest.raises(UnknownArmError, match="3 is not an arm"):
         world.pull(3, np.random.default_rng(0))  # type: ignore[arg-type]
@@ -260,7 +261,7 @@ def make(**changes: Any) -> DiscreteSCM:
         ),
         ({"interventions": {"I": perfect("Z")}}, UnknownVariableError, "'Z' is not a variable"),
         ({"interventions": {"I": perfect("A", [0, 7])}}, UnknownLevelError, "7 is not a level of 'A'"),
-        ({"interventions": {}}, ProblemError, "at least one intervention variable"),
+        ({"interventions": {}}, ProblemError, "at least one lever"),
         ({"mechanisms": {"A": Mechanism([], [0.2, 0.3, 0.5])}}, WorldError, r"'A' has shape \(3,\); expected \(2,\)"),
         ({"mechanisms": {"Y": COIN, "A": Mechanism(["Y"], [0.5, 0.5])}}, WorldError, r"'A' has shape \(2,\)"),
         ({"mechanisms": {"A": Mechanism([], [0.5, 0.6])}}, WorldError, "'A' holds rows that are not probabilities"),
@@ -274,7 +275,7 @@ def make(**changes: Any) -> DiscreteSCM:
         (
             {"interventions": {"I": perfect("A"), "J": perfect("A")}},
             WorldError,
-            r"arm do\(I=0, J=0\): 'I' and 'J' both act on 'A'; list the arms that may occur",
+            r"arm do\(I=0, J=0\): 'I' and 'J' both act on 'A'; list the allowed arms",
         ),
         ({"noise": {"U": [0.5, 0.6]}}, WorldError, r"noise 'U' is \[0.5, 0.6\]; expected probabilities"),
         ({"noise": {"U": [1.0]}}, WorldError, r"noise 'U' is \[1.0\]"),

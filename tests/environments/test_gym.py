@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from causal_bandits import DiscreteSCM, MixedGraph, StructurelessWorld, paper_world
+from causal_bandits import DiscreteSCM, MixedGraph, StructurelessWorld
 from causal_bandits.environments import DiscreteWorld
 from causal_bandits.environments.gym import CausalBanditEnv
 from causal_bandits.errors import MissingExtraError, OptionError, UnknownArmError
+from causal_bandits.worlds import paper_world
 
 from .worlds import random_scm
 

@@ -277,7 +277,7 @@ def test_separation_in_the_graph_is_equality_of_regressions() -> None:
     [
         (MixedGraph(["A", "B"]), "target 'Y' is not a node of the graph; its nodes are 'A', 'B'"),
         (MixedGraph(["A", "Y"], [("A", "Y"), ("Y", "A")]), "form a cycle through 'A', 'Y'; the world must be acyclic"),
-        (MixedGraph(["Y"]), "at least one intervention variable"),
+        (MixedGraph(["Y"]), "at least one lever"),
     ],
 )
 def test_graphs_without_a_world(graph: MixedGraph, message: str) -> None:
@@ -325,14 +325,14 @@ UP = {"idle": {}, "up": {"A": shift(1.0)}}
         ),
         ({"correlated": {("A", "A"): 0.5}}, WorldError, "correlated names 'A' with itself"),
         ({"correlated": {("A", "B"): 0.5, ("B", "A"): 0.5}}, WorldError, "'A' and 'B' twice, in both orders"),
-        ({"correlated": {("A", "B"): 1.0}}, WorldError, "do not fit together .*; make them smaller"),
-        ({"correlated": {("A", "B"): 0.9, ("B", "Y"): 0.9}}, WorldError, "do not fit together"),
+        ({"correlated": {("A", "B"): 1.0}}, WorldError, "are inconsistent .*; use smaller ones"),
+        ({"correlated": {("A", "B"): 0.9, ("B", "Y"): 0.9}}, WorldError, "are inconsistent"),
         (
             {"correlated": {("A", "B"): None}},
             WorldError,
             "correlation of 'A' and 'B' is None; expected a finite number",
         ),
-        ({"interventions": {}}, ProblemError, "at least one intervention variable"),
+        ({"interventions": {}}, ProblemError, "at least one lever"),
         ({"interventions": ["I"]}, WorldError, r"interventions is \['I'\]; expected a mapping"),
         ({"interventions": {"I": [0, 1]}}, WorldError, r"interventions\['I'\] is \[0, 1\]; expected a mapping"),
         (
@@ -346,7 +346,7 @@ UP = {"idle": {}, "up": {"A": shift(1.0)}}
         (
             {"interventions": {"I": UP, "J": UP}},
             WorldError,
-            r"arm do\(I=up, J=up\): 'I' and 'J' both act on 'A'; list the arms that may occur",
+            r"arm do\(I=up, J=up\): 'I' and 'J' both act on 'A'; list the allowed arms",
         ),
     ],
 )
@@ -375,7 +375,7 @@ def test_bad_pulls() -> None:
     world = make()
     with pytest.raises(UnknownArmError, match="3 is not an arm"):
         world.pull(3, np.random.default_rng(0))  # type: ignore[arg-type]
-    with pytest.raises(UnknownVariableError, match="'J' is not an intervention variable"):
+    with pytest.raises(UnknownVariableError, match="'J' is not a lever"):
         world.covariance({"J": 1})
     for count in (-1, 1.5, "3"):
         with pytest.raises(OptionError, match=f"count={count!r}"):

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import bilodeau_world, lee_bareinboim_world, parallel_world, pomis_sets, separating_sets
+from causal_bandits import pomis_sets, separating_sets
 from causal_bandits.environments import DIAGRAMS
 from causal_bandits.errors import OptionError
+from causal_bandits.worlds import bilodeau_world, lee_bareinboim_world, parallel_world
 
 
 def test_bilodeau_benign() -> None:
@@ -57,7 +58,7 @@ def test_lee_bareinboim() -> None:
     ("make", "message"),
     [
         (lambda: bilodeau_world("nice", horizon=100), "expected one of benign, worst"),  # type: ignore[arg-type]
-        (lambda: bilodeau_world("benign", horizon=100), "take a longer one"),
+        (lambda: bilodeau_world("benign", horizon=100), "use a longer horizon"),
         (lambda: bilodeau_world("worst", horizon=100, arms=1), "arms=1"),
         (lambda: parallel_world(0), "variables=0"),
         (lambda: parallel_world(3, rare=4), "at most 3"),

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from causal_bandits import MixedGraph, StructurelessWorld, paper_world
+from causal_bandits import MixedGraph, StructurelessWorld
 from causal_bandits.errors import WorldError
+from causal_bandits.worlds import paper_world
 
 BASE = paper_world(MixedGraph(["A", "B", "Y"], [("A", "Y"), ("Y", "B")]), seed=2)
 

@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 
-from causal_bandits import History, LinearGaussianSCM, MixedGraph, Problem, linear_sharing, random_linear_world, shift
+from causal_bandits import History, LinearGaussianSCM, MixedGraph, Problem
 from causal_bandits.compiled import interpreted
 from causal_bandits.data import ArmMoments, DesignLayout, Rows, add_rows
 from causal_bandits.discovery import KnownSets
 from causal_bandits.environments import scale
 from causal_bandits.errors import UnknownVariableError
+from causal_bandits.estimators import linear_sharing
 from causal_bandits.estimators import regression as compiled_regression
 from causal_bandits.estimators.bootstrap import bootstrap_variance
 from causal_bandits.estimators.regression import RealPools, means_through, real_pools
+from causal_bandits.worlds import random_linear_world, shift
 from tests.reference import algorithm2
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,9 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.errors import OptionError
 
-WORLDS = [cb.paper_world(cb.dag_classes(["A", "B", "Y"], "Y")[number].graph, seed=number) for number in range(3)]
+WORLDS = [
+    cb.worlds.paper_world(cb.graphs.dag_classes(["A", "B", "Y"], "Y")[number].graph, seed=number) for number in range(3)
+]
 POLICIES: Mapping[str, Any] = {
     "TS": cb.ThompsonSampling,
     "Causal TS": cb.CausalThompsonSampling,
@@ -50,8 +52,8 @@ def test_what_policies_were_told_stands_in_the_table() -> None:
     world = WORLDS[0]
     policies: Mapping[str, Any] = {
         "first": First,
-        "C-TS": cb.told("c-ts", world, horizon=50),
-        "Yabe": cb.told("yabe", world, horizon=50),
+        "C-TS": cb.simulation.told("c-ts", world, horizon=50),
+        "Yabe": cb.simulation.told("yabe", world, horizon=50),
     }
     table = cb.compare(policies, [world], horizon=50, runs=1).to_frame()
     assert table["told"].to_list() == [
@@ -130,7 +132,7 @@ def test_kept_results_are_used_again_and_never_mixed(tmp_path: Path) -> None:
     other = {**POLICIES, "ASD": partial(cb.CausalThompsonSampling, discovery=cb.ASD(alpha=0.2))}
     compare(other, WORLDS)
     assert chunks() == 6  # another option of a policy with the same name
-    compare(POLICIES, [cb.paper_world(WORLDS[0].graph, seed=9), *WORLDS[1:]])
+    compare(POLICIES, [cb.worlds.paper_world(WORLDS[0].graph, seed=9), *WORLDS[1:]])
     assert chunks() == 9  # another world with the same graph
     compare({"robin": RoundRobin, "TS": cb.ThompsonSampling}, WORLDS)
     assert chunks() == 12

@@ -77,7 +77,7 @@ def test_bad_input(tmp_path: Path) -> None:
         compare_field(["ts"], ["mars"], horizon=100, runs=1, out=out)
     with pytest.raises(OptionError, match="policy 'best' is unknown; expected one of 'ts'"):
         compare_field(["best"], ["iv"], horizon=100, runs=1, out=out)
-    with pytest.raises(WorldError, match=r"cannot say .* which 'c-ucb' needs; these do without: ts"):
+    with pytest.raises(WorldError, match=r"does not provide .* which 'c-ucb' needs; these policies do not need it: ts"):
         compare_field(["c-ucb"], ["iv"], horizon=100, runs=1, out=out)
     with pytest.raises(CausalBanditsError, match="runs=0"):
         compare_field(["ts"], ["iv"], horizon=100, runs=0, out=out)

@@ -110,10 +110,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def play(out: Path, name: str = "one", told: Told | None = None) -> cb.Comparison:
+def play(out: Path, name: str = "one", told: Told | None = None) -> cb.experiments.Comparison:
     told = told or Told(lambda *_: None, pytest.fail)
     return cb.compare(
-        {"TS": cb.ThompsonSampling}, [cb.example_world("S3")], horizon=10, runs=1, name=name, out=out, told=told
+        {"TS": cb.ThompsonSampling}, [cb.worlds.example_world("S3")], horizon=10, runs=1, name=name, out=out, told=told
     )
 
 
@@ -197,7 +197,7 @@ def test_something_else_in_the_place_of_a_folder(tmp_path: Path, put: Callable[[
 def test_a_folder_that_goes_away_during_the_run(tmp_path: Path) -> None:
     """What was finished before stays finished."""
     out = tmp_path / "results"
-    worlds = [cb.example_world("S3")] * 3
+    worlds = [cb.worlds.example_world("S3")] * 3
 
     def done(_name: str, count: int, _of: int) -> None:
         if count == 2:

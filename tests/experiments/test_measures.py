@@ -9,12 +9,12 @@ from causal_bandits import (
     KnownSets,
     StructurelessWorld,
     ThompsonSampling,
-    play,
     separated,
 )
 from causal_bandits.errors import OptionError, WorldError
 from causal_bandits.experiments.measures import ACCEPTANCE, REGRET, geometric_checkpoints, true_sets
 from causal_bandits.experiments.worlds import class_world
+from causal_bandits.simulation import play
 
 WORLD = class_world(40, np.random.SeedSequence(1))
 

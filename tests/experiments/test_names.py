@@ -16,7 +16,7 @@ from causal_bandits.experiments.store import ChunkStore
 from causal_bandits.reporting import draw, draw_graphs
 from causal_bandits.reporting.html import page
 
-WORLD = cb.example_world("S3")
+WORLD = cb.worlds.example_world("S3")
 HOSTILE = [
     "a.b",
     "../../up",
@@ -42,7 +42,7 @@ HOSTILE = [
 ]
 
 
-def compared(out: Path | None, **named: Any) -> cb.Comparison:
+def compared(out: Path | None, **named: Any) -> cb.experiments.Comparison:
     options: dict[str, Any] = {"policies": {"TS": cb.ThompsonSampling}, "worlds": [WORLD]} | named
     return cb.compare(options["policies"], options["worlds"], horizon=12, runs=2, out=out)
 

@@ -15,7 +15,7 @@ from causal_bandits.experiments.engines import make_engine
 from tests.marked import Marked, needs_proc, others_here
 
 pytestmark = needs_proc
-SENTENCE = "Stopped. Finished work is kept; the same command goes on from there.\n"
+SENTENCE = "Stopped. Finished work is kept; run the same command again to resume.\n"
 LONG = ("-m", "causal_bandits.cli", "reproduce", "theorem", "--scale", "smoke", "--runs", 6000)
 
 
@@ -103,7 +103,7 @@ from functools import partial
 import causal_bandits as cb
 from tests.experiments.test_stopping import Sleepy
 if __name__ == "__main__":
-    cb.simulate(partial(Sleepy, folder=sys.argv[1]), cb.example_world("S3"), 10, runs=4, jobs=2)
+    cb.simulate(partial(Sleepy, folder=sys.argv[1]), cb.worlds.example_world("S3"), 10, runs=4, jobs=2)
 """
 
 

@@ -65,7 +65,7 @@ def test_a_half_written_file_has_no_name_yet(tmp_path: Path) -> None:
 
 
 def test_a_chunk_that_vanishes_meanwhile(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="was changed or removed meanwhile; run the same command again"):
+    with pytest.raises(OutputError, match="was changed or removed while it was in use; run the same command again"):
         ChunkStore(tmp_path, "abc").get(CHUNK)
 
 

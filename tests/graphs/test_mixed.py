@@ -157,8 +157,8 @@ def test_masks_and_names_are_inverse() -> None:
         ((["A", "B", "A"],), GraphError, "node names must differ, but these occur more than once: 'A'"),
         ((["A", 1],), GraphError, "node name 1 is not a non-empty string"),
         ((["A", ""],), GraphError, "node name '' is not a non-empty string"),
-        ((["A", "B"], [("A", "A")]), GraphError, r"edge \('A', 'A'\) joins a node to itself"),
-        ((["A", "B"], [], [("B", "B")]), GraphError, r"edge \('B', 'B'\) joins a node to itself"),
+        ((["A", "B"], [("A", "A")]), GraphError, r"edge \('A', 'A'\) is a self-loop"),
+        ((["A", "B"], [], [("B", "B")]), GraphError, r"edge \('B', 'B'\) is a self-loop"),
         ((["A", "B"], [("A", "X")]), UnknownVariableError, "the graph has no node 'X'; its nodes are 'A', 'B'"),
         ((["A", "B"], [], [("X", "A")]), UnknownVariableError, "the graph has no node 'X'; its nodes are 'A', 'B'"),
         ((["A", "B"], [("A", ["B"])]), UnknownVariableError, r"the graph has no node \['B'\]"),
@@ -180,7 +180,7 @@ def test_unknown_names_are_refused(method: str) -> None:
 
 
 def test_bad_contexts_and_labels() -> None:
-    with pytest.raises(GraphError, match="intervention variable 'A' is already a node; give it another name"):
+    with pytest.raises(GraphError, match="lever 'A' is already a node; give it another name"):
         GRAPH.with_context({"A": "B"})
     with pytest.raises(UnknownVariableError, match="the graph has no node 'X'"):
         GRAPH.with_context({"I": "X"})

@@ -183,13 +183,13 @@ def test_bad_questions() -> None:
     wrong: Any = "m"
     with pytest.raises(OptionError, match="criterion='m'; expected one of auto, d, sigma"):
         separated(FIGURE_1, "A", "Y", criterion=wrong)
-    with pytest.raises(GraphError, match="the separating set contains the target 'Y', which it must not"):
+    with pytest.raises(GraphError, match="the separating set contains the target 'Y', which is not allowed"):
         separates(FIGURE_1, ["S2", "Y"], "I_A", "Y")
-    with pytest.raises(GraphError, match="the separating set contains 'I_A', which it is to separate"):
+    with pytest.raises(GraphError, match="the separating set contains 'I_A', which it should separate"):
         separates(FIGURE_1, ["S2", "I_A"], "I_A", "Y")
-    with pytest.raises(GraphError, match="the target 'Y' is among the intervention variables"):
+    with pytest.raises(GraphError, match="the target 'Y' is among the levers"):
         separates(FIGURE_1, ["S2"], ["I_A", "Y"], "Y")
-    with pytest.raises(GraphError, match="within contains the target 'Y', which it must not"):
+    with pytest.raises(GraphError, match="within contains the target 'Y', which is not allowed"):
         separating_sets(FIGURE_1, "I_A", "Y", within=["A", "Y"])
     with pytest.raises(OptionError, match="max_size=-1; expected a whole number from 0"):
         separating_sets(FIGURE_1, "I_A", "Y", max_size=-1)

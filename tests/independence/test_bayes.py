@@ -8,10 +8,9 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy import integrate
 
-from causal_bandits import log_bayes_factor
 from causal_bandits.compiled import interpreted
 from causal_bandits.errors import ObservationError
-from causal_bandits.independence import bayes
+from causal_bandits.independence import bayes, log_bayes_factor
 
 Counts = NDArray[np.int64]
 

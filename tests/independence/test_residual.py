@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits import IndependenceResult
 from causal_bandits.compiled import interpreted
 from causal_bandits.data import ArmMoments, add_rows
 from causal_bandits.errors import OptionError
-from causal_bandits.independence import Factor, residual_test, residual_tests
+from causal_bandits.independence import Factor, IndependenceResult, residual_test, residual_tests
 from causal_bandits.independence.residual import compare_residuals
 
 Floats = NDArray[np.float64]

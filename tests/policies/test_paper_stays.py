@@ -5,7 +5,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from causal_bandits import CausalThompsonSampling, MixedGraph, paper_world, play
+from causal_bandits import CausalThompsonSampling, MixedGraph
+from causal_bandits.simulation import play
+from causal_bandits.worlds import paper_world
 
 CHAIN = MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")])
 FOUR = MixedGraph(["A", "B", "C", "Y"], [("A", "B"), ("B", "C"), ("C", "Y"), ("A", "Y")])

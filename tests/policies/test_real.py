@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from causal_bandits import (
-    CausalGaussianThompsonSampling,
     CausalUCBNormal,
-    GaussianThompsonSampling,
     KnownSets,
     LinearGaussianSCM,
     Problem,
@@ -22,8 +20,6 @@ from causal_bandits import (
     ThompsonSampling,
     UCBNormal,
     load_policy,
-    play,
-    shift,
 )
 from causal_bandits.compiled import interpreted
 from causal_bandits.errors import (
@@ -35,12 +31,14 @@ from causal_bandits.errors import (
     UnknownVariableError,
 )
 from causal_bandits.estimators.regression import fit_pool, means_through
-from causal_bandits.policies import RealPolicy
+from causal_bandits.policies import CausalGaussianThompsonSampling, GaussianThompsonSampling, RealPolicy
 from causal_bandits.policies import real_draws as compiled_draws
 from causal_bandits.policies import real_rules as compiled_rules
 from causal_bandits.policies.protocol import BEST, standings
 from causal_bandits.policies.real_draws import draw_own_mean, draw_shared_mean
 from causal_bandits.policies.real_rules import pools_in_use
+from causal_bandits.simulation import play
+from causal_bandits.worlds import shift
 from tests.policies.cases import SIX, full_state, table_of
 from tests.reference import algorithm2
 

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, observe, paper_world, play
+from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, observe
 from causal_bandits.data import CountTables, TableLayout
 from causal_bandits.discovery import Declared, Findings, next_refresh
+from causal_bandits.simulation import play
+from causal_bandits.worlds import paper_world
 
 WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)
 

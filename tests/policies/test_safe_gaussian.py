@@ -9,25 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import (
-    BayesFactors,
-    CausalGaussianThompsonSampling,
-    CausalUCBNormal,
-    GaussianThompsonSampling,
-    KnownSets,
-    ResidualTesting,
-    SafeGaussianThompson,
-    SafeUCBNormal,
-    Study,
-    load_policy,
-    play,
-    random_linear_world,
-    simulate,
-)
+from causal_bandits import BayesFactors, CausalUCBNormal, KnownSets, ResidualTesting, Study, load_policy, simulate
 from causal_bandits.errors import OptionError
 from causal_bandits.estimators.regression import means_through
-from causal_bandits.policies import RealPolicy
+from causal_bandits.policies import (
+    CausalGaussianThompsonSampling,
+    GaussianThompsonSampling,
+    RealPolicy,
+    SafeGaussianThompson,
+    SafeUCBNormal,
+)
 from causal_bandits.policies.set_selection import Choice
+from causal_bandits.simulation import play
+from causal_bandits.worlds import random_linear_world
 from tests.discovery.test_bayes import probability
 from tests.policies.cases import SIX, full_state, table_of
 from tests.reference.linear_worlds import DAGS, UNSHARED

@@ -19,11 +19,11 @@ from causal_bandits import (
     ThompsonSampling,
     bins,
     load_policy,
-    paper_world,
-    play,
 )
 from causal_bandits.errors import OutputError, SaveFileError
 from causal_bandits.policies import DiscretePolicy
+from causal_bandits.simulation import play
+from causal_bandits.worlds import paper_world
 from tests.policies.cases import FOUR_ARMS, full_state, random_table
 
 WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)

@@ -6,18 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import (
-    BayesFactors,
-    CausalThompsonSampling,
-    KnownSets,
-    MixedGraph,
-    Problem,
-    paper_world,
-    play,
-)
+from causal_bandits import BayesFactors, CausalThompsonSampling, KnownSets, MixedGraph, Problem
 from causal_bandits.data import ScreenedLayout, TableLayout
 from causal_bandits.errors import ProblemError
 from causal_bandits.policies import WeighedThompsonSampling
+from causal_bandits.simulation import play
+from causal_bandits.worlds import paper_world
 from tests.policies.cases import FOUR_ARMS, NINE_ARMS, random_table, rows_of
 
 WORLD = paper_world(MixedGraph(["A", "B", "C", "Y"], [("A", "B"), ("B", "C"), ("C", "Y")]), seed=2)

@@ -67,9 +67,9 @@ def test_idle_by_name_by_short_name_and_by_default() -> None:
 
 def test_arms_do_not_change() -> None:
     arm = PROBLEM.arm(A=1)
-    with pytest.raises(AttributeError, match="does not change"):
+    with pytest.raises(AttributeError, match="arms are immutable"):
         arm._settings = {}
-    with pytest.raises(AttributeError, match="does not change"):
+    with pytest.raises(AttributeError, match="arms are immutable"):
         arm.colour = "red"
     with pytest.raises(TypeError):
         arm["I_A"] = 0  # type: ignore[index]
@@ -158,7 +158,7 @@ def test_equal_problems_have_one_hash(problem: Problem) -> None:
 
 def test_arm_groups_by_short_name_and_of_unknown_levers() -> None:
     assert PROBLEM.arm_groups(["A"]).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
-    with pytest.raises(UnknownVariableError, match="'banner' is not an intervention variable"):
+    with pytest.raises(UnknownVariableError, match="'banner' is not a lever"):
         PROBLEM.arm_groups(["banner"])
 
 
@@ -178,27 +178,27 @@ def make(**changes: Any) -> Problem:
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"target": "I"}, ProblemError, "target 'I' is also an intervention variable"),
+        ({"target": "I"}, ProblemError, "target 'I' is also a lever"),
         ({"target": "A"}, ProblemError, "target 'A' is also listed as observed"),
         ({"target": ""}, ProblemError, "target '' is not a non-empty string"),
         ({"target": None}, ProblemError, "target None is not"),
-        ({"observed": {"J": 2}}, ProblemError, "'J' names both an observed and an intervention variable"),
+        ({"observed": {"J": 2}}, ProblemError, "'J' names both an observed variable and a lever"),
         ({"observed": {"A": 1}}, ProblemError, r"'A' has 1 level\(s\)"),
         ({"observed": ["A"]}, ProblemError, r"observed is \['A'\]; expected a mapping"),
         ({"interventions": "I"}, ProblemError, "interventions is 'I'; expected a mapping"),
-        ({"interventions": {}}, ProblemError, "at least one intervention variable"),
+        ({"interventions": {}}, ProblemError, "at least one lever"),
         ({"interventions": {"I": ["on", "on"]}}, ProblemError, "'I' names a level twice"),
         ({"interventions": {"I": bins([0.5])}}, ProblemError, "bins.* and float are for observed variables"),
         ({"interventions": {7: 2}}, ProblemError, "variable name 7 is not"),
         ({"arms": []}, ProblemError, r"0 arm\(s\) listed"),
         ({"arms": [{"I": 1}]}, ProblemError, r"1 arm\(s\) listed"),
         ({"arms": [{"I": 1}, {}, {"I": 1, "J": 0}]}, ProblemError, r"do\(I=1\) is listed twice"),
-        ({"arms": [{"L": 1}, {}]}, UnknownVariableError, "'L' is not an intervention variable.*'I', 'J'"),
+        ({"arms": [{"L": 1}, {}]}, UnknownVariableError, "'L' is not a lever.*'I', 'J'"),
         ({"arms": [{"I": 5}, {}]}, UnknownLevelError, "5 is not a level of 'I'"),
         ({"arms": [3, {}]}, UnknownArmError, "3 is not an arm"),
-        ({"idle": {"L": 0}}, UnknownVariableError, "'L' is not an intervention variable"),
+        ({"idle": {"L": 0}}, UnknownVariableError, "'L' is not a lever"),
         ({"idle": {"I": "off"}}, UnknownLevelError, "'off' is not a level of 'I'"),
-        ({"targets": {"L": "A"}}, UnknownVariableError, "'L' is not an intervention variable"),
+        ({"targets": {"L": "A"}}, UnknownVariableError, "'L' is not a lever"),
         ({"targets": {"I": "B"}}, UnknownVariableError, "'I' cannot act on 'B'; expected some of 'A', 'Y'"),
     ],
 )
@@ -210,11 +210,11 @@ def test_bad_problems(changes: dict[str, Any], error: type[CausalBanditsError], 
 @pytest.mark.parametrize(
     ("arm", "error", "message"),
     [
-        ({"L": 1}, UnknownVariableError, "'L' is not an intervention variable; expected one of 'I', 'J'"),
+        ({"L": 1}, UnknownVariableError, "'L' is not a lever; expected one of 'I', 'J'"),
         ({"I": 2}, UnknownLevelError, "2 is not a level of 'I'; expected one of 0, 1"),
         ({"I": None}, UnknownLevelError, "None is not a level of 'I'"),
         ({"I": 1, "J": 1}, UnknownArmError, r"do\(I=1, J=1\) is not one of the 2 arms"),
-        (1, UnknownArmError, "1 is not an arm; pass what ask"),
+        (1, UnknownArmError, "1 is not an arm; pass an arm from ask"),
         ("do()", UnknownArmError, "'do.*' is not an arm"),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits import IndependenceResult
+from causal_bandits.independence import IndependenceResult
 
 
 def g_squared(table: NDArray[np.int64]) -> IndependenceResult:

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from causal_bandits.problem import Level
 
 Row = Mapping[str, Level]
-"""One pull: every intervention variable, every observed variable, and Y."""
+"""One pull: every lever, every observed variable, and Y."""
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from causal_bandits.markup import markup, tag
 from causal_bandits.reporting import palette
-from causal_bandits.reporting.html import markup, page, table, tag
+from causal_bandits.reporting.html import page, sheet_table
 from causal_bandits.reporting.sheets import Sheet
 
 SOURCES = Path(palette.__file__).parents[1]
@@ -42,7 +43,7 @@ def test_text_and_attributes_come_back_as_they_were_given(text: str, title: str)
 @given(st.lists(TEXTS, min_size=2, max_size=2))
 def test_cells_are_text_unless_they_are_elements(cells: list[str]) -> None:
     link = tag("a", cells[0], at={"href": "#here"})
-    read = Reader(table(Sheet("", cells[1], ("one", "two"), ((link, cells[1]),), (1,))))
+    read = Reader(sheet_table(Sheet("", cells[1], ("one", "two"), ((link, cells[1]),), (1,))))
     assert [name for name, _ in read.elements].count("td") == 2
     assert ("a", {"href": "#here"}) in read.elements
     assert ("td", {"class": "n"}) in read.elements
@@ -62,4 +63,4 @@ def test_colours_and_escaping_have_one_place_each() -> None:
     sources = {path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.py")}
     coloured = {name for name, text in sources.items() if re.search(r"#[0-9a-fA-F]{6}\b", text)}
     assert coloured == {"reporting/palette.py"}
-    assert {name for name, text in sources.items() if "from html import" in text} == {"reporting/html.py"}
+    assert {name for name, text in sources.items() if "from html import" in text} == {"markup.py"}

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from causal_bandits.experiments.claims import Measured, Verdict
 from causal_bandits.reporting import claims_sheet, duration, progress, sheet_of, terminal_table
-from causal_bandits.reporting.html import table
+from causal_bandits.reporting.html import sheet_table
 from causal_bandits.reporting.sheets import Sheet
 
 
@@ -83,7 +83,7 @@ def test_long_tables_are_cut_on_a_terminal_alone() -> None:
     assert "[11]" in shown
     assert "[12]" not in shown
     assert "the first 12 of 100 rows; all are in summary.json" in shown
-    assert "[99]" in table(sheet)
+    assert "[99]" in sheet_table(sheet)
 
 
 def test_a_claim_is_shown_with_the_difference_that_decided() -> None:

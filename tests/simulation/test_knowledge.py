@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits import DiscreteSCM, LoggedWorld, MixedGraph, Problem, StructurelessWorld, paper_world
+from causal_bandits import DiscreteSCM, LoggedWorld, MixedGraph, Problem, StructurelessWorld
 from causal_bandits.errors import CausalBanditsError, GraphError, OptionError, ProblemError, WorldError
 from causal_bandits.policies import POLICIES, Tier
 from causal_bandits.simulation import FIELD, field, told
+from causal_bandits.worlds import paper_world
 from tests.contracts.kinds import SINGLES, WORLD
 
 CHAIN = paper_world(MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")]), seed=0)
@@ -44,7 +45,7 @@ def test_what_is_told_is_true() -> None:
 def test_without_do_nothing_is_observed() -> None:
     arms = [{"I_A": 0}, {"I_A": 1}]
     world = DiscreteSCM({"A": 2, "Y": 2}, dict(ONE.mechanisms), ONE.interventions, arms=arms)
-    with pytest.raises(WorldError, match=r"cannot say P\(X\) of its variables, which 'lu-tree' needs"):
+    with pytest.raises(WorldError, match=r"does not provide P\(X\) of its variables, which 'lu-tree' needs"):
         told("lu-tree", world, horizon=100)
 
 
@@ -58,7 +59,7 @@ def test_parents_that_do_not_separate_are_not_told() -> None:
     else:
         with pytest.raises(WorldError):
             told("c-ts", world, horizon=100)
-    with pytest.raises(WorldError, match="cannot say a separating set and P"):
+    with pytest.raises(WorldError, match="does not provide a separating set and P"):
         told("c-ts", CONFOUNDED, horizon=100)
 
 
@@ -68,12 +69,16 @@ TELLING |= {"maiti-observing", "lu-tree", "graph-posterior"}
 
 @pytest.mark.parametrize("name", sorted(TELLING))
 def test_a_world_that_does_not_know_says_so(name: str) -> None:
-    with pytest.raises(WorldError, match=f"cannot say .*which '{name}' needs; these do without: ts, causal-ts, "):
+    with pytest.raises(
+        WorldError, match=f"does not provide .*which '{name}' needs; these policies do not need it: ts, causal-ts, "
+    ):
         told(name, NONE, horizon=100)
 
 
 def test_logged_data_have_no_graph_and_no_probabilities() -> None:
-    with pytest.raises(WorldError, match="the causal graph, which 'pomis-ts' needs; these do without: ucb-normal"):
+    with pytest.raises(
+        WorldError, match="the causal graph, which 'pomis-ts' needs; these policies do not need it: ucb-normal"
+    ):
         told("pomis-ts", LOGGED, horizon=100)
     applies, refused = field(LOGGED, horizon=100)
     plain = {"ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts"}
@@ -86,10 +91,12 @@ def test_what_a_policy_takes_for_granted_is_asked_of_the_world() -> None:
     with pytest.raises(WorldError, match="that it has no hidden common causes, which 'graph-posterior' needs; these"):
         told("graph-posterior", CONFOUNDED, horizon=100)
     assert options_of("graph-posterior", CHAIN) == {}
-    assert "no hidden common causes" in cb.GraphPosteriorThompson.hints
+    assert "no hidden common causes" in cb.policies.GraphPosteriorThompson.hints
     for edges in ([("A", "B"), ("B", "C"), ("A", "C"), ("C", "Y")], [("A", "Y"), ("B", "Y")]):
         world = paper_world(MixedGraph(["A", "B", "C", "Y"], edges), seed=0)
-        with pytest.raises(WorldError, match=r"form a forest with one parent .*these do without: ts, .*raps-ucb"):
+        with pytest.raises(
+            WorldError, match=r"form a forest with one parent .*these policies do not need it: ts, .*raps-ucb"
+        ):
             told("lu-tree", world, horizon=100)
     forest = paper_world(MixedGraph(["A", "B", "C", "Y"], [("B", "A"), ("B", "Y")]), seed=0)
     assert options_of("lu-tree", forest)["skeleton"] == [("B", "A")]
@@ -123,7 +130,7 @@ def test_everything_that_applies_plays(world: Any) -> None:
         if name == "causal-ts-asd":
             continue
         policy = factory(world.problem, seed=0)
-        cb.play(policy, world, 60, np.random.default_rng(0))
+        cb.simulation.play(policy, world, 60, np.random.default_rng(0))
         assert isinstance(policy.tier, Tier)
         assert policy.recommend(draws=10).arm in world.problem.arms
     assert all(reason.endswith(tuple("abcdefghijklmnopqrstuvwxyz]}0123456789')")) for reason in refused.values())
@@ -136,8 +143,8 @@ def test_tiers() -> None:
     assert of["causal-ts-known"] == of["yabe"] == Tier.SEPARATING_SET
     assert of["c-ucb"] == of["c-ts"] == of["hac-ucb-told"] == of["sen"] == of["lattimore-general"] == Tier.PARENTS
     assert of["pomis-ts"] == of["pomis-kl-ucb"] == Tier.GRAPH
-    assert of["safe-ts"] == of["graph-posterior"] == cb.LuTree.tier == Tier.OBSERVED
-    assert cb.MaitiObserving.tier == Tier.GRAPH
+    assert of["safe-ts"] == of["graph-posterior"] == cb.policies.LuTree.tier == Tier.OBSERVED
+    assert cb.policies.MaitiObserving.tier == Tier.GRAPH
     labelled = {name for name, policy in POLICIES.items() if policy.simple_regret}
     assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen", "maiti-observing"}
 
@@ -149,109 +156,127 @@ DOORS: dict[str, tuple[Any, type[Exception], str]] = {
     "an unknown name": (lambda: told("ucb7", WORLD, horizon=9), OptionError, "policy 'ucb7' is unknown"),
     "no horizon": (lambda: told("c-ucb", WORLD, horizon=0), OptionError, "horizon=0; expected a whole number"),
     "chances of another shape": (
-        lambda: cb.CUCB(WORLD.problem, separating=["A"], chances=[[1, 0]], horizon=9),
+        lambda: cb.policies.CUCB(WORLD.problem, separating=["A"], chances=[[1, 0]], horizon=9),
         OptionError,
         r"chances has shape \(1, 2\); expected \(9, 2\)",
     ),
     "chances that are none": (
-        lambda: cb.CTS(WORLD.problem, separating=["A"], chances=[[0.7, 0.7]] * 9),
+        lambda: cb.policies.CTS(WORLD.problem, separating=["A"], chances=[[0.7, 0.7]] * 9),
         OptionError,
         "not probabilities",
     ),
     "chances as text": (
-        lambda: cb.CTS(WORLD.problem, separating=["A"], chances="half"),
+        lambda: cb.policies.CTS(WORLD.problem, separating=["A"], chances="half"),
         OptionError,
         "chances has shape",
     ),
     "an unknown variable": (
-        lambda: cb.HACUCB(WORLD.problem, separating=["Q"], horizon=9),
+        lambda: cb.policies.HACUCB(WORLD.problem, separating=["Q"], horizon=9),
         LookupError,
         "'Q' is not an observed variable",
     ),
     "a variable named twice": (
-        lambda: cb.HACUCB(WORLD.problem, separating=["A", "A"], horizon=9),
+        lambda: cb.policies.HACUCB(WORLD.problem, separating=["A", "A"], horizon=9),
         OptionError,
         "names a variable twice",
     ),
-    "a graph that is none": (lambda: cb.PomisTS(WORLD.problem, graph="A->Y"), OptionError, "expected a MixedGraph"),  # type: ignore[arg-type]
+    "a graph that is none": (
+        lambda: cb.policies.PomisTS(WORLD.problem, graph="A->Y"),  # type: ignore[arg-type]
+        OptionError,
+        "expected a MixedGraph",
+    ),
     "a graph without a variable": (
-        lambda: cb.PomisTS(WORLD.problem, graph=MixedGraph(["A", "Y"])),
+        lambda: cb.policies.PomisTS(WORLD.problem, graph=MixedGraph(["A", "Y"])),
         GraphError,
         "the graph has no node 'B', 'C'",
     ),
     "a POMIS without arms": (
-        lambda: cb.PomisTS(SINGLES.problem, graph=GRAPH),
+        lambda: cb.policies.PomisTS(SINGLES.problem, graph=GRAPH),
         ProblemError,
         "would play do\\(A, B\\), of which the problem lacks an arm",
     ),
     "latents": (
-        lambda: cb.YabePropagating(WORLD.problem, graph=LATENT, horizon=9),
+        lambda: cb.policies.YabePropagating(WORLD.problem, graph=LATENT, horizon=9),
         GraphError,
         "without latents; pomis-ts takes",
     ),
     "a back-door": (
-        lambda: cb.NairObserving(SINGLES.problem, graph=MixedGraph(GRAPH.nodes, [*GRAPH.directed, ("A", "B")])),
+        lambda: cb.policies.NairObserving(
+            SINGLES.problem, graph=MixedGraph(GRAPH.nodes, [*GRAPH.directed, ("A", "B")])
+        ),
         GraphError,
         "'B' has a back-door path to 'Y'",
     ),
     "arms that set two": (
-        lambda: cb.NairObserving(WORLD.problem, graph=GRAPH),
+        lambda: cb.policies.NairObserving(WORLD.problem, graph=GRAPH),
         ProblemError,
         "arms that set one variable",
     ),
     "unknown targets": (
-        lambda: cb.UCBPlus(Problem("Y", {"A": 2}, {"I": 3}), parents=1, horizon=9),
+        lambda: cb.policies.UCBPlus(Problem("Y", {"A": 2}, {"I": 3}), parents=1, horizon=9),
         ProblemError,
         "which one variable 'I' sets",
     ),
     "soft levers": (
-        lambda: cb.UCBPlus(Problem("Y", {"A": 2}, {"I": ["no", "soft"]}, targets={"I": "A"}), parents=1, horizon=9),
+        lambda: cb.policies.UCBPlus(
+            Problem("Y", {"A": 2}, {"I": ["no", "soft"]}, targets={"I": "A"}), parents=1, horizon=9
+        ),
         ProblemError,
         "a value 'soft', which is not a level of 'A'",
     ),
     "more parents than variables": (
-        lambda: cb.UCBPlus(WORLD.problem, parents=3, horizon=9),
+        lambda: cb.policies.UCBPlus(WORLD.problem, parents=3, horizon=9),
         OptionError,
         "at most 2",
     ),
-    "combinations that are missing": (lambda: cb.RapsUCB(SINGLES.problem), ProblemError, "every combination"),
+    "combinations that are missing": (lambda: cb.policies.RapsUCB(SINGLES.problem), ProblemError, "every combination"),
     "a skeleton with a cycle": (
-        lambda: cb.LuTree(THREE.problem, skeleton=[("A", "B"), ("B", "C"), ("C", "A")], marginals={}),
+        lambda: cb.policies.LuTree(THREE.problem, skeleton=[("A", "B"), ("B", "C"), ("C", "A")], marginals={}),
         GraphError,
         "has a cycle, and lu-tree searches forests; raps-ucb takes any graph",
     ),
     "a variable in the skeleton that no lever sets": (
-        lambda: cb.LuTree(SINGLES.problem, skeleton=[("A", "B"), ("B", "C")], marginals={}),
+        lambda: cb.policies.LuTree(SINGLES.problem, skeleton=[("A", "B"), ("B", "C")], marginals={}),
         GraphError,
         "joins 'C', which no lever sets, and lu-tree asks by setting; use hac-ucb",
     ),
     "a cyclic graph": (
-        lambda: cb.MaitiObserving(SINGLES.problem, graph=MixedGraph([*"ABCY"], [("A", "B"), ("B", "A")]), horizon=9),
+        lambda: cb.policies.MaitiObserving(
+            SINGLES.problem, graph=MixedGraph([*"ABCY"], [("A", "B"), ("B", "A")]), horizon=9
+        ),
         GraphError,
         "needs an acyclic graph; use a policy that only sees rewards",
     ),
     "arms that set two, with latents": (
-        lambda: cb.MaitiObserving(WORLD.problem, graph=GRAPH, horizon=9),
+        lambda: cb.policies.MaitiObserving(WORLD.problem, graph=GRAPH, horizon=9),
         ProblemError,
         "maiti-observing plays do\\(\\) and arms that set one variable",
     ),
     "marginals that are missing": (
-        lambda: cb.LuTree(SINGLES.problem, skeleton=[("A", "B")], marginals={"A": [0.5, 0.5]}),
+        lambda: cb.policies.LuTree(SINGLES.problem, skeleton=[("A", "B")], marginals={"A": [0.5, 0.5]}),
         OptionError,
         r"marginals\['B'\] is \[\]; expected 2 probabilities",
     ),
-    "a negative rate": (lambda: cb.EpsilonGreedy(WORLD.problem, rate=-1), OptionError, "rate=-1; expected a positive"),
-    "a certain delta": (lambda: cb.SuccessiveElimination(WORLD.problem, delta=1), OptionError, "number below 1"),
-    "a real reward": (lambda: cb.UCB1(LOGGED.problem), ProblemError, "Gaussian policy"),
-    "no problem": (lambda: cb.UCB1(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
-    "no problem, with targets": (lambda: cb.RapsUCB(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
+    "a negative rate": (
+        lambda: cb.policies.EpsilonGreedy(WORLD.problem, rate=-1),
+        OptionError,
+        "rate=-1; expected a positive",
+    ),
+    "a certain delta": (
+        lambda: cb.policies.SuccessiveElimination(WORLD.problem, delta=1),
+        OptionError,
+        "number below 1",
+    ),
+    "a real reward": (lambda: cb.policies.UCB1(LOGGED.problem), ProblemError, "Gaussian policy"),
+    "no problem": (lambda: cb.policies.UCB1(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
+    "no problem, with targets": (lambda: cb.policies.RapsUCB(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
     "a budget of nothing": (
-        lambda: cb.LattimoreParallel(SINGLES.problem, graph=GRAPH, horizon=10, budget=0),
+        lambda: cb.policies.LattimoreParallel(SINGLES.problem, graph=GRAPH, horizon=10, budget=0),
         OptionError,
         "budget=0",
     ),
     "causes that are not independent": (
-        lambda: cb.LattimoreParallel(SINGLES.problem, graph=LATENT, horizon=10),
+        lambda: cb.policies.LattimoreParallel(SINGLES.problem, graph=LATENT, horizon=10),
         GraphError,
         "needs independent causes of 'Y'",
     ),
@@ -269,8 +294,8 @@ def test_one_sentence(door: str) -> None:
 def test_a_set_too_large_to_count() -> None:
     many = Problem("Y", {f"X{i}": 4 for i in range(12)}, {"I": 2})
     with pytest.raises(ProblemError, match="too many to count"):
-        cb.HACUCB(many, separating=many.observed_names, horizon=9)
+        cb.policies.HACUCB(many, separating=many.observed_names, horizon=9)
 
 
 def test_worlds_are_scms() -> None:
-    assert isinstance(cb.bilodeau_world(horizon=500), DiscreteSCM)
+    assert isinstance(cb.worlds.bilodeau_world(horizon=500), DiscreteSCM)

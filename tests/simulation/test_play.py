@@ -16,15 +16,13 @@ from causal_bandits import (
     Problem,
     StructurelessWorld,
     ThompsonSampling,
-    example_world,
-    paper_world,
-    play,
 )
 from causal_bandits.environments import DiscreteWorld
 from causal_bandits.errors import OptionError
 from causal_bandits.policies import DiscretePolicy
 from causal_bandits.problem import Level
-from causal_bandits.simulation import Run, one_run
+from causal_bandits.simulation import Run, one_run, play
+from causal_bandits.worlds import example_world, paper_world
 from tests.policies.cases import full_state
 
 CHAIN = paper_world(MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("C", "Y"), ("A", "Y")]), seed=1)

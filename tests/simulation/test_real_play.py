@@ -10,25 +10,27 @@ import pytest
 from numpy.typing import NDArray
 
 from causal_bandits import (
-    CausalGaussianThompsonSampling,
     CausalUCBNormal,
-    GaussianThompsonSampling,
     KnownSets,
     LinearGaussianSCM,
     LoggedWorld,
     MixedGraph,
     Problem,
     ResidualTesting,
-    SafeGaussianThompson,
-    SafeUCBNormal,
     UCBNormal,
     datasets,
-    play,
-    random_linear_world,
     simulate,
 )
 from causal_bandits.environments import ContinuousWorld
-from causal_bandits.policies import RealPolicy
+from causal_bandits.policies import (
+    CausalGaussianThompsonSampling,
+    GaussianThompsonSampling,
+    RealPolicy,
+    SafeGaussianThompson,
+    SafeUCBNormal,
+)
+from causal_bandits.simulation import play
+from causal_bandits.worlds import random_linear_world
 from tests.policies.cases import full_state
 from tests.reference.linear_worlds import DAGS, UNSHARED
 

@@ -12,14 +12,13 @@ from causal_bandits import (
     DirectTesting,
     MixedGraph,
     Problem,
-    Simulation,
     StructurelessWorld,
     ThompsonSampling,
-    paper_world,
-    play,
     simulate,
 )
 from causal_bandits.errors import OptionError
+from causal_bandits.simulation import Simulation, play
+from causal_bandits.worlds import paper_world
 
 WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)
 CAUSAL = partial(CausalThompsonSampling, discovery=DirectTesting(alpha=0.1))

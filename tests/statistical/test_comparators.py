@@ -8,19 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from causal_bandits import (
-    DiscreteSCM,
-    MixedGraph,
-    bilodeau_world,
-    lee_bareinboim_world,
-    paper_world,
-    parallel_world,
-    play,
-    simulate,
-)
+from causal_bandits import DiscreteSCM, MixedGraph, simulate
 from causal_bandits.policies import POLICIES, RapsUCB, SuccessiveElimination, UCBPlus
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence
-from causal_bandits.simulation import told
+from causal_bandits.simulation import play, told
+from causal_bandits.worlds import bilodeau_world, lee_bareinboim_world, paper_world, parallel_world
 from tests.policies.comparators.test_plans import DETERMINED, copies
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, play, simulate
+from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, simulate
 from causal_bandits.policies import EpsilonGreedy, LuTree
 from causal_bandits.policies.comparators.maiti import effect_means
-from causal_bandits.simulation import told
+from causal_bandits.simulation import play, told
 from tests.policies.comparators.test_plans import copies
 from tests.statistical.test_comparators import mean, regret, simple_regret
 

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from causal_bandits import play
 from causal_bandits.experiments import EXPERIMENTS, Scale
 from causal_bandits.experiments.worlds import class_world, structureless_world
 from causal_bandits.policies import POLICIES
+from causal_bandits.simulation import play
 from causal_bandits.simulation.one_run import World
 
 

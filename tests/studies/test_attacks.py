@@ -65,7 +65,7 @@ def test_a_copy_gets_its_log_back(sqlite: str, tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_have_a_log_works_without(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "_switch_to_log", lambda connection: "delete")
-    with pytest.warns(StorageWarning, match="cannot have a write-ahead log where it is; it works without"):
+    with pytest.warns(StorageWarning, match="cannot use a write-ahead log on this file system; it works"):
         study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
     with pytest.warns(StorageWarning):
         other = cb.Study.load("s", storage=sqlite)
@@ -103,11 +103,13 @@ def test_a_database_set_back_under_an_open_study(sqlite: str, tmp_path: Path) ->
         sqlite3.connect(copy).backup(connection)
     connection.close()
     for use in (study.ask, study.to_frame):
-        with pytest.raises(StorageError, match="was set back: event 8 is not the one that this study has read; load"):
+        with pytest.raises(
+            StorageError, match="was rolled back: event 8 is not the one that this study has read; load"
+        ):
             use()
     new = cb.Study.load("s", storage=sqlite)
     play(new, 4)  # more events than the old study has read
-    with pytest.raises(StorageError, match="was set back"):
+    with pytest.raises(StorageError, match="was rolled back"):
         study.tell(4, {"clicked": 1})
     assert fingerprint(new) == fingerprint(rebuilt(new))
 
@@ -380,7 +382,7 @@ def test_absurd_clocks_are_refused(sqlite: str) -> None:
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
     for now in (1e18, -5.0, float("nan")):
         study._session.clock = lambda now=now: now  # type: ignore[misc]
-        with pytest.raises(StorageError, match="the clock of this machine says"):
+        with pytest.raises(StorageError, match="the system clock reads"):
             study.ask()
     study._session.clock = time.time
     assert study.ask().id == 1

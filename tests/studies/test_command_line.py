@@ -79,18 +79,21 @@ BAD = [
     (["study", "tell", "shop", 1, "--reward", "lots"], "'purchase' is 'lots'; expected a number"),
     (["study", "tell", "shop", 1, "-m", "clicked"], "'clicked' is not of the form variable=value"),
     (["study", "tell", "shop", 1, "-m", "cart=huge"], "'huge' is not a level of 'cart'"),
-    (["study", "tell", "shop"], "tell needs the id of a decision"),
-    (["study", "tell", "shop", "--file", "told.csv", "--reward", 1], "leave out --metric and --reward"),
-    (["study", "tell", "shop", "--file", "told.csv", "-m", "clicked=1"], "leave out --metric and --reward"),
+    (["study", "tell", "shop"], "tell needs a decision id"),
+    (["study", "tell", "shop", "--file", "told.csv", "--reward", 1], "drop --metric and --reward"),
+    (["study", "tell", "shop", "--file", "told.csv", "-m", "clicked=1"], "drop --metric and --reward"),
     (["study", "tell", "shop", 1, "--reward", "yes"], "'purchase' is 'yes'; expected a number"),
-    (["study", "tell", "shop", 1], "was told nothing; give metrics or the reward, or say that it is final"),
-    (["study", "tell", "shop", 1, "--final"], "has no reward 'purchase' yet; tell it before or with what is final"),
+    (["study", "tell", "shop", 1], "got no values; pass metrics or a reward, or final=True"),
+    (
+        ["study", "tell", "shop", 1, "--final"],
+        "has no reward 'purchase' yet; record the reward before final=True, or with it",
+    ),
     (["study", "ask", "shop", "--key", "\udcff"], "is not valid Unicode"),
     (["study", "export", "shop", "--out", "d.xlsx"], r"'d\.xlsx' ends in '\.xlsx'; .* \.csv, \.tsv or \.parquet"),
     (["study", "export", "shop", "--out", "d"], r"'d' ends in ''; .* \.csv"),
-    (["study", "delete", "shop"], "would be gone with all its decisions; say --yes"),
+    (["study", "delete", "shop"], "and all its decisions; pass --yes to confirm"),
     (["study", "delete", "other", "--yes"], "there is no study 'other'"),
-    (["study", "create", "other", "--problem", "problem.json", "--expire-after", "inf"], "the time to expire is inf"),
+    (["study", "create", "other", "--problem", "problem.json", "--expire-after", "inf"], "expire_after=inf"),
     (["study", "create", "other", "--problem", "listed.json"], r"observed is \[1\]; expected a mapping"),
     (["study", "tell", "shop", "--file", "nothing.csv"], "there is no file 'nothing.csv'"),
     (["study", "create", "shop", "--problem", "problem.json", "--seed", 2], "with another seed"),
@@ -108,7 +111,7 @@ BAD = [
         ["study", "import", "shop", "log.csv", "--observational", "--key", "k"],
         "key 'k' was used to import 1 other rows",
     ),
-    (["study", "import", "shop", "told.csv", "--arm", "banner=red", "--observational"], "exclude each other"),
+    (["study", "import", "shop", "told.csv", "--arm", "banner=red", "--observational"], "cannot be combined"),
     (["study", "report", "shop", "--out", "/dev/null/x.html"], "cannot write"),
     (["analyze", "told.csv", "--target", "y", "--interventions", "i"], "has no column 'y'"),
     (["analyze", "nothing.csv", "--target", "y", "--interventions", "i"], "there is no file"),
@@ -223,5 +226,5 @@ def test_names_that_look_like_markup(run: Run, tmp_path: Path) -> None:
     assert "<td>rejected</td>" not in (tmp_path / "page.html").read_text()
     (tmp_path / "odd.csv").write_text("L,[bold]m[/],y\n" + "[low],1,1\n:smile:,0,0\n[/],1,0\n[low],0,1\n" * 9)
     shown = run("analyze", "odd.csv", "--target", "y", "--interventions", "L", "--html", "[bold]x.html")
-    for text in ("[bold]m[/]: 2 levels", "do(L=[/])", ":smile:", "Page: [bold]x.html"):
+    for text in ("[bold]m[/]: 2 levels", "do(L=[/])", ":smile:", "Report: [bold]x.html"):
         assert text in shown

@@ -102,7 +102,7 @@ def test_asking_again_with_a_key(storage: str) -> None:
     assert study.ask(key="visitor 2").id == 2
     pair = study.ask(2, key="pair")
     assert study.ask(2, key="pair") == pair
-    with pytest.raises(ConflictError, match="key 'pair' was used for another ask"):
+    with pytest.raises(ConflictError, match="key 'pair' was used for a different ask"):
         study.ask(3, key="pair")
     with pytest.raises(OptionError, match="key=''"):
         study.ask(key="")
@@ -186,7 +186,7 @@ def test_abandon_and_expire(storage: str) -> None:
     with pytest.raises(DecisionClosedError, match="decision 1 is abandoned"):
         study.tell(1, {"cart": "some"}, reward=1)
     study.tell(2, {"clicked": 1, "cart": "some"}, reward=0)
-    with pytest.raises(DecisionClosedError, match="decision 2 is told already"):
+    with pytest.raises(DecisionClosedError, match="decision 2 already has its outcome"):
         study.abandon(2)
     now[0] += 101
     study.tell(3, {"clicked": 1})  # overdue, but nobody has asked since
@@ -208,7 +208,7 @@ def test_arms_come_and_go(storage: str) -> None:
     assert not {red, blue} & {decision.arm for decision in study.ask(200)}
     assert study.recommend().arm not in (red, blue)
     assert study.ask(arms=[red, {"discount": "10%"}]).arm == SHOP.arm(discount="10%")
-    with pytest.raises(OptionError, match="none of the arms given may be played"):
+    with pytest.raises(OptionError, match="none of the given arms can be played"):
         study.ask(arms=[red])
     study.allow(blue)
     assert blue in {decision.arm for decision in study.ask(200)}
@@ -217,7 +217,7 @@ def test_arms_come_and_go(storage: str) -> None:
     green = study.add_arm({"banner": "green"}, new_levels=True)
     assert study.add_arm({"banner": "green"}) == green
     for again in ({"banner": "red"}, {"banner": "red", "discount": "none"}):
-        with pytest.raises(OptionError, match=r"arm do\(banner=red\) is there already, and is retired for good; give"):
+        with pytest.raises(OptionError, match=r"arm do\(banner=red\) already exists and is retired permanently; give"):
             study.add_arm(again, new_levels=True)
     with pytest.raises(UnknownLevelError, match=r"\['x'\] is not a level of 'banner'"):
         study.add_arm({"banner": ["x"]})  # type: ignore[dict-item]
@@ -232,7 +232,7 @@ def test_arms_come_and_go(storage: str) -> None:
     assert fingerprint(rebuilt(study)) == fingerprint(study)
     for arm in study.problem.arms[:-1]:
         study.retire(arm)
-    with pytest.raises(OptionError, match="is the last that may be played"):
+    with pytest.raises(OptionError, match="is the last one in play"):
         study.forbid(green)
 
 
@@ -268,7 +268,7 @@ BAD: list[tuple[Any, Any, Any, type[Exception], str]] = [
     (1, {}, 2, ObservationError, "reward 'purchase' is 2; expected 0 or 1"),
     (1, {}, float("nan"), ObservationError, "reward 'purchase' is nan"),
     (1, [1], 1, ObservationError, "is not a mapping"),
-    (1, None, None, ObservationError, "was told nothing"),
+    (1, None, None, ObservationError, "got no values"),
     (1, {"purchase": 1}, 0, ObservationError, "but 0 as the reward"),
 ]
 

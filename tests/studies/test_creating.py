@@ -39,8 +39,8 @@ def test_a_discovery_is_an_option_too(sqlite: str) -> None:
 
 
 BAD: list[tuple[str | None, Any, str]] = [
-    ("ucb-small", {}, "policy 'ucb-small' cannot do without 'horizon'; pass options"),
-    ("hac-ucb", {"horizon": 9}, "policy 'hac-ucb' cannot do without 'separating'"),
+    ("ucb-small", {}, "policy 'ucb-small' requires 'horizon'; pass them in options"),
+    ("hac-ucb", {"horizon": 9}, "policy 'hac-ucb' requires 'separating'"),
     ("ucb-small", {"horizon": 9, "width": 1}, "policy 'ucb-small' has no option 'width'; .* 'horizon', 'constant'"),
     ("ucb-small", {"horizon": 9, "problem": 1}, "has no option 'problem'"),
     (None, {"alpha": 1}, "policy 'safe-ts' has no option 'alpha'; expected 'max_size'"),
@@ -58,7 +58,7 @@ def test_bad_options(sqlite: str, policy: str | None, options: Any, message: str
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 0, "3"])
 def test_bad_times_to_expire(sqlite: str, seconds: Any) -> None:
-    with pytest.raises(OptionError, match=f"the time to expire is {seconds!r}; expected a number of seconds above 0"):
+    with pytest.raises(OptionError, match=f"expire_after={seconds!r}; expected a number of seconds above 0"):
         cb.Study.create("s", SHOP, storage=sqlite, expire_after=seconds)
 
 

@@ -31,4 +31,4 @@ def test_what_is_not_kept_is_said(tmp_path: Path) -> None:
     policy = cb.CausalThompsonSampling(SHOP, variance="monte-carlo", samples=3)
     study = cb.Study.create("shop", SHOP, storage=f"sqlite:///{tmp_path}/studies.db", policy=policy, seed=1)
     play(study, 5)
-    assert "does not keep what it compares" in study.explain(5).reason
+    assert "does not store what it compares" in study.explain(5).reason

@@ -41,7 +41,7 @@ def test_a_key_stands_for_the_rows_it_imported(storage: str, chunk: int, monkeyp
     assert study.import_rows(pd.DataFrame(LOG), key="may") == 0
     other = [*LOG[:2], {**LOG[2], "purchase": 0}]
     for table in (LOG[:1], LOG[:2], [*LOG, *LOG], other):
-        with pytest.raises(ConflictError, match="key 'may' was used to import 3 other rows; take a new key"):
+        with pytest.raises(ConflictError, match="key 'may' was used to import 3 other rows; use a new key"):
             study.import_rows(table, key="may")
     with pytest.raises(ObservationError, match="a str is not a table"):
         study.import_rows("garbage", key="may")

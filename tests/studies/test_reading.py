@@ -97,13 +97,13 @@ def test_direct_evaluation_of_real_rewards() -> None:
     found = direct_mean(record, np.array([0.5, 0.5, 0.0]), 0.95, real=True)
     assert found.mean == pytest.approx(0.5 * 3 + 0.5 * 2)
     assert found.standard_error == pytest.approx(0.5 * np.std(rewards[:3], ddof=1) / np.sqrt(3))
-    with pytest.raises(ObservationError, match="less than twice"):
+    with pytest.raises(ObservationError, match="fewer than two recorded decisions"):
         direct_mean(record, np.array([0.0, 0.0, 1.0]), 0.95, real=True)
 
 
 def test_evaluate(sqlite: str) -> None:
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=4)
-    with pytest.raises(ObservationError, match="nothing to evaluate"):
+    with pytest.raises(ObservationError, match="nothing can be evaluated"):
         study.evaluate({"banner": "red"})
     play(study, 200)
     for method in get_args(Method):

@@ -97,7 +97,7 @@ def test_a_full_disk_stores_nothing_half(sqlite: str) -> None:
             done += 1
         except StorageError as error:
             said = str(error)
-    assert "is on a full disk; make room" in said
+    assert "is on a full disk; nothing was stored" in said
     room = cb.Study.load("s", storage=sqlite)
     assert len(room.to_frame()) == 1 + 20 * done
     assert room.ask().id == 2 + 20 * done

@@ -14,6 +14,7 @@ from ..data.frames import columns_of
 from ..data.table_files import TableFile, read_table
 from ..doors import are_names
 from ..errors import OptionError, brief
+from ..markup import number, printable
 from ..policies import DEFAULT, Policy, Recommendation, policy_class
 from ..policies.overview import arm_rows, evidence_over_time, recommendation_row, set_rows
 from ..reporting.described import AnalysisDescription
@@ -24,7 +25,7 @@ EXAMPLE = "example"
 """Stands for the table that comes with the package, where no file has that name."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Analysis:
     """What a table says."""
 
@@ -34,6 +35,13 @@ class Analysis:
     level: float
     notices: tuple[str, ...] = ()
     """What was noticed about columns: results of the reward, noise."""
+
+    def __repr__(self) -> str:
+        best = f"{printable(str(self.recommendation.arm))} (mean {number(self.recommendation.mean)})"
+        return f"Analysis(target={self.inferred.problem.target!r}, {self.policy.rows:,} rows, best arm {best})"
+
+    def _repr_html_(self) -> str:
+        return self.policy.estimates(level=self.level).table(repr(self)) + self.policy.separating_sets()._repr_html_()
 
     def to_dict(self) -> AnalysisDescription:
         """Everything as plain values for JSON."""
@@ -90,17 +98,17 @@ def analyze(
     level: float = 0.95,
     max_size: int | None = None,
 ) -> Analysis:
-    """Analyse a table: a CSV or Parquet file, or a dataframe. "example" is the one that comes with the package.
+    """Analyse a logged table: which sets separate, what each arm is worth, which one to take.
 
     Args:
-        source: the table, or the name of its file.
-        target: the column that is the reward: 0 and 1, or a number.
-        interventions: the columns that were set.
-        observed: the columns between levers and reward; unless given, all others.
-        ignore: columns to leave out.
-        kind: `"discrete"` or `"gaussian"`; unless given, inferred from the target.
-        level: of the intervals.
-        max_size: the largest sets to look at.
+        source: A CSV or Parquet file, a dataframe, or a dict of columns; "example" is the packaged table.
+        target: Column of the reward: 0 and 1, or a number.
+        interventions: Columns of the levers.
+        observed: Columns between levers and reward; by default all others.
+        ignore: Columns to leave out.
+        kind: "discrete" or "gaussian"; inferred from the reward by default.
+        level: Level of the intervals.
+        max_size: Size of the largest sets to test.
 
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
     do(banner=red, discount=10%)

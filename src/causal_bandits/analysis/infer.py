@@ -26,6 +26,9 @@ class Inferred(NamedTuple):
     kind: Kind
     notes: list[str]
 
+    def __repr__(self) -> str:
+        return f"Inferred({self.kind}, {len(self.table):,} rows, {self.problem.outline})"
+
 
 def infer(
     table: pl.DataFrame,
@@ -85,12 +88,12 @@ def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str])
         raise OptionError(f"target={brief(target)}, interventions={brief(interventions)}; expected names of columns")
     levers = list(dict.fromkeys(interventions))
     if not levers:
-        raise OptionError("no intervention is named; say which columns were set: interventions=['I1', ...]")
+        raise OptionError("no lever is named; list the columns that were set: interventions=['I1', ...]")
     for name in (target, *levers):
         if name not in table.columns:
             raise TableFileError(f"the table has no column {brief(name)}; it has {listing(table.columns)}")
     if target in levers:
-        raise OptionError(f"target {brief(target)} is also listed as an intervention; the reward cannot be set")
+        raise OptionError(f"target {brief(target)} is also listed as a lever; the reward cannot be set")
     return levers
 
 
@@ -103,7 +106,9 @@ def _listed(table: pl.DataFrame, names: Iterable[str], role: str, target: str, l
             raise TableFileError(f"{role}: the table has no column {brief(name)}; it has {listing(table.columns)}")
         if name in (target, *levers):
             what = "the target" if name == target else "an intervention"
-            raise OptionError(f"{role} names {name!r}, which is {what}; name columns in between alone")
+            raise OptionError(
+                f"{role} names {name!r}, which is {what}; list only the columns between levers and reward"
+            )
     return found
 
 
@@ -115,7 +120,7 @@ def _check_types(table: pl.DataFrame, target: str, levers: list[str], odd: OddCe
     for name in levers:
         if not _is_plain(table.schema[name]):
             raise TableFileError(
-                f"intervention {name!r} is of type {table.schema[name]}; expected text, numbers or true and false"
+                f"lever {name!r} is of type {table.schema[name]}; expected text, numbers or true and false"
             )
     if not _is_plain(table.schema[target]):
         raise TableFileError(f"target {brief(target)} is of type {table.schema[target]}; expected 0 and 1, or a number")
@@ -131,9 +136,7 @@ def _check_types(table: pl.DataFrame, target: str, levers: list[str], odd: OddCe
 def _whole_rows(table: pl.DataFrame, target: str, levers: list[str], notes: list[str]) -> pl.DataFrame:
     kept = table.drop_nulls([target, *levers])
     if kept.height < table.height:
-        notes.append(
-            f"{table.height - kept.height} of {table.height} rows lack the target or a lever, and are left out"
-        )
+        notes.append(f"{table.height - kept.height} of {table.height} rows lack the target or a lever and are left out")
     if not kept.height:
         raise TableFileError(f"no row has both {brief(target)} and {listing(levers)}")
     return kept
@@ -161,7 +164,7 @@ def _lever(column: pl.Series, notes: list[str], odd: OddCell | None) -> list[Any
     levels = column.unique().sort().to_list()
     if len(levels) > MOST_LEVELS:
         raise TableFileError(
-            f"intervention {column.name!r} has {len(levels)} values; expected at most {MOST_LEVELS}: group them first"
+            f"lever {column.name!r} has {len(levels)} values; expected at most {MOST_LEVELS}: group them first"
         )
     idle = next((level for word in IDLE_WORDS for level in levels if str(level).lower() == word), None)
     why = "by its name"
@@ -213,6 +216,6 @@ def _doubts(levels: Sequence[Any], odd: OddCell | None) -> str:
     """What may be a mistake in the file rather than a level."""
     said = ""
     if odd is not None and odd.numbers > odd.texts and odd.text in levels:
-        said = f"; text among numbers ({odd.text!r} in row {odd.row}, {odd.texts} in all), clean it if it is no level"
+        said = f"; text among numbers ({odd.text!r} in row {odd.row}, {odd.texts} in all); clean the column if not"
     words = [level for level in levels if level in MISSING_WORDS and str(level).lower() != "none"]
     return said + (f"; {listing(words)} is a level here, leave the cells empty if they are missing" if words else "")

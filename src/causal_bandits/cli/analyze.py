@@ -15,18 +15,20 @@ from .streams import say_json
 
 @app.command("analyze")
 def analyze_command(
-    table: Annotated[str, typer.Argument(help="A CSV or Parquet file, or 'example' for the one that comes along.")],
-    target: Annotated[str, typer.Option(help="The column that is the reward: 0 and 1, or a number.")],
-    interventions: Annotated[str, typer.Option(help="The columns that were set, separated by commas.")],
-    observed: Annotated[str | None, typer.Option(help="The columns between them; all others by default.")] = None,
+    table: Annotated[str, typer.Argument(help="CSV or Parquet file, or 'example' for the packaged table.")],
+    target: Annotated[str, typer.Option(help="Reward column: 0 and 1, or a number.")],
+    interventions: Annotated[str, typer.Option(help="Lever columns (what was set), separated by commas.")],
+    observed: Annotated[
+        str | None, typer.Option(help="Columns between levers and reward; by default all others.")
+    ] = None,
     ignore: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help="discrete or gaussian; inferred from the target by default.")] = None,
-    level: Annotated[float, typer.Option(help="The level of the intervals.")] = 0.95,
-    max_size: Annotated[int | None, typer.Option(min=0, help="The largest sets that are tested.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a page to this file.")] = None,
+    level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
+    max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Which sets separate the interventions from the target, what each arm is worth, and which one to take."""
+    """Analyse a logged table: which sets separate the levers from the reward, and which arm is best."""
     found = analyze(
         table,
         target=target,

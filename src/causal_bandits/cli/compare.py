@@ -16,7 +16,7 @@ from .root import app, console, names_in
 def _names(option: str, text: str) -> list[str]:
     names = names_in(text)
     if not names:
-        raise OptionError(f"{option} {text!r} names nothing; see causal-bandits compare --list")
+        raise OptionError(f"{option} {text!r} is empty; see causal-bandits compare --list for the names")
     return names
 
 
@@ -37,10 +37,10 @@ def _list(wanted: bool) -> None:
 @app.command("compare")
 def compare_command(
     policies: Annotated[
-        str, typer.Option(help="Names with commas between them; 'all' takes every policy that applies.")
+        str, typer.Option(help="Policy names, separated by commas; 'all' takes every policy that applies.")
     ] = "all",
-    worlds: Annotated[str, typer.Option(help="Families of worlds, with commas between them.")] = "dags4,structureless",
-    horizon: Annotated[int, typer.Option(help="Rounds.")] = 2000,
+    worlds: Annotated[str, typer.Option(help="Families of worlds, separated by commas.")] = "dags4,structureless",
+    horizon: Annotated[int, typer.Option(help="Number of rounds.")] = 2000,
     runs: Annotated[int, typer.Option(help="Runs per world.")] = 5,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -53,9 +53,9 @@ def compare_command(
         bool, typer.Option("--list", callback=_list, is_eager=True, help="List policies and worlds, and exit.")
     ] = False,
 ) -> None:
-    """Compare policies over families of worlds: a table by tier with simple and cumulative regret, figure, report."""
+    """Compare policies over families of worlds; writes a table of regret by tier, a figure and a report."""
     terminal = console(quiet=quiet or as_json)
-    terminal.print("Looking which policies apply. The first use of a release compiles for a minute.")
+    terminal.print("Checking which policies apply. The first run of a release compiles for about a minute.")
     found = run_long(
         terminal,
         lambda told: compare_field(

@@ -1,4 +1,4 @@
-"""Work that takes long: its options, bars while it runs, a word when it is stopped, and what came of it."""
+"""Long-running commands: their options, progress bars, and what is printed when they are stopped."""
 
 import signal
 from collections.abc import Callable
@@ -14,15 +14,15 @@ from ..reporting import claims_sheet, progress, sheet_of, terminal_table
 from .root import console
 from .streams import say_json
 
-Seed = Annotated[int, typer.Option(help="The same seed gives the same numbers.")]
-Jobs = Annotated[int | None, typer.Option(help="Processes to use; all cores by default.")]
-Out = Annotated[Path, typer.Option(help="Folder for the results; finished work in it is kept and used.")]
-Engine = Annotated[str, typer.Option(help="local: processes of this machine; dask: a Dask cluster.")]
+Seed = Annotated[int, typer.Option(help="Random seed; the same seed gives the same numbers.")]
+Jobs = Annotated[int | None, typer.Option(help="Number of processes; all cores by default.")]
+Out = Annotated[Path, typer.Option(help="Results folder; finished work in it is reused.")]
+Engine = Annotated[str, typer.Option(help="local: processes on this machine; dask: a Dask cluster.")]
 Scheduler = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, tcp://...; without it Dask starts workers here.")
+    str | None, typer.Option(help="Dask scheduler address, tcp://...; by default Dask starts local workers.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the summaries as JSON and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print only the summaries, as JSON.")]
 
 
 def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> list[Reproduced]:
@@ -32,7 +32,7 @@ def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> lis
         with stopped_once(), progress(terminal) as done:
             return work(Told(done, lambda text: errors.print(text, style="yellow", soft_wrap=True)))
     except KeyboardInterrupt as stopped:
-        errors.print("Stopped. Finished work is kept; the same command goes on from there.")
+        errors.print("Stopped. Finished work is kept; run the same command again to resume.")
         number = signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
         raise typer.Exit(128 + number) from None
 

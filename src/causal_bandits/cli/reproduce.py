@@ -25,17 +25,17 @@ def reproduce_command(
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Out = Path("results"),
-    runs: Annotated[int | None, typer.Option(help="Runs per world, instead of the scale's.")] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs per world; overrides the scale.")] = None,
     weighted: Weighted = False,
     engine: Engine = "local",
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a figure of the paper, or all of them: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
+    """Reproduce a figure of the paper, or all: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
 
-    OUT/report.html shows every figure in OUT with the paper's claims and what became of them. An interrupted command
-    goes on where it stopped when it is given again.
+    OUT/report.html shows every figure in OUT with the paper's claims and their verdicts. To resume an interrupted
+    command, run it again.
     """
     terminal = console(quiet=quiet or as_json)
     _announce(terminal, [(each, each.size(scale, runs)) for each in find_experiments(figure)], seed)

@@ -20,7 +20,7 @@ UsageErrors = typer.BadParameter.__mro__[1:3]
 
 app = typer.Typer(
     name="causal-bandits",
-    help="Causal bandits without prior knowledge: discover separating sets while playing, share what every arm learns.",
+    help="Causal bandits without prior knowledge: discover separating sets and share information between arms.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -43,7 +43,7 @@ def root(
 
 
 def console(*, quiet: bool = False, errors: bool = False) -> Console:
-    """The terminal as wide as it is; a file or a pipe wide enough for a table; or one that says nothing.
+    """A console: as wide as the terminal, 120 columns for a file or a pipe, silent if `quiet`.
 
     Text is printed as it is: a name may hold [brackets], :colons: and escape sequences.
     """
@@ -54,7 +54,7 @@ def console(*, quiet: bool = False, errors: bool = False) -> Console:
 
 
 def names_in(text: str) -> list[str]:
-    """Names with commas between them; one that holds a comma stands in double quotes.
+    """Names separated by commas; quote a name that contains one.
 
     >>> names_in('banner, "price, EUR"')
     ['banner', 'price, EUR']
@@ -82,10 +82,10 @@ def main() -> None:
         said, code = failed(error)
         _complain(said)
     except RecursionError:
-        _complain("something given is nested too deeply; write it with fewer levels")
+        _complain("the input is nested too deeply; use fewer levels")
         code = 2
     except MemoryError:
-        _complain("there is not enough memory for this; ask for less")
+        _complain("not enough memory; use a smaller problem or fewer runs")
         code = 2
     except typer.Abort:
         _complain("stopped")
@@ -104,7 +104,7 @@ def _complain(text: str | None) -> None:
 
 
 def _refuse(error: Any) -> int:
-    """A command that is spelt wrongly; without any argument, the help."""
+    """Report a usage error; print the help for a command without arguments."""
     context = getattr(error, "ctx", None)
     if context is not None and type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(context.get_help(), err=True)

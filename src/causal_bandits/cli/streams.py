@@ -66,7 +66,7 @@ def failed(error: OSError) -> tuple[str | None, int]:
         _to_nowhere(1)
     if error.errno == errno.EPIPE:  # as after `| head -1`: the reader has seen enough
         return None, 1
-    return f"cannot write to standard output ({error.strerror or error}); the command itself may have been done", 1
+    return f"cannot write to standard output ({error.strerror or error}); the command itself may have completed", 1
 
 
 def _to_nowhere(handle: int) -> None:

@@ -1,4 +1,4 @@
-"""`causal-bandits study ...`: adaptive experiments that are kept in a database."""
+"""`causal-bandits study ...`: adaptive experiments stored in a database."""
 
 import json
 from pathlib import Path
@@ -17,13 +17,13 @@ from .streams import say, say_json
 if TYPE_CHECKING:
     from ..studies import Study
 
-studies = typer.Typer(no_args_is_help=True, help="Adaptive experiments that are kept in a database.")
+studies = typer.Typer(no_args_is_help=True, help="Run adaptive experiments stored in a database.")
 app.add_typer(studies, name="study")
 
 Name = Annotated[str, typer.Argument(help="The name of the study.")]
 Storage = Annotated[
     str,
-    typer.Option(envvar="CAUSAL_BANDITS_STORAGE", help="Where studies are kept: sqlite:///FILE or postgresql://..."),
+    typer.Option(envvar="CAUSAL_BANDITS_STORAGE", help="Database URL: sqlite:///FILE or postgresql://..."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MOST_BYTES = 500_000_000
@@ -49,45 +49,49 @@ def _read_json(what: str, text: str) -> Any:
     except ValueError as error:
         raise OptionError(f"{what} is not JSON ({' '.join(str(error).split())[:160]})") from None
     except RecursionError:
-        raise OptionError(f"{what} is nested too deeply; write it with fewer levels") from None
+        raise OptionError(f"{what} is nested too deeply; use fewer levels") from None
 
 
 @studies.command("create")
 def create(
     name: Name,
     problem: Annotated[
-        Path, typer.Option(help="A JSON file: target, observed, interventions; maybe arms, idle, reward.")
+        Path, typer.Option(help="JSON file with target, observed and interventions; optionally arms, idle, reward.")
     ],
     storage: Storage = DEFAULT_STORAGE,
-    policy: Annotated[str | None, typer.Option(help="A preset (safe, paper) or a policy; safe by default.")] = None,
-    options: Annotated[str | None, typer.Option(help="Options of the policy as JSON.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same decisions.")] = None,
-    expire_after: Annotated[float | None, typer.Option(help="Each ask closes decisions open for more seconds.")] = None,
+    policy: Annotated[str | None, typer.Option(help="Preset (safe, paper) or policy name; safe by default.")] = None,
+    options: Annotated[str | None, typer.Option(help="Policy options as JSON.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Random seed; the same seed gives the same decisions.")
+    ] = None,
+    expire_after: Annotated[
+        float | None, typer.Option(help="Expire decisions left open for this many seconds.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a study; the same command again changes nothing."""
+    """Create a study (idempotent)."""
     from ..studies import Study
 
     try:
         if problem.exists() and not problem.is_file():
-            raise OptionError(f"the problem {str(problem)!r} is not a file; name a JSON file")
+            raise OptionError(f"the problem {str(problem)!r} is not a file; pass a JSON file")
         if problem.stat().st_size > MOST_BYTES:
             raise OptionError(f"the problem in {str(problem)!r} has more than {MOST_BYTES:,} bytes; list fewer arms")
         text = problem.read_text(encoding="utf-8")
     except (OSError, UnicodeError, ValueError) as error:
         if isinstance(error, CausalBanditsError):
             raise
-        raise OptionError(f"cannot read the problem from {str(problem)!r} ({error}); name a JSON file") from None
+        raise OptionError(f"cannot read the problem from {str(problem)!r} ({error}); pass a JSON file") from None
     described = _read_json(f"the problem in {str(problem)!r}", text)
     if not isinstance(described, dict):
         raise OptionError(f"the problem in {str(problem)!r} is not an object with target, observed, interventions")
-    told = _read_json("--options", options) if options else None
+    given = _read_json("--options", options) if options else None
     study = Study.create(
         name,
         Problem.from_dict(described),
         storage=storage,
         policy=policy,
-        options=told,
+        options=given,
         seed=seed,
         expire_after=expire_after,
     )
@@ -97,7 +101,7 @@ def create(
 
 @studies.command("list")
 def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
-    """All studies of a storage."""
+    """List the studies in a database."""
     from ..studies import Study
 
     rows = Study.list(storage=storage)
@@ -110,7 +114,7 @@ def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
 
 @studies.command("show")
 def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
-    """What a study knows: arms, sets, the recommended arm, alarms."""
+    """Show a study: arms, separating sets, the recommended arm, alarms."""
     about = _load(name, storage).describe()
     if as_json:
         say_json(about, indent=1)
@@ -135,12 +139,14 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
 def ask(
     name: Name,
     storage: Storage = DEFAULT_STORAGE,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many decisions.")] = 1,
-    key: Annotated[str | None, typer.Option(help="The same key gives the same decisions again.")] = None,
-    arm: Annotated[list[str] | None, typer.Option(help="Choose among these arms only, each as lever=value,...")] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of decisions.")] = 1,
+    key: Annotated[str | None, typer.Option(help="Idempotency key: repeating it returns the same decisions.")] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(help="Choose only among these arms, each written lever=value,...")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The next decisions; each has an id for `tell`."""
+    """Get the next decisions; pass each id to `tell`."""
     from ..studies import parse_arm
 
     made = _load(name, storage).ask(n, key=key, arms=None if arm is None else [parse_arm(text) for text in arm])
@@ -151,53 +157,58 @@ def ask(
 @studies.command("tell")
 def tell(
     name: Name,
-    decision: Annotated[int | None, typer.Argument(help="The id that `ask` gave.")] = None,
-    metric: Annotated[list[str] | None, typer.Option("--metric", "-m", help="variable=value; empty: missing.")] = None,
+    decision: Annotated[int | None, typer.Argument(help="Decision id returned by `ask`.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="variable=value; an empty value means missing.")
+    ] = None,
     reward: Annotated[str | None, typer.Option(help="The reward.")] = None,
-    final: Annotated[bool, typer.Option("--final", help="What was not told will never be.")] = False,
+    final: Annotated[bool, typer.Option("--final", help="Treat unreported variables as missing.")] = False,
     file: Annotated[
         Path | None,
         typer.Option(
-            help="Instead: a table with a column id. An empty cell is not known yet; beside the reward it is missing."
+            help="Table with an id column, instead of one decision. Empty cells are pending, or missing once the row "
+            "has a reward."
         ),
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """What came of a decision, or of a table of them; in parts if need be."""
+    """Record outcomes for one decision or a table; partial outcomes are allowed."""
     from ..studies import parse_metrics, parse_reward
 
     if (file is None) == (decision is None):
-        raise OptionError("tell needs the id of a decision, or --file with a table that has a column id")
+        raise OptionError("tell needs a decision id, or --file with a table that has an id column")
     if file is not None and (metric or reward is not None):
-        raise OptionError("--file brings the values of all its rows; leave out --metric and --reward")
+        raise OptionError("--file already holds the values; drop --metric and --reward")
     study = _load(name, storage)
     if file is not None:
         told = study.tell_many(read_rows(study.problem, file, needed=["id"]), final=final)
-        _say(as_json, {"told": told}, f"{told} rows said something new")
+        _say(as_json, {"told": told}, f"{told} rows recorded")
         return
     value = None if reward is None else parse_reward(study.problem, reward)
     study.tell(decision or 0, parse_metrics(study.problem, metric or []), value, final=final)
-    _say(as_json, {"id": decision}, f"decision {decision}: noted")
+    _say(as_json, {"id": decision}, f"decision {decision}: recorded")
 
 
 @studies.command("import")
 def import_table(
     name: Name,
-    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file of logged rows.")],
-    arm: Annotated[str | None, typer.Option(help="All rows belong to this arm, as lever=value,...")] = None,
-    observational: Annotated[bool, typer.Option("--observational", help="All rows belong to the idle arm.")] = False,
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet file of logged rows.")],
+    arm: Annotated[str | None, typer.Option(help="Arm of every row, written lever=value,...")] = None,
+    observational: Annotated[
+        bool, typer.Option("--observational", help="Every row is from the idle arm (no lever was moved).")
+    ] = False,
     key: Annotated[
-        str | None, typer.Option(help="With the same key the same rows count once; other rows are refused.")
+        str | None, typer.Option(help="Idempotency key: the same rows are counted once, different rows are refused.")
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """Count logged rows as prior data."""
+    """Import logged rows as prior data."""
     from ..studies import parse_arm
 
     if arm is not None and observational:
-        raise OptionError("--arm and --observational exclude each other")
+        raise OptionError("--arm and --observational cannot be combined; pass one of them")
     made_by = {} if observational else None if arm is None else parse_arm(arm)
     study = _load(name, storage)
     count = study.import_rows(read_rows(study.problem, file), arm=made_by, key=key)
@@ -208,14 +219,14 @@ def import_table(
 @studies.command("export")
 def export(
     name: Name,
-    out: Annotated[Path, typer.Option(help="A .csv, .tsv or .parquet file.")],
+    out: Annotated[Path, typer.Option(help="Output file: .csv, .tsv or .parquet.")],
     safe_csv: Annotated[
-        bool, typer.Option("--safe-csv", help="Put a ' before cells that a spreadsheet would take for formulas.")
+        bool, typer.Option("--safe-csv", help="Prefix cells that a spreadsheet would run as formulas with '.")
     ] = False,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """Write all decisions to a table, one row each."""
+    """Export all decisions to a table, one row each."""
     output_ending(out)
     frame = _load(name, storage).to_frame()
     with replacing(out) as path:
@@ -226,11 +237,11 @@ def export(
 @studies.command("report")
 def report(
     name: Name,
-    out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """Write a page: arms, own and borrowed rows, sets and their evidence, decisions over time."""
+    """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
     written = study_page(_load(name, storage).describe(history=True))
     with replacing(out) as path:
         path.write_text(written, encoding="utf-8")
@@ -240,11 +251,11 @@ def report(
 @studies.command("abandon")
 def abandon(
     name: Name,
-    decision: Annotated[int, typer.Argument(help="The id that `ask` gave.")],
+    decision: Annotated[int, typer.Argument(help="Decision id returned by `ask`.")],
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """Nothing will be told of a decision any more."""
+    """Close a decision that will never get an outcome."""
     _load(name, storage).abandon(decision)
     _say(as_json, {"id": decision}, f"decision {decision}: abandoned")
 
@@ -252,7 +263,7 @@ def abandon(
 @studies.command("delete")
 def delete(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Really, and for good.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm permanent deletion.")] = False,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
@@ -260,6 +271,6 @@ def delete(
     from ..studies import Study
 
     if not yes:
-        raise OptionError(f"study {name!r} would be gone with all its decisions; say --yes if that is meant")
+        raise OptionError(f"this deletes study {name!r} and all its decisions; pass --yes to confirm")
     Study.delete(name, storage=storage)
     _say(as_json, {"name": name}, f"study {name}: deleted")

@@ -34,7 +34,7 @@ from . import generators
 
 MAGIC = b"causal-bandits 1"
 HEAD = len(MAGIC) + 32 + 32
-ADVICE = "until it can, every process compiles for itself (seconds); make room, or name a folder in NUMBA_CACHE_DIR"
+ADVICE = "until then every process compiles again (seconds); free disk space, or set NUMBA_CACHE_DIR"
 ABOVE = ("analysis", "cli", "experiments", "reporting", "service", "studies")
 """Rooms without compiled functions, which no room with some may import."""
 UNUSABLE = (pickle.PickleError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError)
@@ -84,7 +84,7 @@ class CodeFiles:
         except OSError as error:
             if error.errno is None:  # not of the file system: an alarm that raises TimeoutError, say
                 raise
-            _unread(f"compiled code cannot be read from {str(path)!r} ({error.strerror}); it is compiled anew")
+            _unread(f"compiled code cannot be read from {str(path)!r} ({error.strerror}); it is compiled again")
             return None
         body = content[HEAD:]
         head = self._head(body)
@@ -92,7 +92,7 @@ class CodeFiles:
         if stale and len(content) > HEAD:
             return None
         if content[:HEAD] != head:
-            _unread(f"compiled code in {str(path)!r} is damaged; it is compiled anew and replaced")
+            _unread(f"compiled code in {str(path)!r} is damaged; it is compiled again and replaced")
             return None
         stored, code = pickle.loads(body)
         return code if stored == key else None
@@ -129,7 +129,7 @@ class CodeCache(FunctionCache):
         try:
             return super().load_overload(sig, target_context)
         except UNUSABLE as error:
-            _unread(f"compiled code in {self._cache_path!r} cannot be used ({error!r}); it is compiled anew")
+            _unread(f"compiled code in {self._cache_path!r} cannot be used ({error!r}); it is compiled again")
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -137,12 +137,12 @@ class CodeCache(FunctionCache):
         try:
             super().save_overload(sig, data)
         except RuntimeError as error:  # LLVM's code did not reach numba: Ctrl-C was raised, and lost, in a callback
-            _unkept(f"compiled code cannot be kept this time ({error}); another process compiles it again")
+            _unkept(f"compiled code cannot be cached this time ({error}); the next process compiles it again")
         except OSError as error:
             if error.errno is None:
                 raise
             reason = f"{self._cache_path!r} ({error.strerror})"
-            _unkept(f"compiled code cannot be kept in {reason}: {ADVICE}")
+            _unkept(f"compiled code cannot be cached in {reason}: {ADVICE}")
 
 
 class NotKept(NullCache):
@@ -158,7 +158,7 @@ class NoCache(NotKept):
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Nothing can be stored."""
-        _unkept(f"compiled code cannot be kept: no folder for it can be written; {ADVICE}")
+        _unkept(f"compiled code cannot be cached: no writable folder; {ADVICE}")
 
 
 def cache_for(function: Callable[..., object]) -> CodeCache | NoCache:

@@ -121,7 +121,7 @@ class Coder:
         raise UnknownVariableError(f"{brief(name)} is not an observed variable; expected {known} and the reward")
 
     def many(self, frame: Any, arm: Arm | Mapping[str, Level] | None, *, missing: bool = False) -> Rows:
-        """The rows of a table; all of them belong to `arm`, or the table names every intervention variable."""
+        """The rows of a table; all of them belong to `arm`, or the table names every lever."""
         columns = columns_of(frame)
         if not columns and isinstance(frame, Sequence):  # an empty list is a table without rows
             columns = {name: [] for name in (*self.problem.intervention_names, *self._expected)}
@@ -152,12 +152,12 @@ class Coder:
         return Rows(arms, codes, np.array(rewards, dtype=self.reward_type), raw)
 
     def _check_arm(self, columns: Mapping[str, Any], arm: Arm) -> None:
-        """A table whose rows are told to belong to one arm must not say otherwise."""
+        """Check that a table whose rows all belong to one arm does not contradict that."""
         for lever in self.problem.interventions:
             for row, value in enumerate(columns.get(lever.name, ()), 1):
                 if lever.code(value) != lever.code(arm[lever.name]):
                     raise ObservationError(
-                        f"row {row}: {lever.name!r} is {brief(value)}, but all rows were told to be {arm}"
+                        f"row {row}: {lever.name!r} is {brief(value)}, but the call says that all rows are from {arm}"
                     )
 
     def _reward(self, value: object) -> float:

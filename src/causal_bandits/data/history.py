@@ -16,6 +16,9 @@ from .tables import CountTables, TableLayout, count_rows
 class History:
     """What was done and seen, one row per pull.
 
+    Args:
+        problem: What is played.
+
     >>> problem = Problem("Y", {"A": ["low", "high"]}, {"I": 2})
     >>> history = History(problem)
     >>> history.extend(history.encode(problem.arm(I=1), {"A": "high", "Y": 1}))
@@ -43,6 +46,9 @@ class History:
 
     def __len__(self) -> int:
         return self._length
+
+    def __repr__(self) -> str:
+        return f"History({self._length:,} rows, {self.problem.outline})"
 
     @property
     def has_missing(self) -> bool:
@@ -102,7 +108,7 @@ class History:
     def encode_many(self, frame: Any, arm: Arm | Mapping[str, Level] | None = None, *, missing: bool = False) -> Rows:
         """The rows of a table (any dataframe, a list of dicts, a dict of columns), checked and coded.
 
-        The table has one column per intervention variable, or all its rows belong to `arm`
+        The table has one column per lever, or all its rows belong to `arm`
         (observational rows: the idle arm). Other columns are ignored. With `missing` cells of observed variables
         may be empty.
         """
@@ -176,7 +182,7 @@ class History:
         count_rows(tables, rows.arms, rows.codes, rows.rewards)
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per pull: the intervention variables, the observed variables, the reward."""
+        """One row per pull: the levers, the observed variables, the reward."""
         rows = self.rows
         columns: dict[str, Any] = {}
         for place, variable in enumerate(self.problem.interventions):

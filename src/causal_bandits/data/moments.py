@@ -21,7 +21,7 @@ from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
 
 MOST_SETS = 4096
 MOST_MEANS = 2**16
-"""Sets x arms, unless told otherwise: a round looks at the mean of every arm through every set in use."""
+"""Sets x arms, by default: a round looks at the mean of every arm through every set in use."""
 
 
 COLLINEAR = 1e-9
@@ -102,7 +102,7 @@ def nothing_merged(count: int, width: int) -> ArmMoments:
 
 @compiled
 def merge_into(moments: ArmMoments, places: Ints, merged: ArmMoments) -> None:
-    """Put the rows of each arm to the group at its place (-1: to none); `mirror` has to follow."""
+    """Merge each arm's moments into its group's (-1: into none); call `mirror` afterwards."""
     for arm in range(len(places)):
         if places[arm] >= 0:
             _merge_arm(moments, arm, merged, places[arm])
@@ -166,7 +166,9 @@ class DesignLayout(SubsetLayout):
             raise ProblemError(f"the reward {problem.target!r} is 0 or 1; pass reward=float, or use a discrete policy")
         for variable in problem.observed:
             if variable.bins is not None:
-                raise ProblemError(f"{variable.name!r} is cut into bins; beside a real reward declare it as float")
+                raise ProblemError(
+                    f"{variable.name!r} is cut into bins; with a real-valued reward, declare it as float"
+                )
         observed = len(problem.observed)
         fitting = cls(problem, 0 if max_size is None else min(whole_number("max_size", max_size, 0), observed))
         if fitting.nbytes > LIMIT_BYTES:

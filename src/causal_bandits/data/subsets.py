@@ -65,7 +65,7 @@ def gib(size: int) -> str:
 
 
 def fitting_size(problem: Problem, kind: Callable[[Problem, int], SubsetLayout]) -> str:
-    """What would fit in the place of too large a max_size, in words."""
+    """What would fit instead of a max_size that is too large, in words."""
     sizes = [kind(problem, size) for size in range(len(problem.observed) + 1)]
     fitting = [layout for layout in sizes if layout.nbytes <= LIMIT_BYTES]
     if not fitting:

@@ -12,3 +12,6 @@ class Dataset(NamedTuple):
 
     problem: Problem
     frame: pl.DataFrame
+
+    def __repr__(self) -> str:
+        return f"Dataset({len(self.frame):,} rows, {self.problem.outline})"

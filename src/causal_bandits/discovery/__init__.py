@@ -1,7 +1,15 @@
-"""Finding separating sets: tests, Bayes factors, causal discovery, or told. All answer with `Findings`."""
+"""Finding separating sets: tests, Bayes factors, causal discovery, or known sets. All return `Findings`."""
 
 from .asd import ASD, DiscoveredGraphs, discover
-from .base import Discovery, Findings, RealDiscovery, SeparatingSet, check_alpha, check_discovery
+from .base import (
+    Discovery,
+    Findings,
+    RealDiscovery,
+    SeparatingSet,
+    SeparatingSets,
+    check_alpha,
+    check_discovery,
+)
 from .bayes import BayesFactors
 from .declared import DISCOVERIES, Declared, discovery_from_dict, find_discoveries
 from .direct import DirectTesting
@@ -31,6 +39,7 @@ __all__ = [
     "RealDiscovery",
     "ResidualTesting",
     "SeparatingSet",
+    "SeparatingSets",
     "Tier",
     "Told",
     "Weighed",

@@ -1,4 +1,4 @@
-"""What every discovery answers with, and what it can be asked."""
+"""What every discovery returns, and what it declares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,14 +12,15 @@ from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLay
 from ..doors import is_number
 from ..errors import OptionError, brief
 from ..independence.drift import Drift
+from ..markup import braces, printable, titled_table
 from ..problem import Problem
 from .grounds import Evidence, Grounds, pick
 from .tiers import Tier
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SeparatingSet:
-    """A set S, the intervention variables I' it separates from the reward (none: rejected), and why."""
+    """A set S, the levers I' it separates from the reward (none: rejected), and why."""
 
     variables: tuple[str, ...]
     separated: tuple[str, ...]
@@ -33,24 +34,46 @@ class SeparatingSet:
         return bool(self.separated)
 
     def __str__(self) -> str:
-        shown = "{" + ", ".join(self.variables) + "}"
-        if not self.separated:
-            return f"{shown} separates nothing"
-        return f"{shown} separates {', '.join(self.separated)}"
+        return f"{braces(self.variables)} separates {', '.join(self.separated) or 'nothing'}"
+
+    def __repr__(self) -> str:
+        return printable(f"SeparatingSet({self})")
+
+    def _repr_html_(self) -> str:
+        return SeparatingSets([self])._repr_html_()
 
 
-@dataclass(frozen=True)
+class SeparatingSets(list[SeparatingSet]):
+    """A list of sets, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                braces(found.variables),
+                ", ".join(found.separated) or "–",
+                found.evidence.words,
+                f"{found.evidence.rows:,}",
+            )
+            for found in self
+        ]
+        return titled_table(f"{len(self)} sets", ("set", "separates", "evidence", "rows"), rows, numeric=(3,))
+
+
+@dataclass(frozen=True, repr=False)
 class Findings:
     """All sets that were looked at, as arrays; `sets` gives them as objects to read."""
 
     layout: SubsetLayout
     rows: int
     separated: NDArray[np.bool_]
-    """(sets, intervention variables): what each set separates from the reward."""
+    """(sets, levers): what each set separates from the reward."""
     grounds: Grounds
     """Why."""
     seen: NDArray[np.int64] | None = None
     """(sets,): how many rows have a value for every variable of the set, where some lack one."""
+
+    def __repr__(self) -> str:
+        return f"Findings({len(self.used)} of {len(self.separated)} sets accepted, {self.rows:,} rows)"
 
     @property
     def used(self) -> Ints:
@@ -63,10 +86,10 @@ class Findings:
         return self.grounds.probability(self.separated)
 
     @property
-    def sets(self) -> list[SeparatingSet]:
+    def sets(self) -> SeparatingSets:
         """Accepted and rejected sets, smaller ones first."""
         levers = self.layout.problem.intervention_names
-        found = []
+        found = SeparatingSets()
         for place, variables in enumerate(self.layout.names):
             separated = tuple(name for name, yes in zip(levers, self.separated[place], strict=True) if yes)
             rows = self.rows if self.seen is None else int(self.seen[place])
@@ -110,7 +133,7 @@ class RealDiscovery(_Declares, Protocol):
 
 
 def check_discovery(discovery: object) -> None:
-    """Refuse what is no discovery."""
+    """Validate `discovery`."""
     if isinstance(discovery, type) or not hasattr(discovery, "discover"):
         raise OptionError(
             f"discovery={brief(discovery)}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
@@ -118,12 +141,12 @@ def check_discovery(discovery: object) -> None:
     lacking = [name for name in ("tier", "hints", "screens", "to_dict") if not hasattr(discovery, name)]
     if lacking:
         raise OptionError(
-            f"discovery={brief(discovery)} does not say its {lacking[0]!r}; "
+            f"discovery={brief(discovery)} does not declare {lacking[0]!r}; "
             f"make {type(discovery).__name__} a subclass of causal_bandits.discovery.Declared"
         )
 
 
 def check_alpha(alpha: object, such: float) -> None:
-    """Refuse a level that is none."""
+    """Validate `alpha`."""
     if not is_number(alpha) or not 0 < float(alpha) < 1:  # type: ignore[arg-type]
         raise OptionError(f"alpha={brief(alpha)}; expected a level between 0 and 1, such as {such}")

@@ -23,19 +23,22 @@ Others = Literal["both", "either", "marginal", "conditional"]
 
 @dataclass(frozen=True)
 class BayesFactors(Declared):
-    """Accept an intervention variable I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
+    """Accept a lever I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
 
     Unlike a test that does not reject, a Bayes factor needs evidence *for* a set: without data it is 0, and nothing is
     shared. Where rewards are 0 or 1, every chance of a reward is uniform beforehand. Where they are real numbers, one
     linear regression on S is weighed against one for every level of I, and no unit of Y or S matters
-    (`independence.regressions` has the formula). The other intervention variables may be
+    (`independence.regressions` has the formula). The other levers may be
 
     - averaged over (``marginal``): few cells, so that true sets are found early, and false ones too;
     - held fixed (``conditional``): what sharing needs, and late to be sure of;
     - ``both`` (default): sets are accepted by the first, and no more probable than the weaker of the two makes them;
     - ``either``: the same, but what exceeds the threshold in either way is accepted. Real-valued policies do best so.
 
-    With `veto` (nats), sets that the factor with levers held fixed contradicts by more are not accepted at all.
+    Args:
+        threshold: Evidence that a set needs, in nats (natural logarithm of the Bayes factor).
+        reading: How the other levers are treated, as above.
+        veto: Reject a set when the factor with the other levers held fixed is this many nats against it.
 
     >>> BayesFactors(threshold=2).reading
     'both'
@@ -97,14 +100,14 @@ class BayesFactors(Declared):
 
 
 def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, given_others: bool) -> Floats:
-    """(sets, intervention variables): log Bayes factors, the other variables averaged over or held fixed."""
+    """(sets, levers): log Bayes factors, the other variables averaged over or held fixed."""
     if isinstance(layout, TableLayout) and isinstance(statistics, CountTables):
         if not given_others:
             return marginal_factors(margins_of(layout, statistics), levels_of(layout.problem).starts)
         everything = np.ones((layout.count, len(layout.problem.interventions)), dtype=np.bool_)
         return conditional_factors(statistics, _neighbours(layout.problem), everything)
     if not isinstance(layout, DesignLayout) or not isinstance(statistics, ArmMoments):
-        raise TypeError("tables go with a TableLayout, moments with a DesignLayout")
+        raise TypeError("expected tables with a TableLayout, or moments with a DesignLayout")
     chosen = layout.chosen(with_reward=True)
     found = np.empty((len(chosen), len(layout.problem.interventions)))
     for place, (strata, cells) in enumerate(_groups(layout.problem, given_others=given_others)):
@@ -114,7 +117,7 @@ def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, give
 
 @lru_cache(maxsize=32)
 def _groups(problem: Problem, *, given_others: bool) -> list[tuple[Ints, Ints]]:
-    """Per intervention variable, of every arm: its setting of the others (or 0), and that with its own level."""
+    """Per lever, of every arm: its setting of the others (or 0), and that with its own level."""
     levers = problem.intervention_names
     others = [[other for other in levers if other != name] if given_others else [] for name in levers]
     return [

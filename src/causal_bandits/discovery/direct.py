@@ -28,16 +28,19 @@ class DirectTesting(Declared):
 
     The paper does not say what a *partial* separating set is tested against; the readings are
 
-    - ``conditional`` (default): each intervention variable given S and the other intervention variables.
+    - ``conditional`` (default): each lever given S and the other levers.
       This is what eq. 6 needs.
-    - ``marginal``: each one given S, the others marginalised. A policy's choices make intervention
-      variables dependent, so in the population this accepts all or nothing.
-    - ``joint``: the largest I' that is independent of the reward given S and the other intervention variables.
+    - ``marginal``: each one given S, the others marginalised. A policy's choices make levers
+      dependent, so in the population this accepts all or nothing.
+    - ``joint``: the largest I' that is independent of the reward given S and the other levers.
 
-    A test without degrees of freedom does not reject, unless `require_evidence`. The p-value is the chi-squared tail
-    (`calibration="asymptotic"`), as in the paper, which rejects true sets far too often with few rows per stratum. The
-    share of random deals (`"permutation"`) holds its level with any number of rows and takes about a thousand times as
-    long.
+    Args:
+        alpha: Significance level of the tests.
+        reading: One of the readings above.
+        require_evidence: Reject a set whose test has no degrees of freedom; otherwise such a test does not reject.
+        calibration: Where p-values come from: the chi-squared tail, as in the paper, which rejects true sets far too
+            often with few rows per stratum (``asymptotic``), or random deals, which hold their level with any number
+            of rows and take about a thousand times as long (``permutation``).
 
     >>> DirectTesting(alpha=0.01).reading
     'conditional'

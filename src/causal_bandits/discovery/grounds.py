@@ -15,18 +15,19 @@ from scipy.special import expit
 
 from ..compiled import Bools, Floats, Ints
 from ..independence import IndependenceResult
+from ..markup import evidence_words, printable
 
 Arrays = Mapping[str, NDArray[Any]]
 PASSED_OVER = "passed over"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evidence:
     """Why a set was accepted or rejected: the tests, and how many rows they saw.
 
-    A key of `tests` is the tuple of intervention variables that were tested together; `confidence` is, per
-    intervention variable, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
-    rows speak for it, in nats, and `given_others` the same with the other intervention variables held fixed;
+    A key of `tests` is the tuple of levers that were tested together; `confidence` is, per
+    lever, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
+    rows speak for it, in nats, and `given_others` the same with the other levers held fixed;
     `probability` is how probable it is that the set separates all levers, where that was learnt as a number. The
     source "passed over" is a set of a large problem that was accepted but is not used.
     """
@@ -38,6 +39,15 @@ class Evidence:
     log_bayes_factor: Mapping[str, float] = field(default_factory=dict)
     given_others: Mapping[str, float] = field(default_factory=dict)
     probability: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The p-values, the nats per lever, or else the source."""
+        tests = ((levers, test.p_value) for levers, test in self.tests.items())
+        return evidence_words(tests, {**self.confidence, **self.log_bayes_factor}, self.source)
+
+    def __repr__(self) -> str:
+        return printable(f"Evidence({self.source}, {self.rows:,} rows, {self.words})")
 
 
 class Grounds(ABC):
@@ -59,7 +69,7 @@ class Grounds(ABC):
 
     @property
     def tests(self) -> tuple[tuple[str, ...], ...]:
-        """The intervention variables that were tested together, one tuple for each test."""
+        """The levers that were tested together, one tuple for each test."""
         return ()
 
     @abstractmethod
@@ -100,7 +110,7 @@ def pick(own: NDArray[Any], parts: Sequence[NDArray[Any]], which: Ints) -> NDArr
 
 
 def per_lever(line: Floats, levers: tuple[str, ...]) -> dict[str, float]:
-    """The values by intervention variable, where there are any."""
+    """The values by lever, where there are any."""
     return {name: float(value) for name, value in zip(levers, line, strict=True) if not np.isnan(value)}
 
 
@@ -141,7 +151,7 @@ class ByTests(Grounds):
 
     @property
     def tests(self) -> tuple[tuple[str, ...], ...]:
-        """The intervention variables that were tested together."""
+        """The levers that were tested together."""
         return self.names
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -170,9 +180,9 @@ class Weighed(Grounds):
 
     sources = ("weighed",)
     log_bayes_factor: Floats
-    """(sets, intervention variables): log [P(Y | S) / P(Y | S, I)]."""
+    """(sets, levers): log [P(Y | S) / P(Y | S, I)]."""
     given_others: Floats | None = None
-    """(sets, intervention variables): the same given the other intervention variables; NaN where not worked out."""
+    """(sets, levers): the same given the other levers; NaN where not worked out."""
     passed_over: Bools | None = None
     """(sets,): accepted but unused: its table exceeds the memory budget."""
 
@@ -187,7 +197,7 @@ class Weighed(Grounds):
         return cls(arrays["log_bayes_factor"], arrays.get("given_others"), arrays.get("passed_over"))
 
     def width(self, name: str, levers: int) -> tuple[int, ...]:
-        """A column for each intervention variable."""
+        """A column for each lever."""
         return () if name == "passed_over" else (levers,)
 
     def probability(self, separated: Bools) -> Floats:
@@ -211,7 +221,7 @@ class Confidences(Grounds):
 
     sources = ("asd", "asd, time limit hit")
     confidence: Floats
-    """(sets, intervention variables): in nats."""
+    """(sets, levers): in nats."""
     proven: bool = True
     """False where a time limit cut the search short."""
 

@@ -16,7 +16,10 @@ from .tiers import Tier
 
 
 class KnownSets(Declared):
-    """Sets told beforehand. A set separates all intervention variables unless a mapping says which.
+    """Separating sets that are known beforehand.
+
+    Args:
+        sets: The sets, each separating all levers; or a mapping set -> the levers it separates.
 
     >>> KnownSets([{"clicked", "cart"}])
     KnownSets({cart, clicked})
@@ -91,5 +94,5 @@ class KnownSets(Declared):
 
 def _names(names: str | Iterable[str]) -> frozenset[str]:
     if not isinstance(names, str) and not are_names(names):
-        raise OptionError(f"KnownSets got {brief(names)}; expected names of intervention variables")
+        raise OptionError(f"KnownSets got {brief(names)}; expected lever names")
     return frozenset((names,) if isinstance(names, str) else names)

@@ -26,13 +26,17 @@ class ResidualTesting(Declared):
 
     The readings of what a set is tested against are
 
-    - ``conditional`` (default): each intervention variable given the others. Arms that differ in that variable alone
+    - ``conditional`` (default): each lever given the others. Arms that differ in that variable alone
       are the environments; there is a regression for every setting of the others, and their tests are combined by
       Bonferroni. This is what eq. 6 needs.
-    - ``joint``: all intervention variables at once, every arm an environment. A set separates all or nothing.
+    - ``joint``: all levers at once, every arm an environment. A set separates all or nothing.
 
-    `factor` is explained in `independence.residual`: ``environments`` holds its level with more than two environments.
-    A test without evidence does not reject, unless `require_evidence`. The `dof` of its evidence is then 0.
+    Args:
+        alpha: Significance level of the tests.
+        reading: One of the readings above.
+        factor: Bonferroni factor; ``"environments"`` holds the level with more than two environments
+            (`independence.residual` has the formula).
+        require_evidence: Reject a set whose test has no evidence (`dof` 0); otherwise such a test does not reject.
 
     >>> ResidualTesting(alpha=0.01).reading
     'conditional'

@@ -16,9 +16,9 @@ def bytes_in_use(cells: Ints, arms: int) -> Ints:
 def used_sets(candidates: CountTables, arms: int, accepted: Bools, budget: int = BUDGET_BYTES) -> Bools:
     """(sets,): the accepted sets to use: all of them, or as many as fit into the budget, smaller ones first.
 
-    `accepted` is (sets, intervention variables). A set comes last when a set within it is used that was accepted for
-    the same intervention variables or more: whatever it shares, the smaller one shares. So a set that is minimal among
-    those accepted for an intervention variable is lost only when such sets alone do not fit.
+    `accepted` is (sets, levers). A set comes last when a set within it is used that was accepted for
+    the same levers or more: whatever it shares, the smaller one shares. So a set that is minimal among
+    those accepted for a lever is lost only when such sets alone do not fit.
     """
     used: Bools = np.asarray(accepted.any(axis=1))
     sizes = bytes_in_use(candidates.cells, arms)

@@ -1,5 +1,6 @@
-"""Worlds to play in: they know the truth, and no learner may import them."""
+"""Worlds to play in: they know the truth, so no learner may import them."""
 
+from ..errors import moved
 from .bilodeau import bilodeau_world
 from .changes import Change, fix, scale, shift
 from .continuous_world import ContinuousWorld
@@ -25,7 +26,7 @@ MOVED = {"RealWorld": "ContinuousWorld", "draw_real": "draw"}
 
 def __getattr__(name: str) -> object:
     if name in MOVED:
-        raise AttributeError(f"{name} is now {MOVED[name]}: from {__name__} import {MOVED[name]}")
+        raise moved(f"{__name__}.{name}", f"{__name__}.{MOVED[name]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

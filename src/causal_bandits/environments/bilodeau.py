@@ -28,7 +28,7 @@ def bilodeau_world(case: Case = "benign", *, horizon: int, arms: int = 20) -> Di
     horizon, arms = whole_number("horizon", horizon, 2), whole_number("arms", arms, 2, 10_000)
     gap = math.sqrt(arms * math.log(horizon) / horizon)
     if case == "benign" and gap > 0.5:
-        raise OptionError(f"horizon={horizon} makes the reward more likely than 1; take a longer one for {arms} arms")
+        raise OptionError(f"horizon={horizon} gives a reward probability above 1; use a longer horizon for {arms} arms")
     effects: dict[Level, Effect] = {}
     for arm in range(arms):
         if case == "benign":

@@ -27,6 +27,9 @@ class ContinuousWorld:
         self.sampler = sampler
         self.means = means
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.problem.outline})"
+
     def pull(self, arm: Arm | Mapping[str, Level], rng: np.random.Generator) -> dict[str, Level]:
         """Pull an arm once: every observed variable and the reward, by name."""
         values = self._draw(self.problem.index(arm), 1, rng)[0].tolist()

@@ -25,11 +25,16 @@ MOST_NODES = 52
 
 
 class DiscreteSCM(DiscreteWorld):
-    """A discrete SCM whose variables are all observed, with the arms its intervention variables make.
+    """A discrete SCM whose variables are all observed, with the arms its levers make.
 
-    `noise` names exogenous variables that several mechanisms may share: that is confounding. `interventions` maps
-    each intervention variable to its values and each value to its effect; the first value is the idle one. Only nudges
-    may act on the same variable as those of another intervention variable: they add up.
+    Args:
+        variables: Name -> number of levels or their names.
+        mechanisms: Name -> `Mechanism`, one per variable.
+        interventions: Lever -> value -> effect (variable -> level, `Mechanism` or nudge); the first value is idle.
+            Two levers may act on the same variable only by nudges, which add up.
+        target: Name of the reward.
+        noise: Exogenous variables that several mechanisms may share (confounding): name -> probabilities.
+        arms: Arms that can be pulled; all combinations by default.
 
     >>> from causal_bandits import perfect
     >>> scm = DiscreteSCM(
@@ -123,7 +128,7 @@ class DiscreteSCM(DiscreteWorld):
             for name, effect in self.interventions[lever][value].items():
                 if name in set_by and not (name in nudges and isinstance(effect, Nudge)):
                     raise WorldError(
-                        f"arm {arm}: {set_by[name]!r} and {lever!r} both act on {name!r}; list the arms that may occur"
+                        f"arm {arm}: {set_by[name]!r} and {lever!r} both act on {name!r}; list the allowed arms (arms=)"
                     )
                 set_by[name] = lever
                 if isinstance(effect, Nudge):
@@ -177,7 +182,7 @@ class DiscreteSCM(DiscreteWorld):
     def graph(self) -> MixedGraph:
         """Directed edges from parents, bidirected ones between variables that share a noise, idle or intervened on.
 
-        The intervention variables are left out: `world.graph.with_context(dict(world.problem.targets))` adds them.
+        The levers are left out: `world.graph.with_context(dict(world.problem.targets))` adds them.
         """
         parents = {name: self._parents(name) for name in self.variables}
         directed = [(parent, name) for name in self.variables for parent in self.variables if parent in parents[name]]

@@ -20,10 +20,10 @@ Observation = dict[str, Any]
 class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     """One pull per step, `horizon` steps per episode.
 
-    An action holds the level number of every intervention variable, in the problem's order. An observation maps
+    An action holds the level number of every lever, in the problem's order. An observation maps
     every observed variable to its level number; before the first pull all are 0. `info` holds the arm and its regret.
 
-    >>> from causal_bandits import example_world
+    >>> from causal_bandits.worlds import example_world
     >>> env = CausalBanditEnv(example_world(), horizon=10)
     >>> observation, info = env.reset(seed=0)
     >>> observation, reward, terminated, truncated, info = env.step(np.array([1]))

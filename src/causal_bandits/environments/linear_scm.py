@@ -29,11 +29,15 @@ def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
 class LinearGaussianSCM(ContinuousWorld):
     """Every variable is a linear function of its parents plus Gaussian noise; all of them are observed.
 
-    `coefficients` maps (cause, effect) to a number, `intercepts` and `noise` (standard deviations, 1 by default) map
-    variables to numbers, `correlated` maps a pair to the correlation of its noises: that is confounding. A coefficient
-    or a correlation of 0 is no edge. `interventions` maps each intervention variable to its values and each value to
-    its effect, made of `shift`, `scale` and `fix`; the first value is the idle one. `variables` fixes their order,
-    which otherwise is that in which coefficients and correlations name them; the target always comes last.
+    Args:
+        coefficients: (cause, effect) -> number; 0 is no edge.
+        interventions: Lever -> value -> effect (variable -> `shift`, `scale` or `fix`); the first value is idle.
+        target: Name of the reward.
+        variables: Order of the variables, the target always last; by default the order of their first mention.
+        intercepts: Variable -> intercept, 0 by default.
+        noise: Variable -> standard deviation of its noise, 1 by default.
+        correlated: Pair -> correlation of its noises (confounding); 0 is no edge.
+        arms: Arms that can be pulled; all combinations by default.
 
     >>> from causal_bandits.environments import fix, shift
     >>> scm = LinearGaussianSCM(
@@ -159,7 +163,7 @@ class LinearGaussianSCM(ContinuousWorld):
             for name, change in self.interventions[lever][value].items():
                 if name in changes:
                     raise WorldError(
-                        f"arm {arm}: {acting[name]!r} and {lever!r} both act on {name!r}; list the arms that may occur"
+                        f"arm {arm}: {acting[name]!r} and {lever!r} both act on {name!r}; list the allowed arms (arms=)"
                     )
                 changes[name], acting[name] = change, lever
         return changes
@@ -222,7 +226,7 @@ def _positive_definite_root(correlations: Floats) -> Floats:
         return np.linalg.cholesky(correlations).astype(np.float64)
     except np.linalg.LinAlgError:
         raise WorldError(
-            "the correlations of the noises do not fit together (no positive definite matrix); make them smaller"
+            "the noise correlations are inconsistent (the matrix is not positive definite); use smaller ones"
         ) from None
 
 

@@ -14,8 +14,10 @@ from .real_sampler import logged_sampler
 class LoggedWorld(ContinuousWorld):
     """Pulling an arm draws one of its rows of a table, uniformly and with replacement; its mean is theirs.
 
-    The table (any dataframe, a list of dicts, a dict of columns) has a column for every intervention variable, every
-    observed variable and the reward; others are ignored. Every arm of the problem needs a row.
+    Args:
+        problem: What is played; every arm needs a row.
+        frame: A dataframe, a list of dicts or a dict of columns, with a column for every lever, every observed variable
+            and the reward; other columns are ignored.
 
     >>> problem = Problem("Y", {"A": float, "B": ["low", "high"]}, {"I": ["off", "on"]}, reward=float)
     >>> world = LoggedWorld(problem, {"I": ["off", "on", "on"], "A": [0.1, 0.2, 0.3], "B": ["low", "low", "high"],

@@ -15,12 +15,14 @@ from ..problem import Level, Variable
 IDLE = "idle"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mechanism:
     """How a variable gets its value from its parents, which are variables or shared noises.
 
-    `table` has one axis per parent and a last one for the variable's own levels, holding probabilities; or it is a
-    function of the parents' levels that returns a level, or a sequence of probabilities.
+    Args:
+        parents: Names of the parents.
+        table: Probabilities with one axis per parent and a last one for the variable's own levels; or a function of the
+            parents' levels that returns a level or a sequence of probabilities.
 
     >>> Mechanism(["A", "B"], lambda a, b: a ^ b).parents
     ('A', 'B')
@@ -34,6 +36,10 @@ class Mechanism:
             raise WorldError(f"parents is {brief(parents)}; expected a list of names")
         object.__setattr__(self, "parents", (parents,) if isinstance(parents, str) else tuple(parents))
         object.__setattr__(self, "table", table)
+
+    def __repr__(self) -> str:
+        table = "function" if callable(self.table) else f"table of shape {np.shape(self.table)}"
+        return f"Mechanism(parents={list(self.parents)}, {table})"
 
     def probabilities(self, variable: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
         """The table, checked, for a variable and its parents."""
@@ -77,7 +83,7 @@ class Mechanism:
 class Nudge:
     """A soft intervention that adds `log_odds` to those of reaching each higher level of a variable.
 
-    The parents keep their say, what was impossible stays so, and the nudges of several intervention variables add up.
+    The parents keep their say, what was impossible stays so, and the nudges of several levers add up.
 
     >>> Nudge(1.0).apply(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3).tolist()
     [[0.269, 0.731], [1.0, 0.0]]
@@ -97,11 +103,15 @@ class Nudge:
 
 
 Effect = Mapping[str, Level | Mechanism | Nudge]
-"""What one value of an intervention variable does: which variables get a fixed level, another mechanism or a nudge."""
+"""What one value of a lever does: which variables get a fixed level, another mechanism or a nudge."""
 
 
 def perfect(variable: str, levels: Iterable[Level] = (0, 1)) -> dict[Level, Effect]:
-    """An intervention variable that leaves `variable` alone or sets it to a level.
+    """A lever that leaves a variable alone or sets it to a level.
+
+    Args:
+        variable: Name of the variable.
+        levels: Levels to set it to.
 
     >>> perfect("A")
     {'idle': {}, 0: {'A': 0}, 1: {'A': 1}}

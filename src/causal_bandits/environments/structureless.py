@@ -16,11 +16,15 @@ def _numbers(means: ArrayLike) -> NDArray[np.float64]:
 
 
 class StructurelessWorld(DiscreteWorld):
-    """Observed variables as in another world; the reward is thrown away for a Bernoulli with a mean per arm.
+    """Observed variables as in another world, with the reward replaced by a Bernoulli with a mean per arm.
 
-    Without `means` they are uniform(0, 1) from the seed.
+    Args:
+        base: World that the observed variables come from.
+        means: Mean reward per arm; uniform on (0, 1) by default.
+        seed: Seed or Generator for those means.
 
-    >>> from causal_bandits import MixedGraph, paper_world
+    >>> from causal_bandits import MixedGraph
+    >>> from causal_bandits.worlds import paper_world
     >>> base = paper_world(MixedGraph(["A", "Y"], directed=[("A", "Y")]), seed=0)
     >>> StructurelessWorld(base, means=[0.1, 0.5, 0.9]).means.tolist()
     [0.1, 0.5, 0.9]

@@ -25,6 +25,9 @@ class DiscreteWorld:
         self.sampler = sampler
         self.means = means
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.problem.outline})"
+
     def pull(self, arm: Arm | Mapping[str, Level], rng: np.random.Generator) -> dict[str, Level]:
         """Pull an arm once: every observed variable and the reward, by name."""
         rows = self.sample(arm, 1, rng)

@@ -40,7 +40,7 @@ class Cases(Experiment):
         ]
 
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
-        """The rows as they are, and what the claims hang on."""
+        """The rows as they are, and the differences that the claims depend on."""
         made = {**self.heading(size, seed), "rows": rows.to_dicts(), "claims": self.claims(rows)}
         return cast(Summary, made)
 

@@ -1,7 +1,7 @@
 """What a paper claims, in numbers: differences that should be positive, and how sure we are of them.
 
 A claim is kept with the experiment, its differences and standard errors are worked out with the summary, and the
-verdict is read off the summary: nobody judges by hand.
+verdict is read off the summary: no verdict is set manually.
 """
 
 from typing import Literal, NamedTuple, cast

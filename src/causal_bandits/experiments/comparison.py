@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ..errors import OptionError, brief, listing, whole_number
 from ..files import replacing
+from ..markup import titled_table
 from ..reporting import draw, printable, sheet_of, terminal_table
 from ..reporting.summaries import Summary
 from ..simulation.many_runs import PolicyFactory, bare
@@ -77,6 +78,10 @@ class Comparison:
             console.print(terminal_table(sheet_of(self.summary)))
         return capture.get().rstrip()
 
+    def _repr_html_(self) -> str:
+        sheet = sheet_of(self.summary)
+        return titled_table(sheet.title, sheet.columns, sheet.rows, numeric=sheet.numbers)
+
 
 def compare(
     policies: Mapping[str, PolicyFactory],
@@ -96,16 +101,25 @@ def compare(
 ) -> Comparison:
     """Play every policy in every world with the same random numbers and compare their regret.
 
-    `policies` are classes, or `functools.partial`s of them, by label; their `hints` and `tier` say what they were told.
-    `worlds` is a list, averaged over; or a mapping from a name to a world or a list, each with a panel of its own.
-    Ratios are to `baseline`, the first policy unless given. With `out` everything is kept there as `causal-bandits
-    reproduce` does, with a report, and the same call goes on after an interruption. `jobs=None` uses all cores;
-    `engine` and `scheduler` as in `reproduce`.
+    Args:
+        policies: Label -> policy class or `functools.partial` of one; its `hints` and `tier` say what it was told.
+        worlds: A list, averaged over; or a mapping name -> world or list, each with its own panel.
+        horizon: Number of rounds.
+        runs: Runs per world.
+        seed: Seed of all runs.
+        observational: Rows of the idle arm given to every policy beforehand, without regret.
+        baseline: Policy that ratios are relative to; the first by default.
+        name: Name of the comparison and of its folder.
+        out: Folder for all files and a report; the same call resumes after an interruption. By default nothing is kept.
+        jobs: Number of processes; None uses all cores.
+        engine: "local" processes or "dask".
+        scheduler: Address of a Dask scheduler.
+        told: Callbacks for progress and warnings.
 
     >>> import causal_bandits as cb
     >>> found = compare(
     ...     {"TS": cb.ThompsonSampling, "Causal TS": cb.CausalThompsonSampling},
-    ...     [cb.example_world("S3")], horizon=300, runs=20)
+    ...     [cb.worlds.example_world("S3")], horizon=300, runs=20)
     >>> found.to_frame()["policy"].to_list(), found.summary["series"]["causal-ts"]["runs"]
     (['TS', 'Causal TS'], 20)
     """

@@ -70,7 +70,7 @@ class Curves(Experiment):
         return partial(play_runs, self.measure, self.played(panel), bare, number, runs, size, seed)
 
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
-        """Means, standard errors and paired ratios of every line, and what the claims hang on."""
+        """Means, standard errors and paired ratios of every line, and the differences that the claims depend on."""
         if weighted and self.weights is None:
             raise OptionError(f"{self.name} has no classes of graphs to weigh; leave out --weighted")
         made = {**self.heading(size, seed), **summarise_curves(self, rows, size, weighted=weighted)}

@@ -97,7 +97,7 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
                     ) from None
             except CancelledError:
                 raise EngineError(
-                    "the Dask scheduler went away; finished work is kept, and the same command goes on from there"
+                    "the Dask scheduler went away; finished work is kept, run the same command again to resume"
                 ) from None
             finally:
                 if left:

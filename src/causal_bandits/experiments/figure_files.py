@@ -41,11 +41,22 @@ def reproduce(
     scheduler: str | None = None,
     told: Told = SILENT,
 ) -> list[Reproduced]:
-    """Run a figure of the paper, or `all` of them; gives each one's summary and folder.
+    """Reproduce a figure of the paper, or `all`; returns each one's summary and folder.
 
-    Finished chunks are kept: after an interruption the same call goes on where it stopped. The summary depends on
-    figure, scale, runs and seed alone. `weighted` weighs each class of graphs by the number of labelled graphs in it.
-    `engine` and `scheduler` as in `make_engine`.
+    Finished chunks are kept: after an interruption the same call resumes. The summary depends only on figure, scale,
+    runs and seed.
+
+    Args:
+        figure: Name of the figure, or "all".
+        scale: "smoke" (seconds), "quick" (minutes) or "paper" (the full design).
+        seed: Seed of all runs.
+        jobs: Number of processes; None uses all cores.
+        out: Folder for the results.
+        runs: Runs per world; overrides the scale.
+        weighted: Weight each class of graphs by its number of labelled graphs.
+        engine: "local" processes or "dask".
+        scheduler: Address of a Dask scheduler; by default Dask starts local workers.
+        told: Callbacks for progress and warnings.
     """
     experiments = find_experiments(figure)
     sizes = {experiment.name: experiment.size(scale, runs) for experiment in experiments}

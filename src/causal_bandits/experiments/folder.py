@@ -36,7 +36,7 @@ class ResultsFolder:
             others = self.path.exists() and any(self.path.iterdir())
         except OSError as error:
             raise OutputError(
-                f"cannot write to folder {str(self.path)!r} ({error.strerror or error}); name another one"
+                f"cannot write to folder {str(self.path)!r} ({error.strerror or error}); use another one"
             ) from None
         if others and self._read().get("program") != PROGRAM:
             raise OutputError(

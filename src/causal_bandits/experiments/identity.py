@@ -55,7 +55,7 @@ def _pickled(thing: object) -> str:
         return hashlib.sha256(pickle.dumps(thing)).hexdigest()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise OptionError(
-            f"{thing!r} cannot be told apart from another one ({error}), so its results cannot be kept; "
+            f"{thing!r} cannot be identified ({error}), so its results cannot be stored; "
             "leave out `out`, or use functools.partial(PolicyClass, option=...) instead of a lambda"
         ) from None
 

@@ -73,7 +73,7 @@ def geometric_checkpoints(horizon: int) -> Ints:
 
 
 def true_sets(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
-    """Which sets separate all intervention variables from the reward, by the world's graph (Definition 1)."""
+    """Which sets separate all levers from the reward, by the world's graph (Definition 1)."""
     graph = world.graph.with_context(dict(world.problem.targets))
     true = {frozenset(S) for S in separating_sets(graph, world.problem.intervention_names, world.problem.target)}
     return np.array([frozenset(S) in true for S in names])

@@ -60,7 +60,7 @@ class ChunkStore:
         return content if whole else None
 
     def missing(self, chunks: list[Chunk], warn: Callable[[str], None]) -> list[Chunk]:
-        """The chunks that are still to do; what lies in the place of one and is not it, is said."""
+        """The chunks that are still to do; a foreign file in the way of one is reported."""
         missing = []
         for chunk in chunks:
             if self.path(chunk) is None:

@@ -1,4 +1,4 @@
-"""From runs to numbers: means with standard errors, ratios to the baseline, and the differences that claims hang on."""
+"""From runs to numbers: means with standard errors, ratios to the baseline, and the differences behind claims."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol

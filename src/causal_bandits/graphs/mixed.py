@@ -22,6 +22,11 @@ class MixedGraph:
     Immutable and hashable. Two graphs are equal when they have the same nodes and the same edges, in whatever order:
     the node order only fixes the order in which answers are listed. Nodes given as a set are sorted by name.
 
+    Args:
+        nodes: Names of the nodes.
+        directed: Pairs (a, b) for ``a -> b``.
+        bidirected: Pairs (a, b) for ``a <-> b``.
+
     >>> graph = MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")], bidirected=[("Y", "A")])
     >>> graph
     MixedGraph(A -> B, B -> Y, A <-> Y)
@@ -91,7 +96,7 @@ class MixedGraph:
         5
         """
         if not isinstance(names, Iterable):
-            raise UnknownVariableError(f"{brief(names)} names no nodes; expected a name or a list of names")
+            raise UnknownVariableError(f"{brief(names)} is not a list of nodes; expected a name or a list of names")
         result = 0
         for name in (names,) if isinstance(names, str) else names:
             result |= 1 << _index(name, self._position)
@@ -199,7 +204,7 @@ class MixedGraph:
         )
 
     def with_context(self, targets: Mapping[str, Names], *, confounded: bool = False) -> "MixedGraph":
-        """Add intervention variables, each with directed edges into its targets.
+        """Add levers, each with directed edges into its targets.
 
         ``confounded`` joins every pair of the new variables by a bidirected edge (JCI3): the settings of an experiment
         are rarely chosen independently of each other.
@@ -209,7 +214,7 @@ class MixedGraph:
         """
         for name in targets:
             if name in self._position:
-                raise GraphError(f"intervention variable {name!r} is already a node; give it another name")
+                raise GraphError(f"lever {name!r} is already a node; give it another name")
         arrows = [(name, head) for name, heads in targets.items() for head in self.names(self.mask(heads))]
         arcs = list(combinations(targets, 2)) if confounded else []
         return MixedGraph([*self.nodes, *targets], [*self.directed, *arrows], [*self.bidirected, *arcs])
@@ -274,5 +279,5 @@ def _checked_edge(edge: tuple[str, str], position: Mapping[str, int]) -> tuple[i
         raise GraphError(f"edge {brief(edge)} is not a pair of node names")
     one, other = (_index(name, position) for name in edge)
     if one == other:
-        raise GraphError(f"edge {brief(edge)} joins a node to itself, which no graph here may do")
+        raise GraphError(f"edge {brief(edge)} is a self-loop; edges join two different nodes")
     return one, other

@@ -53,8 +53,11 @@ def mis_sets(graph: MixedGraph, target: str, manipulable: Names | None = None) -
 def pomis_sets(graph: MixedGraph, target: str, manipulable: Names | None = None) -> list[tuple[str, ...]]:
     """The possibly-optimal minimal intervention sets, smaller ones first.
 
-    With `manipulable`, those of the graph projected onto these variables and the target: leaving out the sets that
-    cannot be set would lose optimal ones (Lee and Bareinboim 2019).
+    Args:
+        graph: An acyclic graph.
+        target: The reward.
+        manipulable: Variables that can be set; the graph is then projected onto these and the target, since leaving out
+            the sets that cannot be set would lose optimal ones (Lee and Bareinboim 2019).
 
     >>> instrument = MixedGraph(["Z", "X", "Y"], [("Z", "X"), ("X", "Y")], [("X", "Y")])
     >>> pomis_sets(instrument, "Y"), pomis_sets(instrument, "Y", manipulable=["Z"])

@@ -20,6 +20,12 @@ def random_dag(nodes: Names, target: str, rng: np.random.Generator | int, *, max
     and has ``max_target_parents`` parents. The node just before the target has only the target to choose,
     so the target always has a parent.
 
+    Args:
+        nodes: Names of the nodes, the target among them.
+        target: The reward.
+        rng: Generator or seed.
+        max_target_parents: Most parents of the target.
+
     >>> random_dag(["A", "B", "C", "Y"], "Y", rng=0)
     MixedGraph(A -> B, B -> Y, C -> Y)
     """

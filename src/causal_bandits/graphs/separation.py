@@ -26,6 +26,13 @@ def separated(graph: MixedGraph, a: Names, b: Names, given: Names = (), *, crite
 
     By the same definition a node in both a and b, and not in ``given``, is a path of length zero: not separated.
 
+    Args:
+        graph: The graph.
+        a: A node or several.
+        b: A node or several.
+        given: The nodes conditioned on.
+        criterion: ``"auto"``, ``"d"`` or ``"sigma"``, as above.
+
     >>> graph = MixedGraph(["I", "S", "Y"], directed=[("I", "S"), ("S", "Y")])
     >>> separated(graph, "I", "Y"), separated(graph, "I", "Y", given="S")
     (False, True)
@@ -36,9 +43,9 @@ def separated(graph: MixedGraph, a: Names, b: Names, given: Names = (), *, crite
 
 @door
 def separates(graph: MixedGraph, given: Names, contexts: Names, target: str, *, criterion: Criterion = "auto") -> bool:
-    """Whether ``given`` separates every intervention variable in ``contexts`` from the target.
+    """Whether ``given`` separates every lever in ``contexts`` from the target.
 
-    For a partial separating set (S, I') pass ``contexts`` = I' and put the other intervention variables in ``given``.
+    For a partial separating set (S, I') pass ``contexts`` = I' and put the other levers in ``given``.
 
     >>> graph = MixedGraph(["S", "Y"], directed=[("S", "Y")]).with_context({"I": "S", "J": "Y"})
     >>> separates(graph, "S", ["I", "J"], "Y"), separates(graph, ["S", "J"], "I", "Y")
@@ -61,7 +68,13 @@ def separating_sets(
 ) -> list[tuple[str, ...]]:
     """Every set that separates all of ``contexts`` from the target: the smallest first, then by node order.
 
-    ``within`` names the nodes a set may use: all but the contexts and the target, unless told otherwise.
+    Args:
+        graph: The graph, with the context nodes.
+        contexts: Nodes to separate from the target.
+        target: The reward.
+        within: Nodes a set may use; by default all but the contexts and the target.
+        max_size: Size of the largest sets to try.
+        criterion: As in `separated`.
 
     >>> graph = MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]).with_context({"I": "A"})
     >>> separating_sets(graph, "I", "Y")
@@ -121,10 +134,10 @@ def _is_sigma(graph: MixedGraph, criterion: Criterion) -> bool:
 
 def _check_apart(graph: MixedGraph, sources: int, goal: int, chosen: int, what: str) -> None:
     if sources & goal:
-        raise GraphError(f"the target {listing(graph.names(goal))} is among the intervention variables")
+        raise GraphError(f"the target {listing(graph.names(goal))} is among the levers")
     if chosen & goal:
-        raise GraphError(f"{what} contains the target {listing(graph.names(goal))}, which it must not")
+        raise GraphError(f"{what} contains the target {listing(graph.names(goal))}, which is not allowed")
     if chosen & sources:
         raise GraphError(
-            f"{what} contains {listing(graph.names(chosen & sources))}, which it is to separate from the target"
+            f"{what} contains {listing(graph.names(chosen & sources))}, which it should separate from the target"
         )

@@ -91,7 +91,10 @@ def checked_counts(table: ArrayLike, columns: int | None = None) -> Ints:
 
 
 def g_squared(table: ArrayLike) -> IndependenceResult:
-    """Test rows against columns within strata, from a table (strata, rows, columns) or (rows, columns) of counts.
+    """Test rows against columns within strata.
+
+    Args:
+        table: Counts in the shape (rows, columns) or (strata, rows, columns).
 
     >>> result = g_squared([[20, 30], [30, 20]])
     >>> round(result.statistic, 3), result.dof, round(result.p_value, 4)
@@ -112,7 +115,7 @@ class ArmTests(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, tests: Iterable[tuple[Sequence[str], Sequence[str]]]) -> "ArmTests":
-        """Each test is (intervention variables tested jointly, intervention variables conditioned on)."""
+        """Each test is (levers tested jointly, levers conditioned on)."""
         pairs = [(problem.arm_groups(given), problem.arm_groups(tested)) for tested, given in tests]
         strata = np.array([pair[0] for pair in pairs])
         rows = np.array([pair[1] for pair in pairs])

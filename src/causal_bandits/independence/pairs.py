@@ -11,7 +11,7 @@ from .g_squared import g_squared_statistic
 
 
 class JointCounts(NamedTuple):
-    """The joint values that occurred, with how often: observed variables, reward, intervention variables."""
+    """The joint values that occurred, with how often: observed variables, reward, levers."""
 
     values: Ints
     """(joint values, variables)."""

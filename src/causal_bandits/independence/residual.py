@@ -49,7 +49,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 def check_factor(factor: str) -> None:
-    """Refuse a factor that is none."""
+    """Validate `factor`."""
     if factor not in get_args(Factor):
         raise OptionError(f"factor={brief(factor)}; expected one of {', '.join(get_args(Factor))}")
 

@@ -1,4 +1,4 @@
-"""Learners that ask and are told: for discrete and for real-valued problems, each plain and causal.
+"""Learners with `ask` and `tell`: for discrete and for real-valued problems, each plain and causal.
 
 A policy is one file: a class that has a `name` is registered, exported from here, listed and put to the contract.
 """
@@ -6,6 +6,7 @@ A policy is one file: a class that has a `name` is registered, exported from her
 from typing import TYPE_CHECKING, Any
 
 from ..discovery.tiers import TARGETS, Tier
+from ..errors import moved
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
 from .comparators.base import CountingPolicy
@@ -107,5 +108,5 @@ if not TYPE_CHECKING:
             if policy.__name__ == name:
                 return policy
         if name == "TallyPolicy":
-            raise AttributeError(f"TallyPolicy is now CountingPolicy: from {__name__} import CountingPolicy")
+            raise moved(f"{__name__}.{name}", f"{__name__}.CountingPolicy")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import History, Rows
-from ..discovery import GROWTH, Findings, SeparatingSet, Tier
+from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
 from ..errors import ObservationError, OptionError, brief, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
@@ -125,7 +125,7 @@ class Policy(Kept, Generic[State]):
     def _among(self, state: State, allowed: NDArray[np.bool_]) -> State:
         """The state that chooses among some arms only."""
         if not allowed.all():
-            raise OptionError(f"policy {self.name!r} cannot be restricted to some arms; use another one")
+            raise OptionError(f"policy {self.name!r} cannot be restricted to a subset of arms; use another policy")
         return state
 
     def _indices(self, state: State, rng: np.random.Generator) -> NDArray[np.float64] | None:
@@ -139,7 +139,7 @@ class Policy(Kept, Generic[State]):
     def _check(self, rows: Rows) -> None:
         """Refuse rows that this policy cannot count."""
         if not self.counts_missing and np.any(rows.codes < 0):
-            raise ObservationError(f"a value is missing; policy {self.name!r} needs whole rows")
+            raise ObservationError(f"a value is missing; policy {self.name!r} needs complete rows")
 
     @property
     def rows(self) -> int:
@@ -240,7 +240,7 @@ class Policy(Kept, Generic[State]):
     def tell_many(self, frame: Any, *, arm: Arm | Mapping[str, Level] | None = None, missing: bool = False) -> None:
         """Count the rows of a table: all of them, or none when one is bad.
 
-        The table has a column per intervention variable, or `arm` says which arm made all rows
+        The table has a column per lever, or `arm` says which arm made all rows
         (`arm={}` for observational rows).
         """
         self.learn(self.history.encode_many(frame, arm, missing=missing))
@@ -306,10 +306,10 @@ class Policy(Kept, Generic[State]):
         level = share("level", level)
         return with_own_rows(self._estimate(self._reading(), level), self.history, level)
 
-    def separating_sets(self, *, rejected: bool = False) -> list[SeparatingSet]:
+    def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""
         rejected = flag("rejected", rejected)
         fresh = self.findings is not None and not self.schedule.is_due(self.rows)
         findings = self.findings if fresh else self._discover()
         found = [] if findings is None else findings.sets
-        return [each for each in found if each.accepted or rejected]
+        return SeparatingSets(each for each in found if each.accepted or rejected)

@@ -22,11 +22,18 @@ class CausalThompsonSampling(DiscretePolicy):
     """Thompson Sampling that discovers separating sets while it plays, and lets arms share rewards through them.
 
     Per arm, the accepted set with the lowest posterior variance is used, or the arm's own rows if they do better.
-    `variance` is how those variances are found: in closed form, or from `samples` draws as the paper does. With
-    ``choice="squared-error"`` the set with the lowest expected squared error is used, which counts what the set would
-    be wrong by if it did not separate; it needs `BayesFactors`. With ``mediators="shared"`` arms on which S comes out
-    alike share P(S | arm) too. All three together are `WeighedThompsonSampling`.
-    `max_size` limits the sets that are looked at; by default all, or as many as stay fast.
+    `BayesFactors`, ``choice="squared-error"`` and ``mediators="shared"`` together are `WeighedThompsonSampling`.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        discovery: How separating sets are found; `DirectTesting()` by default.
+        seed: Seed or Generator of its draws.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        variance: Posterior variances in closed form, or from draws as in the paper.
+        samples: Number of draws for ``variance="monte-carlo"``.
+        choice: Use the set with the lowest variance, or with the lowest expected squared error, which includes the
+            error it would make if it did not separate (needs `BayesFactors`).
+        mediators: Learn P(S | arm) from the arm's own rows, or from all arms on which S is distributed alike.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
     >>> policy = CausalThompsonSampling(problem, discovery=DirectTesting(alpha=0.05), seed=0)

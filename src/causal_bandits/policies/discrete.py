@@ -99,6 +99,6 @@ class DiscretePolicy(Policy[ThompsonState]):
         return estimate_arms(state, self.layout, level)
 
     def _sums(self) -> dict[str, NDArray[Any]]:
-        """Running sums differ in the last bits from sums made afresh, and a tie may hang on them."""
+        """Running sums differ in the last bits from sums made afresh, and a tie may depend on them."""
         pools = self._state.pools
         return {"linear": pools.linear, "square": pools.square, "variance": pools.variance}

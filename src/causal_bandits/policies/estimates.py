@@ -13,6 +13,8 @@ from ..data import History, TableLayout
 from ..doors import is_number
 from ..errors import OptionError, brief, whole_number
 from ..estimators import beta_interval, jeffreys_interval, own_moments
+from ..markup import braces, printable, titled_table
+from ..markup import number as shown
 from ..problem import Arm
 from .rules import ThompsonState, best_sets
 
@@ -79,7 +81,7 @@ def enough_draws(draws: int | None, arms: int) -> int:
     return whole_number("draws", draws, 1, LIMIT)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArmEstimate:
     """One arm: posterior mean, 95 % interval, the set it was learnt through (None: own rows only).
 
@@ -108,6 +110,10 @@ class ArmEstimate:
     def __post_init__(self) -> None:
         if self.used_rows < 0:
             object.__setattr__(self, "used_rows", self.own_rows)
+
+    def __repr__(self) -> str:
+        interval = f"{shown(self.mean)} ({shown(self.low)} – {shown(self.high)})"
+        return printable(f"ArmEstimate({self.arm}, {interval}, {braces(self.through)}, {self.own_rows:,} rows)")
 
 
 class Estimates(Sequence[ArmEstimate]):
@@ -150,6 +156,26 @@ class Estimates(Sequence[ArmEstimate]):
 
     def __repr__(self) -> str:
         return repr(self.to_frame().sort(pl.col("mean").fill_nan(None), descending=True, nulls_last=True))
+
+    def _repr_html_(self) -> str:
+        return self.table(f"{len(self)} arms, the best first")
+
+    def table(self, title: str) -> str:
+        """The best arms as HTML under a line of text."""
+        best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
+        rows = [
+            (
+                str(row.arm),
+                shown(row.mean),
+                f"{shown(row.low)} – {shown(row.high)}",
+                braces(row.through),
+                f"{row.own_rows:,}",
+                f"{row.effective_rows:,.0f}",
+            )
+            for row in best
+        ]
+        columns = ("arm", "mean", "interval", "through", "own rows", "effective rows")
+        return titled_table(title, columns, rows, numeric=(1, 2, 4, 5))
 
 
 def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Estimates:

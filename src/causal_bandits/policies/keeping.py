@@ -32,6 +32,10 @@ class Kept(ABC):
     schedule: Schedule
     _draws: Draws
 
+    def __repr__(self) -> str:
+        used = "" if self.findings is None else f", {len(self.findings.used)} separating sets"
+        return f"{type(self).__name__}({self.problem.outline}, {len(self.history):,} rows{used})"
+
     # What a policy says
 
     @abstractmethod
@@ -69,7 +73,7 @@ class Kept(ABC):
     # Saving and loading
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one plain file; `load` goes on with exactly the same future arms."""
+        """Write everything to one plain file; `load` continues with exactly the same future arms."""
         write(file_path(path), self.pack())
 
     def pack(self) -> Saved:

@@ -42,7 +42,7 @@ class RealPolicy(Policy[RealState]):
     thompson: ClassVar[bool]
     """Draw from the posterior; otherwise take the upper confidence bound."""
     evidence: ClassVar[RealDiscovery | None] = None
-    """The discovery unless told otherwise; None: nothing is shared."""
+    """The default discovery; None: nothing is shared."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class RealPolicy(Policy[RealState]):
 
     def _check(self, rows: Rows) -> None:
         if self._options.bootstraps and np.any(rows.codes < 0):
-            raise ObservationError("a value is missing; the bootstrap needs whole rows, so use variance='closed-form'")
+            raise ObservationError("a value is missing; the bootstrap needs complete rows; use variance='closed-form'")
 
     def _count(self, rows: Rows) -> None:
         patterns = ((rows.codes < 0) << np.arange(rows.codes.shape[1])).sum(axis=1)

@@ -45,7 +45,7 @@ class Saved(NamedTuple):
             yield
         except (*DAMAGED, CausalBanditsError) as error:
             reason = " ".join(str(error).split())[:300]
-            raise SaveFileError(f"the save file contradicts itself ({reason}); take another copy of it") from None
+            raise SaveFileError(f"the save file contradicts itself ({reason}); restore it from a copy") from None
 
 
 def _with_header(saved: Saved) -> dict[str, NDArray[Any]]:
@@ -98,7 +98,7 @@ def read(path: Path) -> Saved:
 
 
 def _damaged(what: str) -> str:
-    return f"{what} is not a save file of causal-bandits, or is damaged; take another copy"
+    return f"{what} is damaged or not a causal-bandits save file; restore it from a copy"
 
 
 def _read(stream: IO[bytes], what: str) -> Saved:

@@ -9,6 +9,10 @@ from .discrete import DiscretePolicy
 class ThompsonSampling(DiscretePolicy):
     """Each arm learns from its own rows: Beta(1 + ones, 1 + zeros), draw, take the highest.
 
+    Args:
+        problem: What is played.
+        seed: Seed or Generator of its draws.
+
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = ThompsonSampling(problem, seed=0)
     >>> policy.tell(problem.arm(I="on"), {"A": 1, "Y": 1})

@@ -12,9 +12,14 @@ from .real import Index, RealPolicy
 class UCBNormal(RealPolicy):
     """Each arm learns from its own rows: mean + 4 sqrt(V ln N), V the estimated variance of the mean.
 
-    The first `initial` arms are chosen uniformly, as in the paper's experiment. Deviation: Algorithm 2 prints
-    4 sqrt(V ln N / n) with V already the variance of the mean; `index="printed"` is that. Auer's forced plays (every
-    arm at least 8 ln N times) are not in the paper: `forced_plays=True`.
+    Deviation: Algorithm 2 prints 4 sqrt(V ln N / n) with V already the variance of the mean; `index="printed"` is that.
+
+    Args:
+        problem: What is played; its reward is real-valued.
+        seed: Seed or Generator of its draws.
+        initial: Number of first rounds in which arms are chosen uniformly, as in the paper's experiment.
+        index: Auer's formula, or the one printed in Algorithm 2.
+        forced_plays: Play every arm at least 8 ln N times, as Auer does and the paper does not.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = UCBNormal(problem, seed=0, initial=0)
@@ -44,8 +49,19 @@ class CausalUCBNormal(RealPolicy):
     """UCB-Normal that discovers separating sets while it plays, and shares through linear regressions on them.
 
     Per arm, the accepted set whose estimate has the lowest variance is used, or the arm's own rows if they do better.
-    `variance` is how that is found: in closed form, or from `bootstraps` as the paper does. `choice` is
-    explained in `CausalGaussianThompsonSampling`, the rest in `UCBNormal`.
+
+    Args:
+        problem: What is played; its reward is real-valued.
+        discovery: How separating sets are found; `ResidualTesting()` by default.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        index: As in `UCBNormal`.
+        forced_plays: As in `UCBNormal`.
+        seed: Seed or Generator of its draws.
+        initial: As in `UCBNormal`.
+        variance: Variances in closed form, or from bootstraps as in the paper.
+        bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
+        choice: Use the set with the lowest variance, or with the lowest expected squared error, as in
+            `CausalGaussianThompsonSampling`.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = CausalUCBNormal(problem, seed=0, initial=0)

@@ -1,4 +1,4 @@
-"""What is played: observed variables, a binary target, intervention variables, and the arms they make (sec. 2.2)."""
+"""The bandit problem: observed variables, a reward, levers, and the arms they make (sec. 2.2)."""
 
 from .arms import CONTEXT_PREFIX, Arm
 from .problem import Problem, check_problem

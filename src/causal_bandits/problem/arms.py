@@ -1,4 +1,4 @@
-"""Arms: settings of all intervention variables."""
+"""Arms: settings of all levers."""
 
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
@@ -10,7 +10,11 @@ CONTEXT_PREFIX = "I_"
 
 
 class Arm(Mapping[str, Level]):
-    """One setting of every intervention variable: immutable, hashable, equal to the mapping it stands for.
+    """One setting of every lever: immutable, hashable, equal to the mapping it stands for.
+
+    Args:
+        settings: Value of every lever.
+        idle: Idle value of every lever.
 
     >>> Arm({"banner": "red", "discount": "none"}, idle={"banner": "none", "discount": "none"})
     do(banner=red)
@@ -46,14 +50,14 @@ class Arm(Mapping[str, Level]):
         return self._hash
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("an arm does not change; make another one with problem.arm(...)")
+        raise AttributeError("arms are immutable; make another with problem.arm(...)")
 
     def __reduce__(self) -> tuple[type["Arm"], tuple[dict[str, Level], dict[str, Level]]]:
         return Arm, (self._settings, self._idle)
 
     @property
     def active(self) -> dict[str, Level]:
-        """The intervention variables that are not idle, with their values."""
+        """The levers that are not idle, with their values."""
         return {name: level for name, level in self._settings.items() if level != self._idle[name]}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Problems written by hand as JSON: what may stand in them, and what each entry means."""
+"""Problem descriptions in JSON: the keys they may have, and what each means."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -11,23 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OptionError, ProblemError, UnknownArmError, UnknownVariableError, brief, flag, listing
+from ..markup import titled_table
 from .arms import CONTEXT_PREFIX, Arm
 from .descriptions import BINARY, REAL, read_description
 from .variables import Level, Levels, Variable, declare
 
 MOST_ARMS = 1_000_000
 BYTES_PER_ARM = 800
-"""Measured, with eight intervention variables: the arm itself and how it is found."""
+"""Measured, with eight levers: the arm itself and how it is found."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Problem:
-    """Observed variables, a binary target, intervention variables, and arms.
+    """A bandit problem: observed variables, a reward, levers, and arms.
 
-    The first level of an intervention variable is its idle value unless `idle` names another one.
-    Arms are all combinations unless `arms` lists them. `targets` tells, where it is known, which
-    variables an intervention variable acts on; nothing else about the causal structure is ever asked.
-    The reward is 0 or 1; with `reward=float` it is a real number, and observed variables may be `float` too.
+    Args:
+        target: Name of the reward.
+        observed: Variables seen after a pull: name -> number of levels, their names, `bins(...)` or `float`.
+        interventions: Levers: name -> number of values, or the values.
+        arms: Arms that can be pulled, as mappings lever -> value; all combinations by default.
+        idle: Idle value of a lever (leave it alone), where it is not the first one.
+        targets: Which variables a lever acts on, where that is known. Nothing else about the causal structure is asked.
+        reward: `bool` for 0 or 1; `float` for a real number, and then observed variables may be `float` too.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2, "cart": ["empty", "some", "full"]},
     ...                   interventions={"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
@@ -63,13 +68,11 @@ class Problem:
             if not isinstance(given, Mapping):
                 raise ProblemError(f"{role} is {brief(given)}; expected a mapping name -> levels")
         if idle is not None and not isinstance(idle, Mapping):
-            raise ProblemError(f"idle is {brief(idle)}; expected a mapping intervention variable -> value")
+            raise ProblemError(f"idle is {brief(idle)}; expected a mapping lever -> value")
         if targets is not None and not isinstance(targets, Mapping):
-            raise ProblemError(
-                f"targets is {brief(targets)}; expected a mapping intervention variable -> observed variables"
-            )
+            raise ProblemError(f"targets is {brief(targets)}; expected a mapping lever -> observed variables")
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
-            raise ProblemError(f"arms is {brief(arms)}; expected a list of mappings intervention variable -> value")
+            raise ProblemError(f"arms is {brief(arms)}; expected a list of mappings lever -> value")
         if reward is not bool and reward is not float:
             raise ProblemError(f"reward={brief(reward)}; expected bool (0 or 1) or float (a real number)")
         put("target", target)
@@ -83,20 +86,22 @@ class Problem:
 
     def _check_names(self) -> None:
         if not isinstance(self.target, str) or not self.target:
-            raise ProblemError(f"target {brief(self.target)} is not a non-empty string; name the reward variable")
+            raise ProblemError(
+                f"target {brief(self.target)} is not a non-empty string; pass the name of the reward variable"
+            )
         observed = {variable.name for variable in self.observed}
         levers = {variable.name for variable in self.interventions}
         if not levers:
-            raise ProblemError("a problem needs at least one intervention variable")
+            raise ProblemError("a problem needs at least one lever")
         if self.target in levers:
-            raise ProblemError(f"target {self.target!r} is also an intervention variable; the reward cannot be set")
+            raise ProblemError(f"target {self.target!r} is also a lever; the reward cannot be set")
         if self.target in observed:
             raise ProblemError(f"target {self.target!r} is also listed as observed; leave it out there")
         if observed & levers:
             both = sorted(observed & levers)
-            raise ProblemError(f"{listing(both)} names both an observed and an intervention variable; rename one")
+            raise ProblemError(f"{listing(both)} names both an observed variable and a lever; rename one")
         if any(variable.is_number for variable in self.interventions):
-            raise ProblemError("bins(...) and float are for observed variables; intervention variables need levels")
+            raise ProblemError("bins(...) and float are for observed variables; levers need levels")
 
     def _idle_levels(self, idle: Mapping[str, Level]) -> tuple[Level, ...]:
         first = {variable.name: variable.levels[0] for variable in self.interventions}
@@ -107,8 +112,8 @@ class Problem:
             count = math.prod(variable.size for variable in self.interventions)
             if count > MOST_ARMS:
                 raise ProblemError(
-                    f"the levels of the intervention variables make {count:,} arms, which take about "
-                    f"{count * BYTES_PER_ARM / 2**30:,.1f} GiB before anything is counted; list those that can be "
+                    f"the levers make {count:,} arms, which take about "
+                    f"{count * BYTES_PER_ARM / 2**30:,.1f} GiB before any row is counted; list those that can be "
                     "pulled with arms=[...], or use fewer levels"
                 )
             levels = (variable.levels for variable in self.interventions)
@@ -147,7 +152,7 @@ class Problem:
         return self._arm_of(self._settings(self.idle_settings, settings).values())
 
     def _settings(self, default: Mapping[str, Level], given: Mapping[str, Level]) -> dict[str, Level]:
-        """A level for every intervention variable: as given, else the default."""
+        """A level for every lever: as given, else the default."""
         chosen = dict(default)
         for name, level in given.items():
             variable = self.intervention(name)
@@ -156,20 +161,20 @@ class Problem:
 
     @cached_property
     def idle_settings(self) -> dict[str, Level]:
-        """The idle value of each intervention variable."""
+        """The idle value of each lever."""
         return {variable.name: level for variable, level in zip(self.interventions, self.idle, strict=True)}
 
     def intervention(self, name: str) -> Variable:
-        """An intervention variable by name; `A` finds `I_A`."""
+        """A lever by name; `A` finds `I_A`."""
         for candidate in (name, f"{CONTEXT_PREFIX}{name}") if isinstance(name, str) else ():
             for variable in self.interventions:
                 if variable.name == candidate:
                     return variable
         known = listing(variable.name for variable in self.interventions)
-        raise UnknownVariableError(f"{brief(name)} is not an intervention variable; expected one of {known}")
+        raise UnknownVariableError(f"{brief(name)} is not a lever; expected one of {known}")
 
     def arm(self, settings: Mapping[str, Level] | None = None, /, **levers: Level) -> Arm:
-        """One of the problem's arms; intervention variables that are not named are idle."""
+        """One of the problem's arms; levers that are not named are idle."""
         if settings is not None and not isinstance(settings, Mapping):
             raise UnknownArmError(f"{brief(settings)} is not an arm; pass a mapping lever -> value")
         arm = self._resolve({**(settings or {}), **levers})
@@ -184,20 +189,20 @@ class Problem:
     def index(self, arm: Arm | Mapping[str, Level]) -> int:
         """The position of an arm in `arms`."""
         if not isinstance(arm, Mapping):
-            raise UnknownArmError(f"{brief(arm)} is not an arm; pass what ask() gave or a mapping lever -> value")
+            raise UnknownArmError(f"{brief(arm)} is not an arm; pass an arm from ask() or a mapping lever -> value")
         place = self._index.get(arm) if isinstance(arm, Arm) else None
         return self._index[self.arm(arm)] if place is None else place
 
     @cached_property
     def arm_codes(self) -> NDArray[np.int64]:
-        """The level number of each intervention variable (columns) in each arm (rows)."""
+        """The level number of each lever (columns) in each arm (rows)."""
         rows = [[variable.code(arm[variable.name]) for variable in self.interventions] for arm in self.arms]
         return np.array(rows, dtype=np.int64)
 
     def arm_groups(self, names: Iterable[str]) -> NDArray[np.int64]:
-        """For each arm the number of its joint setting of the named intervention variables."""
+        """For each arm the number of its joint setting of the named levers."""
         if isinstance(names, str) or not isinstance(names, Iterable):
-            raise UnknownVariableError(f"{brief(names)} is not a list of intervention variables")
+            raise UnknownVariableError(f"{brief(names)} is not a list of levers")
         wanted = {self.intervention(name).name for name in names}
         numbers, most = np.zeros(len(self.arms), dtype=np.int64), 1
         for place, variable in enumerate(self.interventions):
@@ -233,7 +238,7 @@ class Problem:
 
     @property
     def intervention_names(self) -> tuple[str, ...]:
-        """Names of the intervention variables, in order."""
+        """Names of the levers, in order."""
         return tuple(variable.name for variable in self.interventions)
 
     def __hash__(self) -> int:
@@ -241,10 +246,21 @@ class Problem:
         return hash((self.target, self.observed, self.interventions, len(self.arms)))
 
     def __repr__(self) -> str:
-        return (
-            f"Problem(target={self.target!r}, observed={list(self.observed_names)}, "
-            f"interventions={list(self.intervention_names)}, {len(self.arms)} arms)"
+        return f"Problem({self.outline})"
+
+    @property
+    def outline(self) -> str:
+        """Its variables and the number of its arms, in one short line."""
+        observed, levers = (
+            listing(names, 6) if names else "" for names in (self.observed_names, self.intervention_names)
         )
+        return f"target={self.target!r}, observed=[{observed}], interventions=[{levers}], {len(self.arms)} arms"
+
+    def _repr_html_(self) -> str:
+        rows = [(variable.name, "lever", variable.shown) for variable in self.interventions]
+        rows += [(variable.name, "observed", variable.shown) for variable in self.observed]
+        rows.append((self.target, "reward", "real" if self.reward_is_real else "0, 1"))
+        return titled_table(repr(self), ("variable", "role", "levels"), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; `from_dict` reads them back."""
@@ -274,6 +290,6 @@ class Problem:
 
 
 def check_problem(problem: object) -> None:
-    """Refuse what is no problem, before anything reads it."""
+    """Validate `problem`, before anything reads it."""
     if not isinstance(problem, Problem):
         raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")

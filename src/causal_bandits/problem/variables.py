@@ -32,8 +32,13 @@ class Bins:
 def bins(cuts: Iterable[float] | None = None, *, quantiles: int | None = None, after: int = 100) -> Bins:
     """Cut a real-valued mediator into levels, at declared cut points or at quantiles learnt from data.
 
-    Learnt cut points come from the first `after` rows; until those are there the variable is a
-    constant, which shares nothing and spoils nothing. Then they stay, and every row is coded with them.
+    Until learnt cut points exist the variable is a constant, which shares nothing and harms nothing. Afterwards they
+    are fixed, and every row is coded with them.
+
+    Args:
+        cuts: Increasing cut points; or
+        quantiles: Number of levels, cut at quantiles of the data.
+        after: Number of first rows that the quantiles are learnt from.
 
     >>> bins([0.5, 1.5]).count
     3
@@ -75,6 +80,15 @@ class Variable:
     def size(self) -> int:
         """The number of levels."""
         return len(self.levels)
+
+    @property
+    def shown(self) -> str:
+        """Its levels in words."""
+        if self.is_real:
+            return "real"
+        if self.bins is None:
+            return listing(self.levels)
+        return f"cut at {listing(self.bins.cuts)}" if self.bins.cuts else f"{self.bins.quantiles} quantiles"
 
     @property
     def is_number(self) -> bool:

@@ -1,5 +1,6 @@
-"""What people look at: figures, tables, pages, progress. The only place that imports matplotlib."""
+"""What people look at: figures, tables, pages, progress. The only package that imports matplotlib."""
 
+from ..markup import printable
 from .figures import draw
 from .graph_plots import draw_graphs
 from .progress import progress
@@ -8,7 +9,6 @@ from .study_page import analysis_page, study_page
 from .study_sheets import arms_sheet, recommended, sets_sheet
 from .summary_sheets import claims_sheet, evidence, sheet_of
 from .terminal import PlainConsole, terminal_table, written
-from .text import printable
 
 __all__ = [
     "PlainConsole",

@@ -27,7 +27,7 @@ Place = tuple[float, float]
 def draw_graphs(found: DiscoveredGraphs, path: str | Path) -> None:
     """The best graphs side by side with their losses; numbers on edges are confidences in nats.
 
-    Circles are observed variables and the reward, squares intervention variables (the bidirected edges among these,
+    Circles are observed variables and the reward, squares levers (the bidirected edges among these,
     which JCI takes for granted, are left out); dashed arcs with two heads stand for hidden common causes.
     """
     from matplotlib.figure import Figure

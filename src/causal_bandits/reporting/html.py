@@ -1,14 +1,10 @@
-"""The one maker of HTML: elements, tables, and pages that need nothing but themselves, for desks, phones and paper.
+"""Pages that need nothing but themselves, for desks, phones and paper; their elements are made by `markup`."""
 
-Whatever is not `Markup` is text, and is escaped here and nowhere else.
-"""
+from collections.abc import Iterable
 
-from collections.abc import Iterable, Mapping
-from html import escape
-
+from ..markup import Markup, markup, printable, table, tag
 from . import palette
 from .sheets import Sheet
-from .text import printable
 
 SHADES = {
     "paper": palette.PAPER,
@@ -49,30 +45,6 @@ summary{cursor:pointer}
 .scroll{overflow:visible}details>*{display:block}}
 """
 
-VOID = frozenset({"img", "link", "meta", "source"})
-"""Elements that have no end."""
-
-
-class Markup(str):
-    """Text that is HTML already."""
-
-    __slots__ = ()
-
-
-def markup(parts: Iterable[str]) -> Markup:
-    """Parts one after the other; what is not HTML already is escaped."""
-    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts))
-
-
-def tag(name: str, *parts: str, at: Mapping[str, str] | None = None) -> Markup:
-    """An element with its attributes.
-
-    >>> tag("p", "1 < 2, ", tag("b", "so"), at={"class": "soft"})
-    '<p class="soft">1 &lt; 2, <b>so</b></p>'
-    """
-    attributes = "".join(f' {key}="{escape(value)}"' for key, value in (at or {}).items())
-    return Markup(f"<{name}{attributes}>" + ("" if name in VOID else f"{markup(parts)}</{name}>"))
-
 
 def soft(*parts: str) -> Markup:
     """A paragraph beside the point."""
@@ -98,16 +70,10 @@ def _colours() -> str:
     return f":root{{color-scheme:light dark;{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
 
 
-def table(sheet: Sheet) -> Markup:
-    """A sheet, which scrolls sideways where the screen is narrow, with its caption under it."""
-    rows = (_row(sheet, "td", row) for row in sheet.rows)
-    shown = tag("table", tag("thead", _row(sheet, "th", sheet.columns)), tag("tbody", *rows))
-    return markup([scrolling(shown), soft(sheet.caption) if sheet.caption else ""])
-
-
-def _row(sheet: Sheet, name: str, cells: Iterable[str]) -> Markup:
-    right = {"class": "n"}
-    return tag("tr", *(tag(name, cell, at=right if n in sheet.numbers else None) for n, cell in enumerate(cells)))
+def sheet_table(sheet: Sheet) -> Markup:
+    """A sheet with its caption under it."""
+    shown = table(sheet.columns, sheet.rows, numeric=sheet.numbers)
+    return markup([shown, soft(sheet.caption) if sheet.caption else ""])
 
 
 def scrolling(part: Markup) -> Markup:

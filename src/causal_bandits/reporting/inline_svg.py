@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from unicodedata import east_asian_width
 
-from .html import Markup, scrolling, soft, tag
+from ..markup import Markup, number, tag
+from .html import scrolling, soft
 from .palette import GREY, PALETTE
-from .sheets import number
 
 Interval = tuple[float, float, float]
 """Mean, low, high."""

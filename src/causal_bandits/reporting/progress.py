@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from .text import printable
+from ..markup import printable
 
 Tell = Callable[[str, int, int], None]
 """Called with (what, parts done, all parts)."""

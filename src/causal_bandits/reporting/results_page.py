@@ -4,8 +4,9 @@ import base64
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..markup import Markup, markup, tag
 from .figures import page_svg
-from .html import Markup, markup, page, soft, table, tag
+from .html import page, sheet_table, soft
 from .sheets import Sheet
 from .summaries import About, Summary
 from .summary_sheets import Verdict, evidence, sheet_of
@@ -55,7 +56,7 @@ def _overview(verdicts: list[tuple[Section, Verdict]]) -> Markup:
         "errors on its side, and fails when one is two on the other; equalities allow what chance alone does in one "
         "of a hundred reports. The verdicts are worked out from the numbers below."
     )
-    return markup([tag("h2", sheet.title), tag("p", said), table(sheet)])
+    return markup([tag("h2", sheet.title), tag("p", said), sheet_table(sheet)])
 
 
 def _found(verdict: Verdict) -> Markup:
@@ -66,7 +67,7 @@ def rendered(section: Section) -> Rendered:
     """Draw a section and write it down."""
     summary = section.summary
     sheet = sheet_of(summary, section.about)
-    shown = table(sheet)
+    shown = sheet_table(sheet)
     if "rows" in summary and len(sheet.rows) > LONG:
         shown = tag("details", tag("summary", f"All {len(sheet.rows)} rows"), shown)
     html = tag(

@@ -2,11 +2,11 @@
 
 import math
 
+from ..markup import Markup, braces, markup, tag
 from ..policies.overview import ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetCourse, SetRow
 from .described import AnalysisDescription, Known, StudyDescription
-from .html import Markup, markup, page, soft, table, tag
+from .html import page, sheet_table, soft
 from .inline_svg import Interval, intervals, lines, stacked
-from .sheets import braces
 from .study_sheets import arms_sheet, recommended, sets_sheet
 
 EVIDENCE = "Evidence as rows came in"
@@ -54,7 +54,7 @@ def _what_is_known(values: Known) -> list[Markup]:
         _missing(values["missing"]),
         tag("h2", "Arms, the best first"),
         _arms_figure(values["arms"]),
-        table(arms_sheet(values["arms"])),
+        sheet_table(arms_sheet(values["arms"])),
         tag("h2", "Separating sets"),
         _sets(values["sets"]),
         tag("h2", EVIDENCE),
@@ -100,7 +100,7 @@ def _arms_figure(arms: list[ArmRow]) -> Markup:
 
 
 def _sets(sets: list[SetRow]) -> Markup:
-    return table(sets_sheet(sets)) if sets else soft("This policy shares nothing: it looks for no sets.")
+    return sheet_table(sets_sheet(sets)) if sets else soft("This policy shares nothing: it looks for no sets.")
 
 
 def _evidence(over_time: EvidenceCourse) -> Markup:

@@ -1,17 +1,16 @@
 """Arms and sets as tables."""
 
+from ..markup import braces, evidence_words, number
 from ..policies.overview import ArmRow, IntervalRow, RecommendationRow, SetRow
-from .sheets import Sheet, braces, number
+from .sheets import Sheet
 
 
 def evidence_of(found: SetRow) -> str:
     """What speaks for or against a set: its probability, p-values, or nats per lever."""
     if found["probability"] is not None:
         return f"separates with probability {found['probability']:.2f}"
-    tests = "; ".join(f"{', '.join(test['levers'])}: p = {number(test['p_value'])}" for test in found["tests"])
-    nats = {**found["confidence"], **found["log_bayes_factor"]}
-    sure = "; ".join(f"{name}: {number(value, 1)} nats" for name, value in nats.items())
-    return tests or sure or found["source"]
+    tests = ((test["levers"], test["p_value"]) for test in found["tests"])
+    return evidence_words(tests, {**found["confidence"], **found["log_bayes_factor"]}, found["source"])
 
 
 def state_of(found: SetRow) -> str:

@@ -140,7 +140,7 @@ SHEETS = {"theorem": _theorem, "example": _example}
 
 
 class Measured(Protocol):
-    """A difference that a claim hangs on."""
+    """A difference that a claim depends on."""
 
     @property
     def text(self) -> str:
@@ -184,7 +184,7 @@ class Verdict(Protocol):
 
     @property
     def measured(self) -> Sequence[Measured]:
-        """What it hangs on."""
+        """The differences it depends on."""
 
 
 def evidence(measured: Measured) -> str:
@@ -202,7 +202,7 @@ def claims_sheet(verdicts: Sequence[Verdict]) -> Sheet:
     rows = tuple((each.where, each.text, each.words, _decisive(each)) for each in verdicts)
     caption = (
         "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2; "
-        "the one that is least so is shown"
+        "the weakest difference is shown"
     )
     return Sheet("The claims", caption, ("where", "claim", "verdict", "measured"), rows, (), kept_in=KEPT_IN)
 

@@ -10,8 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from ..markup import printable
 from .sheets import Sheet
-from .text import printable
 
 SHOWN_ROWS = 12
 """Of a long table."""

@@ -88,7 +88,8 @@ class Known(NamedTuple):
 def told(name: str, world: World, *, horizon: int, separating: str | Iterable[str] | None = None) -> Factory:
     """A factory of the policy, told what it needs of the world; `separating` claims a set, true or not.
 
-    >>> from causal_bandits import example_world, simulate
+    >>> from causal_bandits import simulate
+    >>> from causal_bandits.worlds import example_world
     >>> world = example_world("S3")
     >>> simulate(told("c-ucb", world, horizon=100), world, 100, runs=2).regret.shape
     (2, 100)
@@ -101,7 +102,9 @@ def told(name: str, world: World, *, horizon: int, separating: str | Iterable[st
         return _make(name, knowledge)
     except WorldError as error:
         plain = [other for other, entry in FIELD.items() if not entry.options]  # no variants, which may be slow to make
-        raise WorldError(f"{error}; these do without: {', '.join(_apply(world, knowledge, plain)[0])}") from None
+        raise WorldError(
+            f"{error}; these policies do not need it: {', '.join(_apply(world, knowledge, plain)[0])}"
+        ) from None
 
 
 def field(
@@ -136,7 +139,7 @@ def _make(name: str, knowledge: Known) -> Factory:
     missing = [need for need in wanted if getattr(knowledge, need) is None]
     if missing:
         words = " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
-        raise WorldError(f"the world cannot say {words}, which {name!r} needs")
+        raise WorldError(f"the world does not provide {words}, which {name!r} needs")
     return partial(entry.policy, **entry.options, **{need: getattr(knowledge, need) for need in entry.needs})
 
 

@@ -42,13 +42,22 @@ def simulate(
 ) -> Simulation:
     """Play a policy in a world, several times, and measure regret.
 
-    World and policy get random streams of their own, spawned from the seed; the answer does not depend on `jobs`.
-    Checkpoints are 100 even steps unless given. `observational` rows of the idle arm are given to the policy before it
-    plays, without regret.
+    World and policy get separate random streams, spawned from the seed; the result does not depend on `jobs`.
+
+    Args:
+        policy: A policy class or a `functools.partial` of one.
+        world: The world to play in.
+        horizon: Number of rounds.
+        runs: Number of independent runs.
+        seed: Seed of all runs.
+        jobs: Number of processes.
+        observational: Rows of the idle arm given to the policy before it plays, without regret.
+        checkpoints: Rounds at which regret is recorded; 100 even steps by default.
+        keep_arms: Keep the arm of every round.
 
     >>> from functools import partial
     >>> import causal_bandits as cb
-    >>> world = cb.example_world("S3")
+    >>> world = cb.worlds.example_world("S3")
     >>> told = partial(cb.CausalThompsonSampling, discovery=cb.KnownSets([["S3"]]))
     >>> cb.simulate(told, world, horizon=200, runs=3, seed=1).regret.shape
     (3, 100)
@@ -57,7 +66,7 @@ def simulate(
     runs = whole_number("runs", runs, 1, MOST_RUNS)
     jobs = whole_number("jobs", jobs, 1, MOST_JOBS)
     if horizon * runs > MOST_ROUNDS:
-        raise OptionError(f"{runs:,} runs of {horizon:,} rounds are more than {MOST_ROUNDS:,} in all; ask for fewer")
+        raise OptionError(f"{runs:,} runs of {horizon:,} rounds exceed the limit of {MOST_ROUNDS:,} rounds; use fewer")
     seed = whole_number("seed", seed, 0, None)
     observational = whole_number("observational", observational, 0, MOST_ROUNDS)
     if not callable(policy):

@@ -43,7 +43,7 @@ MOST_ROUNDS = 100_000_000
 
 
 def check_world(world: object) -> None:
-    """Refuse what is no world."""
+    """Validate `world`."""
     if not all(hasattr(world, name) for name in ("problem", "pull", "means")) or isinstance(world, type):
         raise OptionError(f"world={brief(world)}; expected a world, such as paper_world(...) or LoggedWorld(...)")
 
@@ -59,6 +59,10 @@ class Run(NamedTuple):
     arms: NDArray[np.int64]
     rewards: NDArray[Any]
 
+    def __repr__(self) -> str:
+        mean = f", mean reward {self.rewards.mean():.3g}" if len(self.rewards) else ""
+        return f"Run({len(self.arms):,} rounds{mean})"
+
     def regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cumulative pseudo-regret after each round: the sum of best mean - mean of the arm pulled."""
         return np.cumsum(means.max() - means[self.arms])
@@ -71,7 +75,8 @@ class Run(NamedTuple):
 def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *, compiled: bool = True) -> Run:
     """Play `horizon` rounds; `rng` belongs to the world. Both ways of playing choose the same arms.
 
-    >>> from causal_bandits import CausalThompsonSampling, example_world
+    >>> from causal_bandits import CausalThompsonSampling
+    >>> from causal_bandits.worlds import example_world
     >>> world = example_world("S3")
     >>> run = play(CausalThompsonSampling(world.problem, seed=1), world, 500, np.random.default_rng(2))
     >>> bool(run.arms[-100:].mean() > 0.9)  # arm 1 is the better one
@@ -82,7 +87,7 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     check_world(world)
     _check_policy(policy)
     if getattr(policy, "problem", world.problem) != world.problem:
-        raise OptionError("policy and world have different problems; make the policy with world.problem")
+        raise OptionError("policy and world have different problems; create the policy with world.problem")
     ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld)
     if compiled and ours and _rolls_out(policy, world):
         return _play_by_rollout(policy, world, horizon, rng)
@@ -92,7 +97,14 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
 def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -> None:
     """Give a policy rows of the idle arm before it plays: observational data, without regret.
 
-    >>> from causal_bandits import CausalThompsonSampling, example_world
+    Args:
+        policy: The policy.
+        world: The world that the rows come from.
+        rows: Number of rows.
+        rng: Generator for the world's draws.
+
+    >>> from causal_bandits import CausalThompsonSampling
+    >>> from causal_bandits.worlds import example_world
     >>> world = example_world("S3")
     >>> policy = CausalThompsonSampling(world.problem, seed=1)
     >>> observe(policy, world, 100, np.random.default_rng(2))

@@ -8,10 +8,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ..errors import MissingExtraError
+from ..markup import number, titled_table
 from ..problem import Problem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Simulation:
     """Regret of all runs at the checkpoints; arms and rewards of every round where they were kept."""
 
@@ -61,3 +62,9 @@ class Simulation:
             return f"Simulation({self.runs} runs of 0 rounds)"
         error = f" ± {last[0]['se']:.2f}" if self.runs > 1 else ""
         return f"Simulation({self.runs} runs, regret {last[0]['mean']:.2f}{error} at t = {last[0]['t']})"
+
+    def _repr_html_(self) -> str:
+        found = self.summary().rows()
+        shown = found if len(found) <= 10 else [found[round(place * (len(found) - 1) / 9)] for place in range(10)]
+        rows = [(f"{t:,}", number(mean), number(None if np.isnan(se) else se)) for t, mean, se in shown]
+        return titled_table(repr(self), ("t", "regret", "standard error"), rows, numeric=(0, 1, 2))

@@ -12,9 +12,9 @@ def change_arms(draft: Draft, how: str, arm: Arm | Mapping[str, Level]) -> None:
     state = draft.state
     number = state.problem.index(arm)
     if how == "allowed" and number in state.retired:
-        raise OptionError(f"arm {state.problem.arms[number]} is retired, for good; add another arm instead")
+        raise OptionError(f"arm {state.problem.arms[number]} is retired permanently; add another arm instead")
     if how != "allowed" and not (set(range(len(state.problem.arms))) - state.retired - state.forbidden - {number}):
-        raise OptionError(f"arm {state.problem.arms[number]} is the last that may be played; it has to stay")
+        raise OptionError(f"arm {state.problem.arms[number]} is the last one in play and cannot be removed")
     if (number in {"retired": state.retired}.get(how, state.forbidden)) == (how == "allowed"):
         draft.add("arms", {how: [number]})
 
@@ -26,7 +26,7 @@ def add_arm(draft: Draft, settings: Mapping[str, Level], *, new_levels: bool) ->
     if there is not None:
         if there in state.retired:
             raise OptionError(
-                f"arm {state.problem.arms[there]} is there already, and is retired for good; "
+                f"arm {state.problem.arms[there]} already exists and is retired permanently; "
                 "give another arm, for example with a new value of a lever"
             )
         return state.problem.arms[there]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import UnknownDecisionError, brief
+from ..markup import printable
 from ..problem import Arm
 
 Status = Literal["open", "told", "abandoned", "expired"]
@@ -38,7 +39,7 @@ class LooksBack(Protocol):
         """The probability with which the arm of a decision was chosen."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decision:
     """An arm to play for one unit. Decisions are numbered from 1 in each study."""
 
@@ -46,6 +47,9 @@ class Decision:
     arm: Arm
     time: datetime
     _study: LooksBack = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return printable(f"Decision({self.id}, {self.arm}, {self.time.isoformat(timespec='seconds')})")
 
     @property
     def propensity(self) -> float:

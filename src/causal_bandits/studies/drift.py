@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compiled import Ints
 from ..data import DesignLayout, Rows, SubsetLayout
-from ..discovery import SeparatingSet
+from ..discovery import SeparatingSet, SeparatingSets
 from ..independence.drift import Drift, drift_of_counts, drift_of_regression
 from ..problem import Problem
 from .state import StudyState
@@ -15,17 +15,17 @@ MOST_SETS = 32
 """More accepted sets than this are not all watched: the first of them, and those that arms are judged through."""
 
 
-def watched_sets(state: StudyState, *, rejected: bool = False) -> list[SeparatingSet]:
+def watched_sets(state: StudyState, *, rejected: bool = False) -> SeparatingSets:
     """The sets that were looked at, each in use with its drift."""
     sets = state.policy.separating_sets(rejected=rejected)
     used = {estimate.through for estimate in state.policy.estimates()}
     accepted = [found for found in sets if found.accepted]
     watched = {found.variables for place, found in enumerate(accepted) if place < MOST_SETS or found.variables in used}
     rows = state.policy.history.rows
-    return [
+    return SeparatingSets(
         replace(found, drift=drift_of(state.policy.layout, rows, found)) if found.variables in watched else found
         for found in sets
-    ]
+    )
 
 
 def drift_of(layout: SubsetLayout, rows: Rows, found: SeparatingSet) -> Drift:

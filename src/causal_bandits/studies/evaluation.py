@@ -37,7 +37,7 @@ from .state import StudyState
 CHUNK = 5000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The estimated mean reward of a policy, with its interval, and what it rests on."""
 
@@ -51,6 +51,9 @@ class Evaluation:
     """How many of them tell something about the policy: its arms' decisions, or the worth of the weights."""
     recorded_mean: float
     """What the study itself earned on them."""
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self})"
 
     def __str__(self) -> str:
         return (
@@ -76,7 +79,7 @@ def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
     chances = np.zeros(len(problem.arms))
     if isinstance(policy, Policy):
         if policy.problem != problem:
-            raise OptionError("the policy to evaluate has another problem; make it with study.problem")
+            raise OptionError("the policy to evaluate is for a different problem; create it with study.problem")
         return policy.frequencies(2000, np.random.default_rng(seed))
     if isinstance(policy, Mapping) and policy and all(isinstance(arm, Arm) for arm in policy):
         for arm, chance in policy.items():
@@ -104,7 +107,7 @@ def weighted_mean(record: Record, target: Floats, level: float) -> Evaluation:
     weights = 1 / np.sqrt(spread)
     total = weights.sum()
     if not total > 0:
-        raise ObservationError("no recorded decision could have been one of this policy; its arms were never played")
+        raise ObservationError("this policy never matches a recorded decision; its arms were never played")
     mean = float(weights @ scores / total)
     error = float(np.sqrt((weights**2) @ (scores - mean) ** 2) / total)
     reach = float(ndtri((1 + level) / 2)) * error
@@ -120,7 +123,9 @@ def direct_mean(record: Record, target: Floats, level: float, *, real: bool) -> 
     sums = np.bincount(record.arms, weights=record.rewards, minlength=arms)
     played = target > 0
     if real and np.any(rows[played] < 2):
-        raise ObservationError("an arm of this policy was played less than twice; there is nothing to judge it by")
+        raise ObservationError(
+            "an arm of this policy has fewer than two recorded decisions; nothing can be estimated yet"
+        )
     if real:
         squares = np.bincount(record.arms, weights=record.rewards**2, minlength=arms)
         means = np.where(played, sums / np.maximum(rows, 1), 0.0)
@@ -197,7 +202,7 @@ def evaluate(session: Session, policy: Any, *, method: Method, level: float, dra
     target = target_probabilities(problem, policy, session.settings.seed)
     told = np.flatnonzero(rows >= 0)
     if len(told) < 2:
-        raise ObservationError("fewer than two decisions were told; there is nothing to evaluate on yet")
+        raise ObservationError("fewer than two decisions have outcomes; nothing can be evaluated yet")
     if method == "direct":
         nothing = np.empty((0, len(problem.arms)))
         record = Record(arms[told], rewards[rows[told]], nothing, nothing)

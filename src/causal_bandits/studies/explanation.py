@@ -8,6 +8,7 @@ import numpy as np
 
 from ..compiled import Floats
 from ..discovery import SeparatingSet
+from ..markup import printable
 from ..policies import ArmEstimate, Policy
 from ..problem import Arm
 from .decisions import moment
@@ -36,7 +37,7 @@ class ArmView:
         return max(self.estimate.effective_rows - self.estimate.own_rows, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why a decision was what it was; `through` is the set its arm was judged through (None: its own rows)."""
 
@@ -61,6 +62,9 @@ class Explanation:
     def borrowed_rows(self) -> float:
         """What sharing added, in rows."""
         return next(view.borrowed_rows for view in self.arms if view.arm == self.arm)
+
+    def __repr__(self) -> str:
+        return printable(f"Explanation(decision {self.id}: {self.arm}, probability {self.propensity:.3f})")
 
     def __str__(self) -> str:
         through = "its own rows alone" if self.through is None else f"the set {{{', '.join(self.through.variables)}}}"
@@ -114,17 +118,17 @@ def _indices(then: StudyState, before: int, among: list[int] | None) -> Floats |
 
 
 def _reason(policy: Policy[Any], indices: Floats | None, chosen: int) -> str:
-    """What decided, in words; `indices` is None where the policy does not keep what it compares."""
+    """What decided, in words; `indices` is None where the policy does not store what it compares."""
     if indices is None:
-        return f"{policy.compares} was the highest; the policy does not keep what it compares"
+        return f"{policy.compares} was the highest; the policy does not store what it compares"
     if np.isnan(indices[chosen]):
         return policy.without_comparing
     if np.isinf(indices[chosen]):
-        return "it had no rows yet, and the policy tries such arms first"
+        return "it had no rows yet; the policy tries such arms first"
     what, value = policy.compares, float(indices[chosen])
     others = np.where(np.arange(len(indices)) == chosen, np.nan, indices)
     if np.isnan(others).all():
-        return f"it was the only arm that might be played ({what}: {value:.4g})"
+        return f"it was the only arm in play ({what}: {value:.4g})"
     best = int(np.nanargmax(others))
     return f"{what}, {value:.4g}, was the highest; the next was {policy.problem.arms[best]} with {others[best]:.4g}"
 

@@ -48,7 +48,7 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
 
 
 def _without_empty(state: StudyState, number: int, cells: dict[str, Any]) -> dict[str, Any]:
-    """What a row of a table says: an empty cell says nothing, unless the reward stands beside it.
+    """What a row of a table says: an empty cell says nothing, unless its row has a reward.
 
     Then the row is complete, and what was not told before is missing. (A list of dicts needs no such rule: there a
     name may be left out, and None says that a value is missing.)

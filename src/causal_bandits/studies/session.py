@@ -107,7 +107,7 @@ class Session:
     def _now(self) -> float:
         now = self.clock()
         if not 0 <= now < LATEST:
-            raise StorageError(f"the clock of this machine says {now!r} seconds since 1970; set it right")
+            raise StorageError(f"the system clock reads {now!r} seconds since 1970; correct it")
         return now
 
     def read(self, work: Callable[[StudyState], T]) -> T:

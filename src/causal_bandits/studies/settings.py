@@ -58,7 +58,7 @@ def make_settings(
     if seed is None:
         seed = secrets.randbits(63)
     if expire_after is not None and not (is_number(expire_after) and 0 < float(expire_after) < math.inf):
-        raise OptionError(f"the time to expire is {brief(expire_after)}; expected a number of seconds above 0, or None")
+        raise OptionError(f"expire_after={brief(expire_after)}; expected a number of seconds above 0, or None")
     after = None if expire_after is None else float(expire_after)
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
     return Settings(problem.to_dict(), made.name, plain, whole_number("seed", seed, 0, 2**128 - 1), after)
@@ -85,7 +85,7 @@ def _check_options(chosen: type[Policy[Any]], options: dict[str, Any]) -> list[s
     if not isinstance(options, dict):
         raise OptionError(f"options={brief(options)}; expected a mapping from options of the policy to their values")
     if "seed" in options:
-        raise OptionError("the seed belongs to the study, not to the policy; give it to the study")
+        raise OptionError("the seed belongs to the study, not to the policy; pass seed= to the study")
     known = {name: each for name, each in inspect.signature(chosen).parameters.items() if name != "problem"}
     del known["seed"]
     for name in options:
@@ -94,9 +94,7 @@ def _check_options(chosen: type[Policy[Any]], options: dict[str, Any]) -> list[s
     needs = [name for name, each in known.items() if each.default is each.empty]
     absent = [name for name in needs if name not in options]
     if absent:
-        raise OptionError(
-            f"policy {chosen.name!r} cannot do without {listing(absent)}; pass options with a value for each"
-        )
+        raise OptionError(f"policy {chosen.name!r} requires {listing(absent)}; pass them in options")
     return needs
 
 

@@ -84,25 +84,23 @@ class StudyState:
                 )
             said[target] = reward
         if not said and not final:
-            raise ObservationError(
-                f"decision {number} was told nothing; give metrics or the reward, or say that it is final"
-            )
+            raise ObservationError(f"decision {number} got no values; pass metrics or a reward, or final=True")
         value = self.policy.history.value
         seen = {name: value(name, given) for name, given in said.items()}
         status = self.decisions.status(number)
         if status in ("abandoned", "expired"):
-            raise DecisionClosedError(f"decision {number} is {status}; nothing can be told of it any more")
+            raise DecisionClosedError(f"decision {number} is {status}; it takes no more outcomes")
         known = self.known(number)
         for name, given in seen.items():
             if name in known and known[name] != given:
                 raise ConflictError(
                     f"decision {number}: {name!r} was told to be {_spoken(known[name])}, now {_spoken(given)}; "
-                    "what was told cannot be changed"
+                    "recorded values cannot be changed"
                 )
         if final:
             if target not in known and target not in seen:
                 raise ObservationError(
-                    f"decision {number} has no reward {target!r} yet; tell it before or with what is final"
+                    f"decision {number} has no reward {target!r} yet; record the reward before final=True, or with it"
                 )
             seen = dict.fromkeys(self.problem.observed_names) | known | seen
         return {name: given for name, given in seen.items() if name not in known}

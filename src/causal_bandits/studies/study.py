@@ -73,11 +73,16 @@ class Study(StudyView):
         seed: int | None = None,
         expire_after: float | None = None,
     ) -> Self:
-        """A new study; the same call again gives the study that is there.
+        """Create a study; the same call again returns the existing one.
 
-        `policy` is a preset ("safe" by default, or "paper") or the name of a policy, with `options`, or a policy that
-        was told nothing yet. With `expire_after` every new ask first closes the open decisions that were asked for more
-        than so many seconds ago; until then they are open, and a late answer is taken.
+        Args:
+            name: Name of the study.
+            problem: What is played.
+            storage: Database URL: sqlite:///FILE or postgresql://...
+            policy: Preset ("safe" by default, or "paper"), policy name, or a new policy without rows.
+            options: Options of a policy given by name.
+            seed: Seed of its decisions; random by default.
+            expire_after: Seconds after which the next ask closes an open decision; until then late outcomes count.
         """
         _checked_name(name)
         settings = make_settings(problem, policy, seed=seed, expire_after=expire_after, options=options)
@@ -89,7 +94,7 @@ class Study(StudyView):
             store.close()
             raise StudyExistsError(
                 f"study {name!r} is already in storage {store.place}, with another {other}; "
-                "load it, delete it (Study.delete, `study delete`), or take another name"
+                "load it, delete it (Study.delete, `study delete`), or use another name"
             )
         return cls(Session(store, row))
 
@@ -106,20 +111,20 @@ class Study(StudyView):
 
     @classmethod
     def load(cls, name: str, *, storage: str) -> Self:
-        """A study that is there."""
+        """Open an existing study."""
         store = Store(storage, create=False)
         return cls(Session(store, store.find(_checked_name(name))))
 
     @classmethod
     def list(cls, *, storage: str) -> Sequence[StudyInfo]:
-        """All studies of a storage, the oldest first."""
+        """List the studies in a database, the oldest first."""
         store = Store(storage, create=False)
         made = [(row, settings_of(store, row)) for row in store.all()]
         return [StudyInfo(row.name, row.created, what.policy, what.problem["target"]) for row, what in made]
 
     @classmethod
     def delete(cls, name: str, *, storage: str) -> None:
-        """Delete a study and all its decisions, for good."""
+        """Delete a study and all its decisions permanently."""
         Store(storage, create=False).delete(_checked_name(name))
 
     # Acting
@@ -131,9 +136,9 @@ class Study(StudyView):
     def ask(
         self, n: int | None = None, *, key: str | None = None, arms: Iterable[Settable] | None = None
     ) -> Decision | Sequence[Decision]:
-        """The next decision, or `n` of them from the same state; stored before it is given.
+        """The next decision, or `n` of them from the same state; stored before it is returned.
 
-        The same `key` gives the same decisions again, whoever asks. `arms` limits this one ask to some arms.
+        Repeating a `key` returns the same decisions, to any caller. `arms` limits this one ask to some arms.
         """
         count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
 
@@ -141,7 +146,7 @@ class Study(StudyView):
             among = draft.state.subset(arms)
             event = self._repeated(draft, key, "asked") or self._asked(draft, count, among, key)
             if len(event.body["arms"]) != count or event.body.get("among") != among:
-                raise ConflictError(f"key {key!r} was used for another ask; take a new key for a new decision")
+                raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
             return event, draft.state.problem
 
         event, problem = self._session.write(work)
@@ -153,7 +158,9 @@ class Study(StudyView):
 
     def _asked(self, draft: Draft, count: int, among: Any, key: str | None) -> Event:
         if among is not None and not any(draft.state.policy.allowed[among]):
-            raise OptionError("none of the arms given may be played; they are retired or forbidden, or none was given")
+            raise OptionError(
+                "none of the given arms can be played; they are retired or forbidden, or the list is empty"
+            )
         self._expire(draft, self._session.settings.expire_after)
         draft.touched = True  # discovery may be due
         first = len(draft.state.decisions) + 1
@@ -171,7 +178,7 @@ class Study(StudyView):
             raise OptionError(f"key={brief(key)}; expected a non-empty string")
         event = self._session.event_of(draft, key)
         if event is not None and event.kind != kind:
-            raise ConflictError(f"key {key!r} was used for something else; take a new key")
+            raise ConflictError(f"key {key!r} was used for another call; use a new key")
         return event
 
     # Telling
@@ -184,11 +191,11 @@ class Study(StudyView):
         *,
         final: bool = False,
     ) -> None:
-        """What came of a decision: all at once or in parts, late, in any order.
+        """Record the outcome of a decision: all at once or in parts, late, in any order.
 
-        The row counts when every observed variable and the reward are there. None says that a variable will never be
-        known; `final` says so of all that were not told. The same again changes nothing; anything else about what was
-        already told is a `ConflictError`.
+        The row counts once every observed variable and the reward are known. None marks a variable as missing;
+        `final` marks all that are still unknown. Repeating a call changes nothing; contradicting a recorded value
+        raises a `ConflictError`.
         """
 
         def work(draft: Draft) -> None:
@@ -200,29 +207,29 @@ class Study(StudyView):
         self._session.write(work)
 
     def tell_many(self, frame: Any, *, final: bool = False) -> int:
-        """Tell a table with a column `id` and a column for each variable that is told: all its rows, or none.
+        """Record outcomes from a table with a column `id` and a column per variable: all its rows, or none.
 
-        An empty cell says that nothing is known yet. Where the reward stands beside it the row is complete, and the
-        variable is missing, unless it was told before. In a list of dicts what a row does not name is not told, and
-        None says that it is missing. Gives the number of rows that said something new.
+        An empty cell is not known yet. If its row has a reward, the row is complete, and the variable is missing
+        unless it was recorded before. In a list of dicts a variable that a row does not name is not known yet, and
+        None marks it as missing. Returns the number of rows that added something.
         """
         return self._session.write(lambda draft: tell_rows(draft, frame, final=final))
 
     def abandon(self, decision: int | Decision) -> None:
-        """Nothing will be told of this decision; what was told of it in part is not counted."""
+        """Close a decision that will never get its outcome; partial outcomes are not counted."""
 
         def work(draft: Draft) -> None:
             number = draft.state.decisions.check(decision)
             status = draft.state.decisions.status(number)
             if status == "told":
-                raise DecisionClosedError(f"decision {number} is told already; it cannot be abandoned")
+                raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
             if status == "open":
                 draft.add("abandoned", {"ids": [number]})
 
         self._session.write(work)
 
     def expire(self, older_than: float) -> Sequence[int]:
-        """Close the open decisions that are older than so many seconds; gives their ids."""
+        """Close the open decisions that are older than this many seconds; returns their ids."""
         if not is_number(older_than) or not float(older_than) >= 0:
             raise OptionError(f"older_than={brief(older_than)}; expected a number of seconds from 0")
         return self._session.write(lambda draft: self._expire(draft, float(older_than)))
@@ -234,11 +241,11 @@ class Study(StudyView):
         return late
 
     def import_rows(self, frame: Any, *, arm: Settable | None = None, key: str | None = None) -> int:
-        """Count the rows of a logged table as prior data; gives the number of rows that are new.
+        """Import the rows of a logged table as prior data; returns the number of new rows.
 
-        The table has a column per intervention variable, or `arm` made all rows (`arm={}`: observational rows). Cells
-        of observed variables may be empty. With a `key` the same rows again change nothing, and the answer is 0; other
-        rows are a `ConflictError`.
+        The table has a column per lever, or all rows are from `arm` (`arm={}`: observational rows). Cells of observed
+        variables may be empty. Repeating a `key` with the same rows changes nothing and returns 0; with other rows it
+        raises a `ConflictError`.
         """
 
         def work(draft: Draft) -> int:
@@ -248,7 +255,7 @@ class Study(StudyView):
                 stored = draft.transaction.events(done.seq - 1, done.seq - 1 + len(bodies))
                 if [event.body for event in stored] != bodies:
                     raise ConflictError(
-                        f"key {key!r} was used to import {done.body['of']} other rows; take a new key for new rows"
+                        f"key {key!r} was used to import {done.body['of']} other rows; use a new key for new rows"
                     )
                 return 0
             for place, body in enumerate(bodies):

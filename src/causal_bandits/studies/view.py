@@ -1,12 +1,12 @@
 """What a study shows: looking at it never changes which arms come next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
 import polars as pl
 
-from ..discovery import SeparatingSet
+from ..discovery import SeparatingSets
 from ..errors import flag, share, whole_number
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
@@ -65,6 +65,10 @@ class StudyView:
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
 
+    def _repr_html_(self) -> str:
+        about, estimates = self._session.read(lambda state: (len(state.decisions), state.policy.estimates()))
+        return estimates.table(f"{self!r}: {about:,} decisions")
+
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm to deploy among those that may be played, and how sure it is that none of them is better."""
         return self._session.read(lambda state: state.policy.recommend(draws=draws, margin=margin))
@@ -73,7 +77,7 @@ class StudyView:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used."""
         return self._session.read(lambda state: state.policy.estimates(level=level))
 
-    def separating_sets(self, *, rejected: bool = False) -> Sequence[SeparatingSet]:
+    def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
         return self._session.read(lambda state: watched_sets(state, rejected=flag("rejected", rejected)))
 

@@ -71,7 +71,7 @@ def test_a_set_of_system_nodes_separates_all_contexts_or_none() -> None:
 
 
 def test_separating_all_given_each_other_is_separating_all() -> None:
-    """What `ASD` asks per intervention variable adds up to what the paper asks for all of them, in every graph."""
+    """What `ASD` asks per lever adds up to what the paper asks for all of them, in every graph."""
     table = build_table(FULL)
     reward, contexts = 3, (4, 5, 6)
     for given in range(8):
@@ -133,7 +133,7 @@ def test_a_damaged_table_is_said_once_and_built_again(folder: Path, damage: str)
     (file,) = folder.iterdir()
     whole = file.read_bytes()
     file.write_bytes(DAMAGES[damage](whole))
-    with pytest.warns(CacheWarning, match="is damaged; it is built anew and replaced"):
+    with pytest.warns(CacheWarning, match="is damaged; it is built again and replaced"):
         assert same(table_again(), built)
     assert cache._unpack(file.read_bytes()[32:]).truth.shape == built.truth.shape
     file.write_bytes(DAMAGES[damage](whole))
@@ -163,13 +163,13 @@ def test_what_is_no_table_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPa
         os.mkfifo(file)
     elif thing == "loop":
         file.symlink_to(file)
-    with pytest.warns(CacheWarning, match=r"is damaged|cannot be read|cannot be kept"):
+    with pytest.warns(CacheWarning, match=r"is damaged|cannot be read|cannot be cached"):
         assert same(table_again(), built)
 
 
 def test_a_folder_that_cannot_be_written_is_said_once(folder: Path) -> None:
     folder.touch()
-    with pytest.warns(CacheWarning, match=r"cannot be kept in '.*' \(.*\): until it can, every process builds it"):
+    with pytest.warns(CacheWarning, match=r"cannot be cached in '.*' \(.*\): until then every process builds it"):
         assert cache.separation_table(SMALL).truth.size
     assert table_again().truth.size
 
@@ -180,7 +180,7 @@ def test_a_full_disk_is_said_once(folder: Path, monkeypatch: pytest.MonkeyPatch)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.warns(CacheWarning, match=r"cannot be kept in '.*' \(No space left on device\)"):
+    with pytest.warns(CacheWarning, match=r"cannot be cached in '.*' \(No space left on device\)"):
         assert cache.separation_table(SMALL).truth.size
     assert not list(folder.iterdir())
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from causal_bandits import Problem, play
+from causal_bandits import Problem
 from causal_bandits.compiled import interpreted
 from causal_bandits.data import Rows
 from causal_bandits.policies import (
@@ -32,6 +32,7 @@ from causal_bandits.policies import (
     learn,
 )
 from causal_bandits.policies.comparators.settings import settings_of
+from causal_bandits.simulation import play
 from tests.contracts.kinds import KNOWLEDGE, SINGLES, WORLD, world_of
 from tests.policies.cases import full_state
 from tests.policies.test_algorithm1 import FALSE_ALARM, g_test

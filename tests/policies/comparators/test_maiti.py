@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from causal_bandits import DiscreteSCM, MixedGraph, paper_world, parallel_world
+from causal_bandits import DiscreteSCM, MixedGraph
 from causal_bandits.experiments.families import single_interventions
 from causal_bandits.graphs import random_mixed_graph
 from causal_bandits.policies import MaitiObserving
@@ -20,6 +20,7 @@ from causal_bandits.policies.comparators.maiti import (
     is_identified,
     observed_ease,
 )
+from causal_bandits.worlds import paper_world, parallel_world
 from tests.policies.comparators.test_plans import rounds, rows_of
 
 FRONT_DOOR = MixedGraph(["X", "Z", "Y"], [("X", "Z"), ("Z", "Y")], [("X", "Y")])

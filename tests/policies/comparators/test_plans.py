@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits import (
-    DiscreteSCM,
-    Mechanism,
-    MixedGraph,
-    bilodeau_world,
-    paper_world,
-    parallel_world,
-    perfect,
-    play,
-)
+from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect
 from causal_bandits.policies import (
     HACUCB,
     CountingPolicy,
@@ -33,7 +24,8 @@ from causal_bandits.policies.comparators.raps import raps_budget
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence, phase_allocation
 from causal_bandits.policies.comparators.ucb_plus import enough_actions
 from causal_bandits.policies.comparators.ucb_plus_unknown import phases
-from causal_bandits.simulation import told
+from causal_bandits.simulation import play, told
+from causal_bandits.worlds import bilodeau_world, paper_world, parallel_world
 from tests.contracts.kinds import PARENTS, WORLD
 from tests.reference import comparators as slow
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from causal_bandits import MixedGraph, paper_world
+from causal_bandits import MixedGraph
 from causal_bandits.policies import YabePropagating
+from causal_bandits.worlds import paper_world
 from tests.contracts.kinds import SINGLES
 from tests.policies.comparators.test_plans import rounds
 

@@ -37,16 +37,23 @@ Engine = Literal["auto", "enumeration", "asp"]
 
 @dataclass(frozen=True)
 class ASD(Declared):
-    """Accept S when its separation of every intervention variable from the reward has positive confidence.
+    """Accept S when its separation of every lever from the reward has positive confidence.
 
-    Each intervention variable is judged given S and the other ones, which for all of them together is the same as
-    judging them without the others. With `partial` a set is also accepted for the intervention variables it does
-    separate; where no set separates, that is wrong more often, and where sets exist it was no better.
+    Each lever is judged given S and the other ones, which for all of them together is the same as
+    judging them without the others.
 
-    `sufficient` leaves out hidden confounders; `acyclic=False` allows cycles, with sigma-separation. `forbidden` and
-    `required` are edges such as "A -> B" or "A <-> Y". The engine is enumeration where all graphs can be listed (4
-    variables with the reward; 5 with `sufficient`) and every intervention variable's targets are known, else answer
-    set programming, which can take minutes for one discovery: `time_limit` (seconds) makes it anytime.
+    Args:
+        alpha: Significance level at which a test counts as a dependence.
+        engine: ``"enumeration"`` lists all graphs (up to 4 variables with the reward, 5 with `sufficient`) and needs
+            every lever's targets; ``"asp"`` is answer set programming, which can take minutes per discovery;
+            ``"auto"`` enumerates where that is possible.
+        sufficient: Assume that there are no hidden confounders.
+        acyclic: False allows cycles, with sigma-separation.
+        partial: Accept a set also for only those levers that it separates; in our runs this was no better where sets
+            exist, and wrong more often where no set separates.
+        forbidden: Edges that the graph does not have, such as "A -> B" or "A <-> Y".
+        required: Edges that it has.
+        time_limit: Seconds after which ``"asp"`` returns the best graph so far.
 
     >>> ASD().alpha
     0.025
@@ -77,7 +84,7 @@ class ASD(Declared):
                 split_edge(edge)
 
     def hints(self, problem: Problem) -> str:
-        """It uses what every intervention variable acts on, where that is known."""
+        """It uses what every lever acts on, where that is known."""
         return TARGETS if problem.targets else super().hints(problem)
 
     def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
@@ -143,7 +150,7 @@ def system_names(problem: Problem) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _bandit_queries(layout: TableLayout) -> list[Query]:
-    """For every set S and intervention variable: separated from the reward given S and the others?"""
+    """For every set S and lever: separated from the reward given S and the others?"""
     reward = len(layout.problem.observed)
     contexts = range(reward + 1, reward + 1 + len(layout.problem.interventions))
     everyone = sum(1 << context for context in contexts)
@@ -160,7 +167,7 @@ def _engine(asd: ASD, problem: Problem) -> Enumeration | Asp:
     masks = tuple(sum(1 << names.index(name) for name in known.get(lever, ())) for lever in problem.intervention_names)
     if len(names) > MOST_SYSTEM or len(names) + len(masks) > MOST_NODES:
         raise OptionError(
-            f"ASD over {len(names)} variables and {len(masks)} intervention variables has too many statements (at most "
+            f"ASD over {len(names)} variables and {len(masks)} levers has too many statements (at most "
             f"{MOST_SYSTEM} variables with the reward, {MOST_NODES} with the interventions); use DirectTesting()"
         )
     space = Space(len(names), masks, asd.sufficient, asd.acyclic)
@@ -181,14 +188,19 @@ def _asp(asd: ASD, space: Space, background: Background, free: list[int]) -> Asp
     except MissingExtraError as error:
         hint = "; or use engine='enumeration'" if space.count is not None and not free else ""
         if free:
-            hint = "; or tell what every intervention variable acts on: Problem(..., targets={...})"
+            hint = "; or say what every lever acts on: Problem(..., targets={...})"
         elif space.system == 5 and not space.sufficient:
             hint = "; or use sufficient=True (no hidden confounders)"
         raise MissingExtraError(f"{error}{hint}") from None
 
 
 def discover(history: History, asd: ASD | None = None, *, best: int = 5) -> DiscoveredGraphs:
-    """Causal discovery on a table by itself, with `ASD()` unless told otherwise.
+    """Run causal discovery on a history, outside of a policy.
+
+    Args:
+        history: The rows.
+        asd: Options of the discovery; `ASD()` by default.
+        best: Number of best graphs to return.
 
     >>> history = History(Problem("Y", {"A": 2}, {"I": 2}, targets={"I": "A"}))
     >>> rows = [(0, 0, 0)] * 30 + [(0, 1, 1)] * 10 + [(1, 1, 1)] * 35 + [(1, 0, 0)] * 5

@@ -64,10 +64,12 @@ def _stored(path: Path, space: Space) -> SeparationTable | None:
     except OSError as error:
         if error.errno is None:  # not of the file system: an alarm that raises TimeoutError, say
             raise
-        warn_once("asd, read", f"the table of graphs {str(path)!r} cannot be read ({error.strerror}); it is built anew")
+        warn_once(
+            "asd, read", f"the table of graphs {str(path)!r} cannot be read ({error.strerror}); it is built again"
+        )
         return None
     if content[:32] != _digest(space, content[32:]):
-        warn_once("asd, read", f"the table of graphs {str(path)!r} is damaged; it is built anew and replaced")
+        warn_once("asd, read", f"the table of graphs {str(path)!r} is damaged; it is built again and replaced")
         return None
     return _unpack(content[32:])
 
@@ -89,8 +91,8 @@ def _store(path: Path, space: Space, table: SeparationTable) -> None:
         if not isinstance(cause, OSError) or cause.errno is None:
             raise
         place = f"{str(path.parent)!r} ({cause.strerror})"
-        advice = "until it can, every process builds it (seconds); make room, or name a folder in XDG_CACHE_HOME"
-        warn_once("asd, kept", f"the table of graphs cannot be kept in {place}: {advice}")
+        advice = "until then every process builds it again (seconds); free disk space, or set XDG_CACHE_HOME"
+        warn_once("asd, kept", f"the table of graphs cannot be cached in {place}: {advice}")
 
 
 def _pack(table: SeparationTable) -> bytes:

@@ -7,13 +7,14 @@ import polars as pl
 
 from ...compiled import Floats
 from ...graphs import MixedGraph
+from ...markup import printable
 from ..base import Findings, SeparatingSet
 from .queries import Answer, Query
 
 ARROWS = {"edge": "->", "confounded": "<->", "ancestor": "-->"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DiscoveredGraphs:
     """Confidences in nats (positive: the data speak for it) and the graphs with the lowest losses.
 
@@ -44,9 +45,13 @@ class DiscoveredGraphs:
         edges = found[0] | found[1]
         return cls(findings.sets, edges, found[2], graphs, problem.intervention_names, answer.proven)
 
+    def __repr__(self) -> str:
+        accepted = f"{sum(found.accepted for found in self.sets)} of {len(self.sets)} sets accepted"
+        return printable(f"DiscoveredGraphs({len(self.graphs)} graphs, {accepted}, best {self.graph})")
+
     @property
     def graph(self) -> MixedGraph:
-        """The best graph, with its intervention variables."""
+        """The best graph, with its levers."""
         return self.graphs[0][0]
 
     def to_frame(self) -> pl.DataFrame:

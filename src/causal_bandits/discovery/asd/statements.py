@@ -1,6 +1,6 @@
 """Independence statements: every pair and conditioning set, weighed by its p-value.
 
-Nodes are numbered: observed variables, the reward, then the intervention variables (contexts). A set is a bit mask.
+Nodes are numbered: observed variables, the reward, then the levers (contexts). A set is a bit mask.
 """
 
 import itertools

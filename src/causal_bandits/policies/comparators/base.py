@@ -69,7 +69,7 @@ class CountingPolicy(Policy[Any]):
         return self.state(counts)
 
     def _plan(self, state: Any) -> Any:
-        """The state to go on with, once the planned pulls are made."""
+        """The state to continue with, once the planned pulls are made."""
         return state
 
     def _explore(self, state: S, pulls: ArrayLike) -> S:
@@ -142,7 +142,7 @@ class CountingPolicy(Policy[Any]):
         if allowed.all():
             return state
         if self.plays_all_arms:
-            raise OptionError(f"{self.name} plays by a plan over all arms; it cannot leave some out")
+            raise OptionError(f"{self.name} follows a plan over all arms and cannot be restricted")
         counts: Counts = state.counts
         both, quota = counts.allowed & allowed, np.where(allowed, counts.quota, 0)
         planned = np.array([quota.sum()])  # planned pulls of other arms wait until these are allowed again
@@ -256,7 +256,7 @@ def checked_horizon(horizon: object) -> int:
 
 
 def checked_budget(horizon: int, budget: int | None) -> int:
-    """The rounds of exploration: half the horizon unless told."""
+    """The rounds of exploration: half the horizon by default."""
     return max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)
 
 

@@ -91,7 +91,7 @@ class UnknownUCBPlus(CountingPolicy):
 
     Phase i lasts T_i = 2^(r + i) ceil(v n / m) rounds with q_i = 2^(r - i + 1) random actions, r = ceil(log2 sqrt(T)),
     n variables of v levels. A mixture pulls what its phase pulled, as often, so what was found is not lost when the
-    next phase draws other actions. After i_f = ceil(log2 sqrt(T m / (v n))) phases the last one goes on.
+    next phase draws other actions. After i_f = ceil(log2 sqrt(T m / (v n))) phases the last one continues.
 
     The index is the mean + sqrt(c ln T / rows); the action that leads after a row is the one that is asked for, and the
     next row counts for it if it is a mixture. Rows count for the arm they pulled alone. Ties: the first in order.

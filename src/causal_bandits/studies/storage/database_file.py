@@ -53,7 +53,7 @@ class DatabaseFile:
         return not closed or (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
 
     def check(self) -> None:
-        """Refuse to go on when the name leads to another file, to none, or to a file cut short."""
+        """Raise when the path now leads to another file, to no file, or to a truncated file."""
         try:
             found = self.path.stat()
         except FileNotFoundError:

@@ -202,7 +202,7 @@ class Links:
         mode = self._outside(lambda raw: patiently(lambda: raw.execute("PRAGMA journal_mode").fetchone()[0]))
         if mode != "wal" and self._outside(_switch_to_log) not in ("wal", None):
             warnings.warn(
-                f"storage {shown(self._url)} cannot have a write-ahead log where it is; it works without, "
+                f"storage {shown(self._url)} cannot use a write-ahead log on this file system; it works, "
                 "but readers and writers wait for each other",
                 StorageWarning,
                 stacklevel=2,

@@ -126,5 +126,5 @@ def check_log(database: Path, before: Log | None, frames_taken: Callable[[], int
         time.sleep(PAUSE)
     raise StorageError(
         f"storage {place} is damaged: its write-ahead log is broken, and at least {left} transactions cannot be read; "
-        "restore it from a copy, or go on without them after: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'"
+        "restore it from a copy, or continue without them after: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'"
     )

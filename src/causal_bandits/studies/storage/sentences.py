@@ -14,15 +14,15 @@ from .patience import STATEMENT_TIMEOUT, WaitedTooLongError, database_errors, is
 
 T = TypeVar("T")
 
-CUT = "closed the connection; the last call may or may not be stored: look, or do it again"
+CUT = "closed the connection; the last call may or may not have been stored; check, or repeat it"
 
 REASONS = {
-    "readonly": "is read-only; make it writable, or name another one",
-    "read-only": "is read-only; make it writable, or name another one",
-    "disk is full": "is on a full disk; make room, then do the same again: nothing was stored",
+    "readonly": "is read-only; make it writable, or use another one",
+    "read-only": "is read-only; make it writable, or use another one",
+    "disk is full": "is on a full disk; nothing was stored; free disk space and try again",
     "disk i/o error": "cannot be read or written (disk I/O error); check the disk",
     "unable to open": "cannot be opened; check that its folder exists and may be written to",
-    "not a database": "is not an SQLite database; name another file",
+    "not a database": "is not an SQLite database; use another file",
     "malformed": "is damaged; restore it from a copy",
     "could not decode": "is damaged; restore it from a copy",
     "connection refused": "cannot be reached; check that the server runs",
@@ -31,9 +31,9 @@ REASONS = {
     "timeout": "does not answer; check that the server runs and may be reached from here",
     "password authentication": "refuses the user or the password; check both",
     "does not exist": "does not exist; create it first",
-    "no space left": "is on a full disk; make room, then do the same again: nothing was stored",
+    "no space left": "is on a full disk; nothing was stored; free disk space and try again",
     "server closed the connection": CUT,
-    "connection socket closed": "stopped answering; the last call may or may not be stored: look, or do it again",
+    "connection socket closed": "stopped answering; the last call may or may not have been stored; check, or repeat it",
     "terminating connection": CUT,
     "ssl syscall error": CUT,
 }
@@ -51,7 +51,7 @@ def plainly(url: sa.URL, work: Callable[[], T]) -> T:
         reason = "is damaged; restore it from a copy"
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
-        raise OptionError(f"the text {near!r} is not valid Unicode and cannot be stored; write it otherwise") from None
+        raise OptionError(f"the text {near!r} is not valid Unicode and cannot be stored; rewrite it") from None
     raise StorageError(f"storage {shown(url)} {reason}")
 
 

@@ -64,7 +64,7 @@ class Transaction:
         """The newest event; without one the study is gone."""
         row = self._connection.execute(_HEAD, {"study": self._study}).first()
         if row is None:
-            raise UnknownStudyError("the study is no longer in its storage; it was deleted meanwhile")
+            raise UnknownStudyError("the study is no longer in its storage; it was deleted while open")
         if not isinstance(row[0], int) or not isinstance(row[1], bytes):
             raise damaged(self._place, "the number of events of a study")
         return Head(row[0], row[1])
@@ -92,7 +92,7 @@ class Transaction:
         if not found or (found[0][0], found[0][4]) != known:
             self.head()  # a study that was deleted is another matter
             raise StorageError(
-                f"storage {self._place} was set back: event {known.seq} is not the one that this study has read; "
+                f"storage {self._place} was rolled back: event {known.seq} is not the one that this study has read; "
                 "load the study again, and do not report outcomes of decisions that are no longer in it"
             )
 

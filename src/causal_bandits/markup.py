@@ -1,0 +1,105 @@
+"""Text, tables and HTML that show names as data: nothing in a name is obeyed, by a terminal or by a browser."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff]"
+)
+"""Controls, marks of direction, spaces without width, what XML forbids, and halves of characters."""
+
+MOST_ROWS = 20
+"""Of a table in a notebook."""
+VOID = frozenset({"img", "link", "meta", "source"})
+"""Elements that have no end."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Text in which control characters, lone surrogates and what turns the direction of writing are spelled out.
+
+    >>> printable("a\x1b[31mb\n"), printable("one\ntwo", keep="\n")
+    ('a\\x1b[31mb\\n', 'one\ntwo')
+    """
+    return UNSEEN.sub(lambda found: found[0] if found[0] in keep else _spelled(found[0]), text)
+
+
+def _spelled(one: str) -> str:
+    """As Python writes it; above ASCII as JSON does, too."""
+    return f"\\u{ord(one):04x}" if ord(one) > 126 else one.encode("unicode_escape").decode()
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number to read; a dash where there is none.
+
+    >>> number(None), number(0.25), number(0.00001234), number(12345.6)
+    ('–', '0.250', '1.23e-05', '12,346')
+    """
+    if value is None:
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}" if abs(value) < 0.001 else f"{value:.{digits}f}"
+
+
+def braces(variables: Iterable[str] | None) -> str:
+    """A set as it is written; None stands for an arm's own rows."""
+    return "own rows" if variables is None else "{" + ", ".join(variables) + "}"
+
+
+def evidence_words(tests: Iterable[tuple[Iterable[str], float]], nats: Mapping[str, float | None], source: str) -> str:
+    """What speaks for or against a set: p-values, or nats per lever, or else its source.
+
+    >>> evidence_words([(["banner", "discount"], 0.25)], {}, "tested"), evidence_words([], {}, "told")
+    ('banner, discount: p = 0.250', 'told')
+    """
+    shown = "; ".join(f"{', '.join(levers)}: p = {number(p_value)}" for levers, p_value in tests)
+    sure = "; ".join(f"{name}: {number(value, 1)} nats" for name, value in nats.items())
+    return shown or sure or source
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def markup(parts: Iterable[str]) -> Markup:
+    """Parts one after the other; what is not HTML already is escaped, here and nowhere else."""
+    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts))
+
+
+def tag(name: str, *parts: str, at: Mapping[str, str] | None = None) -> Markup:
+    """An element with its attributes.
+
+    >>> tag("p", "1 < 2, ", tag("b", "so"), at={"class": "soft"})
+    '<p class="soft">1 &lt; 2, <b>so</b></p>'
+    """
+    attributes = "".join(f' {key}="{escape(value)}"' for key, value in (at or {}).items())
+    return Markup(f"<{name}{attributes}>" + ("" if name in VOID else f"{markup(parts)}</{name}>"))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Iterable[int] = ()) -> Markup:
+    """A table, which scrolls sideways where the screen is narrow; cells are plain text unless they are `Markup`."""
+    right = set(numeric)
+    body = [_row("td", cells, right) for cells in rows]
+    shown = tag("table", tag("thead", _row("th", columns, right)), tag("tbody", *body))
+    return tag("div", shown, at={"class": "scroll"})
+
+
+def _row(name: str, cells: Iterable[str], right: set[int]) -> Markup:
+    return tag("tr", *(tag(name, cell, at={"class": "n"} if n in right else None) for n, cell in enumerate(cells)))
+
+
+def titled_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Iterable[int] = ()
+) -> str:
+    """What a notebook shows of an object: a line of text and the first rows of a table, both plain text.
+
+    >>> titled_table("<b>", ["name"], [["a & b"]])
+    '<p>&lt;b&gt;</p><div class="scroll"><table><thead><tr><th>name</th></tr></thead><tbody><tr><td>a &amp; b</td></tr></tbody></table></div>'
+    """  # noqa: E501
+    more = len(rows) - MOST_ROWS
+    cut = tag("p", f"and {more:,} more rows") if more > 0 else ""
+    return printable(markup([tag("p", title), table(columns, rows[:MOST_ROWS], numeric=numeric), cut]))

@@ -1,0 +1,58 @@
+"""Worlds to simulate: structural causal models, logged data and worlds from the literature.
+
+They know the truth, so no policy imports them. The implementations are in `causal_bandits.environments`.
+"""
+
+from .environments import (
+    DIAGRAMS,
+    Change,
+    ContinuousWorld,
+    DiscreteSCM,
+    DiscreteWorld,
+    LinearGaussianSCM,
+    LoggedWorld,
+    Mechanism,
+    Nudge,
+    StructurelessWorld,
+    bilodeau_world,
+    example_world,
+    fix,
+    hillstrom_world,
+    lee_bareinboim_world,
+    paper_world,
+    parallel_world,
+    perfect,
+    practice_world,
+    random_linear_world,
+    random_tables,
+    scale,
+    shift,
+    soft_world,
+)
+
+__all__ = [
+    "DIAGRAMS",
+    "Change",
+    "ContinuousWorld",
+    "DiscreteSCM",
+    "DiscreteWorld",
+    "LinearGaussianSCM",
+    "LoggedWorld",
+    "Mechanism",
+    "Nudge",
+    "StructurelessWorld",
+    "bilodeau_world",
+    "example_world",
+    "fix",
+    "hillstrom_world",
+    "lee_bareinboim_world",
+    "paper_world",
+    "parallel_world",
+    "perfect",
+    "practice_world",
+    "random_linear_world",
+    "random_tables",
+    "scale",
+    "shift",
+    "soft_world",
+]
