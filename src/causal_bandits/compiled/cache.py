@@ -58,7 +58,7 @@ def sources() -> bytes:
 
 
 def files_that_count(package: Path) -> dict[str, bytes]:
-    """The files whose edits may change compiled code: the marked ones, and the `__init__.py` that pass their names on."""
+    """Files whose edits may change compiled code: the marked ones, and the `__init__.py` that pass their names on."""
     texts = {}
     for path in package.rglob("*.py"):
         with contextlib.suppress(OSError):  # it is being replaced
