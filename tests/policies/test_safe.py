@@ -20,7 +20,7 @@ from causal_bandits import (
 from causal_bandits.compiled import interpreted
 from causal_bandits.errors import OptionError
 from causal_bandits.policies.rules import LOOK_AGAIN, sets_for_a_round, squared_error
-from tests.discovery.test_bayes import probability
+from tests.discovery.readings import probability
 from tests.policies.cases import CASES, FOUR_ARMS, NINE_ARMS, random_table
 from tests.reference import squared_error as reference
 from tests.reference.algorithm1 import Data

@@ -28,7 +28,7 @@ from causal_bandits.errors import OptionError
 from causal_bandits.estimators.regression import means_through
 from causal_bandits.policies import RealPolicy
 from causal_bandits.policies.set_selection import Choice
-from tests.discovery.test_bayes import probability
+from tests.discovery.readings import probability
 from tests.policies.cases import SIX, full_state, table_of
 from tests.reference.linear_worlds import DAGS, UNSHARED
 from tests.studies.cases import PLANT, fingerprint

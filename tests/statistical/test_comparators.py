@@ -1,12 +1,9 @@
 """What each comparator promises, measured. Runs are independent, so means of runs are nearly normal."""
 
 import itertools
-from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from causal_bandits import (
     DiscreteSCM,
@@ -18,29 +15,11 @@ from causal_bandits import (
     play,
     simulate,
 )
-from causal_bandits.policies import POLICIES, RapsUCB, SuccessiveElimination, UCBPlus
+from causal_bandits.policies import RapsUCB, SuccessiveElimination, UCBPlus
 from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence
 from causal_bandits.simulation import told
-from tests.policies.comparators.test_plans import DETERMINED, copies
-
-Floats = NDArray[np.float64]
-HORIZON = 4000
-BENIGN, WORST = bilodeau_world("benign", horizon=HORIZON), bilodeau_world("worst", horizon=HORIZON)
-DAG = paper_world(MixedGraph(["A", "B", "C", "Y"], [("A", "B"), ("B", "C"), ("C", "Y"), ("A", "Y")]), seed=1)
-
-
-@cache
-def regret(name: str, case: str, runs: int = 20) -> Floats:
-    """(runs, 2): regret in the first and in the second half."""
-    world = {"benign": BENIGN, "worst": WORST, "dag": DAG}[case]
-    claimed = ["Z"] if case == "worst" else None
-    factory = told(name, world, horizon=HORIZON, separating=claimed)
-    found = simulate(factory, world, HORIZON, runs=runs, seed=11, checkpoints=[HORIZON // 2, HORIZON]).regret
-    return np.column_stack([found[:, 0], found[:, 1] - found[:, 0]])
-
-
-def mean(values: Floats) -> tuple[float, float]:
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+from tests.policies.comparators.plans import DETERMINED, copies
+from tests.statistical.regrets import DAG, HORIZON, mean, regret, simple_regret
 
 
 @pytest.mark.parametrize("name", ["c-ucb", "c-ts", "hac-ucb-told"])
@@ -105,18 +84,6 @@ def test_successive_elimination_keeps_the_best_arm() -> None:
 
 
 SINGLE = paper_world(MixedGraph(["A", "Y"], [("A", "Y")]), seed=0)
-
-
-def simple_regret(name: str, world: Any, budget: int, runs: int) -> Floats:
-    """Best mean - mean of the recommended arm, after the whole budget."""
-    found = []
-    factory = told(name, world, horizon=budget)
-    for run in range(runs):
-        more = {"budget": budget} if POLICIES[name].simple_regret else {}
-        policy = factory(world.problem, seed=run, **more)
-        play(policy, world, budget + 20, np.random.default_rng([7, run]))
-        found.append(world.means.max() - world.means[world.problem.index(policy.recommend(draws=1).arm)])
-    return np.array(found)
 
 
 def test_lattimore_finds_the_best_arm_with_fewer_rounds() -> None:

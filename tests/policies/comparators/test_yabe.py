@@ -5,7 +5,7 @@ import numpy as np
 from causal_bandits import MixedGraph, paper_world
 from causal_bandits.policies import YabePropagating
 from tests.contracts.kinds import SINGLES
-from tests.policies.comparators.test_plans import rounds
+from tests.policies.comparators.plans import rounds
 
 
 def test_yabe_learns_the_distributions() -> None:
