@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from .experiments import Comparison, compare, reproduce
     from .studies import Study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LATER = {"Comparison": "experiments", "compare": "experiments", "reproduce": "experiments", "Study": "studies"}
 """Names whose rooms draw or need a database: imported when first used, so that asking and telling starts quickly."""

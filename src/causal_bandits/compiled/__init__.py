@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 F = TypeVar("F", bound=Callable[..., object])
 
 OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-"""The GIL is released; a division by zero is numpy's; no entry for C, which nobody calls and takes a tenth of the time."""
+"""The GIL is released; a division by zero is numpy's; no entry points for C: nobody calls them, and they take time."""
 
 
 def compiled(function: F) -> F:
