@@ -71,16 +71,16 @@ def test_the_plain_policies_in_their_known_order() -> None:
 def test_successive_elimination_keeps_the_best_arm() -> None:
     """Null: with probability at least 1 - delta = .7 the best arm is never dropped.
 
-    200 runs of three arms: standard error .032, so at least .7 - 4 * .032 = .57 keep it; false alarms below 1e-4. The
+    80 runs of three arms: standard error .051, so at least .7 - 4 * .051 = .49 keep it; false alarms below 1e-4. The
     bounds are far from tight, so all are expected to. Seed 5.
     """
     world = DiscreteSCM({"A": 2, "Y": 2}, dict(SINGLE.mechanisms), SINGLE.interventions)
     kept = 0
-    for seed in range(200):
+    for seed in range(80):
         policy = SuccessiveElimination(world.problem, delta=0.3, seed=seed)
         play(policy, world, 600, np.random.default_rng([5, seed]))
         kept += bool(policy._state.counts.allowed[world.means.argmax()])
-    assert kept / 200 > 0.57
+    assert kept / 80 > 0.49
 
 
 SINGLE = paper_world(MixedGraph(["A", "Y"], [("A", "Y")]), seed=0)

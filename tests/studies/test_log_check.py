@@ -35,13 +35,13 @@ def test_a_damaged_log_is_noticed_unless_only_its_end_is_lost(sqlite: str, tmp_p
     play(study, 20)
     whole = fingerprint(study)["seq"]
     noticed = []
-    for _, copy in damaged_copies(sqlite, tmp_path, seed=5, count=20):
+    for _, copy in damaged_copies(sqlite, tmp_path, seed=5, count=40):
         try:
             with cb.Study.load("s", storage=copy) as left:
                 assert fingerprint(left)["seq"] in range(whole - 2, whole + 1)
         except StorageError as error:
             noticed.append(str(error))
-    assert len(noticed) > 10
+    assert len(noticed) > 20
     assert all("is damaged" in said or "is not an SQLite database" in said for said in noticed)
 
 
