@@ -6,12 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import pytest
 
-from causal_bandits.cli import main
+from tests.command_line import exit_code
 
 COMMAND = [str(Path(sys.executable).parent / "causal-bandits")]
 
@@ -128,13 +127,8 @@ def test_compare_lists_and_compares(tmp_path: Path) -> None:
 def test_an_error_is_one_line_without_traceback(
     arguments: list[str], expected: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In this process, which saves a start for each."""
-    monkeypatch.setattr(sys, "argv", ["causal-bandits", *arguments])
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    with pytest.raises(SystemExit) as ended:
-        main()
+    assert exit_code(arguments, monkeypatch) == 2
     said = capfd.readouterr()
-    assert ended.value.code == 2
     assert said.err.startswith(expected)
     assert said.err.count("\n") == 1
 
