@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real processes."""
+"""The command line as a user meets it: real processes, but for errors, of which one real one is enough."""
 
 import json
 import os
@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from tests.command_line import exit_code
 
 COMMAND = [str(Path(sys.executable).parent / "causal-bandits")]
 
@@ -128,10 +130,19 @@ def test_compare_lists_and_compares(tmp_path: Path) -> None:
         (["reproduce", "fig2a", "--out", "/dev/null/here"], "Error: cannot write to folder '/dev/null/here'"),
     ],
 )
-def test_an_error_is_one_line_without_traceback(arguments: list[str], expected: str) -> None:
-    result = run(*arguments)
-    assert result.returncode == 2
-    assert result.stderr.startswith(expected)
+def test_an_error_is_one_line_without_traceback(
+    arguments: list[str], expected: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert exit_code(arguments, monkeypatch) == 2
+    said = capfd.readouterr()
+    assert said.err.startswith(expected)
+    assert said.err.count("\n") == 1
+
+
+def test_an_error_ends_a_process_with_its_line_alone() -> None:
+    result = run("reproduce", "fig9")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: figure 'fig9' is not known")
     assert result.stderr.count("\n") == 1
 
 

@@ -1,7 +1,9 @@
 """Compiled functions are kept on disk where that can be done, and work where it cannot."""
 
+import importlib
 import inspect
 import os
+import pkgutil
 import shutil
 import stat
 import subprocess
@@ -9,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
@@ -16,7 +19,9 @@ import pytest
 import causal_bandits
 from causal_bandits import errors
 from causal_bandits.compiled import cache, compiled
+from causal_bandits.dispatch import Operation
 from causal_bandits.errors import CacheWarning
+from tests.reference.dependencies import Sources
 
 PROGRAM = """
 import sys, causal_bandits
@@ -187,11 +192,59 @@ def test_code_of_other_sources_is_replaced_without_a_word(
     assert the_file(tmp_path)
 
 
-def test_rooms_whose_edits_do_not_count_hold_nothing_compiled() -> None:
-    package = Path(causal_bandits.__file__).parent
-    texts = [path.read_text() for room in cache.ABOVE for path in (package / room).rglob("*.py")]
-    assert len(texts) > 30
-    assert not [text for text in texts if "@compiled" in text or "dispatch" in text]
+PACKAGE = Path(causal_bandits.__file__).parent
+
+
+def _is_compiled(value: object) -> bool:
+    return hasattr(value, "py_func") and getattr(value, "__module__", "").startswith("causal_bandits.")
+
+
+def _compiled_names() -> set[tuple[str, str]]:
+    """Every compiled function, every implementation of an operation, and every state, by module and name."""
+    for found in pkgutil.walk_packages(causal_bandits.__path__, "causal_bandits."):
+        if not found.name.endswith(("__main__", ".gym")):
+            importlib.import_module(found.name)
+    modules = [module for name, module in sys.modules.items() if name.startswith("causal_bandits.")]
+    values: list[Any] = [value for module in modules for value in vars(module).values()]
+    operations = [value for value in values if isinstance(value, Operation)]
+    registered = [each for operation in operations for pair in operation._implementations.items() for each in pair]
+    homes = [each for each in values if _is_compiled(each)] + operations + registered
+    ours = [each for each in homes if each.__module__.startswith("causal_bandits.")]
+    return {(each.__module__.removeprefix("causal_bandits."), each.__name__) for each in ours}
+
+
+def test_every_file_that_compiled_code_depends_on_counts() -> None:
+    """Whatever a compiled function uses, its code and that of what it uses is compiled again when one is edited."""
+    names, sources = _compiled_names(), Sources(PACKAGE)
+    assert len(names) > 200
+    needed = {path.relative_to(PACKAGE).as_posix() for path in sources.depends_on(names)}
+    counted = cache.files_that_count(PACKAGE).keys()
+    assert len(needed) > 40
+    assert not needed - counted
+
+
+def test_a_file_that_holds_nothing_compiled_does_not_count() -> None:
+    """So editing a class of policies, a problem or a study compiles nothing."""
+    counted = cache.files_that_count(PACKAGE).keys()
+    others = {"problem/problem.py", "policies/base.py", "policies/thompson.py", "studies/study.py", "__init__.py"}
+    assert not counted & others
+    assert len(counted) < len(list(PACKAGE.rglob("*.py"))) / 3
+
+
+def test_names_are_followed_to_the_file_that_gives_them_their_value(tmp_path: Path) -> None:
+    """Through imports, packages that pass names on, and constants made of constants; not through annotations."""
+    files = {
+        "a.py": "from .b import LEAST\nfrom .types import Kind\ndef f(x: Kind) -> Kind:\n    return x + LEAST\n",
+        "b/__init__.py": "from .c import LEAST\n",
+        "b/c.py": "from ..d import half\nLEAST = half(1.0)\n",
+        "d.py": "def half(x):\n    return x / 2\n",
+        "types.py": "Kind = float\n",
+    }
+    (tmp_path / "b").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = Sources(tmp_path).depends_on({("a", "f")})
+    assert {path.relative_to(tmp_path).as_posix() for path in found} == {"a.py", "b/__init__.py", "b/c.py", "d.py"}
 
 
 OPERATION = """

@@ -52,22 +52,34 @@ def study_with_hostile_names(folder: Path) -> str:
     return storage
 
 
+COMMANDS = """
+import json, sys
+from causal_bandits.cli import main
+for sys.argv in json.loads(sys.argv[1]):
+    try:
+        main()
+    except SystemExit as end:
+        print("--- ended with", end.code)
+"""
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8", "latin-1"])
 def test_names_are_shown_escaped_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    """One process for all commands, since a process takes a second to start."""
     storage = study_with_hostile_names(tmp_path)
-    obeyed = ("\x1b", "\x07", "\x9b", "\u202e", "\r")
-    for command in ("list", "show 'x'", "list --json"):
-        line = command.replace("'x'", '"$STUDY_NAME"')
-        shown = shell(
-            f"{COMMAND} study {line} --storage {storage}", tmp_path, PYTHONIOENCODING=encoding, STUDY_NAME=HOSTILE
-        )
-        assert (shown.returncode, shown.stderr) == (0, b"")
-        text = shown.stdout.decode(encoding)
-        assert not any(sign in text for sign in obeyed)
-        if command.endswith("--json"):
-            assert json.loads(text)[0]["name"] == HOSTILE
-        else:
-            assert r"a\x1b]0;owned\x07\u009b31m\u202e\r" in text
+    commands = [["list"], ["show", HOSTILE], ["list", "--json"]]
+    given = json.dumps([["causal-bandits", "study", *command, "--storage", storage] for command in commands])
+    program = [sys.executable, "-c", COMMANDS, given]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    shown = subprocess.run(program, capture_output=True, check=True, env=environment)
+    assert shown.stderr == b""
+    *texts, rest = shown.stdout.decode(encoding).split("--- ended with 0\n")
+    assert (len(texts), rest) == (3, "")
+    for text in texts:
+        assert not any(sign in text for sign in ("\x1b", "\x07", "\x9b", "\u202e", "\r"))
+    for text in texts[:2]:
+        assert r"a\x1b]0;owned\x07\u009b31m\u202e\r" in text
+    assert json.loads(texts[2])[0]["name"] == HOSTILE
 
 
 def test_printable_leaves_ordinary_text_alone() -> None:

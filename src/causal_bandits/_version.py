@@ -1,3 +1,3 @@
 """The release: what builds read it from, and what results and workers are compared by."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import causal_bandits as cb
 from causal_bandits.policies import POLICIES, Policy
 from tests.contracts.kinds import KNOWLEDGE, SINGLES, WORLD, world_of
-from tests.simulation.test_real_play import SACHS, SCM, mixed_sachs
+from tests.simulation.worlds import SACHS, SCM, mixed_sachs
 
 Factory = Callable[..., Policy[Any]]
 

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from causal_bandits import BayesFactors, DirectTesting, History, KnownSets, MixedGraph, Problem
 from causal_bandits.compiled import interpreted
 from causal_bandits.data import TableLayout, levels_of, margins_of
-from causal_bandits.discovery import Findings, SeparatingSet, discovery_from_dict
+from causal_bandits.discovery import Findings, discovery_from_dict
 from causal_bandits.discovery.bayes import Others
 from causal_bandits.errors import OptionError
 from causal_bandits.independence import Neighbours, conditional_factors, marginal_factors
 from causal_bandits.worlds import paper_world
+from tests.discovery.readings import READINGS, probability
 from tests.problem.strategies import gappy_logs, logs
 from tests.reference import independence as reference
-
-READINGS: list[Others] = ["both", "either", "marginal", "conditional"]
 
 
 def naive(rows: list[dict[str, Any]], lever: str, given: list[str]) -> float:
@@ -122,12 +121,6 @@ def test_the_probability_is_a_product_over_what_is_pooled(
     assert findings.probability is not None
     for s, held in zip(findings.sets, findings.probability, strict=True):
         assert held == pytest.approx(math.prod(probability(s, lever) for lever in s.separated))
-
-
-def probability(s: SeparatingSet, lever: str) -> float:
-    """By the weaker of the two factors, at even odds beforehand."""
-    nats = s.evidence.log_bayes_factor[lever]
-    return 1 / (1 + math.exp(-min(nats, s.evidence.given_others.get(lever, nats))))
 
 
 def test_told_sets_are_certain_and_tests_give_no_probability() -> None:

@@ -13,9 +13,9 @@ from causal_bandits.discovery import Findings
 from causal_bandits.errors import OptionError
 from causal_bandits.policies import SafeGaussianThompson
 from causal_bandits.worlds import shift
-from tests.discovery.test_bayes import READINGS, probability
-from tests.independence.test_regressions import by_contrasts
+from tests.discovery.readings import READINGS, probability
 from tests.policies.cases import SIX, Table, table_of
+from tests.reference.regressions import by_contrasts
 
 LAYOUT = DesignLayout.of(SIX)
 

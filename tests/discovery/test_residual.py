@@ -12,7 +12,7 @@ from causal_bandits.discovery import Findings, RealDiscovery, ResidualTesting, d
 from causal_bandits.discovery.residual import ResidualReading
 from causal_bandits.errors import OptionError
 from causal_bandits.independence import Factor
-from tests.independence.test_residual import Log, agree, residual_test_of_rows
+from tests.reference.residuals import Log, agree, residual_test_of_rows
 
 READINGS: list[ResidualReading] = ["conditional", "joint"]
 FACTORS: list[Factor] = ["environments-1", "environments"]

@@ -55,27 +55,29 @@ class Cluster:
 
     def __init__(self) -> None:
         self.address = f"tcp://127.0.0.1:{free_port()}"
-        host, port = self.address.removeprefix("tcp://").split(":")
-        self.scheduler = self._start("scheduler", "--host", host, "--port", port)
-        options = ("--nthreads", "1", "--no-nanny", "--host", host)
-        self.workers = [self._start("worker", self.address, *options) for _ in range(2)]
+        self.host, port = self.address.removeprefix("tcp://").split(":")
+        self.scheduler = self._start("scheduler", "--host", self.host, "--port", port)
+        self.workers: list[subprocess.Popen[bytes]] = []
 
     @staticmethod
     def _start(*words: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def wait(self) -> None:
-        """Until both workers are there."""
+    def complete(self) -> None:
+        """Start workers until two are alive, and wait until the scheduler knows just these."""
+        options = ("--nthreads", "1", "--no-nanny", "--host", self.host)
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) < 2:
+            self.workers.append(self._start("worker", self.address, *options))
         client_class: Any = importlib.import_module("distributed").Client
         deadline = time.monotonic() + 60
         while True:
-            try:
-                with client_class(self.address, timeout=5, set_as_default=False) as client:
-                    client.wait_for_workers(2, timeout=30)
+            assert time.monotonic() < deadline, "the cluster does not start"
+            with contextlib.suppress(OSError), client_class(self.address, timeout=5, set_as_default=False) as client:
+                client.wait_for_workers(2, timeout=30)
+                if len(client.ncores()) == 2:  # one that was killed is forgotten
                     return
-            except OSError:
-                assert time.monotonic() < deadline, "the scheduler does not start"
 
     def stop(self) -> None:
         for process in [*self.workers, self.scheduler]:
@@ -83,14 +85,20 @@ class Cluster:
             process.wait()
 
 
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
+@pytest.fixture(scope="module")
+def started() -> Iterator[Cluster]:
     found = Cluster()
     try:
-        found.wait()
         yield found
     finally:
         found.stop()
+
+
+@pytest.fixture
+def cluster(started: Cluster) -> Cluster:
+    """The scheduler of all these tests, with two workers that are alive."""
+    started.complete()
+    return started
 
 
 def test_two_processes_write_the_same_bytes(tmp_path: Path, alone: bytes) -> None:
@@ -141,10 +149,10 @@ def test_a_killed_dask_worker_costs_only_its_chunk(tmp_path: Path, cluster: Clus
 
 
 def test_a_run_with_a_killed_dask_worker_writes_the_same_bytes(tmp_path: Path, alone: bytes, cluster: Cluster) -> None:
-    started = threading.Event()
+    begun = threading.Event()
 
     def kill() -> None:
-        started.wait()
+        begun.wait()
         chunks = tmp_path / "dask/fig2a/chunks"
         while not (chunks.exists() and any(chunks.iterdir())):
             time.sleep(0.01)
@@ -152,7 +160,7 @@ def test_a_run_with_a_killed_dask_worker_writes_the_same_bytes(tmp_path: Path, a
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
-    started.set()
+    begun.set()
     assert summary_bytes(tmp_path / "dask", engine="dask", scheduler=cluster.address) == alone
     thread.join(timeout=10)
 
@@ -229,10 +237,10 @@ def test_dask_on_this_machine_listens_nowhere(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert len(listening({os.getpid()})) == 1, "what listens is seen"
         server.close()
-        before = listening({os.getpid()})
+        before, others = listening({os.getpid()}), children_of(os.getpid())
         with make_engine("dask", jobs=2) as engine:
             chunks = [Chunk(str(number), partial(slow_rows, number, tmp_path)) for number in range(4)]
-            seen = [listening({os.getpid(), *children_of(os.getpid())}) for _ in engine.run(chunks)]
+            seen = [listening({os.getpid(), *children_of(os.getpid()) - others}) for _ in engine.run(chunks)]
         assert seen == [before] * 4
     assert len({path.name.split("-")[1] for path in tmp_path.iterdir()}) == 2, "two processes worked"
 

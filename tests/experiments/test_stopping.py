@@ -1,46 +1,22 @@
 """Ctrl-C, SIGTERM and kill -9: the command ends at once with a sentence, finished work stays, no process is left."""
 
-import os
 import signal
-import sys
 import time
-from functools import partial
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from causal_bandits.experiments.base import Chunk
-from causal_bandits.experiments.engines import make_engine
-from tests.marked import Marked, needs_proc, others_here
+from tests.marked import Marked, needs_proc
 
 pytestmark = needs_proc
 SENTENCE = "Stopped. Finished work is kept; run the same command again to resume.\n"
 LONG = ("-m", "causal_bandits.cli", "reproduce", "theorem", "--scale", "smoke", "--runs", 6000)
 
 
-def asleep(number: int, folder: Path) -> pl.DataFrame:
-    """A chunk that takes longer than anybody waits."""
-    (folder / str(number)).touch()
-    time.sleep(600)
-    return pl.DataFrame({"number": [number]})
-
-
-def wait_in(engine: str, folder: Path) -> None:
-    """Run chunks that never end; at Ctrl-C say how many processes there are besides this one."""
-    chunks = [Chunk(str(number), partial(asleep, number, folder)) for number in range(4)]
-    try:
-        with make_engine(engine, jobs=2) as workers:
-            list(workers.run(chunks))
-    except KeyboardInterrupt:
-        trackers = [pid for pid in others_here() if b"resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-        sys.stdout.write(f"interrupted with {len(others_here()) - len(trackers)} left\n")
-
-
 WAIT_IN = """
 import sys
 from pathlib import Path
-from tests.experiments.test_stopping import wait_in
+from tests.experiments.waiting import wait_in
 if __name__ == "__main__":
     wait_in(sys.argv[1], Path(sys.argv[2]))
 """
@@ -101,23 +77,10 @@ SIMULATE = """
 import sys
 from functools import partial
 import causal_bandits as cb
-from tests.experiments.test_stopping import Sleepy
+from tests.experiments.waiting import Sleepy
 if __name__ == "__main__":
     cb.simulate(partial(Sleepy, folder=sys.argv[1]), cb.worlds.example_world("S3"), 10, runs=4, jobs=2)
 """
-
-
-class Sleepy:
-    """A policy that never answers."""
-
-    def __init__(self, problem: object, seed: object, folder: str) -> None:
-        (Path(folder) / str(os.getpid())).touch()
-
-    def ask(self) -> None:
-        time.sleep(600)
-
-    def tell(self, arm: object, observation: object) -> None:
-        """Never reached."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -2,34 +2,20 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy import stats
 
 from causal_bandits import CausalThompsonSampling, ThompsonSampling
 from causal_bandits.compiled import interpreted
 from causal_bandits.policies import DiscretePolicy
 from causal_bandits.policies import rules as compiled_rules
 from tests.policies.cases import CASES, FOUR_ARMS, Case
+from tests.policies.g_tests import FALSE_ALARM, Ints, g_test
 from tests.reference import algorithm1
-
-Ints = NDArray[np.int64]
-
-FALSE_ALARM = 1e-4
 
 
 def chosen(policy: DiscretePolicy, case: Case, draws: int) -> Ints:
     if case.rows:
         policy.tell_many(case.table)
     return np.array([case.problem.index(arm) for arm in policy.ask(draws)])
-
-
-def g_test(ours: Ints, theirs: Ints, arms: int) -> float:
-    """p-value of the two-sample G test; arms with fewer than 40 draws in all are taken together."""
-    table = np.array([np.bincount(ours, minlength=arms), np.bincount(theirs, minlength=arms)])
-    rare = table.sum(axis=0) < 40
-    table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
-    table = table[:, table.sum(axis=0) > 0]
-    return float(stats.chi2_contingency(table, correction=False, lambda_="log-likelihood").pvalue)
 
 
 @pytest.mark.parametrize("case", CASES)

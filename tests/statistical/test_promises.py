@@ -12,8 +12,8 @@ from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, simulate
 from causal_bandits.policies import EpsilonGreedy, LuTree
 from causal_bandits.policies.comparators.maiti import effect_means
 from causal_bandits.simulation import play, told
-from tests.policies.comparators.test_plans import copies
-from tests.statistical.test_comparators import mean, regret, simple_regret
+from tests.policies.comparators.plans import copies
+from tests.statistical.regrets import mean, regret, simple_regret
 
 Floats = NDArray[np.float64]
 HORIZON = 4000

@@ -23,7 +23,7 @@ from causal_bandits.studies.storage import forking, links, patience, watchdog
 from causal_bandits.studies.storage.chain import START, event_digest
 
 from .cases import SHOP, fingerprint, play, rebuilt
-from .test_reliability import change
+from .edits import change
 
 
 def path_of(storage: str) -> Path:

@@ -1,6 +1,5 @@
 """Many processes, killed processes, cut logs, full disks. Longer runs: `python -m benchmarks.reliability`."""
 
-import contextlib
 import json
 import signal
 import sqlite3
@@ -26,6 +25,7 @@ from sqlalchemy import event
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, StorageError, UnknownStudyError
 from causal_bandits.studies.storage import migrations, schema
+from tests.studies.edits import change
 
 from .cases import SHOP, fingerprint, play, rebuilt
 
@@ -167,12 +167,6 @@ def test_a_schema_that_no_release_wrote(sqlite: str, version: Any) -> None:
     for use in (cb.Study.load, partial(cb.Study.create, problem=SHOP)):
         with pytest.raises(StorageError, match=f"has schema version {version!r}, which no release wrote; restore it"):
             use("s", storage=sqlite)
-
-
-def change(storage: str, command: str, *values: object) -> None:
-    """Behind a study's back."""
-    with contextlib.closing(sqlite3.connect(storage.removeprefix("sqlite:///"))) as connection, connection:
-        assert connection.execute(command, values).rowcount
 
 
 TEXTS = [

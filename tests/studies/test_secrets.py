@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 from urllib.parse import quote
@@ -17,6 +15,7 @@ import causal_bandits as cb
 from causal_bandits.errors import CausalBanditsError
 from causal_bandits.secrecy import shown_argument
 from causal_bandits.studies.storage.address import read_url, shown
+from tests.command_line import exit_code
 
 from .cases import SHOP
 
@@ -138,10 +137,12 @@ def test_a_study_that_can_be_reached_shows_no_secret(tmp_path: Path) -> None:
         ["compare", "--worlds", "postgresql://me:Hunter2@127.0.0.1/x"],
     ],
 )
-def test_the_command_line_shows_no_secret(arguments: list[str], tmp_path: Path) -> None:
-    command = [str(Path(sys.executable).parent / "causal-bandits"), *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert result.returncode != 0
-    assert result.stderr
-    assert "Hunter2" not in result.stdout + result.stderr
-    assert "Traceback" not in result.stderr
+def test_the_command_line_shows_no_secret(
+    arguments: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert exit_code(arguments, monkeypatch) not in (0, None)
+    said = capfd.readouterr()
+    assert said.err
+    assert "Hunter2" not in said.out + said.err
+    assert "Traceback" not in said.err

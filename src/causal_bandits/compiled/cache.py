@@ -6,15 +6,16 @@ a new version of the package) goes unnoticed. So the files are ours, one for eac
 
     MAGIC | SHA-256 of what it was compiled from | SHA-256 of the rest | pickle of (key, compiled code)
 
-"What it was compiled from" is every file that compiled code may depend on and the versions of the libraries below. A
-file of other sources is replaced; a damaged one is said once and replaced; a folder that cannot be written is said
-once, and every process compiles.
+"What it was compiled from" is every source file that holds compiled code (`HOLDS`) and the versions of the libraries
+below; editing any other file compiles nothing. A file of other sources is replaced; a damaged one is said once and
+replaced; a folder that cannot be written is said once, and every process compiles.
 """
 
 import contextlib
 import hashlib
 import os
 import pickle
+import re
 import secrets
 import stat
 import tempfile
@@ -35,23 +36,37 @@ from . import generators
 MAGIC = b"causal-bandits 1"
 HEAD = len(MAGIC) + 32 + 32
 ADVICE = "until then every process compiles again (seconds); free disk space, or set NUMBA_CACHE_DIR"
-ABOVE = ("analysis", "cli", "experiments", "reporting", "service", "studies")
-"""Rooms without compiled functions, which no room with some may import."""
+HOLDS = re.compile(
+    rb"""^@(?:compiled|compiled_here|entry|generic|Operation)\b  # a compiled function, or an operation on states
+    |^@?[\w.]+\.of\([A-Z]                                      # which implementation serves a state
+    |^class\s\w+(?:State|Sampler)\(NamedTuple\)                # a state
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+"""Marks of a file that compiled code depends on; a test follows every name that compiled functions use."""
 UNUSABLE = (pickle.PickleError, EOFError, AttributeError, ImportError, LookupError, TypeError, ValueError)
 """What reading a whole file may still raise: libraries that differ in spite of their versions."""
 
 
 @lru_cache(maxsize=1)
 def sources() -> bytes:
-    """What compiled code may depend on: the files of all rooms but those `ABOVE`, and the libraries that compile."""
-    package = Path(__file__).parents[1]
+    """What compiled code depends on: the files that hold some, what compiles them, and the libraries below that."""
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {np.__version__}".encode())
-    for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package)
-        if name.parts[0] not in ABOVE:
-            with contextlib.suppress(OSError):  # it is being replaced
-                digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes())
+    for name, text in sorted(files_that_count(Path(__file__).parents[1]).items()):
+        digest.update(f"{name}\0".encode() + text)
     return digest.digest()
+
+
+def files_that_count(package: Path) -> dict[str, bytes]:
+    """Files whose edits may change compiled code: the marked ones, and the `__init__.py` that pass their names on."""
+    texts = {}
+    for path in package.rglob("*.py"):
+        with contextlib.suppress(OSError):  # it is being replaced
+            texts[path.relative_to(package).as_posix()] = path.read_bytes()
+    own = {name for name in texts if name.startswith("compiled/") or name == "dispatch.py"}
+    held = {name for name, text in texts.items() if HOLDS.search(text)}
+    passing = {f"{name.rpartition('/')[0]}/__init__.py" for name in held}
+    return {name: texts[name] for name in texts.keys() & (own | held | passing)}
 
 
 def _unread(sentence: str) -> None:

@@ -35,7 +35,7 @@ from causal_bandits.policies.comparators.settings import settings_of
 from causal_bandits.simulation import play
 from tests.contracts.kinds import KNOWLEDGE, SINGLES, WORLD, world_of
 from tests.policies.cases import full_state
-from tests.policies.test_algorithm1 import FALSE_ALARM, g_test
+from tests.policies.g_tests import FALSE_ALARM, g_test
 from tests.reference import comparators as slow
 
 Floats = NDArray[np.float64]

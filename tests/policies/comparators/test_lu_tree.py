@@ -9,7 +9,7 @@ import pytest
 from causal_bandits import DiscreteSCM, MixedGraph
 from causal_bandits.policies import LuTree
 from causal_bandits.simulation import told
-from tests.policies.comparators.test_plans import copies, rounds
+from tests.policies.comparators.plans import copies, rounds
 
 CHAIN = MixedGraph(["A", "B", "C", "D", "E", "Y"], [("A", "B"), ("B", "C"), ("C", "D"), ("D", "E")])
 FOREST = MixedGraph([*"ABCDEFG", "Y"], [("A", "B"), ("C", "D"), ("D", "E"), ("D", "F")])

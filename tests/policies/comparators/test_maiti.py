@@ -21,7 +21,7 @@ from causal_bandits.policies.comparators.maiti import (
     observed_ease,
 )
 from causal_bandits.worlds import paper_world, parallel_world
-from tests.policies.comparators.test_plans import rounds, rows_of
+from tests.policies.comparators.plans import rounds, rows_of
 
 FRONT_DOOR = MixedGraph(["X", "Z", "Y"], [("X", "Z"), ("Z", "Y")], [("X", "Y")])
 COUNTS = np.array([[[6, 2], [1, 1]], [[2, 2], [2, 4]]])

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect
+from causal_bandits import DiscreteSCM, Mechanism, MixedGraph
 from causal_bandits.policies import (
     HACUCB,
-    CountingPolicy,
     LattimoreGeneral,
     LattimoreParallel,
     RapsUCB,
@@ -27,16 +26,8 @@ from causal_bandits.policies.comparators.ucb_plus_unknown import phases
 from causal_bandits.simulation import play, told
 from causal_bandits.worlds import bilodeau_world, paper_world, parallel_world
 from tests.contracts.kinds import PARENTS, WORLD
+from tests.policies.comparators.plans import DETERMINED, copies, rounds, rows_of
 from tests.reference import comparators as slow
-
-
-def rounds(policy: CountingPolicy, world: DiscreteSCM, count: int, seed: int = 1) -> list[int]:
-    return [int(arm) for arm in play(policy, world, count, np.random.default_rng(seed)).arms]
-
-
-def rows_of(policy: CountingPolicy) -> list[slow.Row]:
-    rows = policy.history.rows
-    return [(int(a), tuple(c), int(r)) for a, c, r in zip(rows.arms, rows.codes.tolist(), rows.rewards, strict=True)]
 
 
 def test_successive_elimination_by_hand() -> None:
@@ -158,28 +149,6 @@ def test_sen_allocation_and_phases() -> None:
     assert 144 <= policy._state.counts.quota.sum() <= 144 + 9  # 300 / (1 + 1/2 + 1/3 + 1/4), rounded up arm by arm
     rounds(policy, WORLD, 600)
     assert len(set(rounds(policy, WORLD, 30))) == 1
-
-
-DETERMINED = MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("B", "Y"), ("A", "Y")])
-
-
-def copies(graph: MixedGraph, *, singles: bool = False) -> DiscreteSCM:
-    """Every variable follows the sum of its parents, nearly always; roots are fair coins.
-
-    With `singles` the arms are do() and do(X = x).
-    """
-
-    def chances(*values: int) -> list[float]:
-        one = 0.05 + 0.9 * sum(values) / len(values)
-        return [1 - one, one]
-
-    mechanisms = {}
-    for name in graph.nodes:
-        parents = graph.parents(name)
-        mechanisms[name] = Mechanism(parents, chances if parents else [0.5, 0.5])
-    levers = {f"I_{name}": perfect(name) for name in graph.nodes if name != "Y"}
-    arms = [{}, *({lever: level} for lever in levers for level in (0, 1))] if singles else None
-    return DiscreteSCM(dict.fromkeys(graph.nodes, 2), mechanisms, levers, arms=arms)
 
 
 @pytest.mark.parametrize("shuffle", range(6))

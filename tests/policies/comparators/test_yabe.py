@@ -6,7 +6,7 @@ from causal_bandits import MixedGraph
 from causal_bandits.policies import YabePropagating
 from causal_bandits.worlds import paper_world
 from tests.contracts.kinds import SINGLES
-from tests.policies.comparators.test_plans import rounds
+from tests.policies.comparators.plans import rounds
 
 
 def test_yabe_learns_the_distributions() -> None:
