@@ -48,8 +48,8 @@ class Told(NamedTuple):
     """Share of the arms whose interval holds the mean."""
     width: float
     """Mean width of the intervals, relative to the mean chance."""
-    best: tuple[float, bool]
-    """Stated probability that the recommended arm is the best; whether it is."""
+    best: tuple[float, bool] | None
+    """Stated probability that the recommended arm is the best; whether it is. None where several arms are."""
     close: tuple[float, bool]
     loss: tuple[float, float]
     sets: list[tuple[float, bool]]
@@ -83,6 +83,7 @@ def look(policy: Any, world: World, true_sets: dict[tuple[str, ...], bool]) -> T
     low, high = np.array([each.low for each in estimates]), np.array([each.high for each in estimates])
     hit = (world.means >= low - 1e-9) & (world.means <= high + 1e-9)
     lost = float(world.means.max() - world.means[world.problem.index(best.arm)])
+    unique = int((world.means >= world.means.max() - 1e-9).sum()) == 1
     sets = [
         (found.evidence.probability, true_sets[found.variables])
         for found in policy.separating_sets(rejected=True)
@@ -92,7 +93,7 @@ def look(policy: Any, world: World, true_sets: dict[tuple[str, ...], bool]) -> T
         policy.rows,
         float(hit.mean()),
         float((high - low).mean() / world.means.mean()),
-        (best.probability_best, lost <= 1e-12),
+        (best.probability_best, lost <= 1e-12) if unique else None,
         (best.probability_close, lost <= best.margin),
         (best.expected_loss, lost),
         sets,
@@ -165,7 +166,7 @@ def report(family: str, results: list[Any], policies: tuple[str, ...]) -> dict[s
 def probabilities(told: list[Told]) -> dict[str, list[tuple[float, bool]]]:
     """All stated probabilities with what is so."""
     return {
-        "best": [each.best for each in told],
+        "best": [each.best for each in told if each.best is not None],
         "close": [each.close for each in told],
         "separates": [pair for each in told for pair in each.sets],
     }
@@ -192,18 +193,19 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None, help="a JSON file for the numbers")
     arguments = parser.parse_args()
     policies = tuple(dict.fromkeys(["ts", *arguments.policies.split(",")]))
-    everything: dict[str, list[Told]] = {name: [] for name in policies}
-    kept = {}
+    kept: dict[str, Any] = {}
+    everything: dict[tuple[str, str], list[Told]] = {}
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for family in arguments.families:
             results = list(pool.map(partial(played), list(jobs_of(family, arguments, policies)), chunksize=1))
             kept[family] = report(family, results, policies)
             for name in policies:
-                everything[name] += [told for result in results for told in result[3][name]]
-    for name in policies:
-        for kind, pairs in probabilities(everything[name]).items():
+                stated = everything.setdefault((name, family.partition("-")[0]), [])
+                stated += [told for result in results for told in result[3][name]]
+    for (name, group), told in everything.items():
+        for kind, pairs in probabilities(told).items():
             if pairs:
-                print(f"{name:16s} {kind:10s} {calibration(pairs)}")
+                print(f"{group:14s} {name:16s} {kind:10s} {calibration(pairs)}")
     if arguments.out is not None:
         arguments.out.write_text(json.dumps(kept, indent=1) + "\n")
 

@@ -34,9 +34,9 @@ def named() -> Iterator[type[LargeSets]]:
 
 
 def test_naming_it_is_all(named: type[LargeSets], tmp_path: Path) -> None:
-    problem = cb.example_world("S3").problem
+    problem = cb.worlds.example_world("S3").problem
     policy = cb.CausalThompsonSampling(problem, discovery=named(2), seed=1)
-    cb.play(policy, cb.example_world("S3"), 30, np.random.default_rng(2))
+    cb.simulation.play(policy, cb.worlds.example_world("S3"), 30, np.random.default_rng(2))
     policy.save(tmp_path / "policy.cb")
     loaded = cb.load_policy(tmp_path / "policy.cb")
     assert isinstance(loaded.discovery, named)

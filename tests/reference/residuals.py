@@ -8,9 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits import IndependenceResult
 from causal_bandits.data import ArmMoments, add_rows
-from causal_bandits.independence import Factor
+from causal_bandits.independence import Factor, IndependenceResult
 
 Floats = NDArray[np.float64]
 

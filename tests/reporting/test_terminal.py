@@ -41,7 +41,7 @@ def test_names_of_arms_are_not_cut(width: int) -> None:
     names = [f"do(banner=blue-{n}, discount={n}0%)" for n in range(3)]
     shown = on_terminal(arms_sheet([arm(name, ["clicked", "cart"]) for name in names]), width)
     assert "…" not in shown
-    for word in (*" ".join(names).split(), "borrowed", "12,345", "0.396", "{clicked,"):
+    for word in (*" ".join(names).split(), "borrowed", "12,345", "0.396)", "{clicked,"):
         assert word in shown
     assert max(map(len, shown.splitlines())) <= width
 
@@ -71,7 +71,7 @@ def test_a_set_without_rows_is_not_rejected(rows: int, accepted: bool, word: str
         "alarm": None,
         "tests": [],
     }
-    found |= {"confidence": {}, "log_bayes_factor": {}, "source": "tests"}
+    found |= {"confidence": {}, "log_bayes_factor": {}, "source": "tests", "probability": None}
     assert word in on_terminal(sets_sheet([found]), 100)
 
 

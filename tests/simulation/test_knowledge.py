@@ -70,7 +70,8 @@ TELLING |= {"maiti-observing", "lu-tree", "graph-posterior"}
 @pytest.mark.parametrize("name", sorted(TELLING))
 def test_a_world_that_does_not_know_says_so(name: str) -> None:
     with pytest.raises(
-        WorldError, match=f"does not provide .*which '{name}' needs; these policies do not need it: ts, causal-ts, "
+        WorldError,
+        match=f"does not provide .*which '{name}' needs; these policies do not need it: ts, main-effects-ts, causal-ts, ",
     ):
         told(name, NONE, horizon=100)
 

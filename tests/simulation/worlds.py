@@ -9,8 +9,8 @@ from causal_bandits import (
     MixedGraph,
     Problem,
     datasets,
-    random_linear_world,
 )
+from causal_bandits.worlds import random_linear_world
 
 
 def mixed_sachs() -> LoggedWorld:

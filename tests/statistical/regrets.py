@@ -6,15 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causal_bandits import (
-    MixedGraph,
-    bilodeau_world,
-    paper_world,
-    play,
-    simulate,
-)
+from causal_bandits import MixedGraph, simulate
 from causal_bandits.policies import POLICIES
-from causal_bandits.simulation import told
+from causal_bandits.simulation import play, told
+from causal_bandits.worlds import bilodeau_world, paper_world
 
 Floats = NDArray[np.float64]
 

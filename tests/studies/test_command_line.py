@@ -168,7 +168,7 @@ def test_a_real_process_ends_with_one_line(tmp_path: Path) -> None:
 def test_analyze(run: Run, tmp_path: Path) -> None:
     arguments = ["analyze", "example", "--target", "purchase", "--interventions", "banner, discount"]
     shown = run(*arguments, "--html", "page.html")
-    for word in ("Inferred from the table", "{cart}", "width alone", "Recommended: do(banner=red, discount=10%)"):
+    for word in ("Inferred from the table", "{cart}", "own rows say", "Recommended: do(banner=red, discount=10%)"):
         assert word in shown
     assert "Evidence as rows came in" in (tmp_path / "page.html").read_text()
     found = run(*arguments, "--json", "--ignore", "seconds", "--max-size", 1)

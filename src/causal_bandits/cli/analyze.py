@@ -47,7 +47,7 @@ def analyze_command(
         return
     _show(found)
     if html is not None:
-        console().print(f"Page: {html}", soft_wrap=True)
+        console().print(f"Report: {html}", soft_wrap=True)
 
 
 def _show(found: AnalysisDescription) -> None:

@@ -62,7 +62,7 @@ def discovery_from_dict(data: Mapping[str, Any]) -> Discovery | RealDiscovery:
     """A discovery from what its `to_dict` gave.
 
     >>> discovery_from_dict({"name": "direct", "alpha": 0.01})
-    DirectTesting(alpha=0.01, reading='conditional', require_evidence=False)
+    DirectTesting(alpha=0.01, reading='conditional', require_evidence=False, calibration='asymptotic')
     """
     options = dict(data)
     name = options.pop("name", None)

@@ -23,9 +23,7 @@ class ContinuousWorld:
         for variable in problem.observed:
             if variable.bins is not None:
                 raise WorldError(f"{variable.name!r} is cut into bins; declare it as float or with its levels")
-        self.problem = problem
-        self.sampler = sampler
-        self.means = means
+        self.problem, self.sampler, self.means = problem, sampler, means
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.problem.outline})"

@@ -8,7 +8,7 @@ from ..compiled import Bools, Floats, Ints, compiled
 from ..data import cell_of, count_row
 from .graded import COUNTED, GAINED, LEFT, PRIOR_ROWS, SHARED, SPREAD, SQUARES, SUM, WITHIN, Graded, own_bounds
 from .lever_effects import at_arm, draw_effects
-from .main_effects import EDGE, RATE, draw_chance, learn_own
+from .main_effects import EDGE, RATE, beta_moments, draw_chance, learn_own
 
 FAR = 0.8
 """What is played by is drawn so much as far from its mean as the posterior says."""
@@ -24,11 +24,13 @@ def stated_moments(state: Graded, arm: int) -> tuple[float, float]:
 
     Choosing the set with the lowest variance is optimistic. What is stated adds DISAGREEMENT of the squared distance to
     what own rows say, and DOUBT of the variance that sharing saves; scales and rows that were not drawn at random do
-    the rest (WIDER). Measured, not derived.
+    the rest (WIDER). Measured, not derived. It is no wider than own rows alone make the expected squared error.
     """
     mean, variance = state.moments[state.chosen[arm], arm]
     own, wide = state.moments[0, arm]
     variance = WIDER * (variance + DISAGREEMENT * (mean - own) ** 2 + DOUBT * max(wide - variance, 0.0))
+    alone, spread = beta_moments(state.own.own[arm, 1] + 0.5, state.own.own[arm, 0] - state.own.own[arm, 1] + 0.5)
+    variance = min(variance, spread + (mean - alone) ** 2)
     mean = min(max(mean, EDGE * state.own.numbers[RATE] / (1 + state.own.own[arm, 0])), 1 - 1e-9)
     return mean, min(variance, WIDEST * mean * (1 - mean))
 

@@ -35,7 +35,7 @@ def jeffreys_interval(rows: int, ones: int, level: float) -> tuple[float, float]
     It covers about as often as it says for small chances too (Brown, Cai and DasGupta 2001).
 
     >>> [round(end, 4) for end in jeffreys_interval(100, 2, 0.95)]
-    [0.0042, 0.0623]
+    [0.0042, 0.0626]
     """
     tail = (1 - level) / 2
     low, high = betaincinv(ones + 0.5, rows - ones + 0.5, np.array([tail, 1 - tail]))

@@ -76,7 +76,7 @@ class ChunkStore:
         part = None if content is None else _part(content)
         if part is None:
             raise OutputError(
-                f"part {chunk.name!r} in {str(self.folder)!r} was changed or removed meanwhile; "
+                f"part {chunk.name!r} in {str(self.folder)!r} was changed or removed while it was in use; "
                 "run the same command again"
             )
         return part

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from ..data import History, Rows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
-from ..errors import ObservationError, OptionError, brief, flag, share, whole_number
+from ..errors import ObservationError, OptionError, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
-from .estimates import Estimates, Recommendation, checked_margin, enough_draws, with_own_rows
+from .allowing import allowed_arms
+from .estimates import Estimates, Recommendation, enough_draws, with_own_rows
 from .keeping import Draws, Kept
 from .naming import Variant, register
-from .protocol import BEST, CLOSE, LOSS, choose_many, compared, standings
+from .protocol import choose_many, compared
 from .schedule import Schedule
+from .standing import recommendation
 
 State = TypeVar("State")
 
@@ -182,17 +184,7 @@ class Policy(Kept, Generic[State]):
 
     def restrict(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> None:
         """From now on ask for and recommend these arms only (None: all); the others still tell what they know."""
-        allowed = np.ones(len(self.problem.arms), dtype=np.bool_)
-        if arms is not None and (
-            isinstance(arms, str | Mapping) or not isinstance(arms, Iterable) or getattr(arms, "ndim", 1) == 0
-        ):
-            raise OptionError(f"arms={brief(arms)}; expected a list of arms")
-        if arms is not None:
-            allowed[:] = False
-            allowed[[self.problem.index(arm) for arm in arms]] = True
-        if not allowed.any():
-            raise OptionError("restrict() got no arm; at least one must be left to choose")
-        self.allowed = allowed
+        self.allowed = allowed_arms(self.problem, arms)
 
     def ready(self) -> State:
         """The state that chooses the next arm, after discovery if it is due."""
@@ -291,15 +283,7 @@ class Policy(Kept, Generic[State]):
             if allowed and estimate.own_rows >= self.fewest_rows
         ]
         best = max(known, key=lambda estimate: estimate.mean)
-        return self._recommended(state, self.problem.index(best.arm), best.mean, draws, margin)
-
-    def _recommended(self, state: State, best: int, mean: float, draws: int, margin: float | None) -> Recommendation:
-        """What draws from the posterior say of the arm that is recommended."""
-        near = checked_margin(margin, mean)
-        found = standings(state, np.random.default_rng(self.rows), draws, len(self.problem.arms), near)[best] / draws
-        return Recommendation(
-            self.problem.arms[best], mean, float(found[BEST]), float(found[CLOSE]), near, float(found[LOSS])
-        )
+        return recommendation(state, best.arm, best.mean, self.problem, self.rows, draws, margin)
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone."""

@@ -37,7 +37,11 @@ def find_policies(path: Iterable[str], package: str) -> None:
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy[Any]:
-    """Whatever policy a save file holds, ready to go on."""
+    """Load the policy in a save file, whatever its class, ready to continue.
+
+    Args:
+        path: File written by `policy.save`.
+    """
     saved = read(file_path(path))
     name = saved.header.get("policy")
     if not isinstance(name, str) or name not in POLICIES:

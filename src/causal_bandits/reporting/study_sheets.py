@@ -24,8 +24,8 @@ def state_of(found: SetRow) -> str:
 
 def arms_sheet(arms: list[ArmRow]) -> Sheet:
     """The arms, the best first: rows, what they say alone, then the estimate with sharing, and through what."""
-    columns = ("arm", "own rows", "own mean", "own interval", "shared mean", "interval", "through", "borrowed rows")
-    return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 4, 5, 7))
+    columns = ("arm", "own rows", "own rows say", "with sharing", "through", "borrowed rows")
+    return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 5))
 
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
@@ -34,9 +34,7 @@ def _arm_cells(row: ArmRow) -> tuple[str, ...]:
     return (
         row["arm"] + ("" if status == "played" else f" ({status})"),
         f"{row['own_rows']:,}",
-        number(own["mean"]) if row["own_rows"] else "never played",
-        _range(own) if row["own_rows"] else "–",
-        number(row["mean"]),
+        _range(own) if row["own_rows"] else "never played",
         _range(row),
         braces(row["through"]),
         f"{row['borrowed_rows']:,.0f}",
@@ -44,7 +42,7 @@ def _arm_cells(row: ArmRow) -> tuple[str, ...]:
 
 
 def _range(row: IntervalRow) -> str:
-    return f"{number(row['low'])} – {number(row['high'])}"
+    return f"{number(row['mean'])} ({number(row['low'])} – {number(row['high'])})"
 
 
 def recommended(best: RecommendationRow) -> str:
@@ -60,12 +58,20 @@ def recommended(best: RecommendationRow) -> str:
 
 
 def sets_sheet(sets: list[SetRow]) -> Sheet:
-    """Every set that was looked at, accepted ones first, with its evidence, and whether it still holds if watched."""
+    """Every set that was looked at, accepted ones first, with its evidence, and whether it still holds if watched.
+
+    Where sets are shared through by degrees, the empty one is a level to shrink to, and is not listed.
+    """
+    sets = [found for found in sets if found["variables"] or found["probability"] is None]
     columns: tuple[str, ...] = ("set", "", "separates", "evidence", "rows")
-    rows = [_set_cells(found) for found in sorted(sets, key=lambda each: not each["accepted"])]
+    rows = [_set_cells(found) for found in sorted(sets, key=_set_rank)]
     if any(found["alarm"] is not None for found in sets):
         columns = (*columns, "recently")
     return Sheet("Separating sets", "", columns, tuple(row[: len(columns)] for row in rows), (4,))
+
+
+def _set_rank(found: SetRow) -> tuple[bool, float]:
+    return not found["accepted"], -(found["probability"] or 0.0)
 
 
 def _set_cells(found: SetRow) -> tuple[str, ...]:

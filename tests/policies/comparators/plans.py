@@ -7,11 +7,11 @@ from causal_bandits import (
     Mechanism,
     MixedGraph,
     perfect,
-    play,
 )
 from causal_bandits.policies import (
     CountingPolicy,
 )
+from causal_bandits.simulation import play
 from tests.reference import comparators as slow
 
 

@@ -20,6 +20,7 @@ from ..base import Policy
 from ..estimates import ArmEstimate, Estimates, Recommendation, enough_draws
 from ..keeping import Draws
 from ..protocol import learn_many
+from ..standing import recommendation
 from .counts import Counts, empty_counts, moments_of_arms, own_rows
 
 NEVER = 2**62
@@ -133,7 +134,8 @@ class CountingPolicy(Policy[Any]):
         draws, state = enough_draws(draws, len(self.problem.arms)), self._view()
         means = moments_of_arms(state)[:, 0]
         best = int(np.where(state.counts.allowed, means, -np.inf).argmax())
-        return self._recommended(state, best, float(means[best]), draws, margin)
+        arm = self.problem.arms[best]
+        return recommendation(state, arm, float(means[best]), self.problem, self.rows, draws, margin)
 
     def _share(self, findings: Findings, draws: Draws) -> Any:
         return self._state
