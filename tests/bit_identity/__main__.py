@@ -1,4 +1,7 @@
-"""Record what every policy does: ``python -m tests.bit_identity``, from sources whose arms must stay as they are."""
+"""Record what every policy does: ``python -m tests.bit_identity``, from sources whose arms must stay as they are.
+
+With ``--missing`` only cases without a recording are added.
+"""
 
 import shutil
 import sys
@@ -14,6 +17,7 @@ from .recording import (
     goes_on,
     made_with,
     make_database,
+    read,
     save_path,
     saved_policy,
     smoke,
@@ -42,5 +46,22 @@ def main(results: Path | None = None) -> None:
     write({"made_with": made_with(), "cases": answers, "resumed": resumed, "studies": studies, "figures": figures})
 
 
+def add_missing() -> None:
+    """Record cases that were added since, and leave the others as they are."""
+    recorded = read()
+    for name, case in CASES.items():
+        if name in recorded["cases"]:
+            continue
+        recorded["cases"][name] = {str(seed): case_answer(name, seed) for seed in SEEDS}
+        if case.saved:
+            policy = saved_policy(name)
+            policy.save(save_path(name))
+            recorded["resumed"][name] = goes_on(name, policy)
+    write(recorded)
+
+
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    if sys.argv[1:] == ["--missing"]:
+        add_missing()
+    else:
+        main(*map(Path, sys.argv[1:]))

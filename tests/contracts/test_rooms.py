@@ -40,6 +40,12 @@ def test_there_are_no_exceptions() -> None:
     assert {"layers", "acyclic_siblings"} <= {contract["type"] for contract in contracts}
 
 
+def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The lines of a function but for its docstring, which describes every parameter."""
+    words = ast.get_docstring(node)
+    return (node.end_lineno or 0) - node.lineno + 1 - (len(words.splitlines()) if words else 0)
+
+
 def test_files_and_functions_are_short() -> None:
     """A file past 300 lines or a function past 40 is looking for a missing concept; half of the files are under 100."""
     files = {path.relative_to(SOURCES).as_posix(): path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
@@ -47,7 +53,7 @@ def test_files_and_functions_are_short() -> None:
     assert statistics.median(sizes.values()) < 100
     assert [name for name, size in sizes.items() if size > 300] == []
     functions = (
-        (f"{name}: {node.name}", (node.end_lineno or 0) - node.lineno + 1)
+        (f"{name}: {node.name}", _code_lines(node))
         for name, text in files.items()
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

@@ -127,7 +127,7 @@ def test_evaluate(sqlite: str) -> None:
             study.evaluate({SHOP.arms[0]: chance})
     with pytest.raises(OptionError, match="cannot evaluate 3"):
         study.evaluate(3)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="another problem"):
+    with pytest.raises(OptionError, match="for a different problem"):
         study.evaluate(cb.UCBNormal(PLANT))
     with pytest.raises(OptionError, match="level=2"):
         study.evaluate({}, level=2)
