@@ -37,6 +37,8 @@ DASHES = ("-", "--", ":", "-.")
 """Lines of one plot that have the same colour differ in these."""
 LONGEST, LONGEST_TITLE = 44, 88
 """Characters of a name, and of a title, that are drawn; tables have all of them."""
+CUT = 2.0
+"""Where methods are compared by tier, lines that end above so many times the baseline are cut."""
 LABELLED = 2
 """With more panels than this the names stand in a legend, not at the ends of the lines."""
 
@@ -45,8 +47,9 @@ def paint_curves(figure: Figure, summary: Summary, narrow: bool) -> None:
     """Mean over rounds with a band of two standard errors, a plot per panel."""
     panels = _panels(summary)
     colours = _colours(summary)
-    labelled = len(panels) <= LABELLED and not narrow
-    columns = 1 if narrow else 2 if len(panels) == 4 else min(len(panels), COLUMNS)
+    by_tier = summary.get("by_tier", False)
+    labelled = (len(panels) <= LABELLED or by_tier) and not narrow
+    columns = 1 if narrow else 2 if len(panels) == 4 or by_tier else min(len(panels), COLUMNS)
     rows = math.ceil(len(panels) / columns)
     width = 4.6 if narrow else 7.2 if labelled else 4.2
     figure.set_size_inches(width * columns, (3.4 if narrow else 4.6 if labelled else 3.4) * rows + 0.4)
@@ -54,8 +57,10 @@ def paint_curves(figure: Figure, summary: Summary, narrow: bool) -> None:
         axes = figure.add_subplot(rows, columns, place + 1)
         _draw_lines(axes, found, colours)
         _frame(axes, summary, title)
+        if by_tier:
+            _cut_above(axes, found)
         if labelled:
-            _label_lines(axes, found, colours, summary["horizon"])
+            _label_lines(axes, found, colours, summary["horizon"], short=by_tier)
     if not labelled:
         _add_legends(figure.axes, panels)
     if not narrow:
@@ -105,6 +110,13 @@ def _frame(axes: Axes, summary: Summary, title: str) -> None:
     axes.set_title(label(title, LONGEST), loc="left", fontsize=10)
 
 
+def _cut_above(axes: Axes, found: Found) -> None:
+    """No line squeezes the rest: those that end far above the baseline leave the plot, and their names say where to."""
+    base = next(iter(found.values()))["mean"][-1]
+    highest = max(series["mean"][-1] for series in found.values())
+    axes.set_ylim(top=1.05 * min(highest, CUT * base))
+
+
 def _colours(summary: Summary) -> dict[str, str]:
     """A colour per method: ours are fixed, others take what is left of the palette in turn."""
     methods = list(dict.fromkeys(series["method"] for series in summary["series"].values()))
@@ -132,22 +144,38 @@ def _name(series: Series) -> str:
     return f"{label(series['label'], LONGEST)}{label(told, LONGEST_TITLE)}"
 
 
-def _label_lines(axes: Axes, found: Found, colours: dict[str, str], horizon: int) -> None:
+def _label_lines(axes: Axes, found: Found, colours: dict[str, str], horizon: int, *, short: bool) -> None:
     """Names at the ends of the lines, from top to bottom as the lines end, kept apart."""
     ends = sorted(((series["mean"][-1], key) for key, series in found.items()), reverse=True)
-    gap = 0.085 * (axes.get_ylim()[1] - axes.get_ylim()[0])
-    place = float("inf")
-    for mean, key in ends:
-        place = min(mean, place - gap)
+    bottom, top = axes.get_ylim()
+    heights = spread_out([min(mean, top) for mean, _ in ends], (0.085 if len(ends) < 12 else 0.07) * (top - bottom))
+    for (mean, key), height in zip(ends, heights, strict=True):
+        name = label(found[key]["label"], LONGEST) if short else _name(found[key]).replace(" (told", "\n(told")
         axes.annotate(
-            _name(found[key]).replace(" (told", "\n(told"),
-            (horizon, mean),
-            (1.015, place),
+            name if mean <= top else f"{name} ↑ {mean:,.0f}",
+            (horizon, min(mean, top)),
+            (1.015, height),
             textcoords=axes.get_yaxis_transform(),
             color=colours[found[key]["method"]],
             fontsize=9,
             va="center",
         )
+
+
+def spread_out(heights: list[float], gap: float) -> list[float]:
+    """Heights from top to bottom moved as little as keeps them `gap` apart, and the lowest above 0.
+
+    >>> spread_out([5.0, 4.9, 0.1, 0.0], 1.0)
+    [5.0, 4.0, 1.0, 0.0]
+    """
+    placed: list[float] = []
+    for height in heights:
+        placed.append(min(height, placed[-1] - gap) if placed else height)
+    lowest = 0.0
+    for place in range(len(placed) - 1, -1, -1):
+        placed[place] = max(placed[place], lowest)
+        lowest = placed[place] + gap
+    return placed
 
 
 def counted(summary: Summary) -> str:
