@@ -133,7 +133,11 @@ class RealDiscovery(_Declares, Protocol):
 
 
 def check_discovery(discovery: object) -> None:
-    """Validate `discovery`."""
+    """Validate `discovery`.
+
+    Args:
+        discovery: The discovery that a policy was given.
+    """
     if isinstance(discovery, type) or not hasattr(discovery, "discover"):
         raise OptionError(
             f"discovery={brief(discovery)}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
@@ -147,6 +151,11 @@ def check_discovery(discovery: object) -> None:
 
 
 def check_alpha(alpha: object, such: float) -> None:
-    """Validate `alpha`."""
+    """Validate `alpha`.
+
+    Args:
+        alpha: The significance level, a number between 0 and 1.
+        such: Level that the message names as an example.
+    """
     if not is_number(alpha) or not 0 < float(alpha) < 1:  # type: ignore[arg-type]
         raise OptionError(f"alpha={brief(alpha)}; expected a level between 0 and 1, such as {such}")

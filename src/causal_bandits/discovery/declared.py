@@ -61,6 +61,9 @@ def find_discoveries(path: Iterable[str], package: str) -> None:
 def discovery_from_dict(data: Mapping[str, Any]) -> Discovery | RealDiscovery:
     """A discovery from what its `to_dict` gave.
 
+    Args:
+        data: Its name in `DISCOVERIES`, and its options.
+
     >>> discovery_from_dict({"name": "direct", "alpha": 0.01})
     DirectTesting(alpha=0.01, reading='conditional', require_evidence=False, calibration='asymptotic')
     """

@@ -6,9 +6,13 @@ GROWTH = 0.25
 
 
 def next_refresh(rows: int, growth: float = GROWTH) -> int:
-    """The number of rows at which discovery is due again after it ran with `rows` of them: 25 % more, or `growth`.
+    """The number of rows at which discovery is due again: 25 % more than at its last run, or `growth`.
 
     Between two runs the list of accepted sets is kept; counts are never frozen.
+
+    Args:
+        rows: Number of rows at the last run.
+        growth: Share of new rows to wait for.
 
     >>> [next_refresh(rows) for rows in (0, 1, 2, 4, 8, 1000)]
     [1, 2, 3, 5, 10, 1250]

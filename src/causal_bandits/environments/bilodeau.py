@@ -20,6 +20,11 @@ def bilodeau_world(case: Case = "benign", *, horizon: int, arms: int = 20) -> Di
     - ``worst``: P(Z = 1) = 6/8 for the first half of the arms, 7/8 for the rest; P(Y = 1 | Z = 1) = 5.5/6 for the first
       half, 1/6 for the rest, and one minus that given Z = 0. The arm acts on the reward too, so nothing separates.
 
+    Args:
+        case: ``"benign"`` or ``"worst"``.
+        horizon: Number of rounds T, from which the benign gap follows.
+        arms: Number of values of the lever.
+
     >>> bilodeau_world("worst", horizon=2000).means.round(3).tolist()[9:11]
     [0.708, 0.25]
     """

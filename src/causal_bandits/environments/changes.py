@@ -9,7 +9,13 @@ from ..errors import WorldError, brief
 
 @dataclass(frozen=True)
 class Change:
-    """What an intervention value does to one equation; made by `shift`, `scale` and `fix`."""
+    """What an intervention value does to one equation; made by `shift`, `scale` and `fix`.
+
+    Args:
+        added: Number added to the equation.
+        noise: Factor of the standard deviation of its noise.
+        cuts: Whether the parents lose their influence.
+    """
 
     added: float = 0.0
     noise: float = 1.0
@@ -18,6 +24,9 @@ class Change:
 
 def shift(by: float) -> Change:
     """Add a number to the equation of a variable.
+
+    Args:
+        by: Number to add.
 
     >>> shift(1.5)
     Change(added=1.5, noise=1.0, cuts=False)
@@ -28,6 +37,9 @@ def shift(by: float) -> Change:
 def scale(factor: float) -> Change:
     """Multiply the standard deviation of the noise of a variable.
 
+    Args:
+        factor: Factor of the standard deviation, at least 0.
+
     >>> scale(2)
     Change(added=0.0, noise=2.0, cuts=False)
     """
@@ -36,6 +48,9 @@ def scale(factor: float) -> Change:
 
 def fix(value: float) -> Change:
     """Set a variable to a value, whatever its parents and its noise say (a perfect intervention).
+
+    Args:
+        value: Value to set it to.
 
     >>> fix(0)
     Change(added=0.0, noise=0.0, cuts=True)

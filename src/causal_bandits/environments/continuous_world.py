@@ -14,7 +14,13 @@ from .real_sampler import RealSampler, draw_real_many
 
 
 class ContinuousWorld:
-    """A bandit that knows itself, with real-valued variables: its problem, the exact mean of every arm, how to draw."""
+    """A bandit that knows itself, with real-valued variables: its problem, the exact mean of every arm, how to draw.
+
+    Args:
+        problem: What is played in it.
+        sampler: Draws the observed variables and the reward of an arm.
+        means: Exact mean reward of every arm.
+    """
 
     numbers: ClassVar[type] = float
     """What its sampler draws: real values."""

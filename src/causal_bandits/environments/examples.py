@@ -24,6 +24,9 @@ def example_world(best: Best = "S2") -> DiscreteSCM:
     Deviation: the paper writes I_A and I_B in the equation of S2 without defining them; read as A and B. Then
     A xor B is always 1 in its example, and the arms do not differ at all.
 
+    Args:
+        best: Name of the set to make the best: ``"S2"``, ``"AB"`` or ``"S3"``.
+
     >>> example_world("S3").means.round(2).tolist()
     [0.38, 0.62]
     """

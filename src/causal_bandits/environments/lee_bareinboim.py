@@ -31,6 +31,10 @@ def lee_bareinboim_world(diagram: Diagram = "iv", *, seed: Seed = None) -> Discr
     Every bidirected edge is a coin of its own; a mechanism is nearly deterministic, as in the worlds that separate the
     intervention sets. Deviation: the paper fixes one world per graph; here the seed draws it.
 
+    Args:
+        diagram: Name of the graph, a key of `DIAGRAMS`.
+        seed: Seed or Generator of the mechanisms.
+
     >>> lee_bareinboim_world("iv", seed=0).graph
     MixedGraph(Z -> X, X -> Y, X <-> Y)
     """
@@ -40,7 +44,13 @@ def lee_bareinboim_world(diagram: Diagram = "iv", *, seed: Seed = None) -> Discr
 
 
 def random_tables(graph: MixedGraph, rng: np.random.Generator, *, sharpness: float = 0.3) -> DiscreteSCM:
-    """Binary variables over any acyclic graph, each row of each table from Dirichlet(sharpness, sharpness)."""
+    """Binary variables over any acyclic graph, each row of each table from Dirichlet(sharpness, sharpness).
+
+    Args:
+        graph: Acyclic graph over the variables, with the reward Y.
+        rng: Generator of the tables.
+        sharpness: Parameter of the Dirichlet; the smaller, the closer to deterministic.
+    """
     coins = {f"U({a},{b})": (a, b) for a, b in graph.bidirected}
     mechanisms = {}
     for name in graph.nodes:

@@ -239,6 +239,11 @@ def random_linear_world(
     Coefficients are uniform in [0.5, 1.5] with a random sign, noises have standard deviation 1. Bidirected edges
     are correlations of 0.5 with random signs, all of them smaller where no matrix has these.
 
+    Args:
+        graph: Graph over the variables and the target.
+        target: Name of the reward.
+        seed: Seed or Generator of the coefficients and signs.
+
     >>> graph = MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")], bidirected=[("A", "Y")])
     >>> world = random_linear_world(graph, seed=0)
     >>> len(world.problem.arms), world.graph == graph

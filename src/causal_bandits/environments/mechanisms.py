@@ -85,6 +85,9 @@ class Nudge:
 
     The parents keep their say, what was impossible stays so, and the nudges of several levers add up.
 
+    Args:
+        log_odds: Number to add.
+
     >>> Nudge(1.0).apply(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3).tolist()
     [[0.269, 0.731], [1.0, 0.0]]
     """

@@ -15,6 +15,11 @@ def paper_world(graph: MixedGraph, *, target: str = "Y", seed: Seed = None) -> D
     Each parent of X gets a random target value; with m parents at theirs, P(X = 1) = (1 + m) / (2 + parents).
     A bidirected edge, which the paper does not have here, is a fair coin that counts as a parent of both its ends.
 
+    Args:
+        graph: Acyclic graph over the variables and the target.
+        target: Name of the reward.
+        seed: Seed or Generator of the parents' target values.
+
     >>> graph = MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")])
     >>> world = paper_world(graph, seed=0)
     >>> len(world.problem.arms), sorted(set(world.means.round(3).tolist()))

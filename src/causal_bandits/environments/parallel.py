@@ -13,6 +13,12 @@ def parallel_world(variables: int = 10, *, rare: int = 2, chance: float = 0.05, 
     P(Y = 1) = 1/2 + gap where X1 = 1, else 1/2 - gap q / (1 - q) with q = P(X1 = 1), so that do() has mean 1/2
     (their sec. 5). The best arm is do(X1 = 1).
 
+    Args:
+        variables: Number of causes, up to 20.
+        rare: How many of them are rarely 1.
+        chance: P(X = 1) of the rare ones, up to 0.5.
+        gap: How much more than 1/2 the best arm's mean is, up to 0.5.
+
     >>> parallel_world(4).means.round(3).tolist()[:3]
     [0.5, 0.484, 0.8]
     """

@@ -69,9 +69,13 @@ def practice_world(
     - ``intent``, ``intent-direct``: the same with a hidden intent behind every stage and the reward; nothing separates.
     - ``none``: stages as in ``mediated``, but the reward depends on the arm alone: effects of levers, and a share
       uniform(0, 1) of the variance that belongs to the single arm.
-    - ``noise``: ``mediated`` with three columns beside that have no effect, of which the first lever moves one.
+    - ``noise``: ``mediated`` with three more columns that have no effect, one of which the first lever moves.
 
-    `rate` is the control's reward rate, one of .005, .02, .08, .3 unless given; `arms` is 3, 6, 12, 30 or 81.
+    Args:
+        kind: How levers reach the reward, as above.
+        rate: The control's reward rate, up to 0.5; by default one of .005, .02, .08 and .3.
+        arms: Number of arms: 3, 6, 12, 30 or 81; by default one of these.
+        seed: Seed or Generator of all constants.
 
     >>> world = practice_world("intent", rate=0.02, arms=6, seed=1)
     >>> len(world.problem.arms), round(float(world.means[0]), 6)

@@ -13,6 +13,9 @@ def soft_world(*, seed: Seed = None) -> DiscreteSCM:
 
     All probabilities are uniform(0, 1). {A, B, C} separates; P(S | arm) must be learnt, since no lever sets anything.
 
+    Args:
+        seed: Seed or Generator of the probabilities.
+
     >>> soft_world(seed=0).problem.arms[4]
     do(A=1, B=1)
     """

@@ -15,7 +15,13 @@ from .sampler import Sampler, draw_many
 
 
 class DiscreteWorld:
-    """A bandit that knows itself: its problem, the exact mean of every arm, and how to draw."""
+    """A bandit that knows itself: its problem, the exact mean of every arm, and how to draw.
+
+    Args:
+        problem: What is played in it.
+        sampler: Draws the observed variables and the reward of an arm.
+        means: Exact mean reward of every arm.
+    """
 
     numbers: ClassVar[type] = int
     """What its sampler draws: level numbers."""

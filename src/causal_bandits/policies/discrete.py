@@ -18,7 +18,15 @@ from .rules import ThompsonState
 
 
 class DiscretePolicy(Policy[ThompsonState]):
-    """A Thompson sampler over counts."""
+    """A Thompson sampler over counts.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        samples: Number of draws per posterior variance; 0 takes the closed form.
+        screens: Keep tables only of the sets that a discovery accepts.
+    """
 
     layout: TableLayout
     counts_missing = True

@@ -13,6 +13,11 @@ from .set_selection import Choice
 class GaussianThompsonSampling(RealPolicy):
     """Each arm learns from its own rows: normal-inverse-gamma with the reference prior, so a draw is a scaled t.
 
+    Args:
+        problem: What is played; its reward is real-valued.
+        seed: Seed or Generator of its draws.
+        initial: Number of first rounds in which arms are chosen uniformly.
+
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> GaussianThompsonSampling(problem, seed=0, initial=0).ask()
     do()
@@ -32,6 +37,16 @@ class CausalGaussianThompsonSampling(RealPolicy):
     Per arm, the accepted set whose estimate has the lowest variance is drawn through, or the arm's own rows. With
     ``choice="squared-error"`` it is the set with the lowest expected squared error, which counts what the set would be
     wrong by if it did not separate; it needs `BayesFactors`, and both together are `SafeGaussianThompson`.
+
+    Args:
+        problem: What is played; its reward is real-valued.
+        discovery: How separating sets are found; `ResidualTesting()` by default.
+        seed: Seed or Generator of its draws.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        initial: Number of first rounds in which arms are chosen uniformly.
+        variance: Variances in closed form, or from bootstraps as in the paper.
+        bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
+        choice: Use the set with the lowest variance, or with the lowest expected squared error.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = CausalGaussianThompsonSampling(problem, seed=0, initial=0)

@@ -34,6 +34,10 @@ class GraphPosteriorThompson(Policy[GraphState]):
     causes of what it acts on, and that no two variables have a hidden common cause; where that is wrong, it may settle
     on a bad arm. All graphs are listed, so there can be at most 4 observed variables. Every row must be complete.
 
+    Args:
+        problem: What is played; `targets` must say what every lever acts on.
+        seed: Seed or Generator of its draws.
+
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]}, targets={"I": "A"})
     >>> policy = GraphPosteriorThompson(problem, seed=0)
     >>> for arm, a in (({}, 0), ({"I": "on"}, 1)):

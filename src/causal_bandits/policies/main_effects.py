@@ -86,9 +86,9 @@ class MainEffectsThompson(LeverPolicy[MainEffectsState]):
     where every arm is a world of its own. Mediators are not looked at: the baseline that a growth team would use.
 
     Args:
-        problem: the variables, and the arms as settings of levers.
-        scale: whether effects add up on the scale of chances (`"linear"`) or of log-odds (`"logistic"`).
-        seed: where its random numbers come from.
+        problem: What is played; its reward is 0 or 1.
+        scale: Whether effects add up on the scale of chances (``"linear"``) or of log-odds (``"logistic"``).
+        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"], "discount": ["none", "10%"]})
     >>> policy = MainEffectsThompson(problem, seed=0)

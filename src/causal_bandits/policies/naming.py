@@ -10,7 +10,12 @@ NAMED: dict[str, type[Any]] = {}
 
 
 class Variant(NamedTuple):
-    """A policy under a name of its own in comparisons: with options that are fixed, or told more."""
+    """A policy under a name of its own in comparisons: with options that are fixed, or told more.
+
+    Args:
+        options: Options that are fixed.
+        needs: What it is told of a world; by default what its class needs.
+    """
 
     options: Mapping[str, Any] = {}
     needs: tuple[str, ...] | None = None

@@ -21,7 +21,12 @@ DEFAULT = "safe"
 
 
 def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
-    """The class behind the name of a preset or of a policy."""
+    """The class behind the name of a preset or of a policy.
+
+    Args:
+        name: Name of a preset or of a policy.
+        problem: What is played; whether its reward is real-valued decides between the policies of a preset.
+    """
     if isinstance(name, str) and name in PRESETS:
         return PRESETS[name][problem.reward_is_real]
     if isinstance(name, str) and name in POLICIES:
@@ -32,7 +37,12 @@ def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
 
 
 def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
-    """A fresh policy: ``"safe"`` is the one to start with, ``"paper"`` the one of the paper.
+    """Create a policy: ``"safe"`` is the one to start with, ``"paper"`` the one of the paper.
+
+    Args:
+        name: ``"safe"`` or ``"paper"``.
+        problem: What is played; whether its reward is real-valued decides which policy it is.
+        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
     >>> preset("safe", problem).name, preset("paper", problem).name

@@ -17,19 +17,36 @@ BEST, CLOSE, LOSS = range(3)
 
 @Operation
 def choose(state: Any, rng: np.random.Generator) -> int:
-    """The next arm."""
+    """The next arm.
+
+    Args:
+        state: State of the policy.
+        rng: Generator of the policy's draws.
+    """
     raise NotImplementedError
 
 
 @Operation
 def learn(state: Any, arm: int, seen: Any, reward: float) -> None:
-    """Count one row: what was seen of the observed variables, and the reward."""
+    """Count one row: what was seen of the observed variables, and the reward.
+
+    Args:
+        state: State of the policy, which is changed in place.
+        arm: Number of the arm.
+        seen: Codes or values of the observed variables.
+        reward: The reward.
+    """
     raise NotImplementedError
 
 
 @Operation
 def indices(state: Any, rng: np.random.Generator) -> Floats:
-    """What `choose` compares, from the same random numbers; NaN for arms that it does not compare."""
+    """What `choose` compares, from the same random numbers; NaN for arms that it does not compare.
+
+    Args:
+        state: State of the policy.
+        rng: Generator of the policy's draws.
+    """
     raise NotImplementedError
 
 

@@ -32,7 +32,20 @@ EXPENSIVE = 2**15
 
 
 class RealPolicy(Policy[RealState]):
-    """A learner over per-arm means and cross-products."""
+    """A learner over per-arm means and cross-products.
+
+    Args:
+        problem: What is played; its reward is real-valued.
+        discovery: How separating sets are found; by default that of the class, or none.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        index: Auer's formula, or the one printed in Algorithm 2 of the paper.
+        forced_plays: Play every arm at least 8 ln N times, as Auer does.
+        seed: Seed or Generator of its draws.
+        initial: Number of first rounds in which arms are chosen uniformly.
+        variance: Variances in closed form, or from bootstraps as in the paper.
+        bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
+        choice: Use the set with the lowest variance, or with the lowest expected squared error (needs `BayesFactors`).
+    """
 
     layout: DesignLayout
     numbers = float

@@ -42,6 +42,13 @@ class SafeGaussianThompson(_Weighed, CausalGaussianThompsonSampling):
     What `SafeThompsonSampling` is for rewards of 0 or 1: a set is used when the rows speak *for* it (`BayesFactors`,
     read ``either`` way), and per arm the set with the lowest expected squared error is taken, or the arm's own rows.
 
+    Args:
+        problem: What is played; its reward is real-valued.
+        initial: Number of first rounds in which arms are chosen uniformly.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        discovery: How evidence for sets is weighed; `BayesFactors(reading="either", veto=5)` by default.
+        seed: Seed or Generator of its draws.
+
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
     >>> values = [("none", a) for a in range(9)] + [("on", a) for a in range(5, 14)]
@@ -55,6 +62,13 @@ class SafeGaussianThompson(_Weighed, CausalGaussianThompsonSampling):
 
 class SafeUCBNormal(_Weighed, CausalUCBNormal):
     """Causal UCB-Normal with the evidence and the choice of sets of `SafeGaussianThompson`.
+
+    Args:
+        problem: What is played; its reward is real-valued.
+        initial: Number of first rounds in which arms are chosen uniformly.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        discovery: How evidence for sets is weighed; `BayesFactors(reading="either", veto=5)` by default.
+        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> SafeUCBNormal(problem, seed=0, initial=0).ask()

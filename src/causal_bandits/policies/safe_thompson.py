@@ -84,9 +84,9 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
     set that leaves it the lowest variance, or by its own rows, and never against its own rows. See docs/beyond.md.
 
     Args:
-        problem: the variables, and the arms as settings of levers.
-        max_size: the largest sets to look at; unless given, as large as stays fast.
-        seed: where its random numbers come from.
+        problem: What is played; its reward is 0 or 1.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        seed: Seed or Generator of its draws.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
     >>> policy = SafeThompsonSampling(problem, seed=0)

@@ -88,6 +88,12 @@ class Known(NamedTuple):
 def told(name: str, world: World, *, horizon: int, separating: str | Iterable[str] | None = None) -> Factory:
     """A factory of the policy, told what it needs of the world; `separating` claims a set, true or not.
 
+    Args:
+        name: Name of a policy or variant in `FIELD`.
+        world: World that the knowledge is taken from.
+        horizon: Number of rounds that will be played.
+        separating: Set to claim as separating, true or not; by default one that separates in this world, if any.
+
     >>> from causal_bandits import simulate
     >>> from causal_bandits.worlds import example_world
     >>> world = example_world("S3")
@@ -110,7 +116,14 @@ def told(name: str, world: World, *, horizon: int, separating: str | Iterable[st
 def field(
     world: World, *, horizon: int, separating: str | Iterable[str] | None = None, among: Iterable[str] | None = None
 ) -> tuple[dict[str, Factory], dict[str, str]]:
-    """The policies that apply to a world, told what they need, and why each of the others does not."""
+    """The policies that apply to a world, told what they need, and why each of the others does not.
+
+    Args:
+        world: World that the knowledge is taken from.
+        horizon: Number of rounds that will be played.
+        separating: Set to claim as separating, true or not; by default one that separates in this world, if any.
+        among: Names to choose from; all of `FIELD` by default.
+    """
     wanted = set(FIELD if among is None else among)
     knowledge = _known(world, whole_number("horizon", horizon, 2), separating)
     return _apply(world, knowledge, [name for name in FIELD if name in wanted])

@@ -75,6 +75,13 @@ class Run(NamedTuple):
 def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *, compiled: bool = True) -> Run:
     """Play `horizon` rounds; `rng` belongs to the world. Both ways of playing choose the same arms.
 
+    Args:
+        policy: The policy.
+        world: The world, with the policy's problem.
+        horizon: Number of rounds.
+        rng: Generator for the world's draws.
+        compiled: Play in compiled code where that is possible.
+
     >>> from causal_bandits import CausalThompsonSampling
     >>> from causal_bandits.worlds import example_world
     >>> world = example_world("S3")

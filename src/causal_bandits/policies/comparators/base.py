@@ -40,7 +40,12 @@ S = TypeVar("S", bound=Counted)
 
 
 class CountingPolicy(Policy[Any]):
-    """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead."""
+    """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+    """
 
     layout: TableLayout
     state: ClassVar[Any]

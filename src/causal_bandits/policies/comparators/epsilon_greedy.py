@@ -57,7 +57,10 @@ def greedy_indices(state: GreedyState, rng: np.random.Generator) -> Floats:
 class EpsilonGreedy(CountingPolicy):
     """With probability min(1, rate K / t) any arm, else the one with the highest mean; untried arms come first.
 
-    `rate` is the paper's c / d^2, which it asks to be set from the smallest gap; 1 asks for nothing.
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        rate: The paper's c / d^2, which it sets from the smallest gap between means; 1 assumes nothing.
+        seed: Seed or Generator of its draws.
     """
 
     name = "epsilon-greedy"

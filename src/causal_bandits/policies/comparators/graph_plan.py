@@ -8,7 +8,15 @@ from .settings import checked_graph, plain_graph, settings_of
 
 
 class GraphPlanPolicy(CountingPolicy):
-    """What they have in common: the options, and what every arm sets."""
+    """What they have in common: the options, and what every arm sets.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
+        horizon: Number of rounds that will be played.
+        budget: Number of rounds of exploration; half of `horizon` by default.
+        seed: Seed or Generator of its draws.
+    """
 
     simple_regret = True
 

@@ -153,6 +153,13 @@ class HACUCB(CountingPolicy):
     the estimate does not contradict it; here there is no guess, so the estimate is always taken, and the test has no
     slack for its error.
 
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        separating: Names of the variables of the set Z to try.
+        horizon: Number of rounds that will be played.
+        chances: P(Z | arm): an axis for the arms and one per variable of `separating`; estimated by default.
+        seed: Seed or Generator of its draws.
+
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = HACUCB(problem, separating=["A"], horizon=100, seed=0)
     >>> policy.tier.label, HACUCB(problem, separating=["A"], chances=[[1, 0], [0, 1]], horizon=100).tier.label

@@ -31,6 +31,10 @@ class KLUCB(CountingPolicy):
     """Each arm once, then the highest q with n kl(m, q) <= ln t + 3 ln ln t.
 
     Deviation: ln t + 3 ln ln t falls below ln t, and then below 0, for t < 3; there ln t alone is used.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
     """
 
     name = "kl-ucb"

@@ -57,6 +57,13 @@ class LattimoreParallel(GraphPlanPolicy):
     that of the observed rows with X_i = x: true when the X_i are independent causes of Y, which is what it is told.
 
     Deviation: pulls are counted whole, so the second half may end up to one pull per arm early or late.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        graph: Causal graph in which the observed variables are independent causes of the reward.
+        horizon: Number of rounds that will be played.
+        budget: Number of rounds of exploration; half of `horizon` by default.
+        seed: Seed or Generator of its draws.
     """
 
     name = "lattimore-parallel"
@@ -96,6 +103,14 @@ class LattimoreGeneral(CommittingPolicy):
     eta* minimises m = max_a sum_z p(z | a)^2 / Q(z); B = sqrt(m n / ln(2 n K)) with n = `budget` rounds of exploration.
     Made for simple regret after the budget, which is half the horizon unless told. Deviation: the paper stops there;
     here the best arm is played on, so that a cumulative table may show it as explore-then-commit.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        separating: Names of the variables of a set Z that separates the levers from the reward.
+        chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
+        horizon: Number of rounds that will be played.
+        budget: Number of rounds of exploration; half of `horizon` by default.
+        seed: Seed or Generator of its draws.
     """
 
     name = "lattimore-general"

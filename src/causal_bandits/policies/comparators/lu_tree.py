@@ -34,6 +34,16 @@ class LuTree(CountingPolicy):
     Decided here: the largest tree that is left comes first; where no ancestor is found, all arms are played. Not built:
     the paper's general graphs, which it searches clique by clique; a skeleton with a cycle is refused.
 
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        skeleton: Pairs of variables that are adjacent; they must form a forest.
+        marginals: P(X) of every observed variable under do(): name -> probabilities of its levels.
+        gap: Smallest change of the mean reward to detect; an ancestor moves it by more than gap / 2.
+        eps: Smallest change of another variable's distribution to detect, in the same way.
+        delta: Probability of an error that the paper's budget allows.
+        budget: Rows of an arm per question; the paper's B by default.
+        seed: Seed or Generator of its draws.
+
     >>> levers = {f"I_{name}": ["idle", 0, 1] for name in "ABCD"}
     >>> problem = Problem("Y", dict.fromkeys("ABCD", 2), levers, targets={f"I_{name}": name for name in "ABCD"},
     ...                   arms=[{}, *({f"I_{name}": level} for name in "ABCD" for level in (0, 1))])

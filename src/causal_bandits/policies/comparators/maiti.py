@@ -33,6 +33,14 @@ class MaitiObserving(GraphPlanPolicy):
     Its tier is that of the graph with latents, which it is told; all probabilities are learnt. Not built: CRM-ALG, for
     cumulative regret without latents.
 
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        graph: Acyclic causal graph over the observed variables and the reward; bidirected edges are hidden common
+            causes.
+        horizon: Number of rounds that will be played.
+        budget: Number of rounds of exploration; half of `horizon` by default.
+        seed: Seed or Generator of its draws.
+
     >>> problem = Problem("Y", {"X": 2, "Z": 2}, {"I": ["idle", 0, 1]}, targets={"I": "X"})
     >>> front_door = MixedGraph(["X", "Z", "Y"], [("X", "Z"), ("Z", "Y")], [("X", "Y")])
     >>> policy = MaitiObserving(problem, graph=front_door, horizon=100, seed=0)

@@ -69,6 +69,11 @@ class NairObserving(CountingPolicy):
 
     Only for graphs in which no X_i has an open back-door path to the reward: E[Y | X_i = x] is then E[Y | do(X_i = x)].
     `MaitiObserving` takes the others, and hidden common causes.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        graph: Causal graph over the observed variables and the reward, without open back-door paths as above.
+        seed: Seed or Generator of its draws.
     """
 
     name = "nair-observing"

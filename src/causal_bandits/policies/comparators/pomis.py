@@ -34,6 +34,11 @@ class PomisPolicy(CountingPolicy):
     """A plain rule over the arms do(X = x) with X a possibly-optimal minimal intervention set of the graph.
 
     The variables that no lever sets count as not manipulable. Interventions must be perfect.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
+        seed: Seed or Generator of its draws.
     """
 
     tier = Tier.GRAPH
@@ -65,6 +70,11 @@ class PomisPolicy(CountingPolicy):
 class PomisTS(PomisPolicy):
     """Thompson Sampling over the POMIS arms.
 
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
+        seed: Seed or Generator of its draws.
+
     >>> problem = Problem("Y", {"Z": 2, "X": 2}, {"I_Z": ["idle", 0, 1], "I_X": ["idle", 0, 1]},
     ...                   targets={"I_Z": "Z", "I_X": "X"})
     >>> instrument = MixedGraph(["Z", "X", "Y"], [("Z", "X"), ("X", "Y")], [("X", "Y")])
@@ -79,7 +89,13 @@ class PomisTS(PomisPolicy):
 
 
 class PomisKLUCB(PomisPolicy):
-    """KL-UCB over the POMIS arms."""
+    """KL-UCB over the POMIS arms.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
+        seed: Seed or Generator of its draws.
+    """
 
     name = "pomis-kl-ucb"
     state = KLUCBState

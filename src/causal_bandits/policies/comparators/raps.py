@@ -32,6 +32,15 @@ class RapsUCB(CountingPolicy):
     8 ln(8 n^2 K^2 (K+1)^n / delta) / eps^2), which is thousands; a small number is a heuristic, and says so in `hints`.
 
     Deviation: an arm's rows are kept from one question to the next; where no parent is found, UCB1 plays all arms.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        gap: Smallest change of the mean reward to detect; an ancestor moves it by more than gap / 2.
+        eps: Smallest change of another variable's distribution to detect, in the same way.
+        delta: Probability of an error that the paper's budget allows.
+        budget: Rows of an arm per question; the paper's B by default.
+        shuffle: Seed of the random order of candidates; drawn from `seed` by default.
+        seed: Seed or Generator of its draws.
     """
 
     name = "raps-ucb"

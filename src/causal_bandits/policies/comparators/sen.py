@@ -36,6 +36,14 @@ class SenPhases(CommittingPolicy):
     Their arms change P(V | pa(V)) of one node V: told `separating` = V and pa(V), `chances` = P(V, pa(V) | a), the
     ratio p_k / p_j is theirs. Deviation: any separating set may be told; arms have no costs; the best arm is then
     played on.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        separating: Names of the variables of a set Z that separates the levers from the reward.
+        chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
+        horizon: Number of rounds that will be played.
+        budget: Number of rounds of exploration; half of `horizon` by default.
+        seed: Seed or Generator of its draws.
     """
 
     name = "sen"

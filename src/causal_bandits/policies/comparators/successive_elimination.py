@@ -16,6 +16,11 @@ class SuccessiveElimination(CountingPolicy):
     """Pull every remaining arm once more, then drop those whose mean is 2 alpha_n below the best.
 
     alpha_n = sqrt(ln(4 K n^2 / delta) / n) after n pulls of each: with probability 1 - delta the best arm stays.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        delta: Probability with which the best arm may be dropped.
+        seed: Seed or Generator of its draws.
     """
 
     name = "successive-elimination"

@@ -18,7 +18,14 @@ from .through_cells import draw_cells, first_highest, through_chances, values_of
 
 
 class ToldSetPolicy(CountingPolicy):
-    """A learner that is told a separating set and P(Z | arm): the options of those that judge arms through it."""
+    """A learner that is told a separating set and P(Z | arm): the options of those that judge arms through it.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        separating: Names of the variables of a set Z that separates the levers from the reward.
+        chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
+        seed: Seed or Generator of its draws.
+    """
 
     tier = Tier.PARENTS
     needs: ClassVar[tuple[str, ...]] = ("separating", "chances", "horizon")
@@ -32,7 +39,16 @@ class ToldSetPolicy(CountingPolicy):
 
 
 class CommittingPolicy(ToldSetPolicy):
-    """One that explores for a budget of rounds, half the horizon unless told, and then commits to an arm."""
+    """One that explores for a budget of rounds, half the horizon unless told, and then commits to an arm.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        separating: Names of the variables of a set Z that separates the levers from the reward.
+        chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
+        horizon: Number of rounds that will be played.
+        budget: Number of rounds of exploration; half of `horizon` by default.
+        seed: Seed or Generator of its draws.
+    """
 
     simple_regret = True
 
@@ -96,7 +112,12 @@ def c_ucb_indices(state: CUCBState, rng: np.random.Generator) -> Floats:
 class CUCB(ToldSetPolicy):
     """The arm with the highest sum_z p(z | a) u_z, u_z = m_z + sqrt(2 ln(1 / delta) / max(1, n_z)), delta = 1 / T^2.
 
-    `chances` is P(Z | arm) with an axis for the arm and one per variable of `separating`, in that order.
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        separating: Names of the variables of a set Z that separates the levers from the reward.
+        chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
+        horizon: Number of rounds that will be played.
+        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = CUCB(problem, separating=["A"], chances=[[0.9, 0.1], [0.2, 0.8]], horizon=100, seed=0)
@@ -145,7 +166,14 @@ def c_ts_indices(state: CTSState, rng: np.random.Generator) -> Floats:
 
 
 class CTS(ToldSetPolicy):
-    """The arm with the highest sum_z p(z | a) theta_z, theta_z drawn from Beta(1 + ones, 1 + zeros)."""
+    """The arm with the highest sum_z p(z | a) theta_z, theta_z drawn from Beta(1 + ones, 1 + zeros).
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        separating: Names of the variables of a set Z that separates the levers from the reward.
+        chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
+        seed: Seed or Generator of its draws.
+    """
 
     name = "c-ts"
     needs = ("separating", "chances")

@@ -33,6 +33,10 @@ def ucb1_of_arm(state: Any, arm: int, rng: np.random.Generator) -> float:
 class UCB1(CountingPolicy):
     """Each arm once, then the highest m + sqrt(2 ln t / n) (Auer, Cesa-Bianchi and Fischer 2002).
 
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = UCB1(problem, seed=0)
     >>> policy.tell(problem.arm(I="on"), {"A": 1, "Y": 1})
@@ -61,7 +65,12 @@ def ucb_v_of_arm(state: UCBVState, arm: int, rng: np.random.Generator) -> float:
 
 
 class UCBV(CountingPolicy):
-    """The bound follows the variance of the rewards (Audibert, Munos and Szepesvari 2009)."""
+    """The bound follows the variance of the rewards (Audibert, Munos and Szepesvari 2009).
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+    """
 
     name = "ucb-v"
     tier = Tier.REWARDS
@@ -84,7 +93,12 @@ def ucb_tuned_of_arm(state: UCBTunedState, arm: int, rng: np.random.Generator) -
 
 
 class UCBTuned(CountingPolicy):
-    """The bound follows an upper bound of the variance (Auer, Cesa-Bianchi and Fischer 2002, sec. 4)."""
+    """The bound follows an upper bound of the variance (Auer, Cesa-Bianchi and Fischer 2002, sec. 4).
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+    """
 
     name = "ucb-tuned"
     tier = Tier.REWARDS
@@ -109,7 +123,14 @@ def scaled_ucb_of_arm(state: Any, arm: int, rng: np.random.Generator) -> float:
 
 
 class SmallUCB(CountingPolicy):
-    """m + sqrt(c ln T / n) with a small constant c: no guarantee of its own, and hard to beat in practice."""
+    """m + sqrt(c ln T / n) with a small constant c: no guarantee of its own, and hard to beat in practice.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        horizon: Number of rounds that will be played.
+        constant: The constant c of the bound.
+        seed: Seed or Generator of its draws.
+    """
 
     name = "ucb-small"
     tier = Tier.REWARDS

@@ -45,6 +45,14 @@ class UCBPlus(CountingPolicy):
     hold a best one with probability 1 - 1 / sqrt(T); with m < k all are kept. m is the most variables that an arm
     sets; arms that set fewer are never played. Counting rows for other actions is biased where variables are
     confounded. Theory has c = 2; the authors' own experiments take c below 0.1.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        parents: Number of parents of the reward among the variables that levers set.
+        horizon: Number of rounds that will be played.
+        constant: The constant c of the bound.
+        shuffle: Seed of the random choice of actions; drawn from `seed` by default.
+        seed: Seed or Generator of its draws.
     """
 
     name = "ucb-plus"

@@ -98,6 +98,13 @@ class UnknownUCBPlus(CountingPolicy):
 
     Deviation: actions are drawn afresh in every phase, as in the analysis; the authors' experiments take those with the
     best means so far.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        horizon: Number of rounds that will be played.
+        constant: The constant c of the bound.
+        shuffle: Seed of the random choice of actions; drawn from `seed` by default.
+        seed: Seed or Generator of its draws.
     """
 
     name = "ucb-plus-unknown"

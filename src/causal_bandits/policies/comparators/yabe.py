@@ -25,6 +25,13 @@ class YabePropagating(GraphPlanPolicy):
     Deviation: the first third pulls all arms evenly rather than by the paper's adaptive order; conditionals use the
     rows of both parts, smoothed as (count + 1) / (total + levels); eta is within 2 % of the best; any number
     of levels.
+
+    Args:
+        problem: What is played; `targets` must say which one variable each lever sets.
+        graph: Acyclic causal graph over the observed variables and the reward, without hidden common causes.
+        horizon: Number of rounds that will be played.
+        budget: Number of rounds of exploration; half of `horizon` by default.
+        seed: Seed or Generator of its draws.
     """
 
     name = "yabe"
