@@ -32,7 +32,7 @@ class Rows(NamedTuple):
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value says that there is none: None, NaN, NaT, NA. A list or an array is not one value."""
+    """Whether a value is missing: None, NaN, NaT, NA. A list or an array is not one value."""
     if value is None or _is_several(value):
         return value is None
     try:

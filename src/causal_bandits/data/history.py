@@ -98,7 +98,7 @@ class History:
         return {**seen, self.problem.target: self._rewards[row].item()}
 
     def value(self, name: str, value: object) -> Any:
-        """One value of an observed variable or the reward as it would be kept; None if there is none. Checked."""
+        """One value of an observed variable or the reward as it would be kept; None if it is missing. Checked."""
         return self._coder.value(name, value)
 
     def encode(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> Rows:
@@ -197,7 +197,7 @@ class History:
 
 
 def _levels(variable: Variable, codes: NDArray[np.int64]) -> pl.Series:
-    """The column of a variable: one type throughout, so numbers beside names become their text."""
+    """The column of a variable: one type throughout, so numbers among names become text."""
     named = any(isinstance(level, str) for level in variable.levels)
     levels = [*(str(level) if named else level for level in variable.levels), None]  # MISSING is the last
     kinds = {type(level) for level in levels[:-1]}

@@ -1,6 +1,6 @@
 """Margins: N(Y = y, S = s, I = level) for every set S and every level of every single lever I.
 
-They are tables like those of the arms, with one line per level in the place of one per arm, so their size does not
+They are tables like those of the arms, with one line per level instead of one per arm, so their size does not
 depend on the number of arms: 5,000 arms of eight levers have 24 levels. Whether a set is worth a table of all arms can
 be seen from them (`discovery.BayesFactors`).
 """

@@ -79,7 +79,7 @@ def view(views: ViewMoments, place: int) -> ArmMoments:
 
 @compiled
 def _merge_arm(moments: ArmMoments, arm: int, merged: ArmMoments, group: int) -> None:
-    """Put the rows of an arm to those of a group (Chan); only the lower triangle of the cross-products."""
+    """Merge an arm's moments into a group's (Chan); only the lower triangle of the cross-products."""
     count, before = moments.counts[arm], merged.counts[group]
     if count == 0:
         return

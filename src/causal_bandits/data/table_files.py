@@ -18,7 +18,7 @@ from ..problem import Problem
 
 NOT_NUMBERS = ("NaN", "nan", "NAN")
 MISSING_WORDS = (*NOT_NUMBERS, "NA", "na", "N/A", "n/a", "#N/A", "null", "Null", "NULL", "none", "None", "NONE")
-"""What programs write among numbers where there is none."""
+"""What programs write for a missing number."""
 
 
 class TableFile(NamedTuple):
@@ -70,7 +70,7 @@ def read_table(
 
 
 def is_regular(file: Path) -> bool:
-    """Whether this is a file, or a link to one; a name that no file can have is none."""
+    """Whether this is a file, or a link to one; False for a name that no file can have."""
     try:
         return file.is_file()
     except (OSError, ValueError):

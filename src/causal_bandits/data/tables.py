@@ -147,5 +147,5 @@ def empty_tables(layout: SubsetLayout, places: Ints, arms: int) -> CountTables:
 
 
 def is_small(layout: TableLayout, most: int = DEFAULT_BYTES) -> bool:
-    """Whether all sets can have a table without anybody noticing."""
+    """Whether tables of all sets are small enough to keep."""
     return layout.count <= DEFAULT_SETS and layout.nbytes <= most

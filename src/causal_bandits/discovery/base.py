@@ -82,7 +82,7 @@ class Findings:
 
     @property
     def probability(self) -> NDArray[np.float64] | None:
-        """(sets,): how probable it is that each set separates what it was accepted for; None if not said."""
+        """(sets,): how probable it is that each set separates what it was accepted for; None if unknown."""
         return self.grounds.probability(self.separated)
 
     @property

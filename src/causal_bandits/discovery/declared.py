@@ -12,7 +12,7 @@ from .tiers import Tier
 
 
 class Declared:
-    """What a discovery says of itself; a subclass says otherwise where it is otherwise. Naming it registers it."""
+    """What a discovery declares, with defaults that a subclass may override. A class with a name is registered."""
 
     name: ClassVar[str]
     """In save files."""
@@ -20,7 +20,7 @@ class Declared:
     """What it is told, as the tier in which a policy that uses it is fairly compared."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Enter a class that has a name."""
+        """Register a class that has a name."""
         super().__init_subclass__(**options)
         if "name" in vars(cls):
             _register(cls)

@@ -116,7 +116,7 @@ def per_lever(line: Floats, levers: tuple[str, ...]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Told(Grounds):
-    """Somebody was sure."""
+    """Sets that the user declared."""
 
     sources = ("told",)
 
@@ -182,12 +182,12 @@ class Weighed(Grounds):
     log_bayes_factor: Floats
     """(sets, levers): log [P(Y | S) / P(Y | S, I)]."""
     given_others: Floats | None = None
-    """(sets, levers): the same given the other levers; NaN where not worked out."""
+    """(sets, levers): the same given the other levers; NaN where not computed."""
     passed_over: Bools | None = None
     """(sets,): accepted but unused: its table exceeds the memory budget."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The factors that were worked out."""
+        """The factors that were computed."""
         found = {name: getattr(self, name) for name in ("log_bayes_factor", "given_others", "passed_over")}
         return {name: array for name, array in found.items() if array is not None}
 
@@ -246,7 +246,7 @@ class Confidences(Grounds):
 
 @dataclass(frozen=True)
 class Degrees(Grounds):
-    """How probable it is that each set separates all levers; it is shared through as far as that goes."""
+    """How probable it is that each set separates all levers; sharing is in proportion."""
 
     sources = ("learnt",)
     separates: Floats

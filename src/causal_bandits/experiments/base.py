@@ -65,11 +65,11 @@ class Experiment(ABC):
 
     @abstractmethod
     def rows(self, size: Scale) -> int:
-        """How many rows all chunks have together, about."""
+        """The approximate number of rows of all chunks."""
 
     @abstractmethod
     def chunks(self, size: Scale, seed: int) -> list[Chunk]:
-        """All the work, in order. A chunk's rows depend on the seed and its own place alone."""
+        """All the work, in order. A chunk's rows depend on the seed and its own index alone."""
 
     @abstractmethod
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:

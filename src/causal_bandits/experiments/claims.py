@@ -79,7 +79,7 @@ class Measured(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     where: str
     text: str

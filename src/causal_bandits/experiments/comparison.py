@@ -35,7 +35,7 @@ Worlds = Sequence[World] | Mapping[str, World | Sequence[World]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of a comparison; printed, it is a table."""
+    """The result of a comparison; printed, it is a table."""
 
     summary: Summary
     """As in summary.json."""
@@ -185,7 +185,7 @@ def _experiment(
 def _identity(
     policies: Mapping[str, PolicyFactory], made: Mapping[str, Any], grouped: Mapping[str, list[World]]
 ) -> tuple[str, ...]:
-    """Tells this comparison apart from another one with the same names."""
+    """Distinguishes this comparison from another one with the same names."""
     of_policies = (policy_identity(policies[label], made[label]) for label in made)
     return (*of_policies, *(world_identity(world) for found in grouped.values() for world in found))
 
@@ -206,7 +206,7 @@ def _check_folder(name: str) -> None:
 
 
 def _check_lines(keys: Mapping[str, str], suffixes: Mapping[str, str]) -> None:
-    """Every policy in every panel is a line, and lines are told apart by their keys."""
+    """Every policy in every panel is a line, and lines are identified by their keys."""
     lines: dict[str, str] = {}
     for label, key in keys.items():
         for title, suffix in suffixes.items():

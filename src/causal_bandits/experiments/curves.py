@@ -35,7 +35,7 @@ class Curves(Experiment):
     by_tier: bool = False
     """Whether tables and figures are ordered by what methods know."""
     identity: tuple[str, ...] = ()
-    """Tells apart what names alone do not: policies and worlds that a user gave."""
+    """Distinguishes policies and worlds given by a user, which may share names."""
 
     def describe(self) -> list[Any]:
         """Methods and panels by name: what they do is fixed by the release."""

@@ -1,6 +1,6 @@
 """The figures of de Kroon, Belgrave and Mooij, *Causal Bandits without prior knowledge using separating sets*.
 
-Horizon and repetitions are not printed in the paper; ours stand in the scales.
+Horizon and repetitions are not printed in the paper; ours are in the scales.
 """
 
 from dataclasses import replace

@@ -78,7 +78,7 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
             self._stack.close()
 
     def run(self, chunks: list[Chunk]) -> Iterator[tuple[Chunk, Done]]:
-        """Each chunk with what came of it, in the order in which they are done."""
+        """Each chunk with its result, in order of completion."""
         if self._open is None:
             yield from ((chunk, work_on(chunk, __version__)) for chunk in chunks)
             return

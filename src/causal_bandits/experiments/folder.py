@@ -45,7 +45,7 @@ class ResultsFolder:
             )
 
     def _hint(self) -> str:
-        """What to do where results seem to lie beside a manifest that is gone or damaged."""
+        """What to do where there seem to be results but the manifest is missing or damaged."""
         if not any(self.path.glob("*/chunks")):
             return ""
         return f""", or, if it does, write {json.dumps({"program": PROGRAM})} to its manifest.json"""
@@ -84,7 +84,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The object in a JSON file; None if there is none."""
+    """The object in a JSON file; None if it cannot be read."""
     try:
         found = json.loads(read_regular(path, LARGEST) or b"")
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Telling apart what a user gave: two policies or worlds with the same identity give the same numbers."""
+"""Identities of what a user gave: two policies or worlds with the same identity give the same numbers."""
 
 import functools
 import hashlib

@@ -26,7 +26,7 @@ class Method:
     tier: Tier | None = None
     """In which it is fairly compared; None: a policy that does not say."""
     baseline: str = ""
-    """The key of the method that this one is set in relation to; the experiment's unless given."""
+    """The key of the method that this one is compared with; by default the experiment's baseline."""
     slow: bool = False
 
 

@@ -12,7 +12,7 @@ from .store import ChunkStore
 
 
 class Told(NamedTuple):
-    """Who is told what while a plan runs."""
+    """Callbacks while a plan runs."""
 
     done: Callable[[str, int, int], None]
     """(experiment, chunks done, all chunks)."""

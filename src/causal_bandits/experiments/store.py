@@ -13,7 +13,7 @@ from ..files import output_folder, read_regular, replacing
 from .base import Chunk
 
 LARGEST = 2**30
-"""Bytes; no chunk comes near, so a larger file is none."""
+"""Bytes; no chunk comes near, so a larger file is not a chunk."""
 Part = tuple[pl.DataFrame, float]
 """A chunk's rows, and how long they took."""
 

@@ -22,7 +22,7 @@ class Design(Protocol):
 
     @property
     def baseline(self) -> str:
-        """The key of the method that others are set in relation to."""
+        """The key of the method that others are compared with."""
 
     @property
     def measure(self) -> Measure:

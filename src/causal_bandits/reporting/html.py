@@ -47,7 +47,7 @@ summary{cursor:pointer}
 
 
 def soft(*parts: str) -> Markup:
-    """A paragraph beside the point."""
+    """A paragraph of secondary text."""
     return tag("p", *parts, at={"class": "soft"})
 
 

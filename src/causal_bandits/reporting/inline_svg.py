@@ -21,7 +21,7 @@ def _drawing(height: int, label: str, parts: Sequence[Markup]) -> Markup:
 
 
 def _scale(low: float, high: float, start: float, end: float) -> tuple[float, float]:
-    """Slope and offset from values to places."""
+    """Slope and offset from values to coordinates."""
     slope = (end - start) / ((high - low) or 1.0)
     return slope, start - low * slope
 

@@ -40,7 +40,7 @@ LONGEST, LONGEST_TITLE = 44, 88
 CUT = 2.0
 """Where methods are compared by tier, lines that end above so many times the baseline are cut."""
 LABELLED = 2
-"""With more panels than this the names stand in a legend, not at the ends of the lines."""
+"""With more panels than this the names are in a legend, not at the ends of the lines."""
 
 
 def paint_curves(figure: Figure, summary: Summary, narrow: bool) -> None:
@@ -197,6 +197,6 @@ def _range(numbers: set[int], what: str) -> str:
 
 
 def caption(summary: Summary) -> str:
-    """What stands under a figure."""
+    """The caption of a figure."""
     seed, version = summary["seed"], summary["version"]
     return f"Mean over {counted(summary)}; band: two standard errors; seed {seed}, version {version}"

@@ -14,7 +14,7 @@ def evidence_of(found: SetRow) -> str:
 
 
 def state_of(found: SetRow) -> str:
-    """What became of a set; without rows that have its variables nothing can have spoken against it."""
+    """The verdict on a set; without rows that have its variables there is no evidence against it."""
     if found["probability"] is not None and found["rows"]:
         return "in use" if found["accepted"] else "not in use"
     if found["accepted"]:

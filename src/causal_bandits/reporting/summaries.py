@@ -4,7 +4,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class ContrastRecord(TypedDict):
-    """A difference that a claim hangs on."""
+    """A difference that a claim depends on."""
 
     text: str
     difference: float

@@ -1,4 +1,4 @@
-"""Tables of summaries: the numbers of a figure, and what became of its claims."""
+"""Tables of summaries: the numbers of a figure, and the verdicts on its claims."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol, cast
@@ -164,7 +164,7 @@ class Measured(Protocol):
 
 
 class Verdict(Protocol):
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     @property
     def where(self) -> str:
@@ -198,7 +198,7 @@ def evidence(measured: Measured) -> str:
 
 
 def claims_sheet(verdicts: Sequence[Verdict]) -> Sheet:
-    """What became of the claims, each with the difference that decided."""
+    """The verdicts on the claims, each with the difference that decided."""
     rows = tuple((each.where, each.text, each.words, _decisive(each)) for each in verdicts)
     caption = (
         "a claim holds when every difference is at least 2 standard errors on its side, and fails at -2; "

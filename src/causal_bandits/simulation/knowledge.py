@@ -68,7 +68,7 @@ FIELD: Mapping[str, Entry] = _Field()
 
 
 class Known(NamedTuple):
-    """What a world can say; None where it cannot."""
+    """What a world can provide; None where it cannot."""
 
     separating: tuple[str, ...] | None
     chances: Any

@@ -25,7 +25,7 @@ class Policy(Protocol):
         """The next arm."""
 
     def tell(self, arm: Arm, observation: Mapping[str, Any]) -> None:
-        """What came of it."""
+        """Report the outcome."""
 
 
 class World(Protocol):
@@ -133,7 +133,7 @@ def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -
 
 
 def _plain(policy: object, world: object) -> bool:
-    """Whether the compiled rules are all there is to it: a subclass may ask, tell or pull in its own way."""
+    """Whether the compiled rules apply: a subclass may override ask, tell or pull."""
     asks, tells = getattr(type(policy), "ask", None), getattr(type(policy), "tell", None)
     pulls = getattr(type(world), "pull", None)
     return (asks, tells) == (AskTell.ask, AskTell.tell) and pulls in (DiscreteWorld.pull, ContinuousWorld.pull)

@@ -8,7 +8,7 @@ from .session import Draft
 
 
 def change_arms(draft: Draft, how: str, arm: Arm | Mapping[str, Level]) -> None:
-    """An arm is retired, forbidden or allowed; nothing happens if it already is."""
+    """Retire, forbid or allow an arm (idempotent)."""
     state = draft.state
     number = state.problem.index(arm)
     if how == "allowed" and number in state.retired:
@@ -20,7 +20,7 @@ def change_arms(draft: Draft, how: str, arm: Arm | Mapping[str, Level]) -> None:
 
 
 def add_arm(draft: Draft, settings: Mapping[str, Level], *, new_levels: bool) -> Arm:
-    """One more arm, or the one that is there already."""
+    """Add an arm, or return the existing one."""
     state = draft.state
     there = _arm_there(state.problem, settings)
     if there is not None:

@@ -11,11 +11,11 @@ from .decisions import microseconds
 from .state import StudyState
 
 OWN = ("id", "status", "asked", "done")
-"""The columns that say something of a decision itself."""
+"""The columns that describe the decision itself."""
 
 
 def check_names(problem: Problem) -> None:
-    """Refuse variables that are called like a column of the decisions' table."""
+    """Validate that no variable has the name of a column of the decision table."""
     for name in (*problem.intervention_names, *problem.observed_names, problem.target):
         if name in OWN:
             own = ", ".join(OWN)

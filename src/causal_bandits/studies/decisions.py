@@ -14,7 +14,7 @@ from ..problem import Arm
 Status = Literal["open", "told", "abandoned", "expired"]
 
 OPEN, ABANDONED, EXPIRED = -1, -2, -3
-"""In the column `row`, where a decision has no row yet, or will never have one."""
+"""Values of the column `row` for decisions that have no row yet, or never will."""
 STATUS: dict[int, Status] = {OPEN: "open", ABANDONED: "abandoned", EXPIRED: "expired"}
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -105,19 +105,19 @@ class Decisions:
         return ("arm", arms), ("row", OPEN), ("seq", seq), ("asked", time), ("since", time), ("done", np.nan)
 
     def pass_time(self, time: float) -> None:
-        """An event happened at this time, by its clock: no decision was asked for later than that."""
+        """Record the time of an event: no earlier decision was asked for later than that."""
         since = self.column("since")
         if len(since) and since[-1] > time:
             since[np.searchsorted(since, time, side="right") :] = time
 
     def close(self, number: int, row: int, time: float) -> None:
-        """A decision has got its row, or never will."""
+        """Record the row of a decision, or that it will never have one."""
         self._columns["row"][number - 1] = row
         self._columns["done"][number - 1] = time
         del self.open[number]
 
     def check(self, number: object) -> int:
-        """The number of a decision that exists."""
+        """Validate the number of a decision."""
         if isinstance(number, Decision):
             number = number.id
         try:

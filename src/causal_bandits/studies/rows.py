@@ -50,7 +50,7 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
 def _without_empty(state: StudyState, number: int, cells: dict[str, Any]) -> dict[str, Any]:
     """What a row of a table says: an empty cell says nothing, unless its row has a reward.
 
-    Then the row is complete, and what was not told before is missing. (A list of dicts needs no such rule: there a
+    Then the row is complete, and what was not reported before is missing. (A list of dicts needs no such rule: there a
     name may be left out, and None says that a value is missing.)
     """
     complete = not is_missing(cells.get(state.problem.target))
@@ -59,7 +59,7 @@ def _without_empty(state: StudyState, number: int, cells: dict[str, Any]) -> dic
 
 
 def _whole(value: Any) -> Any:
-    """Ids that a table keeps as 3.0."""
+    """Accept ids that a table stores as 3.0."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
 
 
@@ -88,13 +88,13 @@ def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level
 
 
 def check_problem(problem: object) -> None:
-    """Refuse what is no problem."""
+    """Validate `problem`."""
     if not isinstance(problem, Problem):
         raise OptionError(f"problem is of type {type(problem).__name__}; expected causal_bandits.Problem(...)")
 
 
 def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
-    """Values from texts such as clicked=1; an empty value says that there is none."""
+    """Values from texts such as clicked=1; an empty value is missing."""
     check_problem(problem)
     if not are_names(pairs):
         raise ObservationError(f"{brief(pairs)} is not a list of texts of the form variable=value")

@@ -24,11 +24,11 @@ in proportion, and loading replays a tenth of them at most. Its size grows with 
 """
 
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, ArithmeticError)
-"""What reading stored text that says something else than it should may end in."""
+"""Exceptions that reading malformed stored text may raise."""
 
 
 class Draft:
-    """What one call is about to store: the state already counts it, the store does not have it yet."""
+    """Events that one call is about to store: already counted in the state, not yet in the store."""
 
     def __init__(self, transaction: Transaction, state: StudyState, now: float) -> None:
         self.transaction = transaction
@@ -127,7 +127,7 @@ class Session:
         return forking.inside(locked)
 
     def _level(self, transaction: Transaction) -> tuple[StudyState, Head]:
-        """The state with all that other processes have added since; the session has none until it is put back."""
+        """Take the state, updated with what other processes have added; the session has none until it is put back."""
         state, head = self._state, self._head
         if state is None:
             transaction.check(head)

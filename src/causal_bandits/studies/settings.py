@@ -42,7 +42,7 @@ class Settings:
 
 
 def read_settings(stored: dict[str, Any]) -> Settings:
-    """Settings from what `to_dict` gave; a KeyError or TypeError if they are none."""
+    """Settings from what `to_dict` gave; a KeyError or TypeError if they are invalid."""
     settings = Settings(**stored)
     _ = POLICIES[settings.policy], settings.problem["target"]
     return settings
@@ -81,7 +81,7 @@ def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy
 
 
 def _check_options(chosen: type[Policy[Any]], options: dict[str, Any]) -> list[str]:
-    """The options that a policy cannot do without, once it is clear that they and no unknown ones are there."""
+    """The required options of a policy, after checking that all of them are there and none is unknown."""
     if not isinstance(options, dict):
         raise OptionError(f"options={brief(options)}; expected a mapping from options of the policy to their values")
     if "seed" in options:

@@ -72,7 +72,7 @@ class StudyState:
     def news(
         self, number: int, metrics: Mapping[str, Any] | None, reward: object | None, *, final: bool
     ) -> dict[str, Any]:
-        """What a tell adds to what is known, checked; empty when it says nothing new."""
+        """What an outcome adds to what is known, checked; empty when it adds nothing."""
         if metrics is not None and not isinstance(metrics, Mapping):
             raise ObservationError(f"metrics {brief(metrics)} is not a mapping variable -> value")
         said = dict(metrics or {})

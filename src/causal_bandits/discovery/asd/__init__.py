@@ -1,7 +1,7 @@
 """ASD-JCI123kt: exact causal discovery over all graphs, by enumeration or by answer set programming.
 
 `statements` weighs independence statements, `separation` knows which hold in which graph, `enumeration` and `asp`
-find the graphs of least loss, `asd` is the discovery, `result` what it tells about a table.
+find the graphs of least loss, `asd` is the discovery, `result` what it finds in a table.
 """
 
 from .asd import ASD, discover

@@ -40,8 +40,8 @@ def separation_table(space: Space) -> SeparationTable:
     """The table of a space: from memory, from disk, or built and stored.
 
     Two processes that build at once both succeed: each writes a whole file under the final name in one step. A file
-    that cannot be used is built again; a folder that cannot be written costs the next process the build. Either is
-    said once.
+    that cannot be used is built again; a folder that cannot be written costs the next process the build. Either
+    gives one warning.
     """
     path = cache_file(space)
     table = _stored(path, space)
@@ -56,7 +56,7 @@ def _digest(space: Space, archive: bytes) -> bytes:
 
 
 def _stored(path: Path, space: Space) -> SeparationTable | None:
-    """The table in a file; None, with a warning unless there is no file, where there is none to use."""
+    """The table in a file; None if there is no usable file, with a warning if there is an unusable one."""
     try:
         content = _content(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -26,6 +26,6 @@ class Answer(NamedTuple):
     losses: Floats
     """Their losses."""
     targets: tuple[int, ...]
-    """What each context acts on in the best graph: as told, or as found."""
+    """What each context acts on in the best graph: as declared, or as found."""
     proven: bool
     """False when time ran out before the search was over."""

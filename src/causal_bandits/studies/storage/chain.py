@@ -2,7 +2,7 @@
 
 The digest of an event covers the digest of the event before it, so the digest of the newest event stands for the whole
 history: an event that was edited, removed, added or moved no longer fits the ones after it. The digests guard against
-accidents (a damaged page, a restored copy, a hand-made correction), not against somebody who recomputes all of them.
+accidents (a damaged page, a restored copy, a manual correction), not against somebody who recomputes all of them.
 """
 
 import struct

@@ -13,7 +13,7 @@ HEADER = 100
 
 
 def read_only_url(url: sa.URL) -> sa.URL:
-    """The address that reads a file without writing anything beside it; only for a file that nobody changes."""
+    """The address that reads a file without writing any other file; only for a file that nobody changes."""
     path = quote(str(Path(str(url.database)).absolute()))
     return url.set(database=f"file:{path}", query={**url.query, "mode": "ro", "immutable": "1", "uri": "true"})
 
@@ -47,7 +47,7 @@ class DatabaseFile:
             return
 
     def may_be_written(self) -> bool:
-        """Whether SQLite may write the file and, for its log, beside it; a log that is there must be read with it."""
+        """Whether SQLite may write the file and, for its log, its folder; an existing log must be read with it."""
         log = Path(f"{self.path}-wal")
         closed = not log.exists() or log.stat().st_size == 0
         return not closed or (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))

@@ -2,8 +2,8 @@
 
 An interrupt (Ctrl-C, a time limit by alarm) may raise between any two lines, also inside the libraries below. So no
 connection is trusted after an exception that is not ours: it is rolled back, closed and forgotten before the exception
-goes on. A transaction is one call of a function, not a `with` block, because an interrupt between a generator's `yield`
-and the block around it would leave the transaction open for as long as the traceback is kept.
+propagates. A transaction is one call of a function, not a `with` block, because an interrupt between a generator's
+`yield` and the block around it would leave the transaction open for as long as the traceback is kept.
 
 SQLite: a write-ahead log that is flushed at every commit (synchronous=FULL), and `BEGIN IMMEDIATE` for whatever will
 write, so that no transaction ever has to be upgraded. A process that finds the database taken tries again after a few

@@ -3,7 +3,7 @@
 It has to, since a transaction that was being written when the power failed looks the same. But only one transaction can
 have been on its way: every other one was on disk before the next began. Each frame's checksum continues the one of the
 frame before it, so two transactions that fit together, after the last one that SQLite takes, are proof of damage. (A
-log whose last transaction alone is damaged cannot be told from one that was never finished.) The layout is the
+log whose last transaction alone is damaged cannot be distinguished from one that was never finished.) The layout is the
 documented one of SQLite's file `-wal`.
 """
 
@@ -34,7 +34,7 @@ class Frame(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What is to be known of a log before SQLite looks at it."""
+    """The header and frames of a log, read before SQLite opens it."""
 
     header: bytes
     page: int
@@ -57,7 +57,7 @@ class Log(NamedTuple):
 
 
 def read_log(database: Path) -> Log | None:
-    """The log of a database; None when there is none to speak of."""
+    """The log of a database; None when it cannot be read or has no frames."""
     try:
         with Path(f"{database}-wal").open("rb") as file:
             header = file.read(HEADER)

@@ -23,7 +23,7 @@ def found_version(connection: sa.Connection) -> int | None:
 
 
 def check_version(version: int, place: str) -> None:
-    """Refuse a database that a newer release wrote, or none."""
+    """Validate the schema version of a database."""
     if not isinstance(version, int) or version < 1:
         raise StorageError(f"{place} has schema version {version!r}, which no release wrote; restore it from a copy")
     if version > VERSION:
