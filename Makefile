@@ -32,9 +32,15 @@ demo: setup ## Reproduce Figure 2(a) at a small scale: numbers, figure, report
 	@$(BIN)/causal-bandits reproduce fig2a --scale quick --out results
 
 check: setup ## Lint, formatting, types, import contracts, the docs site
+	@$(MAKE) --no-print-directory -j 2 types rest
+
+.PHONY: types rest
+types: setup
+	@$(BIN)/mypy
+
+rest: setup
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
-	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(MKDOCS)
 

@@ -22,7 +22,11 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("engine", ["local", "dask"])
+ENGINES = ["local", pytest.param("dask", marks=pytest.mark.slow)]
+"""Both end by the same code; a cluster of Dask takes twice as long to start."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_an_interrupt_is_raised_when_the_children_are_gone(tmp_path: Path, engine: str) -> None:
     """Workers in the middle of a chunk that takes ten minutes; the second Ctrl-C comes while the first is heeded."""
     running = Marked("-c", WAIT_IN, engine, tmp_path)
@@ -33,7 +37,7 @@ def test_an_interrupt_is_raised_when_the_children_are_gone(tmp_path: Path, engin
     assert running.left() == []
 
 
-@pytest.mark.parametrize("engine", ["local", "dask"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_workers_die_with_a_parent_that_is_killed(tmp_path: Path, engine: str) -> None:
     running = Marked("-c", WAIT_IN, engine, tmp_path)
     running.wait_for(tmp_path, 2)
@@ -42,7 +46,7 @@ def test_workers_die_with_a_parent_that_is_killed(tmp_path: Path, engine: str) -
     assert running.left() == []
 
 
-@pytest.mark.parametrize("engine", ["local", "dask"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_ctrl_c_twice_and_the_same_command_again(tmp_path: Path, engine: str) -> None:
     out = tmp_path / "results"
     command = (*LONG, "--out", out)

@@ -52,6 +52,24 @@ def _read_json(what: str, text: str) -> Any:
         raise OptionError(f"{what} is nested too deeply; use fewer levels") from None
 
 
+def _problem_in(path: Path) -> Problem:
+    """The problem that a JSON file describes."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OptionError(f"the problem {str(path)!r} is not a file; pass a JSON file")
+        if path.stat().st_size > MOST_BYTES:
+            raise OptionError(f"the problem in {str(path)!r} has more than {MOST_BYTES:,} bytes; list fewer arms")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError, ValueError) as error:
+        if isinstance(error, CausalBanditsError):
+            raise
+        raise OptionError(f"cannot read the problem from {str(path)!r} ({error}); pass a JSON file") from None
+    described = _read_json(f"the problem in {str(path)!r}", text)
+    if not isinstance(described, dict):
+        raise OptionError(f"the problem in {str(path)!r} is not an object with target, observed, interventions")
+    return Problem.from_dict(described)
+
+
 @studies.command("create")
 def create(
     name: Name,
@@ -72,23 +90,10 @@ def create(
     """Create a study (idempotent)."""
     from ..studies import Study
 
-    try:
-        if problem.exists() and not problem.is_file():
-            raise OptionError(f"the problem {str(problem)!r} is not a file; pass a JSON file")
-        if problem.stat().st_size > MOST_BYTES:
-            raise OptionError(f"the problem in {str(problem)!r} has more than {MOST_BYTES:,} bytes; list fewer arms")
-        text = problem.read_text(encoding="utf-8")
-    except (OSError, UnicodeError, ValueError) as error:
-        if isinstance(error, CausalBanditsError):
-            raise
-        raise OptionError(f"cannot read the problem from {str(problem)!r} ({error}); pass a JSON file") from None
-    described = _read_json(f"the problem in {str(problem)!r}", text)
-    if not isinstance(described, dict):
-        raise OptionError(f"the problem in {str(problem)!r} is not an object with target, observed, interventions")
     given = _read_json("--options", options) if options else None
     study = Study.create(
         name,
-        Problem.from_dict(described),
+        _problem_in(problem),
         storage=storage,
         policy=policy,
         options=given,

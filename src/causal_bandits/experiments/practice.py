@@ -48,7 +48,7 @@ PRACTICE_FIGURE = Curves(
     name="practice",
     title="Practice: funnels with rewards of 0.5 to 30 %, and Hillstrom's e-mails",
     question="Does sharing pay where effects are small, and does it never cost much?",
-    scales={"smoke": Scale(300, 1, share=0.1), "quick": Scale(2000, 1, share=0.5), "paper": Scale(10_000, 2)},
+    scales={"smoke": Scale(300, 1, share=0.1), "quick": Scale(2000, 1, share=0.5), "paper": Scale(10_000, 4)},
     methods=(TS, MAIN, DIRECT, SAFE),
     panels=(
         *(

@@ -52,7 +52,7 @@ def _overview(verdicts: list[tuple[Section, Verdict]]) -> Markup:
     sheet = Sheet("Claims", "", ("where", "the paper says", "found"), rows, ())
     said = (
         f"{len(verdicts)} claims: {count['holds']} hold, {count['fails']} do not, "
-        f"{count['open']} are not settled. A claim holds when every difference it hangs on is at least two standard "
+        f"{count['open']} are not settled. A claim holds when every difference it depends on is at least two standard "
         "errors on its side, and fails when one is two on the other; equalities allow what chance alone does in one "
         "of a hundred reports. The verdicts are worked out from the numbers below."
     )

@@ -19,7 +19,7 @@ from tests.reference import asd as naive
 
 from .instances import SPACES, truth, weights
 
-INSTANCES = int(os.environ.get("ASD_INSTANCES", "50"))
+INSTANCES = int(os.environ.get("ASD_INSTANCES", "16"))
 """How many instances both engines solve; 200 were run for the release."""
 
 ROUNDING = 1e-3
