@@ -101,3 +101,11 @@ def test_the_numbers_beyond_the_paper_are_those_of_their_file() -> None:
         assert f"{series[key]['ratio'][-1]:.3f} ± {series[key]['ratio_se'][-1]:.3f}" in page, key
     safe = [f"{series[key]['ratio'][-1]:.3f} ± {series[key]['ratio_se'][-1]:.3f}" for key in series if "safe" in key]
     assert all(number in " ".join((ROOT / "README.md").read_text().split()) for number in safe)
+
+
+def test_the_numbers_of_practice_are_those_of_their_file() -> None:
+    series = json.loads((DOCS / "results/practice.json").read_text())["series"]
+    page = " ".join((ROOT / "README.md").read_text().split())
+    for key in [name for name in series if not name.startswith("ts")]:
+        error = f"{series[key]['ratio_se'][-1]:.3f}".removeprefix("0")
+        assert f"{series[key]['ratio'][-1]:.3f} ± {error}" in page, key

@@ -104,8 +104,10 @@ def _sets(sets: list[SetRow]) -> Markup:
 
 
 def _evidence(over_time: EvidenceCourse) -> Markup:
-    rows, shown = over_time["rows"], over_time["sets"][:MOST_SETS]
-    learnt = any(chance is not None for each in shown for chance in each["probability"])
+    rows = over_time["rows"]
+    learnt = any(chance is not None for each in over_time["sets"] for chance in each["probability"])
+    kept = [each for each in over_time["sets"] if each["variables"] or not learnt]  # {} is a level to shrink to
+    shown = kept[:MOST_SETS]
     by_nats = any(nats is not None for each in shown for nats in each["nats"])
     series = [(braces(each["variables"]), _course(each, learnt=learnt, by_nats=by_nats)) for each in shown]
     if len(rows) < 2 or not any(value is not None for _, values in series for value in values):
@@ -119,7 +121,7 @@ def _evidence(over_time: EvidenceCourse) -> Markup:
     else:
         figure = lines(rows, series, low=-6, high=0, mark=math.log10(0.05), ends=("1e-06", "1"), label=EVIDENCE)
         note = "The smallest p-value of each set over the rows, on a logarithmic scale; the broken line is 0.05."
-    sets = len(over_time["sets"])
+    sets = len(kept)
     return markup([figure, soft(note + (f" The first {MOST_SETS} of {sets} sets." if sets > MOST_SETS else ""))])
 
 
