@@ -11,6 +11,7 @@ from causal_bandits.errors import CausalBanditsError, OptionError, WorldError
 from causal_bandits.experiments import FAMILIES, Scale, compare_field
 from causal_bandits.experiments.families import single_interventions
 from causal_bandits.experiments.field import field_experiment
+from causal_bandits.experiments.results_report import again
 from causal_bandits.reporting import sheet_of
 from causal_bandits.simulation import FIELD
 
@@ -20,9 +21,9 @@ POLICIES = ["ucb1", "causal-ts", "c-ucb", "lattimore-general"]
 @pytest.mark.parametrize("name", list(FAMILIES))
 def test_families_make_worlds(name: str) -> None:
     family = FAMILIES[name]
-    first, again = (family.make(1000, family.worlds - 1, np.random.SeedSequence(3)) for _ in range(2))
-    assert np.array_equal(first.means, again.means)
-    assert first.problem == again.problem
+    first, second = (family.make(1000, family.worlds - 1, np.random.SeedSequence(3)) for _ in range(2))
+    assert np.array_equal(first.means, second.means)
+    assert first.problem == second.problem
     assert np.ptp(first.means) > 0
 
 
@@ -82,3 +83,9 @@ def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(CausalBanditsError, match="runs=0"):
         compare_field(["ts"], ["iv"], horizon=100, runs=0, out=out)
     assert not out.exists()
+
+
+def test_a_family_may_have_the_name_of_a_figure() -> None:
+    """`reproduce practice` is a figure and `compare --worlds practice` a family; only the first has a scale."""
+    assert again("practice", {"options": {"runs": 1, "seed": 0}}) == ""
+    assert again("practice", {"options": {"scale": "quick", "seed": 2}}).endswith("practice --scale quick --seed 2")

@@ -63,7 +63,7 @@ def _section(summary: Summary, about: About) -> Rendered:
 def again(figure: str, about: About) -> str:
     """The command that makes a figure again."""
     options = about.get("options")
-    if figure not in EXPERIMENTS or not options:
+    if figure not in EXPERIMENTS or not options or "scale" not in options:  # a family may have the name of a figure
         return ""
     words = ["causal-bandits reproduce", figure, "--scale", options["scale"], "--seed", str(options["seed"])]
     if options.get("runs"):
