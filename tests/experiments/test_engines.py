@@ -148,6 +148,7 @@ def test_a_killed_dask_worker_costs_only_its_chunk(tmp_path: Path, cluster: Clus
     assert len(list(tmp_path.iterdir())) > 8  # the chunk of the killed worker was begun twice
 
 
+@pytest.mark.slow
 def test_a_run_with_a_killed_dask_worker_writes_the_same_bytes(tmp_path: Path, alone: bytes, cluster: Cluster) -> None:
     begun = threading.Event()
 
@@ -250,6 +251,7 @@ def children_of(pid: int) -> set[int]:
     return {int(child) for line in found for child in line.split()}
 
 
+@pytest.mark.slow
 def test_a_killed_worker_of_dask_here_costs_only_its_chunk(tmp_path: Path) -> None:
     chunks = [Chunk(str(number), partial(die_once, number, tmp_path)) for number in range(6)]
     with make_engine("dask", jobs=2) as engine:

@@ -31,7 +31,7 @@ from .theorem import WORLDS, example_claims, run_example, run_theorem, theorem_c
 from .worlds import class_world, orbit_sizes, random_world, sachs_world, structureless_world
 
 NOTHING = "nothing"
-SCALES = {"smoke": Scale(500, 1), "quick": Scale(5000, 6), "paper": Scale(5000, 50, slow_runs=20)}
+SCALES = {"smoke": Scale(500, 1), "quick": Scale(5000, 3), "paper": Scale(5000, 50, slow_runs=20)}
 
 
 def _parents_told(world: World) -> PolicyFactory:
