@@ -9,13 +9,31 @@ from numpy.typing import NDArray
 from ..compiled import Bools
 from ..data import Rows
 from ..discovery import Findings
+from ..dispatch import generic
+from ..estimators.main_effects import highest
 from .base import Policy
 from .estimates import Estimates
 from .keeping import Draws
-from .protocol import learn_many
+from .protocol import choose, indices, learn_many, look, look_at_nothing
 
 SETTLED = 5
 """Noise and units depend on what is known already: what is read is learnt anew so many times from nothing."""
+
+
+@generic
+def choose_highest_draw(state: Any, rng: np.random.Generator) -> int:
+    """The arm with the highest of the drawn chances that `indices` gives."""
+    return highest(indices(state, rng))
+
+
+K = TypeVar("K", bound=type)
+
+
+def plays_highest_draw(state: K) -> K:
+    """A state whose `indices` are draws: the highest one is played."""
+    choose.of(state)(choose_highest_draw)
+    look.of(state)(look_at_nothing)
+    return state
 
 
 class _Restricted(Protocol):

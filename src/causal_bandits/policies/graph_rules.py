@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from .protocol import believed, choose, indices, learn, look
+from .protocol import believed, choose, indices, learn, look, look_at_nothing
 
 FIXED = 0.05
 """Prior count of each value of a node that a lever acts on: such a node is nearly always one value, not known which."""
@@ -185,11 +185,7 @@ def choose_by_graph(state: GraphState, rng: np.random.Generator) -> int:
     return best
 
 
-@look.of(GraphState)
-@compiled
-def look_at_nothing(state: GraphState, rng: np.random.Generator) -> int:
-    """Every draw is of a world of its own."""
-    return 0
+look.of(GraphState)(look_at_nothing)  # every draw is of a world of its own
 
 
 @believed.of(GraphState)

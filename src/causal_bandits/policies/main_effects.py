@@ -16,7 +16,6 @@ from ..estimators.main_effects import (
     beta_moments,
     chances_by_effects,
     copy_of,
-    highest,
     learn_own,
     main_effects,
     own_chances,
@@ -24,13 +23,14 @@ from ..estimators.main_effects import (
 )
 from ..problem import Problem
 from ..seeds import Seed
-from .by_levers import LeverPolicy
+from .by_levers import LeverPolicy, plays_highest_draw
 from .estimates import ArmEstimate, Estimates
-from .protocol import believed, choose, indices, learn, look
+from .protocol import believed, indices, learn
 
 Scale = Literal["linear", "logistic"]
 
 
+@plays_highest_draw
 class MainEffectsState(NamedTuple):
     """Counts of every arm, and the lever effects of the last refresh."""
 
@@ -38,25 +38,11 @@ class MainEffectsState(NamedTuple):
     allowed: Bools
 
 
-@choose.of(MainEffectsState)
-@compiled
-def choose_by_effects(state: MainEffectsState, rng: np.random.Generator) -> int:
-    """The arm with the highest drawn chance."""
-    return highest(chances_by_effects(state.effects, state.allowed, rng))
-
-
 @indices.of(MainEffectsState)
 @compiled
 def drawn_by_effects(state: MainEffectsState, rng: np.random.Generator) -> Floats:
     """What `choose` compares."""
     return chances_by_effects(state.effects, state.allowed, rng)
-
-
-@look.of(MainEffectsState)
-@compiled
-def look_at_nothing(state: MainEffectsState, rng: np.random.Generator) -> int:
-    """Nothing need be worked out."""
-    return 0
 
 
 @believed.of(MainEffectsState)

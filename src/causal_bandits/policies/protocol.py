@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
-from ..dispatch import Operation, entry
+from ..dispatch import Operation, entry, generic
 
 TIE = 1e-12
 """Means that differ by less than this share of themselves are the same."""
@@ -54,6 +54,12 @@ def indices(state: Any, rng: np.random.Generator) -> Floats:
 def look(state: Any, rng: np.random.Generator) -> Any:
     """What many draws from the same posterior have in common, worked out once."""
     raise NotImplementedError
+
+
+@generic
+def look_at_nothing(state: Any, rng: np.random.Generator) -> int:
+    """`look` of a state whose draws have nothing in common."""
+    return 0
 
 
 @Operation

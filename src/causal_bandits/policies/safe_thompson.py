@@ -13,13 +13,13 @@ from ..dispatch import entry
 from ..estimators import beta_interval
 from ..estimators.graded import Graded, graded, refresh
 from ..estimators.graded_draws import learn_graded, played_chances, stated_chances, stated_moments
-from ..estimators.main_effects import copy_of, highest
+from ..estimators.main_effects import copy_of
 from ..problem import Problem
 from ..seeds import Seed
-from .by_levers import LeverPolicy
+from .by_levers import LeverPolicy, plays_highest_draw
 from .estimates import ArmEstimate, Estimates
 from .main_effects import count_own, effects_learnt, lever_sizes
-from .protocol import believed, choose, indices, learn, look
+from .protocol import believed, indices, learn
 
 LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "heard", "moments", "sums", "parts", "used")
 """The arrays of a state that are learnt, beside those of the levers."""
@@ -27,6 +27,7 @@ MOST, EXPENSIVE = 2**17, 2**15
 """Sets times arms: no more are looked at unless `max_size` is given; with more, a refresh waits for 1 % more rows."""
 
 
+@plays_highest_draw
 class GradedState(NamedTuple):
     """Counts of every set, and what the last refresh made of them."""
 
@@ -34,25 +35,11 @@ class GradedState(NamedTuple):
     allowed: Bools
 
 
-@choose.of(GradedState)
-@compiled
-def choose_by_degrees(state: GradedState, rng: np.random.Generator) -> int:
-    """The arm with the highest drawn chance."""
-    return highest(played_chances(state.graded, state.allowed, rng))
-
-
 @indices.of(GradedState)
 @compiled
 def drawn_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
     """What `choose` compares."""
     return played_chances(state.graded, state.allowed, rng)
-
-
-@look.of(GradedState)
-@compiled
-def look_at_nothing(state: GradedState, rng: np.random.Generator) -> int:
-    """Nothing need be worked out."""
-    return 0
 
 
 @believed.of(GradedState)

@@ -12,7 +12,7 @@ import numpy as np
 from ...compiled import Bools, Floats, Ints, compiled
 from ...dispatch import Operation, entry, generic
 from ...estimators import beta_moments
-from ..protocol import believed, choose, indices, learn, look
+from ..protocol import believed, choose, indices, learn, look, look_at_nothing
 
 TIE = 1e-12
 """Sums of the same terms differ in the last bits; arms this close are drawn from."""
@@ -156,12 +156,6 @@ def indices_of_arms(state: Any, rng: np.random.Generator) -> Floats:
 def count_row(state: Any, arm: int, codes: Ints, reward: int) -> None:
     """Count one row."""
     count(state.counts, arm, codes, reward)
-
-
-@generic
-def look_at_nothing(state: Any, rng: np.random.Generator) -> int:
-    """Nothing need be worked out."""
-    return 0
 
 
 @generic
