@@ -27,6 +27,7 @@ HORIZONS = {"soft9": 20_000, "dags4": 2000, "dags5": 2000, "dags6": 2000, "struc
 RUNS = {"hillstrom": 60, "soft9": 2, "dags4": 2, "dags5": 1, "dags6": 1, "structureless": 2}
 DEFAULT = [*(f"practice-{kind}" for kind in KINDS), "hillstrom", "soft9", "dags4", "structureless"]
 CHECKS = (300, 1000, 10_000)
+SMALL = 0.05
 
 
 class Job(NamedTuple):
@@ -53,11 +54,14 @@ class Told(NamedTuple):
     close: tuple[float, bool]
     loss: tuple[float, float]
     sets: list[tuple[float, bool]]
-    """Stated probability that a set separates; whether it does."""
+    """Stated probability that a set separates but for small differences; whether it does."""
 
 
 def separating(world: World) -> dict[tuple[str, ...], bool]:
-    """Which sets separate: P(Y = 1 | S = s, arm) is the same for all arms under which s occurs."""
+    """Which sets separate, but for small differences: by the truth, with as many rows of each arm.
+
+    What arms' means through the set differ by from their means is below 5 % of the mean (root mean square over arms).
+    """
     problem = world.problem
     if not isinstance(world, cb.DiscreteSCM) or len(problem.arms) > 100:
         return {}
@@ -68,12 +72,11 @@ def separating(world: World) -> dict[tuple[str, ...], bool]:
         chosen = [place for place in range(len(names)) if mask >> place & 1]
         away = tuple(1 + place for place in range(len(names)) if place not in chosen)
         table = joint.sum(axis=away).reshape(len(problem.arms), -1, 2)
-        total = table.sum(axis=2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            chance = np.where(total > 1e-12, table[:, :, 1] / total, np.nan)
-        seen = ~np.isnan(chance).all(axis=0)
-        spread = np.nanmax(chance[:, seen], axis=0) - np.nanmin(chance[:, seen], axis=0)
-        found[tuple(names[place] for place in chosen)] = bool(np.all(spread < 1e-9))
+        pooled = table.sum(axis=0)
+        chance = pooled[:, 1] / np.maximum(pooled.sum(axis=1), 1e-300)
+        differences = world.means - table.sum(axis=2) @ chance
+        small = np.sqrt(np.mean(differences**2)) < SMALL * world.means.mean()
+        found[tuple(names[place] for place in chosen)] = bool(small)
     return found
 
 
@@ -130,15 +133,24 @@ def ratio(values: Floats, base: Floats) -> tuple[float, float]:
     return float(found), float(np.std(values - found * base, ddof=1) / np.sqrt(len(values)) / base.mean())
 
 
-def calibration(pairs: list[tuple[float, bool]], least: int = 100) -> str:
+class Stated(NamedTuple):
+    """A stated probability, whether it came true, and how much the case counts."""
+
+    probability: float
+    true: bool
+    weight: float
+
+
+def calibration(cases: list[Stated], least: int = 100) -> str:
     """Per bin of the stated probability: what was stated, what came true, and how many cases."""
-    stated, true = np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs])
+    stated, true, weight = np.array(cases).T
     bins = np.minimum((stated * 10).astype(int), 9)
     shown = []
     for place in range(10):
         here = bins == place
         if here.sum() >= least:
-            shown.append(f"{stated[here].mean():.2f}:{true[here].mean():.2f} ({here.sum()})")
+            means = [np.average(values[here], weights=weight[here]) for values in (stated, true)]
+            shown.append(f"{means[0]:.2f}:{means[1]:.2f} ({here.sum()})")
     return "  ".join(shown)
 
 
@@ -163,13 +175,28 @@ def report(family: str, results: list[Any], policies: tuple[str, ...]) -> dict[s
     return kept
 
 
-def probabilities(told: list[Told]) -> dict[str, list[tuple[float, bool]]]:
-    """All stated probabilities with what is so."""
+def probabilities(told: list[Told]) -> dict[str, list[Stated]]:
+    """All probabilities that were stated in a family; every look counts the same, and so does every family."""
+    each = 1 / len(told)
     return {
-        "best": [each.best for each in told if each.best is not None],
-        "close": [each.close for each in told],
-        "separates": [pair for each in told for pair in each.sets],
+        "best": [Stated(*look.best, each) for look in told if look.best is not None],
+        "close": [Stated(*look.close, each) for look in told],
+        "separates": [Stated(*pair, each / len(look.sets)) for look in told for pair in look.sets],
     }
+
+
+def show_calibration(everything: dict[str, dict[str, list[Told]]]) -> None:
+    """Per policy: all families together, then those of practice and each of the others."""
+    for name, by_family in everything.items():
+        groups: dict[str, dict[str, list[Stated]]] = {}
+        for family, told in by_family.items():
+            for group in ("all", family.partition("-")[0]):
+                for kind, cases in probabilities(told).items():
+                    groups.setdefault(group, {}).setdefault(kind, []).extend(cases)
+        for group, kinds in groups.items():
+            for kind, cases in kinds.items():
+                if cases:
+                    print(f"{group:14s} {name:16s} {kind:10s} {calibration(cases)}")
 
 
 def jobs_of(family: str, arguments: Any, policies: tuple[str, ...]) -> Iterator[Job]:
@@ -194,18 +221,14 @@ def main() -> None:
     arguments = parser.parse_args()
     policies = tuple(dict.fromkeys(["ts", *arguments.policies.split(",")]))
     kept: dict[str, Any] = {}
-    everything: dict[tuple[str, str], list[Told]] = {}
+    everything: dict[str, dict[str, list[Told]]] = {name: {} for name in policies}
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for family in arguments.families:
             results = list(pool.map(partial(played), list(jobs_of(family, arguments, policies)), chunksize=1))
             kept[family] = report(family, results, policies)
             for name in policies:
-                stated = everything.setdefault((name, family.partition("-")[0]), [])
-                stated += [told for result in results for told in result[3][name]]
-    for (name, group), told in everything.items():
-        for kind, pairs in probabilities(told).items():
-            if pairs:
-                print(f"{group:14s} {name:16s} {kind:10s} {calibration(pairs)}")
+                everything[name][family] = [told for result in results for told in result[3][name]]
+    show_calibration(everything)
     if arguments.out is not None:
         arguments.out.write_text(json.dumps(kept, indent=1) + "\n")
 

@@ -1,12 +1,15 @@
 """Record what every policy does: ``python -m tests.bit_identity``, from sources whose arms must stay as they are.
 
-With ``--missing`` only cases without a recording are added.
+With ``--missing`` only cases without a recording are added; with ``--stated NAME ...`` what these cases state of their
+arms is recorded again, if they play as they did.
 """
 
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+
+from causal_bandits import load_policy
 
 from .cases import CASES
 from .recording import (
@@ -17,6 +20,7 @@ from .recording import (
     goes_on,
     made_with,
     make_database,
+    plain,
     read,
     save_path,
     saved_policy,
@@ -60,8 +64,28 @@ def add_missing() -> None:
     write(recorded)
 
 
+STATED = ("estimates", "recommend", "sets", "evidence")
+
+
+def state_again(names: list[str]) -> None:
+    """Record again what cases state; what they play must be as it was."""
+    recorded = read()
+    for name in names:
+        answers = {f"cases {seed}": (recorded["cases"][name][str(seed)], case_answer(name, seed)) for seed in SEEDS}
+        if name in recorded["resumed"]:
+            answers["resumed"] = recorded["resumed"][name], goes_on(name, load_policy(save_path(name)))
+        for where, (then, now) in answers.items():
+            for key in STATED:
+                then["known"][key] = plain(now["known"][key])
+            if plain(now) != then:
+                sys.exit(f"{name}, {where}: it does not play as it did")
+    write(recorded)
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["--missing"]:
         add_missing()
+    elif sys.argv[1:2] == ["--stated"]:
+        state_again(sys.argv[2:])
     else:
         main(*map(Path, sys.argv[1:]))

@@ -32,26 +32,26 @@ def ratios(figure: str, runs: int, *, slow: bool = False) -> dict[str, tuple[flo
 def test_sharing_saves_regret_where_separating_sets_exist() -> None:
     """Null: the true ratios are the ones measured at full size (.56, .41, .16).
 
-    64 classes x 2 runs give standard errors of about .035, .017 and .008, so a bound lies at least 4 of them away:
+    64 classes x 1 run give standard errors of about .05, .024 and .011, so a bound lies at least 4 of them away:
     false alarms below 1e-4. Seed 2024.
     """
-    found = ratios("fig2a", 2)
-    assert found["causal-ts-direct"][0] <= 0.70
-    assert found["causal-ts-direct-marginal"][0] <= 0.50
-    assert found["causal-ts-perfect"][0] <= 0.20
-    assert all(se < 0.04 for _, se in found.values())
+    found = ratios("fig2a", 1)
+    assert found["causal-ts-direct"][0] <= 0.76
+    assert found["causal-ts-direct-marginal"][0] <= 0.51
+    assert found["causal-ts-perfect"][0] <= 0.21
+    assert all(se < 0.06 for _, se in found.values())
 
 
 def test_looking_for_sets_costs_little_where_there_are_none() -> None:
     """Null: the true ratio is the one measured at full size (1.17).
 
-    64 classes x 2 runs give a standard error of about .067: the bound lies 4 of them away, false alarms below 1e-4.
+    64 classes x 1 run give a standard error of about .095: the bound lies 4 of them away, false alarms below 1e-4.
     The marginal reading is fooled, as the notes on the readings say: at least twice the regret. Seed 2024.
     """
-    found = ratios("fig2c", 2)
-    assert found["causal-ts-direct"][0] <= 1.44
+    found = ratios("fig2c", 1)
+    assert found["causal-ts-direct"][0] <= 1.55
     assert found["causal-ts-direct-marginal"][0] >= 2
-    assert found["causal-ts-direct"][1] == pytest.approx(0.067, abs=0.03)
+    assert found["causal-ts-direct"][1] == pytest.approx(0.095, abs=0.05)
 
 
 @pytest.mark.slow

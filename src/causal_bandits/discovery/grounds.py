@@ -246,7 +246,7 @@ class Confidences(Grounds):
 
 @dataclass(frozen=True)
 class Degrees(Grounds):
-    """How probable it is that each set separates all levers; sharing is in proportion."""
+    """How probable it is that each set separates all levers, but for small differences; sharing is by degrees."""
 
     sources = ("learnt",)
     separates: Floats
@@ -266,7 +266,7 @@ class Degrees(Grounds):
         return ()
 
     def probability(self, separated: Bools) -> Floats:
-        """As it was learnt."""
+        """As it is stated."""
         return self.separates
 
     def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:

@@ -21,6 +21,7 @@ from .lever_effects import (
     Beforehand,
     fit_given,
     fit_levers,
+    keep_effects,
     weigh_scales,
     without_own,
 )
@@ -130,8 +131,8 @@ def _fit_index(state: Graded, place: int, parts: Floats, within: float, rate: fl
             )
     before = Beforehand(unit, LEVEL * unit, 0.0, 0.0, ANY)
     fit = fit_levers(values, precision, own.codes, own.starts, size, before)
-    state.means[0, place], state.roots[0, place], state.deviations[0, place] = fit.mean, fit.root, fit.deviation
-    state.means[0, place, 0] += rate
+    keep_effects(fit, rate, state.means[0, place], state.roots[0, place])
+    state.deviations[0, place] = fit.deviation
     for arm in range(arms):
         mean, variance = without_own(fit, values[arm], precision[arm], own.codes[arm], own.starts)
         state.heard[place, arm] = variance
@@ -173,7 +174,8 @@ def _fit_difference(state: Graded, place: int, parts: Floats, spread: float, rat
             precision[arm] = parts[arm, OTHERS] ** 2 / parts[arm, NOISE]
     fit = fit_given(values, precision, codes, starts, size, none, np.array([before.level, effect, deviation]))
     state.separates[place] = none
-    state.means[1, place], state.roots[1, place], state.deviations[1, place] = fit.mean, fit.root, fit.deviation
+    keep_effects(fit, 0.0, state.means[1, place], state.roots[1, place])
+    state.deviations[1, place] = fit.deviation
     for arm in range(arms):
         share = parts[arm, OTHERS]
         mean, variance = without_own(fit, values[arm], precision[arm], codes[arm], starts)
@@ -218,8 +220,9 @@ def refresh(state: Graded) -> None:
     """Learn everything anew from the tables."""
     refresh_effects(state.own)
     rows, rewards, rate = state.own.numbers[ROWS], state.own.numbers[REWARDS], state.own.numbers[RATE]
-    state.chosen[:] = 0
-    state.moments[0] = state.own.known[:, :2]
+    for arm in range(len(state.chosen)):
+        state.chosen[arm] = 0
+        state.moments[0, arm, 0], state.moments[0, arm, 1] = state.own.known[arm, 0], state.own.known[arm, 1]
     enough = min(rewards, rows - rewards) >= ENOUGH
     for place in range(1, len(state.tables.cells)):
         start = state.starts[place]

@@ -109,7 +109,9 @@ def gather(
 def solve(matrix: Floats, vector: Floats, level: float, effect: float, mean: Floats, covariance: Floats) -> float:
     """Fill mean and covariance of level and effects, from their prior variances; the rest of log P(values)."""
     size = len(mean)
-    covariance[:] = matrix
+    for row in range(size):
+        for column in range(size):
+            covariance[row, column] = matrix[row, column]
     covariance[0, 0] += 1 / level
     for place in range(1, size):
         covariance[place, place] += 1 / effect
@@ -145,6 +147,22 @@ class Beforehand(NamedTuple):
 
 
 @compiled
+def _to_weights(logs: Floats, nothing: float, prior: float) -> tuple[float, float]:
+    """Turn logarithms into weights, in place; the weight of nothing, and the sum of the others."""
+    kinds, deviations = logs.shape
+    highest, total = nothing, 0.0
+    for i in range(kinds):
+        for j in range(deviations):
+            logs[i, j] += prior
+            highest = max(highest, logs[i, j])
+    for i in range(kinds):
+        for j in range(deviations):
+            logs[i, j] = math.exp(logs[i, j] - highest)
+            total += logs[i, j]
+    return math.exp(nothing - highest), total
+
+
+@compiled
 def weigh_scales(
     values: Floats, precision: Floats, codes: Ints, starts: Ints, size: int, before: Beforehand
 ) -> tuple[float, float, float]:
@@ -165,17 +183,14 @@ def weigh_scales(
             effect_variance = max(EFFECTS[i] ** 2, LEAST) * square
             logs[i, j] = apart + solve(matrix, vector, before.level, effect_variance, mean, covariance)
             logs[i, j] += _prior(before.beside + levers * EFFECTS[i] ** 2 + DEVIATIONS[j] ** 2, before.factor)
-    logs += math.log((1 - before.none) / (kinds * len(DEVIATIONS)))
-    highest = max(logs.max(), nothing)
-    weights = np.exp(logs - highest)
-    total, effect, deviation = weights.sum(), 0.0, 0.0
-    zero = math.exp(nothing - highest)
+    zero, total = _to_weights(logs, nothing, math.log((1 - before.none) / (kinds * len(DEVIATIONS))))
+    effect, deviation = 0.0, 0.0
     if total <= 0.0:  # not a weight is left beside that of nothing
         return 1.0, EFFECTS[1] ** 2 * square, DEVIATIONS[0] ** 2 * square
     for i in range(kinds):
         for j in range(len(DEVIATIONS)):
-            effect += weights[i, j] / total * EFFECTS[i] ** 2
-            deviation += weights[i, j] / total * DEVIATIONS[j] ** 2
+            effect += logs[i, j] / total * EFFECTS[i] ** 2
+            deviation += logs[i, j] / total * DEVIATIONS[j] ** 2
     return zero / (zero + total), max(effect, LEAST) * square, deviation * square
 
 
@@ -197,6 +212,16 @@ def fit_levers(values: Floats, precision: Floats, codes: Ints, starts: Ints, siz
     none, effect, deviation = weigh_scales(values, precision, codes, starts, size, before)
     variances = np.array([before.level, effect, deviation])
     return fit_given(values, precision, codes, starts, size, none, variances)
+
+
+@compiled
+def keep_effects(fit: LeverFit, level: float, mean: Floats, root: Floats) -> None:
+    """Copy level and effects, the level counted from `level`, into arrays of a state."""
+    for row in range(len(mean)):
+        mean[row] = fit.mean[row]
+        for column in range(len(mean)):
+            root[row, column] = fit.root[row, column]
+    mean[0] += level
 
 
 @compiled

@@ -15,7 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from .lever_effects import FACTOR, Beforehand, at_arm, draw_effects, effect_starts, fit_levers, without_own
+from .lever_effects import (
+    FACTOR,
+    Beforehand,
+    at_arm,
+    draw_effects,
+    effect_starts,
+    fit_levers,
+    keep_effects,
+    without_own,
+)
 
 EDGE = 0.05
 """Chances that effects say are kept above this share of the mean chance, and as far below 1."""
@@ -153,8 +162,7 @@ def refresh_effects(state: MainEffects) -> None:
     if not state.logistic and played * (1 - played) < unit:
         before = Beforehand(played * (1 - played), LEVEL * unit, 0.0, 0.0, FACTOR)
         fit = fit_levers(values, precision, codes, starts, size, before)
-    state.mean[:], state.root[:] = fit.mean, fit.root
-    state.mean[0] += level
+    keep_effects(fit, level, state.mean, state.root)
     numbers[DEVIATION] = fit.deviation
 
 

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from ..compiled import Bools, Floats, Ints, compiled
 from ..data import TableLayout
 from ..discovery.tiers import Tier
-from ..dispatch import entry
 from ..errors import OptionError, brief
 from ..estimators import beta_interval
 from ..estimators.main_effects import (
@@ -59,12 +58,6 @@ def learn_by_effects(state: MainEffectsState, arm: int, codes: Ints, reward: int
     learn_own(state.effects, arm, reward)
 
 
-@entry
-def refresh_main_effects(state: Any) -> None:
-    """Learn scales and effects anew."""
-    refresh_effects(state)
-
-
 class MainEffectsThompson(LeverPolicy[MainEffectsState]):
     """Thompson Sampling with lever effects: chance of an arm = level + an effect of each lever + a deviation.
 
@@ -102,7 +95,7 @@ class MainEffectsThompson(LeverPolicy[MainEffectsState]):
         return MainEffectsState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
 
     def _learn_anew(self, state: MainEffectsState) -> None:
-        refresh_main_effects(state.effects)
+        refresh_effects(state.effects)
 
     def _pristine(self, state: MainEffectsState) -> MainEffectsState:
         fresh = self._empty()

@@ -9,17 +9,16 @@ from ..compiled import Bools, Floats, Ints, compiled
 from ..data import TableLayout
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
-from ..dispatch import entry
 from ..estimators import beta_interval
 from ..estimators.graded import Graded, graded, refresh
-from ..estimators.graded_draws import learn_graded, played_chances, stated_chances, stated_moments
+from ..estimators.graded_draws import learn_graded, nearly_separates, played_chances, stated, stated_chances
 from ..estimators.main_effects import copy_of
 from ..problem import Problem
 from ..seeds import Seed
 from .by_levers import LeverPolicy, plays_highest_draw
 from .estimates import ArmEstimate, Estimates
 from .main_effects import count_own, effects_learnt, lever_sizes
-from .protocol import believed, indices, learn
+from .protocol import believed, indices, learn, look
 
 LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "heard", "moments", "sums", "parts", "used")
 """The arrays of a state that are learnt, beside those of the levers."""
@@ -42,11 +41,18 @@ def drawn_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
     return played_chances(state.graded, state.allowed, rng)
 
 
+@look.of(GradedState)
+@compiled
+def look_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
+    """What is stated of every arm."""
+    return stated(state.graded)
+
+
 @believed.of(GradedState)
 @compiled
-def believed_by_degrees(state: GradedState, seen: int, rng: np.random.Generator) -> Floats:
-    """One draw of every allowed arm's chance, as wide as what is stated of it."""
-    return stated_chances(state.graded, state.allowed, rng)
+def believed_by_degrees(state: GradedState, seen: Floats, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's chance, from what is stated of it."""
+    return stated_chances(state.graded, state.allowed, seen, rng)
 
 
 @learn.of(GradedState)
@@ -54,12 +60,6 @@ def believed_by_degrees(state: GradedState, seen: int, rng: np.random.Generator)
 def learn_by_degrees(state: GradedState, arm: int, codes: Ints, reward: int) -> None:
     """Count one row."""
     learn_graded(state.graded, arm, codes, reward)
-
-
-@entry
-def refresh_graded(state: Any) -> None:
-    """Learn everything anew."""
-    refresh(state)
 
 
 class SafeThompsonSampling(LeverPolicy[GradedState]):
@@ -101,7 +101,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         return GradedState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
 
     def _learn_anew(self, state: GradedState) -> None:
-        refresh_graded(state.graded)
+        refresh(state.graded)
 
     def _pristine(self, state: GradedState) -> GradedState:
         fresh = graded(state.graded.tables, self.problem.arm_codes, lever_sizes(self.problem))
@@ -134,17 +134,16 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         separated = np.repeat(state.used[:, None], len(self.problem.interventions), axis=1)
         separated[0] = False  # the empty set is a level to shrink to, not a way to choose
         seen = self._rows_seen() if self.history.has_missing else None
-        return Findings(self.layout, self.rows, separated, Degrees(state.separates.copy()), seen)
+        return Findings(self.layout, self.rows, separated, Degrees(nearly_separates(state.separates)), seen)
 
     def _estimate(self, state: GradedState, level: float) -> Estimates:
         found, rows = state.graded, []
-        for number, arm in enumerate(self.problem.arms):
-            mean, variance = stated_moments(found, number)
+        for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, stated(found), strict=True)):
             low, high, size = beta_interval(mean, variance, level)
             own, place = int(found.own.own[number, 0]), int(found.chosen[number])
             through = self.layout.names[place] if place else None
             used = int(found.tables.table(place)[number].sum())
-            rows.append(ArmEstimate(arm, mean, low, high, through, own, size, used))
+            rows.append(ArmEstimate(arm, float(mean), low, high, through, own, size, used))
         return Estimates(rows)
 
     def options(self) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from ...seeds import Seed
 from ..base import Policy
 from ..estimates import ArmEstimate, Estimates, Recommendation, enough_draws
 from ..keeping import Draws
-from ..protocol import learn_many
+from ..protocol import believed, learn, learn_many, look
 from ..standing import recommendation
-from .counts import Counts, empty_counts, moments_of_arms, own_rows
+from .counts import Counts, empty_counts, moments, moments_of_arms, narrowed, own_rows
 
 NEVER = 2**62
 MOST_COUNTS = 2**24
@@ -106,7 +106,7 @@ class CountingPolicy(Policy[Any]):
         done = 0
         while done < len(rows.arms):
             part = slice(done, min(len(rows.arms), done + self._plan_at - self._counted))
-            learn_many(self._state, rows.arms[part], rows.codes[part], rows.rewards[part])
+            learn_many(narrowed(self._state, learn), rows.arms[part], rows.codes[part], rows.rewards[part])
             done = part.stop
             self._advance(part.stop - part.start)
 
@@ -137,10 +137,11 @@ class CountingPolicy(Policy[Any]):
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm with the highest posterior mean of those it still plays, and how sure it is their best."""
         draws, state = enough_draws(draws, len(self.problem.arms)), self._view()
-        means = moments_of_arms(state)[:, 0]
+        means = moments_of_arms(narrowed(state, moments))[:, 0]
         best = int(np.where(state.counts.allowed, means, -np.inf).argmax())
         arm = self.problem.arms[best]
-        return recommendation(state, arm, float(means[best]), self.problem, self.rows, draws, margin)
+        drawn = narrowed(state, look, believed)
+        return recommendation(drawn, arm, float(means[best]), self.problem, self.rows, draws, margin)
 
     def _share(self, findings: Findings, draws: Draws) -> Any:
         return self._state
@@ -170,8 +171,8 @@ class CountingPolicy(Policy[Any]):
     def _estimate(self, state: Any, level: float) -> Estimates:
         """Intervals are those of the Beta with the posterior's mean and variance."""
         through, own = self._through if self._shares(state) else None, own_rows(state.counts)
-        rows = []
-        for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, moments_of_arms(state), strict=True)):
+        known, rows = moments_of_arms(narrowed(state, moments)), []
+        for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, known, strict=True)):
             low, high, size = beta_interval(mean, variance, level)
             rows.append(ArmEstimate(arm, float(mean), low, high, through, int(own[number]), size - 2, int(own[number])))
         return Estimates(rows)

@@ -201,3 +201,16 @@ def counted(state: S) -> S:
     believed.of(state)(believed_by_rewards)
     moments.of(state)(moments_by_rewards)
     return state
+
+
+@counted
+class CountsState(NamedTuple):
+    """Counts, of whatever state."""
+
+    counts: Counts
+
+
+def narrowed(state: Any, *operations: Operation[..., Any]) -> Any:
+    """The counts alone where operations read nothing else of a state: what is compiled then serves all such states."""
+    same = all(each.implementation(type(state)) is each.implementation(CountsState) for each in operations)
+    return CountsState(state.counts) if same else state
