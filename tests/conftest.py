@@ -15,14 +15,18 @@ settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-STATISTICAL = Path(__file__).parent / "statistical"
+HERE = Path(__file__).parent
+STATISTICAL = HERE / "statistical"
+LAST = {HERE / "policies", HERE / "simulation", STATISTICAL}
+"""Rooms that play every policy, as `bit_identity` and `contracts` do."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is in the statistical room."""
+    """Mark the statistical room; play all policies first and last, since one of two processes begins in the middle."""
     for item in items:
         if STATISTICAL in item.path.parents:
             item.add_marker(pytest.mark.statistical)
+    items.sort(key=lambda item: not LAST.isdisjoint(item.path.parents))
 
 
 def pytest_collection_finish() -> None:

@@ -15,7 +15,7 @@ FAR = 0.8
 ALONE, THROUGH, UNEVEN, DISAGREEMENT, MOST = 1.2, 1.0, 0.5, 0.5, 1.2
 """What is stated is wider than what is played by: factors of the variance by own rows and through a set, what uneven
 play adds to them, the share of a disagreement beyond chance, and the most relative to own rows alone."""
-APART = 0.5
+APART = 0.2
 """The share of the variance added for stating that is drawn for each arm apart when arms are compared."""
 WIDEST = 0.95
 """The variance of a chance is at most so much of that of a coin that shows 0 or 1."""
