@@ -1,7 +1,7 @@
 """What a policy believes about each arm, to read or to put into a table."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, overload
 
@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
+from ..compiled import Bools
 from ..data import History, TableLayout
 from ..doors import is_number
 from ..errors import OptionError, brief, whole_number
@@ -101,6 +102,8 @@ class ArmEstimate:
     own_mean: float = math.nan
     own_low: float = math.nan
     own_high: float = math.nan
+    status: str = ""
+    """active or never played; not allowed after `restrict`; forbidden or retired in a study."""
 
     @property
     def was_played(self) -> bool:
@@ -110,6 +113,8 @@ class ArmEstimate:
     def __post_init__(self) -> None:
         if self.used_rows < 0:
             object.__setattr__(self, "used_rows", self.own_rows)
+        if not self.status:
+            object.__setattr__(self, "status", "active" if self.was_played else "never played")
 
     def __repr__(self) -> str:
         interval = f"{shown(self.mean)} ({shown(self.low)} – {shown(self.high)})"
@@ -135,6 +140,13 @@ class Estimates(Sequence[ArmEstimate]):
     def __iter__(self) -> Iterator[ArmEstimate]:
         return iter(self._rows)
 
+    def with_status(self, status: Callable[[int], str | None]) -> "Estimates":
+        """The same where the arms that `status` has a word for, by their number, have that status."""
+        words = [status(number) for number in range(len(self))]
+        return Estimates(
+            [row if word is None else replace(row, status=word) for row, word in zip(self, words, strict=True)]
+        )
+
     def to_frame(self) -> pl.DataFrame:
         """One row per arm."""
         return pl.DataFrame(
@@ -150,6 +162,7 @@ class Estimates(Sequence[ArmEstimate]):
                 "own_mean": [row.own_mean for row in self],
                 "own_low": [row.own_low for row in self],
                 "own_high": [row.own_high for row in self],
+                "status": [row.status for row in self],
             },
             schema_overrides={"through": pl.String},
         )
@@ -201,8 +214,11 @@ def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Es
     return Estimates(rows)
 
 
-def with_own_rows(found: Estimates, history: History, level: float) -> Estimates:
-    """The same with what each arm's own rows say alone: Jeffreys' interval of a chance, Student's t of a mean."""
+def with_own_rows(found: Estimates, history: History, level: float, allowed: Bools) -> Estimates:
+    """The same with what each arm's own rows say alone: Jeffreys' interval of a chance, Student's t of a mean.
+
+    An arm that is not allowed has that status.
+    """
     rows, arms = history.rows, len(found)
     n = np.bincount(rows.arms, minlength=arms)
     total = np.bincount(rows.arms, rows.rewards, minlength=arms)
@@ -220,7 +236,7 @@ def with_own_rows(found: Estimates, history: History, level: float) -> Estimates
         else:
             low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
         filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))
-    return Estimates(filled)
+    return Estimates(filled).with_status(lambda number: None if allowed[number] else "not allowed")
 
 
 def _t_reach(rows: int, scatter: float, level: float) -> float:

@@ -29,10 +29,10 @@ def arms_sheet(arms: list[ArmRow]) -> Sheet:
 
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
-    status = row.get("status", "played")
+    gone = row["status"] if row["status"] in ("retired", "forbidden") else ""
     own = row["without_sharing"]
     return (
-        row["arm"] + ("" if status == "played" else f" ({status})"),
+        row["arm"] + (f" ({gone})" if gone else ""),
         f"{row['own_rows']:,}",
         _range(own) if row["own_rows"] else "never played",
         _range(row),

@@ -3,7 +3,8 @@
 from .decisions import Decision
 from .evaluation import Evaluation
 from .explanation import Explanation
-from .rows import parse_arm, parse_metrics, parse_reward
+from .levels import level_like
+from .rows import parse_arm, parse_metrics, parse_pattern, parse_reward
 from .study import Study, StudyInfo
 
 __all__ = [
@@ -12,7 +13,9 @@ __all__ = [
     "Explanation",
     "Study",
     "StudyInfo",
+    "level_like",
     "parse_arm",
     "parse_metrics",
+    "parse_pattern",
     "parse_reward",
 ]

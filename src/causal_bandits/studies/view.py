@@ -1,7 +1,7 @@
 """What a study shows: looking at it never changes which arms come next."""
 
 from collections.abc import Mapping
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import Any, Self
 
 import polars as pl
@@ -22,6 +22,8 @@ from .session import Session
 from .state import StudyState
 
 Settable = Arm | Mapping[str, Level]
+Pattern = Arm | Mapping[str, Level | EllipsisType]
+"""An arm, or a mapping in which `...` stands for any level of a lever."""
 
 
 class StudyView:
@@ -74,8 +76,11 @@ class StudyView:
         return self._session.read(lambda state: state.policy.recommend(draws=draws, margin=margin))
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
-        """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used."""
-        return self._session.read(lambda state: state.policy.estimates(level=level))
+        """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used, and its status.
+
+        The status is active, never played, forbidden or retired.
+        """
+        return self._session.read(lambda state: state.policy.estimates(level=level).with_status(state.status))
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
