@@ -34,7 +34,7 @@ class ArmRow(IntervalRow):
     used_rows: int
     borrowed_rows: float
     without_sharing: IntervalRow
-    status: str
+    status: NotRequired[str]
     """Active, never played; not allowed in a policy that is restricted; forbidden or retired in a study."""
     decisions: NotRequired[int]
     """In a study."""

@@ -63,7 +63,7 @@ def _arms(state: StudyState) -> list[ArmRow]:
     found = arm_rows(state.policy)
     for row in found:
         number = state.problem.index(row["settings"])
-        row["status"] = state.status(number) or row["status"]
+        row["status"] = state.status(number) or row.get("status", "active")
         row["decisions"] = int(np.count_nonzero(state.decisions.column("arm") == number))
     return found
 
