@@ -4,6 +4,7 @@ import codecs
 import gzip
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -125,7 +126,7 @@ def test_quotes_hide_separators() -> None:
 
 def test_workbooks(tmp_path: Path) -> None:
     pytest.importorskip("fastexcel", reason="fastexcel is not installed, so workbooks are not read; see `make setup`")
-    rows = [["i", "n", "x", "t"], ["none", 1, 1.5, "7,5"], ["red", None, 2, "8"]]
+    rows: list[list[Any]] = [["i", "n", "x", "t"], ["none", 1, 1.5, "7,5"], ["red", None, 2, "8"]]
     write_workbook(tmp_path / "t.xlsx", {"log": rows, "notes": [["a"], [1]]})
     found = read_table(tmp_path / "t.xlsx")
     assert found.table.rows() == [("none", 1, 1.5, 7.5), ("red", None, 2.0, 8.0)]

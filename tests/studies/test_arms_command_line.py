@@ -1,6 +1,7 @@
 """What Python has, from the shell: arms that come and go, explanations, evaluations, expiry."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_looking_from_the_shell(run: Run, shop: cb.Study, tmp_path: Path) -> Non
     assert run("study", "expire", "shop", "--older-than", 0) == "1 decision expired\n"
 
 
-BAD = [
+BAD: list[tuple[list[Any], str]] = [
     (["retire", "shop"], "study retire needs an arm"),
     (["retire", "shop", "banner=red", "--level", "banner=red"], "and not both"),
     (["retire", "shop", "banner"], "'banner' is not of the form lever=value"),

@@ -84,12 +84,20 @@ def test_a_level_joins_settings_that_are_in_play() -> None:
 BAD: list[tuple[Callable[[cb.Study], Any], type[Exception], str]] = [
     (lambda s: s.retire({"banner": ..., "price": 1}), UnknownVariableError, "'price' is not a lever"),
     (lambda s: s.retire({"banner": "pink", "discount": ...}), UnknownLevelError, "'pink' is not a level of 'banner'"),
-    (lambda s: s.retire("banner"), UnknownArmError, "'banner' is not an arm"),
+    (
+        lambda s: s.retire("banner"),  # type: ignore[arg-type]
+        UnknownArmError,
+        "'banner' is not an arm",
+    ),
     (lambda s: s.retire_level("banner", "pink"), UnknownLevelError, "'pink' is not a level"),
     (lambda s: s.forbid_level("headline", "x"), UnknownVariableError, "'headline' is not a lever"),
     (lambda s: s.add_level("headline", "x"), UnknownVariableError, "'headline' is not a lever"),
     (lambda s: s.add_level("banner", " "), OptionError, "expected the name of a new level of 'banner'"),
-    (lambda s: s.add_level("banner", ["x"]), ProblemError, r"level \['x'\] of 'banner' is not a string"),
+    (
+        lambda s: s.add_level("banner", ["x"]),  # type: ignore[arg-type]
+        ProblemError,
+        r"level \['x'\] of 'banner' is not a string",
+    ),
     (lambda s: s.add_level("banner", float("nan")), ProblemError, "is not a string, a finite number"),
 ]
 

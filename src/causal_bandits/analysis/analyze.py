@@ -129,7 +129,8 @@ def _told(problem: Problem, rows: Rows, max_size: int | None, tell: Callable[[st
     total = len(rows.arms)
     for start in range(0, total, CHUNK):
         tell("counting rows", start, total)
-        policy.learn(Rows(*(column[start : start + CHUNK] for column in rows)))
+        part = slice(start, start + CHUNK)
+        policy.learn(Rows(rows.arms[part], rows.codes[part], rows.rewards[part], rows.raw[part]))
     tell("counting rows", total, total)
     return policy
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..data import MISSING
+from ..data.cell_types import MISSING_WORDS
 from ..data.coding import is_missing
 from ..data.frames import columns_of
-from ..data.table_files import MISSING_WORDS
 from ..doors import are_names
 from ..errors import CausalBanditsError, ObservationError, OptionError, brief, flag, listing
 from ..problem import Arm, Level, Problem
