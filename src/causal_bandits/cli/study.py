@@ -45,7 +45,8 @@ def report(as_json: bool, values: Any, text: str) -> None:
         say(text)
 
 
-def _read_json(what: str, text: str) -> Any:
+def read_json(what: str, text: str) -> Any:
+    """The values in a text that a user gave; `what` says where it is from."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -54,7 +55,7 @@ def _read_json(what: str, text: str) -> Any:
         raise OptionError(f"{what} is nested too deeply; use fewer levels") from None
 
 
-def _problem_in(path: Path) -> Problem:
+def problem_in(path: Path) -> Problem:
     """The problem that a JSON file describes."""
     try:
         if path.exists() and not path.is_file():
@@ -66,7 +67,7 @@ def _problem_in(path: Path) -> Problem:
         if isinstance(error, CausalBanditsError):
             raise
         raise OptionError(f"cannot read the problem from {str(path)!r} ({error}); pass a JSON file") from None
-    described = _read_json(f"the problem in {str(path)!r}", text)
+    described = read_json(f"the problem in {str(path)!r}", text)
     if not isinstance(described, dict):
         raise OptionError(f"the problem in {str(path)!r} is not an object with target, observed, interventions")
     return Problem.from_dict(described)
@@ -94,10 +95,10 @@ def create(
     """Create a study (idempotent)."""
     from ..studies import Study
 
-    given = _read_json("--options", options) if options else None
+    given = read_json("--options", options) if options else None
     study = Study.create(
         name,
-        _problem_in(problem),
+        problem_in(problem),
         storage=storage,
         policy=policy,
         options=given,
