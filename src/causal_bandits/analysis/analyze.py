@@ -12,6 +12,7 @@ from ..policies import DEFAULT, Policy, Recommendation, policy_class
 from ..policies.overview import arm_rows, evidence_over_time, recommendation_row, set_rows
 from ..problem import Problem
 from ..reporting.described import AnalysisDescription
+from ..reporting.quick_plots import MOST_ARMS, plot_estimates
 from .infer import Inferred, Kind, infer
 from .notices import noise, results_of_the_reward
 from .sources import table_of
@@ -37,6 +38,11 @@ class Analysis:
 
     def _repr_html_(self) -> str:
         return self.policy.estimates(level=self.level).table(repr(self)) + self.policy.separating_sets()._repr_html_()
+
+    def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Any:
+        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        found = self.policy.estimates(level=self.level)
+        return plot_estimates(found, axes, most=most, title=self.inferred.problem.target)
 
     def to_dict(self, *, history: bool = True) -> AnalysisDescription:
         """Everything as plain values for JSON; with `history` also how the evidence came about as rows came in."""

@@ -10,7 +10,7 @@ from ..data.table_files import output_ending, read_rows, write_table
 from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
-from ..reporting import arms_sheet, recommended, sets_sheet, study_page, terminal_table, written
+from ..reporting import arms_sheet, recommended, sets_sheet, terminal_table, written
 from .root import app, console
 from .streams import say, say_json
 
@@ -252,9 +252,7 @@ def write_report(
     as_json: AsJson = False,
 ) -> None:
     """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
-    written = study_page(load_study(name, storage).describe(history=True))
-    with replacing(out) as path:
-        path.write_text(written, encoding="utf-8")
+    load_study(name, storage).report(out)
     report(as_json, {"file": str(out)}, f"Report: {out}")
 
 

@@ -38,10 +38,10 @@ def warm_up_command(
 
     given = read_json("--options", options) if options else None
     problems = BOTH if problem is None else (problem_in(problem),)
+    wanted: list[str | None] = [*policy] if policy else [None]
     with waiting() as tell:
-        done = [
-            warm_up(each, policy=name, options=given, progress=tell) for name in policy or [None] for each in problems
-        ]
+        made = [(name, each) for name in wanted for each in problems]
+        done = [warm_up(each, policy=name, options=given, progress=tell) for name, each in made]
     folder = kept_in()
     lines = [f"{each.policy}: ready, {each.seconds:.1f} s" for each in done]
     nowhere = "Nothing could be kept; set NUMBA_CACHE_DIR to a folder that can be written"

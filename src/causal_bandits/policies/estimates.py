@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 from ..compiled import Bools
 from ..data import History, TableLayout
 from ..doors import is_number
+from ..drawers import drawn
 from ..errors import OptionError, brief, whole_number
 from ..estimators import beta_interval, jeffreys_interval, own_moments
 from ..markup import braces, printable, titled_table
@@ -166,6 +167,10 @@ class Estimates(Sequence[ArmEstimate]):
             },
             schema_overrides={"through": pl.String},
         )
+
+    def plot(self, axes: Any = None, *, most: int | None = 12) -> Any:
+        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        return drawn("estimates", self, axes, most=most)
 
     def __repr__(self) -> str:
         return repr(self.to_frame().sort(pl.col("mean").fill_nan(None), descending=True, nulls_last=True))

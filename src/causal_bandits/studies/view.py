@@ -1,6 +1,8 @@
 """What a study shows: looking at it never changes which arms come next."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import Any, Self
 
@@ -8,9 +10,12 @@ import polars as pl
 
 from ..discovery import SeparatingSets
 from ..errors import flag, share, whole_number
+from ..files import file_path, replacing
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
+from ..reporting import study_page
 from ..reporting.described import StudyDescription
+from ..reporting.quick_plots import MOST_ARMS, plot_estimates
 from .decision_table import decisions_frame
 from .decisions import Decision
 from .describe import describe
@@ -126,6 +131,17 @@ class StudyView:
     def describe(self, *, history: bool = False) -> StudyDescription:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
         return describe(self._session, history=flag("history", history))
+
+    def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Any:
+        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        return plot_estimates(self.estimates(), axes, most=most, title=f"Study {self.name}")
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
+        file = file_path(path)
+        with replacing(file) as temporary:
+            temporary.write_text(study_page(self.describe(history=True)), encoding="utf-8")
+        return file
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""
