@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import causal_bandits as cb
@@ -60,6 +61,7 @@ def test_a_level_is_added_with_all_its_combinations(sqlite: str) -> None:
     new = study.add_level("discount", "20%")
     assert [dict(arm) for arm in new] == [{"banner": name, "discount": "20%"} for name in ("none", "red", "blue")]
     assert study.add_level("discount", "20%") == []
+    assert study.add_level("discount", np.str_("20%")) == []
     assert study.problem.arms == (*SHOP.arms, *new)
     status = {row.arm: row.status for row in study.estimates()}
     assert [status[arm] for arm in new] == ["never played"] * 3
@@ -89,6 +91,7 @@ BAD: list[tuple[Callable[[cb.Study], Any], type[Exception], str]] = [
         UnknownArmError,
         "'banner' is not an arm",
     ),
+    (lambda s: s.retire({"banner": np.array([1, 2])}), UnknownLevelError, "is not a level of 'banner'"),
     (lambda s: s.retire_level("banner", "pink"), UnknownLevelError, "'pink' is not a level"),
     (lambda s: s.forbid_level("headline", "x"), UnknownVariableError, "'headline' is not a lever"),
     (lambda s: s.add_level("headline", "x"), UnknownVariableError, "'headline' is not a lever"),

@@ -16,7 +16,7 @@ from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
 
-SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS = 20, 10, 30
+SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
 
 @app.command("analyze")
@@ -93,7 +93,8 @@ def _show_proposal(proposal: Proposal, table: str, everything: bool) -> None:
 
 def _agreed() -> bool:
     """Whether somebody at a terminal says that the proposal is right."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and typer.confirm("Analyse it like this now?", default=False)
+    at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    return at_terminal and typer.confirm("Analyse it like this now?", default=False)
 
 
 def _show(terminal: Console, found: AnalysisDescription, everything: bool) -> None:
@@ -104,8 +105,10 @@ def _show(terminal: Console, found: AnalysisDescription, everything: bool) -> No
     terminal.print(written(answer(found)))
     terminal.print(terminal_table(arms))
     terminal.print(terminal_table(sets))
-    for notice in found["notices"]:
-        terminal.print(written("Noticed:", "bold"), notice)
-    terminal.print(written("Inferred from the table:", "bold"))
-    for note in found["inferred"]:
-        terminal.print(f"  {note}")
+    for title, lines in (("Noticed:", found["notices"]), ("Inferred from the table:", found["inferred"])):
+        if lines:
+            terminal.print(written(title, "bold"))
+        for line in lines if everything else lines[:SHOWN_NOTES]:
+            terminal.print(f"  {line}")
+        if not everything and len(lines) > SHOWN_NOTES:
+            terminal.print(f"  and {len(lines) - SHOWN_NOTES} more; --all shows all")

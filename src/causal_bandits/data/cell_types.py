@@ -16,6 +16,8 @@ MISSING_WORDS = (*NOT_NUMBERS, "NA", "na", "N/A", "n/a", "#N/A", "null", "Null",
 PLAIN = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 DECIMAL_COMMA = r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?"
 THOUSANDS_COMMA = r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d*)?"
+LONG = r"^[+-]?\d{19,}$"
+"""A whole number of so many digits names something; as a number it would lose the last ones."""
 Commas = Literal["decimal", "thousands"]
 """What the commas in numbers are."""
 
@@ -57,7 +59,7 @@ def _numbers(cells: pl.Series) -> pl.Series | None:
     for kind in (pl.Int64, pl.Float64):
         found = cells.cast(kind, strict=False)
         if found.null_count() == cells.null_count():
-            return found
+            return found if kind == pl.Int64 or not cells.str.contains(LONG).any() else None
     words = cells.str.to_lowercase()
     return words == "true" if words.drop_nulls().is_in(["true", "false"]).all() else None
 

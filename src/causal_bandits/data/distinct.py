@@ -26,10 +26,13 @@ def plain_columns(frame: Any) -> dict[str, pl.Series] | None:
 def numbered(columns: Sequence[pl.Series]) -> tuple[list[tuple[Any, ...]], NDArray[np.int64]]:
     """The distinct rows of some columns, in the order of their first occurrence, and the number of each row's.
 
+    NaN is None there: both are missing, and a join finds None alone.
+
     >>> numbered([pl.Series(["b", None, "b"]), pl.Series([1, 2, 1])])
     ([('b', 1), (None, 2)], array([0, 1, 0]))
     """
-    table = pl.DataFrame({str(place): column for place, column in enumerate(columns)})
+    plain = (column.fill_nan(None) if column.dtype.is_float() else column for column in columns)
+    table = pl.DataFrame({str(place): column for place, column in enumerate(plain)})
     distinct = table.unique(maintain_order=True).with_row_index(PLACE)
     found = table.join(distinct, on=table.columns, how="left", nulls_equal=True, maintain_order="left")
     return distinct.drop(PLACE).rows(), found[PLACE].to_numpy().astype(np.int64)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import numpy as np
+
 from ..errors import OptionError, brief
 from ..problem import Arm, Level, Problem
 from .levels import combinations, with_arms
@@ -60,6 +62,7 @@ def add_level(draft: Draft, lever: str, level: Level) -> Sequence[Arm]:
     """Add a level of a lever with all its combinations; returns the arms that are new."""
     state = draft.state
     variable = state.problem.intervention(lever)
+    level = level.item() if isinstance(level, np.generic) else level
     if isinstance(level, bool | str | int | float) and variable.has(level):
         level = variable.levels[variable.code(level)]
     elif isinstance(level, str) and not level.strip():

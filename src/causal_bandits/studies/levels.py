@@ -20,7 +20,7 @@ def matching(problem: Problem, pattern: object) -> list[int]:
     >>> [problem.arms[number] for number in matching(problem, {"banner": "red", "discount": ...})]
     [do(banner=red), do(banner=red, discount=10%)]
     """
-    if not isinstance(pattern, Mapping) or ... not in pattern.values():
+    if not isinstance(pattern, Mapping) or not any(level is ... for level in pattern.values()):
         return [problem.index(pattern)]  # type: ignore[arg-type]
     wanted: dict[str, object] = dict(problem.idle_settings)
     for name, level in pattern.items():
