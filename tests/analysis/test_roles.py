@@ -63,6 +63,12 @@ def test_without_names_that_help_it_is_called_a_guess() -> None:
     assert [role.why for role in found.roles if "a guess" in role.why]
 
 
+def test_where_no_lever_can_be_proposed_it_must_be_named() -> None:
+    found = propose({"a": ["x", "y"], "b": [0, 1]})
+    assert found.interventions == []
+    assert found.command("t.csv").endswith("--target b --interventions LEVER")
+
+
 def test_bad_proposals() -> None:
     with pytest.raises(TableFileError, match="no column can be the reward"):
         propose({"a": ["x", "y"] * 30})

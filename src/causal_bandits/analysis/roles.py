@@ -96,6 +96,8 @@ class _Column(NamedTuple):
     is_number: bool
     is_binary: bool
     has_idle: bool
+    repeats: bool
+    """Whether a value occurs twice on average."""
     out: str | None
     """Why it is left out."""
 
@@ -149,7 +151,7 @@ def _look(column: pl.Series, dropped: set[str]) -> _Column:
     is_number = column.dtype.is_numeric() or column.dtype == pl.Boolean
     is_binary = is_number and set(few) == {0, 1}
     has_idle = column.dtype == pl.String and any(str(level).lower() in IDLE_WORDS for level in few)
-    return _Column(column.name, different, is_number, is_binary, has_idle, out)
+    return _Column(column.name, different, is_number, is_binary, has_idle, 2 * different <= len(seen), out)
 
 
 def _reward(columns: Sequence[_Column], taken: set[str]) -> Role:
@@ -182,8 +184,9 @@ def _levers(columns: Sequence[_Column], reward: str) -> dict[str, str]:
             found[each.name] = f"{each.different} levels, by its name"
         elif each.has_idle:
             found[each.name] = f"{each.different} levels, one of which means that nothing was done"
-    if not found and able:
-        found[able[0].name] = f"{able[0].different} levels, the first such column; a guess"
+    first = next((each for each in able if each.repeats), None)
+    if not found and first is not None:
+        found[first.name] = f"{first.different} levels, the first such column; a guess"
     return found
 
 
