@@ -41,6 +41,7 @@ def test_levels_go_and_come_back(sqlite: str) -> None:
     assert study.forbid_level("banner", "red") == red
     assert study.forbid_level("banner", "red") == []
     assert {row.status for row in study.estimates() if row.arm in red} == {"forbidden"}
+    assert "do(banner=red) (forbidden)" in study._repr_html_()
     assert not set(red) & {decision.arm for decision in study.ask(200)}
     assert study.allow({"banner": "red", "discount": ...}) == red
     assert study.retire({"banner": ..., "discount": "10%"}) == [arm for arm in SHOP.arms if arm["discount"] == "10%"]

@@ -183,7 +183,7 @@ class Estimates(Sequence[ArmEstimate]):
         best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
         rows = [
             (
-                str(row.arm),
+                f"{row.arm}" if row.status in ("active", "never played") else f"{row.arm} ({row.status})",
                 shown(row.mean),
                 f"{shown(row.low)} – {shown(row.high)}",
                 braces(row.through),

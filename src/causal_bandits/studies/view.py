@@ -73,8 +73,8 @@ class StudyView:
         return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
 
     def _repr_html_(self) -> str:
-        about, estimates = self._session.read(lambda state: (len(state.decisions), state.policy.estimates()))
-        return estimates.table(f"{self!r}: {about:,} decisions")
+        about = self._session.read(lambda state: len(state.decisions))
+        return self.estimates().table(f"{self!r}: {about:,} decisions")
 
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm to deploy among those that may be played, and how sure it is that none of them is better."""
