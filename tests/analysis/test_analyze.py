@@ -143,8 +143,8 @@ def test_bad_tables_get_one_sentence(tmp_path: Path, text: str, message: str) ->
 def test_other_doors(tmp_path: Path) -> None:
     with pytest.raises(TableFileError, match="there is no file"):
         cb.analyze(tmp_path / "nothing.csv", target="y", interventions=["i"])
-    with pytest.raises(TableFileError, match=r"expected \.csv, \.tsv or \.parquet"):
-        cb.analyze(csv(tmp_path, "x", "data.xlsx"), target="y", interventions=["i"])
+    with pytest.raises(TableFileError, match=r"ends in '\.docx'; expected \.csv, \.tsv or \.parquet"):
+        cb.analyze(csv(tmp_path, "x", "data.docx"), target="y", interventions=["i"])
     good = csv(tmp_path, "i,a,y\n0,1,1\n1,0,0\n0,1,0\n1,1,1\n")
     doors: list[dict[str, Any]] = [
         {"interventions": []},

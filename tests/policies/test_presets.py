@@ -28,10 +28,14 @@ def test_studies_take_presets_by_name(tmp_path: Path) -> None:
     assert made == ["safe-ts", "causal-ts"]
 
 
-@pytest.mark.parametrize("name", ["fast", "causal-ts", None])
+def test_a_policy_by_its_name() -> None:
+    assert type(preset("ts", FOUR_ARMS)) is POLICIES["ts"]
+    with pytest.raises(OptionError, match=r"policy 'c-ts' requires 'separating', 'chances'; create it by its class"):
+        preset("c-ts", FOUR_ARMS)
+
+
+@pytest.mark.parametrize("name", ["fast", None])
 def test_an_unknown_preset(name: str) -> None:
-    with pytest.raises(OptionError, match=r"preset\(.*\): expected one of 'safe', 'paper'|safe, paper"):
-        preset(name, FOUR_ARMS)
-    if name != "causal-ts":
-        with pytest.raises(OptionError, match=r"policy=.*expected a policy of this problem, or one of"):
-            policy_class(name, FOUR_ARMS)
+    for make in (preset, policy_class):
+        with pytest.raises(OptionError, match=r"policy=.*expected a policy of this problem, or one of 'safe', 'paper'"):
+            make(name, FOUR_ARMS)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from causal_bandits import Problem, SafeThompsonSampling, ThompsonSampling
-from causal_bandits.data import Rows
+from causal_bandits.data import MISSING, Rows
+from causal_bandits.data.tables import BLOCK
 from causal_bandits.environments import hillstrom_world, practice_world, soft_world
 from causal_bandits.errors import OptionError
 from causal_bandits.estimators.graded import own_bounds
@@ -47,6 +48,24 @@ def test_what_is_stated_depends_on_the_rows_alone(kind: type[SafeThompsonSamplin
     assert list(at_once.estimates()) == list(in_parts.estimates())
     assert at_once.recommend() == in_parts.recommend()
     assert at_once.separating_sets(rejected=True) == in_parts.separating_sets(rejected=True)
+
+
+def test_rows_counted_at_once_are_rows_counted_one_by_one() -> None:
+    """To the bit, also where values are missing and arms already go by sets; more rows than one block."""
+    rows = rows_of(FUNNEL, 2 * BLOCK, 3)
+    rows.codes[::7, 0] = rows.codes[::11, 1] = MISSING
+    at_once, one_by_one = (SafeThompsonSampling(FUNNEL, seed=1) for _ in range(2))
+    for policy in (at_once, one_by_one):
+        policy.learn(rows_of(FUNNEL, 600, 2))
+        policy.ask()
+    assert at_once._state.graded.chosen.any()
+    at_once.learn(rows)
+    for row in range(2 * BLOCK):
+        one_by_one.learn(part(rows, slice(row, row + 1)))
+    for name, array in at_once._sums().items():
+        np.testing.assert_array_equal(array, one_by_one._sums()[name], err_msg=name)
+    np.testing.assert_array_equal(at_once._state.graded.tables.counts, one_by_one._state.graded.tables.counts)
+    np.testing.assert_array_equal(at_once._state.graded.own.own, one_by_one._state.graded.own.own)
 
 
 def test_looking_changes_no_arm() -> None:

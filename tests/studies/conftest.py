@@ -2,16 +2,24 @@
 
 import importlib.util
 import itertools
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from causal_bandits.cli import app
+from causal_bandits.errors import CausalBanditsError
+
+from .cases import SHOP
 from .postgres import Server
 
 _numbers = itertools.count()
 NewStorage = Callable[[], str]
+Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
@@ -49,3 +57,20 @@ def storage(new_storage: NewStorage) -> str:
 @pytest.fixture
 def sqlite(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/studies.db"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command in this process, in a folder with problem.json; an error of ours is raised."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CAUSAL_BANDITS_STORAGE", f"sqlite:///{tmp_path}/cli.db")
+    (tmp_path / "problem.json").write_text(json.dumps(SHOP.to_dict()))
+
+    def work(*arguments: object) -> Any:
+        result = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=True)
+        if isinstance(result.exception, CausalBanditsError):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout) if "--json" in arguments else result.stdout
+
+    return work

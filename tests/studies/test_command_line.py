@@ -3,36 +3,15 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from causal_bandits.cli import app
 from causal_bandits.errors import CausalBanditsError
 
 from .cases import SHOP
-
-Run = Callable[..., Any]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CAUSAL_BANDITS_STORAGE", f"sqlite:///{tmp_path}/cli.db")
-    (tmp_path / "problem.json").write_text(json.dumps(SHOP.to_dict()))
-
-    def work(*arguments: object) -> Any:
-        result = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=True)
-        if isinstance(result.exception, CausalBanditsError):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout) if "--json" in arguments else result.stdout
-
-    return work
+from .conftest import Run
 
 
 def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:

@@ -2,5 +2,6 @@
 
 from .analyze import Analysis, analyze
 from .infer import Inferred, infer
+from .roles import Proposal, Role, propose
 
-__all__ = ["Analysis", "Inferred", "analyze", "infer"]
+__all__ = ["Analysis", "Inferred", "Proposal", "Role", "analyze", "infer", "propose"]

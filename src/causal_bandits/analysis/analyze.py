@@ -1,28 +1,24 @@
 """Analyse a logged table: which sets separate, what each arm is worth, which one to take."""
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from ..data.coding import is_missing
-from ..data.frames import columns_of
-from ..data.table_files import TableFile, read_table
+from ..data import History, Rows
 from ..doors import are_names
-from ..errors import OptionError, brief
+from ..errors import OptionError, brief, flag
 from ..markup import number, printable
 from ..policies import DEFAULT, Policy, Recommendation, policy_class
 from ..policies.overview import arm_rows, evidence_over_time, recommendation_row, set_rows
+from ..problem import Problem
 from ..reporting.described import AnalysisDescription
+from ..reporting.quick_plots import MOST_ARMS, plot_estimates
 from .infer import Inferred, Kind, infer
 from .notices import noise, results_of_the_reward
+from .sources import table_of
 
-EXAMPLE = "example"
-"""Stands for the table that comes with the package, where no file has that name."""
+CHUNK = 100_000
+"""Rows that are counted between two calls of `progress`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,10 +39,15 @@ class Analysis:
     def _repr_html_(self) -> str:
         return self.policy.estimates(level=self.level).table(repr(self)) + self.policy.separating_sets()._repr_html_()
 
-    def to_dict(self) -> AnalysisDescription:
-        """Everything as plain values for JSON."""
+    def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Any:
+        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        found = self.policy.estimates(level=self.level)
+        return plot_estimates(found, axes, most=most, title=self.inferred.problem.target)
+
+    def to_dict(self, *, history: bool = True) -> AnalysisDescription:
+        """Everything as plain values for JSON; with `history` also how the evidence came about as rows came in."""
         sets = set_rows(self.policy.separating_sets(rejected=True))
-        return {
+        about: AnalysisDescription = {
             "target": self.inferred.problem.target,
             "interventions": list(self.inferred.problem.intervention_names),
             "observed": list(self.inferred.problem.observed_names),
@@ -60,31 +61,10 @@ class Analysis:
             "accepted": [found for found in sets if found["accepted"]],
             "arms": arm_rows(self.policy, self.level),
             "recommendation": recommendation_row(self.recommendation),
-            "evidence_over_time": evidence_over_time(self.policy),
         }
-
-
-def _table(source: Any, target: str, levers: list[str]) -> TableFile:
-    if isinstance(source, str | os.PathLike):
-        if str(source) == EXAMPLE and not Path(EXAMPLE).exists():
-            with resources.as_file(resources.files("causal_bandits.datasets") / "checkout.csv") as path:
-                return read_table(path, needed=(target, *levers), names=levers)
-        return read_table(source, needed=(target, *levers), names=levers)
-    if isinstance(source, pl.DataFrame):
-        return TableFile(source, {})
-    try:
-        return TableFile(pl.DataFrame(source), {})
-    except ImportError:  # polars reads text of pandas through Arrow, which need not be installed
-        return TableFile(pl.DataFrame(_cells(source), strict=False), {})
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        raise OptionError(
-            f"a {type(source).__name__} is not a table; expected a file name, a dataframe, or a dict of columns"
-        ) from None
-
-
-def _cells(source: Any) -> dict[str, list[Any]]:
-    columns = columns_of(source).items()
-    return {str(name): [None if is_missing(value) else value for value in column] for name, column in columns}
+        if flag("history", history):
+            about["evidence_over_time"] = evidence_over_time(self.policy)
+        return about
 
 
 def analyze(
@@ -97,11 +77,13 @@ def analyze(
     kind: Kind | None = None,
     level: float = 0.95,
     max_size: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Analysis:
     """Analyse a logged table: which sets separate, what each arm is worth, which one to take.
 
     Args:
-        source: A CSV or Parquet file, a dataframe, or a dict of columns; "example" is the packaged table.
+        source: A file (CSV and its relatives, Parquet, .xlsx), a dataframe, or a dict of columns; "example" is the
+            packaged table.
         target: Column of the reward: 0 and 1, or a number.
         interventions: Columns of the levers.
         observed: Columns between levers and reward; by default all others.
@@ -109,6 +91,7 @@ def analyze(
         kind: "discrete" or "gaussian"; inferred from the reward by default.
         level: Level of the intervals.
         max_size: Size of the largest sets to test.
+        progress: Called with (what, parts done, all parts) while it works.
 
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
     do(banner=red, discount=10%)
@@ -116,25 +99,45 @@ def analyze(
     if not isinstance(interventions, str) and not are_names(interventions):
         raise OptionError(f"interventions={brief(interventions)}; expected names of columns")
     levers = [interventions] if isinstance(interventions, str) else list(interventions)
-    table, by_word = _table(source, target, levers)
-    inferred = infer(table, target, levers, observed=observed, ignore=ignore, kind=kind, by_word=by_word)
-    policy = _told(inferred, max_size)
-    results = [] if inferred.kind == "gaussian" else results_of_the_reward(inferred.problem, policy.history.rows)
+    tell = progress or (lambda *_: None)
+    tell("reading", 0, 1)
+    table, by_word, found_out = table_of(source, needed=(target, *levers), names=levers)
+    tell("reading", 1, 1)
+    left_out = [ignore] if isinstance(ignore, str) else ignore
+
+    def understood(more: Sequence[str] = ()) -> Inferred:
+        return infer(
+            *(table, target, levers),
+            observed=observed,
+            ignore=[*left_out, *more] if more else left_out,
+            kind=kind,
+            by_word=by_word,
+            found_out=found_out,
+        )
+
+    inferred = understood()
+    rows = History(inferred.problem).encode_many(inferred.table, missing=True)
+    results = [] if inferred.kind == "gaussian" else results_of_the_reward(inferred.problem, rows)
     notices = [_after(name, target, kept=observed is not None) for name in results]
     if results and observed is None:
-        left_out = [*([ignore] if isinstance(ignore, str) else ignore), *results]
-        inferred = infer(table, target, levers, ignore=left_out, kind=kind, by_word=by_word)
-        policy = _told(inferred, max_size)
+        inferred = understood(results)
+        rows = History(inferred.problem).encode_many(inferred.table, missing=True)
+    policy = _told(inferred.problem, rows, max_size, tell)
     if inferred.kind == "discrete":
-        notices += noise(inferred.problem, policy.history.rows)
+        notices += noise(inferred.problem, policy.history.rows, tell)
     return Analysis(inferred, policy, policy.recommend(), level, tuple(notices))
 
 
-def _told(inferred: Inferred, max_size: int | None) -> Policy[Any]:
+def _told(problem: Problem, rows: Rows, max_size: int | None, tell: Callable[[str, int, int], None]) -> Policy[Any]:
     """The default policy with all rows of the table."""
-    kind: Any = policy_class(DEFAULT, inferred.problem)
-    policy: Policy[Any] = kind(inferred.problem, seed=0, **({} if max_size is None else {"max_size": max_size}))
-    policy.tell_many(inferred.table, missing=True)
+    kind: Any = policy_class(DEFAULT, problem)
+    policy: Policy[Any] = kind(problem, seed=0, **({} if max_size is None else {"max_size": max_size}))
+    total = len(rows.arms)
+    for start in range(0, total, CHUNK):
+        tell("counting rows", start, total)
+        part = slice(start, start + CHUNK)
+        policy.learn(Rows(rows.arms[part], rows.codes[part], rows.rewards[part], rows.raw[part]))
+    tell("counting rows", total, total)
     return policy
 
 

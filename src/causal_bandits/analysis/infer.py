@@ -5,15 +5,15 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from ..data.table_files import MISSING_WORDS, OddCell, odd_cell, plain_types
+from ..data.cell_types import MISSING_WORDS
+from ..data.table_files import OddCell, odd_cell, plain_types
 from ..doors import are_names
 from ..errors import OptionError, TableFileError, brief, listing
 from ..problem import Levels, Problem, bins
+from .columns import MOST_LEVELS, is_date, why_identifier
 
 Kind = Literal["discrete", "gaussian"]
 
-MOST_LEVELS = 20
-"""A column with more values than this is a number, if it can be, or left out."""
 QUANTILES = 4
 IDLE_WORDS = ("none", "idle", "control", "off", "no", "false", "0", "0.0", "baseline", "default", "a")
 
@@ -39,10 +39,12 @@ def infer(
     ignore: Iterable[str] = (),
     kind: Kind | None = None,
     by_word: Mapping[str, int] | None = None,
+    found_out: Iterable[str] = (),
 ) -> Inferred:
     """Which columns are what: levers and target are named, everything else is observed unless it is left out.
 
-    `by_word` says in how many cells of which columns a word was taken for a missing value.
+    `by_word` says in how many cells of which columns a word was taken for a missing value, `found_out` what else was
+    found out when the table was read.
     """
     levers = _check_names(table, target, interventions)
     if kind is not None and (not isinstance(kind, str) or kind not in ("discrete", "gaussian")):
@@ -53,7 +55,8 @@ def infer(
     table = plain_types(table)
     odd = {name: odd_cell(table[name]) for name in (target, *levers, *seen)}
     _check_types(table, target, levers, odd[target])
-    notes = [
+    notes = list(found_out)
+    notes += [
         f"{name}: a word such as NA among numbers is taken for missing, in {count} of its cells"
         for name, count in (by_word or {}).items()
         if name in odd
@@ -181,6 +184,9 @@ def _lever(column: pl.Series, notes: list[str], odd: OddCell | None) -> list[Any
 
 def _observed(column: pl.Series, kind: Kind, notes: list[str], odd: OddCell | None, *, forced: bool) -> Levels | None:
     """How an observed column is declared; None when it is left out."""
+    if is_date(column) and not (forced and _is_plain(column.dtype)):
+        notes.append(f"{column.name}: dates or times, left out")
+        return None
     if not _is_plain(column.dtype):
         notes.append(f"{column.name}: values of type {column.dtype}, left out")
         return None
@@ -195,8 +201,9 @@ def _observed(column: pl.Series, kind: Kind, notes: list[str], odd: OddCell | No
             f"column {name!r} mixes numbers and text ({odd.text!r} in row {odd.row}); clean it, or ignore it"
         )
     numeric = column.dtype.is_numeric()
-    if len(values) == len(seen) and len(seen) > MOST_LEVELS and not column.dtype.is_float() and not forced:
-        notes.append(f"{name}: a different value in every row, taken for an identifier and left out")
+    identifier = None if forced else why_identifier(column, len(values))
+    if identifier is not None:
+        notes.append(f"{name}: {identifier}, taken for an identifier and left out")
         return None
     if numeric and (len(values) > MOST_LEVELS or (kind == "gaussian" and column.dtype.is_float())):
         if kind == "gaussian":

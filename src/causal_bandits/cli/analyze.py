@@ -1,62 +1,114 @@
 """`causal-bandits analyze`: a logged table in one command."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from ..analysis import analyze
+from ..analysis import Proposal, analyze, propose
 from ..files import replacing
-from ..reporting import analysis_page, arms_sheet, recommended, sets_sheet, terminal_table, written
+from ..reporting import analysis_page, answer, arms_sheet, first_rows, sets_sheet, terminal_table, written
 from ..reporting.described import AnalysisDescription
+from ..reporting.sheets import Sheet
 from .root import app, console, names_in
 from .streams import say_json
+from .waiting import waiting
+
+SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
 
 @app.command("analyze")
 def analyze_command(
-    table: Annotated[str, typer.Argument(help="CSV or Parquet file, or 'example' for the packaged table.")],
-    target: Annotated[str, typer.Option(help="Reward column: 0 and 1, or a number.")],
-    interventions: Annotated[str, typer.Option(help="Lever columns (what was set), separated by commas.")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the "
+            "packaged table."
+        ),
+    ],
+    target: Annotated[str | None, typer.Option(help="Reward column: 0 and 1, or a number.")] = None,
+    interventions: Annotated[
+        str | None, typer.Option(help="Lever columns (what was set), separated by commas.")
+    ] = None,
     observed: Annotated[
         str | None, typer.Option(help="Columns between levers and reward; by default all others.")
     ] = None,
-    ignore: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
+    drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help="discrete or gaussian; inferred from the target by default.")] = None,
     level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show all arms and sets, not the first ones.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Analyse a logged table: which sets separate the levers from the reward, and which arm is best."""
-    found = analyze(
-        table,
-        target=target,
-        interventions=names_in(interventions),
-        observed=None if observed is None else names_in(observed),
-        ignore=names_in(ignore or ""),
-        kind=kind,  # type: ignore[arg-type]
-        level=level,
-        max_size=max_size,
-    ).to_dict()
+    """Analyse a logged table: which arm is best, and which sets separate the levers from the reward.
+
+    Without --target and --interventions it proposes which columns they are, and analyses nothing.
+    """
+    levers = names_in(interventions or "")
+    if target is None or not levers:
+        proposal = propose(table, target=target, interventions=levers, drop=names_in(drop or ""))
+        if as_json:
+            say_json({"proposal": proposal.to_dict(), "command": proposal.command(table)}, indent=1)
+            return
+        _show_proposal(proposal, table, everything)
+        if not proposal.interventions or not _agreed():
+            return
+        target, levers, drop = proposal.target, proposal.interventions, None
+    with waiting() as tell:
+        found = analyze(
+            table,
+            target=target,
+            interventions=levers,
+            observed=None if observed is None else names_in(observed),
+            ignore=names_in(drop or ""),
+            kind=kind,  # type: ignore[arg-type]
+            level=level,
+            max_size=max_size,
+            progress=tell,
+        ).to_dict(history=as_json or html is not None)
     if html is not None:
         with replacing(html) as path:
             path.write_text(analysis_page(found), encoding="utf-8")
     if as_json:
         say_json(found, indent=1)
         return
-    _show(found)
+    _show(console(), found, everything)
     if html is not None:
         console().print(f"Report: {html}", soft_wrap=True)
 
 
-def _show(found: AnalysisDescription) -> None:
+def _show_proposal(proposal: Proposal, table: str, everything: bool) -> None:
     terminal = console()
-    terminal.print(written(f"{found['rows']:,} rows.", "bold"), "Inferred from the table:")
-    for note in found["inferred"]:
-        terminal.print(f"  {note}")
-    for notice in found["notices"]:
-        terminal.print(written("Noticed:", "bold"), notice)
-    terminal.print(terminal_table(sets_sheet(found["sets"])))
-    terminal.print(terminal_table(arms_sheet(found["arms"])))
-    terminal.print(recommended(found["recommendation"]))
+    order = ("reward", "lever", "left out", "observed")
+    rows = [tuple(role) for use in order for role in proposal.roles if role.use == use]
+    sheet = Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
+    terminal.print("Name the reward (--target) and the levers (--interventions). Names and values suggest:")
+    terminal.print(terminal_table(sheet if everything else first_rows(sheet, SHOWN_COLUMNS, "--all shows all")))
+    terminal.print("Nothing was analysed. If this is right, run the following; if not, change the names:\n")
+    terminal.print(f"    {proposal.command(table)}\n", soft_wrap=True)
+
+
+def _agreed() -> bool:
+    """Whether somebody at a terminal says that the proposal is right."""
+    at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    return at_terminal and typer.confirm("Analyse it like this now?", default=False)
+
+
+def _show(terminal: Console, found: AnalysisDescription, everything: bool) -> None:
+    arms, sets = arms_sheet(found["arms"]), sets_sheet(found["sets"])
+    if not everything:
+        arms = first_rows(arms, SHOWN_ARMS, "--all shows all")
+        sets = first_rows(sets, SHOWN_SETS, "--all shows all")
+    terminal.print(written(answer(found)))
+    terminal.print(terminal_table(arms))
+    terminal.print(terminal_table(sets))
+    for title, lines in (("Noticed:", found["notices"]), ("Inferred from the table:", found["inferred"])):
+        if lines:
+            terminal.print(written(title, "bold"))
+        for line in lines if everything else lines[:SHOWN_NOTES]:
+            terminal.print(f"  {line}")
+        if not everything and len(lines) > SHOWN_NOTES:
+            terminal.print(f"  and {len(lines) - SHOWN_NOTES} more; --all shows all")

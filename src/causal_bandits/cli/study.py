@@ -10,7 +10,7 @@ from ..data.table_files import output_ending, read_rows, write_table
 from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
-from ..reporting import arms_sheet, recommended, sets_sheet, study_page, terminal_table, written
+from ..reporting import arms_sheet, recommended, sets_sheet, terminal_table, written
 from .root import app, console
 from .streams import say, say_json
 
@@ -30,20 +30,23 @@ MOST_BYTES = 500_000_000
 DEFAULT_STORAGE = "sqlite:///studies.db"
 
 
-def _load(name: str, storage: str) -> "Study":
+def load_study(name: str, storage: str) -> "Study":
+    """Open the study that a command is about."""
     from ..studies import Study  # the database library is imported by these commands alone
 
     return Study.load(name, storage=storage)
 
 
-def _say(as_json: bool, values: Any, text: str) -> None:
+def report(as_json: bool, values: Any, text: str) -> None:
+    """Print what a command did, as JSON or in words."""
     if as_json:
         say_json(values)
     else:
         say(text)
 
 
-def _read_json(what: str, text: str) -> Any:
+def read_json(what: str, text: str) -> Any:
+    """The values in a text that a user gave; `what` says where it is from."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -52,7 +55,7 @@ def _read_json(what: str, text: str) -> Any:
         raise OptionError(f"{what} is nested too deeply; use fewer levels") from None
 
 
-def _problem_in(path: Path) -> Problem:
+def problem_in(path: Path) -> Problem:
     """The problem that a JSON file describes."""
     try:
         if path.exists() and not path.is_file():
@@ -64,7 +67,7 @@ def _problem_in(path: Path) -> Problem:
         if isinstance(error, CausalBanditsError):
             raise
         raise OptionError(f"cannot read the problem from {str(path)!r} ({error}); pass a JSON file") from None
-    described = _read_json(f"the problem in {str(path)!r}", text)
+    described = read_json(f"the problem in {str(path)!r}", text)
     if not isinstance(described, dict):
         raise OptionError(f"the problem in {str(path)!r} is not an object with target, observed, interventions")
     return Problem.from_dict(described)
@@ -77,7 +80,9 @@ def create(
         Path, typer.Option(help="JSON file with target, observed and interventions; optionally arms, idle, reward.")
     ],
     storage: Storage = DEFAULT_STORAGE,
-    policy: Annotated[str | None, typer.Option(help="Preset (safe, paper) or policy name; safe by default.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Preset (safe, paper) or policy name (ts, ...); safe by default.")
+    ] = None,
     options: Annotated[str | None, typer.Option(help="Policy options as JSON.")] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Random seed; the same seed gives the same decisions.")
@@ -90,10 +95,10 @@ def create(
     """Create a study (idempotent)."""
     from ..studies import Study
 
-    given = _read_json("--options", options) if options else None
+    given = read_json("--options", options) if options else None
     study = Study.create(
         name,
-        _problem_in(problem),
+        problem_in(problem),
         storage=storage,
         policy=policy,
         options=given,
@@ -101,7 +106,7 @@ def create(
         expire_after=expire_after,
     )
     values = {"name": name, "policy": study.policy_name, "seed": study.seed, "arms": len(study.problem.arms)}
-    _say(as_json, values, f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}")
+    report(as_json, values, f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}")
 
 
 @studies.command("list")
@@ -110,7 +115,7 @@ def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
     from ..studies import Study
 
     rows = Study.list(storage=storage)
-    _say(
+    report(
         as_json,
         [row._asdict() for row in rows],
         "\n".join(f"{row.name}: {row.policy}, target {row.target}" for row in rows) or "no studies",
@@ -120,7 +125,7 @@ def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
 @studies.command("show")
 def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
     """Show a study: arms, separating sets, the recommended arm, alarms."""
-    about = _load(name, storage).describe()
+    about = load_study(name, storage).describe()
     if as_json:
         say_json(about, indent=1)
         return
@@ -154,9 +159,9 @@ def ask(
     """Get the next decisions; pass each id to `tell`."""
     from ..studies import parse_arm
 
-    made = _load(name, storage).ask(n, key=key, arms=None if arm is None else [parse_arm(text) for text in arm])
+    made = load_study(name, storage).ask(n, key=key, arms=None if arm is None else [parse_arm(text) for text in arm])
     values = [{"id": one.id, "arm": dict(one.arm), "time": one.time.isoformat()} for one in made]
-    _say(as_json, values, "\n".join(f"{one.id}\t{one.arm}" for one in made))
+    report(as_json, values, "\n".join(f"{one.id}\t{one.arm}" for one in made))
 
 
 @studies.command("tell")
@@ -185,14 +190,14 @@ def tell(
         raise OptionError("tell needs a decision id, or --file with a table that has an id column")
     if file is not None and (metric or reward is not None):
         raise OptionError("--file already holds the values; drop --metric and --reward")
-    study = _load(name, storage)
+    study = load_study(name, storage)
     if file is not None:
         told = study.tell_many(read_rows(study.problem, file, needed=["id"]), final=final)
-        _say(as_json, {"told": told}, f"{told} rows recorded")
+        report(as_json, {"told": told}, f"{told} rows recorded")
         return
     value = None if reward is None else parse_reward(study.problem, reward)
     study.tell(decision or 0, parse_metrics(study.problem, metric or []), value, final=final)
-    _say(as_json, {"id": decision}, f"decision {decision}: recorded")
+    report(as_json, {"id": decision}, f"decision {decision}: recorded")
 
 
 @studies.command("import")
@@ -215,10 +220,10 @@ def import_table(
     if arm is not None and observational:
         raise OptionError("--arm and --observational cannot be combined; pass one of them")
     made_by = {} if observational else None if arm is None else parse_arm(arm)
-    study = _load(name, storage)
+    study = load_study(name, storage)
     count = study.import_rows(read_rows(study.problem, file), arm=made_by, key=key)
     again = f": key {key!r} was used for the same rows before" if count == 0 else ""
-    _say(as_json, {"imported": count}, f"{count} rows imported{again}")
+    report(as_json, {"imported": count}, f"{count} rows imported{again}")
 
 
 @studies.command("export")
@@ -233,24 +238,22 @@ def export(
 ) -> None:
     """Export all decisions to a table, one row each."""
     output_ending(out)
-    frame = _load(name, storage).to_frame()
+    frame = load_study(name, storage).to_frame()
     with replacing(out) as path:
         write_table(frame, path, safe=safe_csv)
-    _say(as_json, {"decisions": len(frame), "file": str(out)}, f"{len(frame)} decisions written to {out}")
+    report(as_json, {"decisions": len(frame), "file": str(out)}, f"{len(frame)} decisions written to {out}")
 
 
 @studies.command("report")
-def report(
+def write_report(
     name: Name,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
-    written = study_page(_load(name, storage).describe(history=True))
-    with replacing(out) as path:
-        path.write_text(written, encoding="utf-8")
-    _say(as_json, {"file": str(out)}, f"Report: {out}")
+    load_study(name, storage).report(out)
+    report(as_json, {"file": str(out)}, f"Report: {out}")
 
 
 @studies.command("abandon")
@@ -261,8 +264,8 @@ def abandon(
     as_json: AsJson = False,
 ) -> None:
     """Close a decision that will never get an outcome."""
-    _load(name, storage).abandon(decision)
-    _say(as_json, {"id": decision}, f"decision {decision}: abandoned")
+    load_study(name, storage).abandon(decision)
+    report(as_json, {"id": decision}, f"decision {decision}: abandoned")
 
 
 @studies.command("delete")
@@ -278,4 +281,4 @@ def delete(
     if not yes:
         raise OptionError(f"this deletes study {name!r} and all its decisions; pass --yes to confirm")
     Study.delete(name, storage=storage)
-    _say(as_json, {"name": name}, f"study {name}: deleted")
+    report(as_json, {"name": name}, f"study {name}: deleted")

@@ -1,15 +1,18 @@
 """Rows as numbers: every value is checked at the door, and a bad one is named with its row."""
 
+import contextlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from ..errors import CausalBanditsError, ObservationError, UnknownVariableError, brief, listing
 from ..problem import Arm, Level, Problem, Variable
+from .distinct import each_distinct, plain_columns, reals
 from .frames import columns_of
 
 LARGEST = 1e100
@@ -122,7 +125,7 @@ class Coder:
 
     def many(self, frame: Any, arm: Arm | Mapping[str, Level] | None, *, missing: bool = False) -> Rows:
         """The rows of a table; all of them belong to `arm`, or the table names every lever."""
-        columns = columns_of(frame)
+        columns: Mapping[str, Any] = plain_columns(frame) or columns_of(frame)
         if not columns and isinstance(frame, Sequence):  # an empty list is a table without rows
             columns = {name: [] for name in (*self.problem.intervention_names, *self._expected)}
         levers = [] if arm is not None else list(self.problem.intervention_names)
@@ -137,7 +140,9 @@ class Coder:
             values = columns[variable.name]
             if variable.is_number:
                 column = self.numbers.index(place)
-                raw[:, column] = _each(values, _allowing(partial(real_value, variable.name), math.nan, missing))
+                raw[:, column] = _reals(
+                    values, _allowing(partial(real_value, variable.name), math.nan, missing), missing
+                )
                 codes[:, place] = np.where(np.isnan(raw[:, column]), MISSING, 0)
             else:
                 codes[:, place] = _each(values, _allowing(partial(_level, variable), MISSING, missing))
@@ -146,9 +151,9 @@ class Coder:
             self._check_arm(columns, self.problem.arms[self.problem.index(arm)])
             arms = np.full(length, self.problem.index(arm))
         else:
-            settings = zip(*(columns[name] for name in levers), strict=True)
             index = self.problem.index
-            arms = np.array(_each(settings, lambda s: index(dict(zip(levers, s, strict=True)))), dtype=np.int64)
+            settings = [columns[name] for name in levers]
+            arms = np.array(_each_row(settings, lambda *s: index(dict(zip(levers, s, strict=True)))), dtype=np.int64)
         return Rows(arms, codes, np.array(rewards, dtype=self.reward_type), raw)
 
     def _check_arm(self, columns: Mapping[str, Any], arm: Arm) -> None:
@@ -191,12 +196,25 @@ def _allowing(convert: Callable[[Any], Any], absent: float, missing: bool) -> Ca
     return (lambda value: absent if is_missing(value) else convert(value)) if missing else convert
 
 
-def _each(values: Iterable[Any], convert: Callable[[Any], Any]) -> list[Any]:
+def _reals(values: Any, convert: Callable[[Any], Any], missing: bool) -> Any:
+    found = reals(values, LARGEST) if isinstance(values, pl.Series) else None
+    return _each(values, convert) if found is None or (np.isnan(found).any() and not missing) else found
+
+
+def _each(values: Any, convert: Callable[[Any], Any]) -> Any:
     """Convert one by one; an error names the row; the first is row 1."""
+    return _each_row([values], convert)
+
+
+def _each_row(columns: Sequence[Any], convert: Callable[..., Any]) -> Any:
+    """Convert the values of several columns together: distinct ones once where that is known to be the same."""
+    if all(isinstance(column, pl.Series) for column in columns) and len(columns[0]):
+        with contextlib.suppress(CausalBanditsError):  # the error is for the row that comes first
+            return each_distinct(columns, convert)
     done: list[Any] = []
     try:
-        for value in values:
-            done.append(convert(value))  # noqa: PERF401
+        for values in zip(*columns, strict=True):
+            done.append(convert(*values))  # noqa: PERF401
     except CausalBanditsError as error:
         raise type(error)(f"row {len(done) + 1}: {error}") from None
     return done

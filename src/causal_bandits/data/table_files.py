@@ -1,7 +1,6 @@
-"""Tables in files: CSV, TSV and Parquet.
+"""Tables in files: CSV and its relatives, Parquet, workbooks.
 
-An empty cell is missing. A word such as NA is missing in a column whose other cells are all numbers (or all true and
-false), and an ordinary value elsewhere: a level may be called None.
+Encoding, separator, compression and the type of each column are found out (`text_files`, `cell_types`).
 """
 
 import csv
@@ -13,19 +12,22 @@ from typing import NamedTuple
 
 import polars as pl
 
-from ..errors import TableFileError, brief, listing
+from ..errors import TableFileError, brief, listing, missing_extra
 from ..problem import Problem
+from .cell_types import MISSING_WORDS, typed_table
+from .text_files import read_text
 
-NOT_NUMBERS = ("NaN", "nan", "NAN")
-MISSING_WORDS = (*NOT_NUMBERS, "NA", "na", "N/A", "n/a", "#N/A", "null", "Null", "NULL", "none", "None", "NONE")
-"""What programs write for a missing number."""
+TEXT = (".csv", ".tsv", ".txt", ".tab", ".psv")
+PARQUET = (".parquet", ".pq")
+WORKBOOK = (".xlsx", ".xlsm")
 
 
 class TableFile(NamedTuple):
-    """A table as it was read, and for each column how many cells were taken for missing because of a word."""
+    """A table as it was read; for each column how many cells a word made missing; what was found out, in words."""
 
     table: pl.DataFrame
     by_word: dict[str, int]
+    notes: tuple[str, ...] = ()
 
 
 class OddCell(NamedTuple):
@@ -43,17 +45,21 @@ def read_table(
     needed: Iterable[str] = (),
     names: Collection[str] = (),
     numbers: Collection[str] = (),
+    texts: Collection[str] = (),
 ) -> TableFile:
     """The table in a file, with the columns that are needed and at least one row.
 
-    In the columns `names` a word such as None is a value, also among numbers. The columns `numbers` must hold numbers.
+    In the columns `names` a word such as None is a value, also among numbers. The columns `numbers` must hold numbers,
+    and the columns `texts` stay as they are written.
     """
     file = Path(path)
     shown = brief(str(file))
     if not is_regular(file):
         raise TableFileError(f"there is no file {shown}")
     try:
-        found = _read(file, shown, names)
+        found = _read(file, shown, names, texts)
+    except TableFileError as error:
+        raise TableFileError(f"{shown} cannot be read as a table: {error}") from None
     except (pl.exceptions.PolarsError, csv.Error, OSError, ValueError, UnicodeError) as error:
         reason = (" ".join(str(error).split()) or type(error).__name__)[:160]
         raise TableFileError(f"{shown} cannot be read as a table: {reason}") from None
@@ -81,9 +87,10 @@ def read_rows(problem: Problem, path: str | os.PathLike[str], *, needed: Iterabl
     """A table of rows of a problem, which says what must be a number and where a word such as NA is a level."""
     numbers = [variable.name for variable in problem.observed if variable.is_number]
     named = [variable.name for variable in problem.observed if not set(MISSING_WORDS).isdisjoint(variable.levels)]
-    return read_table(
-        path, needed=needed, names=[*problem.intervention_names, *named], numbers=["id", problem.target, *numbers]
-    ).table
+    discrete = [variable for variable in (*problem.interventions, *problem.observed) if not variable.is_number]
+    texts = [each.name for each in discrete if all(isinstance(level, str) for level in each.levels)]
+    names = [*problem.intervention_names, *named]
+    return read_table(path, needed=needed, names=names, numbers=["id", problem.target, *numbers], texts=texts).table
 
 
 def odd_cell(column: pl.Series) -> OddCell | None:
@@ -106,44 +113,50 @@ def plain_types(table: pl.DataFrame) -> pl.DataFrame:
     ).with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
 
 
-def _read(file: Path, shown: str, names: Collection[str]) -> TableFile:
-    ending = file.suffix.lower()
-    if ending in (".parquet", ".pq"):
+def _read(file: Path, shown: str, names: Collection[str], texts: Collection[str]) -> TableFile:
+    ending = (file.with_suffix("") if file.suffix.lower() == ".gz" else file).suffix.lower()
+    if ending in PARQUET and ending == file.suffix.lower():
         return TableFile(plain_types(pl.read_parquet(file)), {})
-    if ending not in (".csv", ".tsv", ".txt"):
-        raise TableFileError(f"{shown} ends in {ending!r}; expected .csv, .tsv or .parquet")
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        first = stream.readline()
-        separator = "\t" if ending == ".tsv" or ("\t" in first and "," not in first) else ","
-        stream.seek(0)
-        header = [name.strip() for name in next(csv.reader(stream, delimiter=separator), [])]
-    twice = next((name for place, name in enumerate(header) if name in header[:place]), None)
+    if ending in WORKBOOK and ending == file.suffix.lower():
+        cells, notes, semicolons = *_workbook(file), False
+    elif ending in TEXT:
+        cells, notes, semicolons = _text(file, ending)
+    else:
+        raise TableFileError(f"it ends in {file.suffix!r}; expected .csv, .tsv or .parquet (also .xlsx, .txt, .csv.gz)")
+    found = typed_table(cells, names=names, texts=texts, semicolons=semicolons)
+    return TableFile(plain_types(found.table), found.by_word, (*notes, *found.notes))
+
+
+def _text(file: Path, ending: str) -> tuple[pl.DataFrame, tuple[str, ...], bool]:
+    """Every cell as it stands; what was found out; whether semicolons separate."""
+    found = read_text(file, ending)
+    twice = next((name for place, name in enumerate(found.header) if name and name in found.header[:place]), None)
     if twice is not None:
-        raise TableFileError(f"{shown} names the column {brief(twice)} twice; rename one")
-    return _read_text(file, separator, names)
+        raise TableFileError(f"it names the column {brief(twice)} twice; rename one")
+    names = [name or f"column {place}" for place, name in enumerate(found.header, 1)]
+    cells = pl.read_csv(found.content, separator=found.separator, infer_schema=False, null_values=[""], encoding="utf8")
+    if len(names) == cells.width:
+        cells.columns = names
+    return cells, found.notes, found.separator == ";"
 
 
-def _read_text(file: Path, separator: str, names: Collection[str]) -> TableFile:
-    """Read every cell as it stands; then again without the words, for the columns that are numbers but for them."""
-    plain = _cells(file, separator, ())
-    table = plain
-    text = [name for name, kind in plain.schema.items() if kind == pl.String]
-    for words, columns in (
-        (MISSING_WORDS, [name for name in text if name not in names]),
-        (NOT_NUMBERS, [name for name in text if name in names]),
-    ):
-        if columns:
-            without = _cells(file, separator, words, columns)
-            table = table.with_columns(column for column in without if column.dtype != pl.String)
-    table = plain_types(table)
-    by_word = {column.name: table[column.name].null_count() - column.null_count() for column in plain}
-    return TableFile(table, {name: count for name, count in by_word.items() if count})
-
-
-def _cells(file: Path, separator: str, words: Iterable[str], columns: list[str] | None = None) -> pl.DataFrame:
-    return pl.read_csv(
-        file, separator=separator, columns=columns, infer_schema_length=None, null_values=["", *words], encoding="utf8"
-    )
+def _workbook(file: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The first sheet of a workbook, and what to say of it."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise missing_extra("fastexcel, which reads .xlsx files,", "xlsx") from None
+    try:
+        book = fastexcel.read_excel(file)
+        sheet = book.load_sheet(0, dtypes=None, schema_sample_rows=None)
+        table = sheet.to_polars()
+    except fastexcel.FastExcelError as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+    # A workbook has one type of number: whole ones are taken for what they are.
+    whole = [each for each in table if each.dtype.is_float() and (each % 1 == 0).all() and (each.abs() < 2**53).all()]
+    table = table.with_columns(each.cast(pl.Int64) for each in whole)
+    others = len(book.sheet_names) - 1
+    return table, (f"the first sheet, {sheet.name!r}, is read, and not the other {others}",) if others else ()
 
 
 def output_ending(path: Path) -> str:

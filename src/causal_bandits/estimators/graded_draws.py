@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import cell_of, count_row
+from ..data import cell_of, count_row, count_rows
 from .graded import COUNTED, GAINED, LEFT, PRIOR_ROWS, SHARED, SPREAD, SQUARES, SUM, WITHIN, Graded, own_bounds
 from .lever_effects import at_arm, draw_effects
 from .main_effects import EDGE, RATE, beta_moments, draw_chance, learn_own
@@ -143,8 +143,8 @@ def stated_chances(state: Graded, allowed: Bools, moments: Floats, rng: np.rando
 
 
 @compiled
-def learn_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
-    """Count one row."""
+def _learn_sums(state: Graded, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row in what its arm has gained since the last refresh, through the set it goes by."""
     place = state.chosen[arm]
     if place > 0:
         cell = cell_of(state.tables, place, codes)
@@ -154,5 +154,19 @@ def learn_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
             state.sums[arm, SUM] += index
             state.sums[arm, SQUARES] += index * index
             state.sums[arm, GAINED] += reward
-    count_row(state.tables, arm, codes, reward)
     learn_own(state.own, arm, reward)
+
+
+@compiled
+def learn_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row."""
+    _learn_sums(state, arm, codes, reward)
+    count_row(state.tables, arm, codes, reward)
+
+
+@compiled
+def learn_graded_rows(state: Graded, arms: Ints, codes: Ints, rewards: Ints) -> None:
+    """Count many rows, with the same result as one by one."""
+    for row in range(len(arms)):
+        _learn_sums(state, arms[row], codes[row], rewards[row])
+    count_rows(state.tables, arms, codes, rewards)

@@ -288,7 +288,7 @@ class Policy(Kept, Generic[State]):
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone."""
         level = share("level", level)
-        return with_own_rows(self._estimate(self._reading(), level), self.history, level)
+        return with_own_rows(self._estimate(self._reading(), level), self.history, level, self.allowed)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""

@@ -1,16 +1,18 @@
 """What a policy believes about each arm, to read or to put into a table."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
+from ..compiled import Bools
 from ..data import History, TableLayout
 from ..doors import is_number
+from ..drawers import drawn
 from ..errors import OptionError, brief, whole_number
 from ..estimators import beta_interval, jeffreys_interval, own_moments
 from ..markup import braces, printable, titled_table
@@ -101,6 +103,8 @@ class ArmEstimate:
     own_mean: float = math.nan
     own_low: float = math.nan
     own_high: float = math.nan
+    status: str = ""
+    """active or never played; not allowed after `restrict`; forbidden or retired in a study."""
 
     @property
     def was_played(self) -> bool:
@@ -110,6 +114,8 @@ class ArmEstimate:
     def __post_init__(self) -> None:
         if self.used_rows < 0:
             object.__setattr__(self, "used_rows", self.own_rows)
+        if not self.status:
+            object.__setattr__(self, "status", "active" if self.was_played else "never played")
 
     def __repr__(self) -> str:
         interval = f"{shown(self.mean)} ({shown(self.low)} – {shown(self.high)})"
@@ -135,6 +141,13 @@ class Estimates(Sequence[ArmEstimate]):
     def __iter__(self) -> Iterator[ArmEstimate]:
         return iter(self._rows)
 
+    def with_status(self, status: Callable[[int], str | None]) -> "Estimates":
+        """The same where the arms that `status` has a word for, by their number, have that status."""
+        words = [status(number) for number in range(len(self))]
+        return Estimates(
+            [row if word is None else replace(row, status=word) for row, word in zip(self, words, strict=True)]
+        )
+
     def to_frame(self) -> pl.DataFrame:
         """One row per arm."""
         return pl.DataFrame(
@@ -150,9 +163,14 @@ class Estimates(Sequence[ArmEstimate]):
                 "own_mean": [row.own_mean for row in self],
                 "own_low": [row.own_low for row in self],
                 "own_high": [row.own_high for row in self],
+                "status": [row.status for row in self],
             },
             schema_overrides={"through": pl.String},
         )
+
+    def plot(self, axes: Any = None, *, most: int | None = 12) -> Any:
+        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        return drawn("estimates", self, axes, most=most)
 
     def __repr__(self) -> str:
         return repr(self.to_frame().sort(pl.col("mean").fill_nan(None), descending=True, nulls_last=True))
@@ -165,7 +183,7 @@ class Estimates(Sequence[ArmEstimate]):
         best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
         rows = [
             (
-                str(row.arm),
+                f"{row.arm}" if row.status in ("active", "never played") else f"{row.arm} ({row.status})",
                 shown(row.mean),
                 f"{shown(row.low)} – {shown(row.high)}",
                 braces(row.through),
@@ -201,8 +219,11 @@ def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Es
     return Estimates(rows)
 
 
-def with_own_rows(found: Estimates, history: History, level: float) -> Estimates:
-    """The same with what each arm's own rows say alone: Jeffreys' interval of a chance, Student's t of a mean."""
+def with_own_rows(found: Estimates, history: History, level: float, allowed: Bools) -> Estimates:
+    """The same with what each arm's own rows say alone: Jeffreys' interval of a chance, Student's t of a mean.
+
+    An arm that is not allowed has that status.
+    """
     rows, arms = history.rows, len(found)
     n = np.bincount(rows.arms, minlength=arms)
     total = np.bincount(rows.arms, rows.rewards, minlength=arms)
@@ -220,7 +241,7 @@ def with_own_rows(found: Estimates, history: History, level: float) -> Estimates
         else:
             low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
         filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))
-    return Estimates(filled)
+    return Estimates(filled).with_status(lambda number: None if allowed[number] else "not allowed")
 
 
 def _t_reach(rows: int, scatter: float, level: float) -> float:

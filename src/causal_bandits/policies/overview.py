@@ -35,7 +35,7 @@ class ArmRow(IntervalRow):
     borrowed_rows: float
     without_sharing: IntervalRow
     status: NotRequired[str]
-    """In a study: played, retired or forbidden."""
+    """Active, never played; not allowed in a policy that is restricted; forbidden or retired in a study."""
     decisions: NotRequired[int]
     """In a study."""
 
@@ -124,6 +124,7 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
                 "high": finite(shared.own_high),
                 "width": finite(shared.own_high - shared.own_low),
             },
+            "status": shared.status,
         }
         for shared in policy.estimates(level=level)
     ]

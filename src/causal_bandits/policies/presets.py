@@ -1,5 +1,6 @@
 """Presets: a policy by what you want of it, for rewards of 0 or 1 and for real-valued ones."""
 
+import inspect
 from typing import Any
 
 from ..errors import OptionError, brief, listing
@@ -40,17 +41,21 @@ def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
     """Create a policy: ``"safe"`` is the one to start with, ``"paper"`` the one of the paper.
 
     Args:
-        name: ``"safe"`` or ``"paper"``.
+        name: ``"safe"``, ``"paper"``, or the name of any policy that needs no further options, such as ``"ts"``.
         problem: What is played; whether its reward is real-valued decides which policy it is.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
-    >>> preset("safe", problem).name, preset("paper", problem).name
-    ('safe-ts', 'causal-ts')
+    >>> [preset(name, problem).name for name in ("safe", "paper", "ts")]
+    ['safe-ts', 'causal-ts', 'ts']
     """
-    if not isinstance(name, str) or name not in PRESETS:
-        raise OptionError(f"preset({brief(name)}): expected one of {listing(PRESETS)}")
     check_problem(problem)
     chosen: Any = policy_class(name, problem)
+    required = [each for each in inspect.signature(chosen).parameters.values() if each.default is each.empty]
+    absent = [each.name for each in required if each.name != "problem"]
+    if absent:
+        raise OptionError(
+            f"policy {chosen.name!r} requires {listing(absent)}; create it by its class, policies.{chosen.__name__}"
+        )
     made: Policy[Any] = chosen(problem, seed=seed)
     return made

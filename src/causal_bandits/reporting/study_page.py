@@ -7,7 +7,7 @@ from ..policies.overview import ArmRow, EvidenceCourse, IntervalRow, Recommendat
 from .described import AnalysisDescription, Known, StudyDescription
 from .html import page, sheet_table, soft
 from .inline_svg import Interval, intervals, lines, stacked
-from .study_sheets import arms_sheet, recommended, sets_sheet
+from .study_sheets import answer, arms_sheet, recommended, sets_sheet
 
 EVIDENCE = "Evidence as rows came in"
 MOST_ARMS, MOST_SETS = 40, 8
@@ -39,7 +39,7 @@ def analysis_page(analysis: AnalysisDescription) -> str:
     parts = [
         tag("h1", f"What decides {analysis['target']}?"),
         soft(f"{analysis['rows']:,} rows; levers {', '.join(analysis['interventions'])}."),
-        _recommended(analysis["recommendation"]),
+        tag("p", answer(analysis), at={"class": "lead box"}),
         *(tag("p", notice, at={"class": "box"}) for notice in analysis["notices"]),
         *_what_is_known(analysis),
         tag("h2", "What was inferred from the table"),

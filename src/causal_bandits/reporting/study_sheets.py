@@ -2,6 +2,7 @@
 
 from ..markup import braces, evidence_words, number
 from ..policies.overview import ArmRow, IntervalRow, RecommendationRow, SetRow
+from .described import AnalysisDescription
 from .sheets import Sheet
 
 
@@ -29,10 +30,10 @@ def arms_sheet(arms: list[ArmRow]) -> Sheet:
 
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
-    status = row.get("status", "played")
+    gone = next((status for status in ("retired", "forbidden") if row.get("status") == status), "")
     own = row["without_sharing"]
     return (
-        row["arm"] + ("" if status == "played" else f" ({status})"),
+        row["arm"] + (f" ({gone})" if gone else ""),
         f"{row['own_rows']:,}",
         _range(own) if row["own_rows"] else "never played",
         _range(row),
@@ -55,6 +56,32 @@ def recommended(best: RecommendationRow) -> str:
     if best["stands_out"]:
         return f"{worth}: it stands out. {sure}"
     return f"No arm stands out yet. {worth}. {sure}"
+
+
+def answer(found: AnalysisDescription) -> str:
+    """What a table says, in one paragraph: the arm to take, against the idle one, how sure, and what was shared."""
+    best, target = found["recommendation"], found["target"]
+    row = next(each for each in found["arms"] if each["arm"] == best["arm"])
+    idle = next((each for each in found["arms"] if each["arm"] == "do()" and each is not row), None)
+    against = "" if idle is None else f", against {_range(idle)} when no lever is moved (do())"
+    shared = {braces(each["through"]) for each in found["arms"] if each["through"]}
+    through = f" Arms share what they learnt through {' and '.join(sorted(shared)[:3])}." if shared else ""
+    sure = (
+        f"It is the best arm with probability {best['probability_best']:.2f}, within {number(best['margin'])} of the "
+        f"best with probability {best['probability_close']:.2f}, and expected to lose {number(best['expected_loss'])}."
+    )
+    stands_out = "" if best["stands_out"] else "No arm stands out yet. "
+    return (
+        f"{stands_out}Recommended: {best['arm']}, mean {target} {_range(row)}{against}. {sure}{through} "
+        f"From {found['rows']:,} rows of {len(found['arms'])} arms; {found['level']:.0%} intervals in brackets."
+    )
+
+
+def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:
+    """The same table with its first rows alone, and below it where the rest is."""
+    if len(sheet.rows) <= most:
+        return sheet
+    return sheet._replace(rows=sheet.rows[:most], caption=f"the first {most} of {len(sheet.rows):,}; {rest}")
 
 
 def sets_sheet(sets: list[SetRow]) -> Sheet:

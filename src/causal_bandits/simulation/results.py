@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ..drawers import drawn
 from ..errors import MissingExtraError
 from ..markup import number, titled_table
 from ..problem import Problem
@@ -55,6 +56,10 @@ class Simulation:
         return pl.DataFrame(
             {"t": self.checkpoints, "mean": self.regret.mean(axis=0), "se": spread / np.sqrt(self.runs)}
         )
+
+    def plot(self, axes: Any = None, *, name: str | None = None) -> Any:
+        """Draw the mean regret on matplotlib axes, new ones by default, and return them; `name` is for the legend."""
+        return drawn("simulation", self, axes, name=name)
 
     def __repr__(self) -> str:
         last = self.summary().tail(1).to_dicts()

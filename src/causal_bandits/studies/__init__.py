@@ -3,8 +3,10 @@
 from .decisions import Decision
 from .evaluation import Evaluation
 from .explanation import Explanation
-from .rows import parse_arm, parse_metrics, parse_reward
+from .levels import level_like
+from .rows import parse_arm, parse_metrics, parse_pattern, parse_reward
 from .study import Study, StudyInfo
+from .warm_up import kept_in, warm_up
 
 __all__ = [
     "Decision",
@@ -12,7 +14,11 @@ __all__ = [
     "Explanation",
     "Study",
     "StudyInfo",
+    "kept_in",
+    "level_like",
     "parse_arm",
     "parse_metrics",
+    "parse_pattern",
     "parse_reward",
+    "warm_up",
 ]

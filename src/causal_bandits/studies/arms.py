@@ -1,22 +1,44 @@
 """Arms that come and go: which changes are allowed, and the events they make."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from ..errors import OptionError
+import numpy as np
+
+from ..errors import OptionError, brief
 from ..problem import Arm, Level, Problem
+from .levels import combinations, with_arms
 from .session import Draft
 
+Change = Literal["retired", "forbidden", "allowed"]
 
-def change_arms(draft: Draft, how: str, arm: Arm | Mapping[str, Level]) -> None:
-    """Retire, forbid or allow an arm (idempotent)."""
+
+def change_arms(draft: Draft, how: Change, numbers: Sequence[int]) -> Sequence[Arm]:
+    """Retire, forbid or allow arms (idempotent); returns those that changed."""
     state = draft.state
-    number = state.problem.index(arm)
-    if how == "allowed" and number in state.retired:
-        raise OptionError(f"arm {state.problem.arms[number]} is retired permanently; add another arm instead")
-    if how != "allowed" and not (set(range(len(state.problem.arms))) - state.retired - state.forbidden - {number}):
-        raise OptionError(f"arm {state.problem.arms[number]} is the last one in play and cannot be removed")
-    if (number in {"retired": state.retired}.get(how, state.forbidden)) == (how == "allowed"):
-        draft.add("arms", {how: [number]})
+    arms = state.problem.arms
+    changed = [number for number in numbers if _changes(how, number, state.retired, state.forbidden)]
+    if how == "allowed" and state.retired.issuperset(numbers):
+        raise OptionError(f"{_named(arms, numbers)} retired permanently; add another arm instead")
+    if how != "allowed" and not set(range(len(arms))) - state.retired - state.forbidden - set(numbers):
+        last = "the last one" if len(numbers) == 1 else "the last ones"
+        raise OptionError(f"{_named(arms, numbers)} {last} in play and cannot be removed")
+    if changed:
+        draft.add("arms", {how: changed})
+    return [arms[number] for number in changed]
+
+
+def _changes(how: Change, number: int, retired: set[int], forbidden: set[int]) -> bool:
+    if number in retired:
+        return False
+    return {"retired": True, "forbidden": number not in forbidden, "allowed": number in forbidden}[how]
+
+
+def _named(arms: Sequence[Arm], numbers: Sequence[int]) -> str:
+    """The arms of a sentence, with the verb."""
+    if len(numbers) == 1:
+        return f"arm {arms[numbers[0]]} is"
+    return f"the {len(numbers)} arms {', '.join(str(arms[number]) for number in numbers[:3])}, ... are"
 
 
 def add_arm(draft: Draft, settings: Mapping[str, Level], *, new_levels: bool) -> Arm:
@@ -34,6 +56,24 @@ def add_arm(draft: Draft, settings: Mapping[str, Level], *, new_levels: bool) ->
     state.settings.make_policy(problem)  # refuses what is too large, before anything is stored
     draft.add("arms", {"added": dict(settings)})
     return problem.arms[-1]
+
+
+def add_level(draft: Draft, lever: str, level: Level) -> Sequence[Arm]:
+    """Add a level of a lever with all its combinations; returns the arms that are new."""
+    state = draft.state
+    variable = state.problem.intervention(lever)
+    level = level.item() if isinstance(level, np.generic) else level
+    if isinstance(level, bool | str | int | float) and variable.has(level):
+        level = variable.levels[variable.code(level)]
+    elif isinstance(level, str) and not level.strip():
+        raise OptionError(f"level={brief(level)}; expected the name of a new level of {variable.name!r}")
+    new = combinations(state.problem, variable.name, level, state.retired)
+    if not new:
+        return []
+    problem = with_arms(state.problem, new)
+    state.settings.make_policy(problem)  # refuses what is too large, before anything is stored
+    draft.add("arms", {"added_arms": new})
+    return problem.arms[-len(new) :]
 
 
 def _arm_there(problem: Problem, settings: object) -> int | None:

@@ -63,8 +63,7 @@ def _arms(state: StudyState) -> list[ArmRow]:
     found = arm_rows(state.policy)
     for row in found:
         number = state.problem.index(row["settings"])
-        gone = "retired" if number in state.retired else "forbidden" if number in state.forbidden else None
-        row["status"] = gone or "played"
+        row["status"] = state.status(number) or row.get("status", "active")
         row["decisions"] = int(np.count_nonzero(state.decisions.column("arm") == number))
     return found
 

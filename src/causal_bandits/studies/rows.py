@@ -1,17 +1,19 @@
 """Tables that a study is given: outcomes of its decisions, and logged rows from before."""
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..data import MISSING
+from ..data.cell_types import MISSING_WORDS
 from ..data.coding import is_missing
 from ..data.frames import columns_of
-from ..data.table_files import MISSING_WORDS
 from ..doors import are_names
 from ..errors import CausalBanditsError, ObservationError, OptionError, brief, flag, listing
 from ..problem import Arm, Level, Problem
+from .levels import ANY
 from .session import Draft
 from .state import StudyState
 
@@ -136,13 +138,24 @@ def _levels(problem: Problem, name: str) -> set[str]:
 
 
 def parse_arm(text: str) -> dict[str, str]:
-    """An arm from a text such as banner=red,discount=10%; empty for the idle arm."""
+    """An arm from a text such as banner=red,discount=10%; empty for the idle arm. A pair with a comma is quoted.
+
+    >>> parse_arm('banner=red,"headline=Yes, please"')
+    {'banner': 'red', 'headline': 'Yes, please'}
+    """
     if not isinstance(text, str):
         raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...")
     arm = {}
-    for pair in filter(None, (part.strip() for part in text.split(","))):
+    pairs = next(csv.reader([text.replace("\n", " ")], skipinitialspace=True), [])
+    for pair in filter(None, (part.strip() for part in pairs)):
         name, sign, value = pair.partition("=")
         if not sign:
             raise ObservationError(f"{brief(pair)} is not of the form lever=value")
         arm[name.strip()] = value.strip()
     return arm
+
+
+def parse_pattern(problem: Problem, text: str) -> dict[str, Any]:
+    """Arms from a text such as banner=red,discount=...; the dots are any level, unless a level has that name."""
+    pairs = parse_arm(text).items()
+    return {name: ... if level == ANY and not problem.intervention(name).has(ANY) else level for name, level in pairs}

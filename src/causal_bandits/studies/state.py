@@ -18,6 +18,7 @@ from ..problem import Arm, Level, Problem
 from ..seeds import stream
 from .decisions import ABANDONED, EXPIRED, LATEST, Decisions
 from .events import Event
+from .levels import with_arms
 from .settings import Settings
 
 
@@ -38,6 +39,10 @@ class StudyState:
     def problem(self) -> Problem:
         """The problem as it is now: arms may have been added."""
         return self.policy.problem
+
+    def status(self, number: int) -> str | None:
+        """Why an arm is not in play: retired or forbidden; None where it is."""
+        return "retired" if number in self.retired else "forbidden" if number in self.forbidden else None
 
     # Choosing
 
@@ -177,7 +182,9 @@ class StudyState:
 
     def _arms(self, event: Event) -> None:
         if "added" in event.body:
-            self._add_arm(event.body["added"])
+            self._grow(self.problem.with_arm(event.body["added"], new_levels=True))
+        if "added_arms" in event.body:
+            self._grow(with_arms(self.problem, event.body["added_arms"]))
         for how in ("retired", "forbidden", "allowed"):
             self._check_arms(event.body.get(how, []))
         self.retired |= set(event.body.get("retired", ()))
@@ -186,10 +193,10 @@ class StudyState:
         gone = self.retired | self.forbidden
         self.policy.restrict([arm for number, arm in enumerate(self.problem.arms) if number not in gone])
 
-    def _add_arm(self, settings: dict[str, Level]) -> None:
-        """A problem with one more arm is another problem: all rows are counted anew, discovery runs at the next ask."""
+    def _grow(self, problem: Problem) -> None:
+        """A problem with more arms is another problem: all rows are counted anew, discovery runs at the next ask."""
         rows = self.policy.history.rows
-        self.policy = self.settings.make_policy(self.problem.with_arm(settings, new_levels=True))
+        self.policy = self.settings.make_policy(problem)
         self.policy.learn(rows)
 
     def _imported(self, event: Event) -> None:

@@ -20,8 +20,8 @@ from ..errors import (
 )
 from ..policies import Policy
 from ..policies.base import MOST_AT_ONCE
-from ..problem import Arm, Level, Problem
-from .arms import add_arm, change_arms
+from ..problem import Problem
+from .changing_arms import ChangingArms
 from .decision_table import check_names
 from .decisions import Decision, moment
 from .events import Event
@@ -29,7 +29,7 @@ from .rows import imported_bodies, tell_rows
 from .session import Draft, Session, settings_of
 from .settings import make_settings
 from .storage import Store
-from .view import Settable, StudyView
+from .view import Settable
 
 
 class StudyInfo(NamedTuple):
@@ -41,7 +41,7 @@ class StudyInfo(NamedTuple):
     target: str
 
 
-class Study(StudyView):
+class Study(ChangingArms):
     """A causal bandit whose every decision is stored: it survives restarts, crashes and many processes at once.
 
     What it answers is a function of its settings and the stored events alone: the same calls in the same order give
@@ -265,30 +265,6 @@ class Study(StudyView):
             return int(bodies[0]["of"])
 
         return self._session.write(work)
-
-    # Arms that come and go
-
-    def retire(self, arm: Settable) -> None:
-        """Never choose this arm again; what it taught stays."""
-        self._change_arms("retired", arm)
-
-    def forbid(self, arm: Settable) -> None:
-        """Do not choose this arm until it is allowed again."""
-        self._change_arms("forbidden", arm)
-
-    def allow(self, arm: Settable) -> None:
-        """Choose a forbidden arm again."""
-        self._change_arms("allowed", arm)
-
-    def _change_arms(self, how: str, arm: Settable) -> None:
-        self._session.write(lambda draft: change_arms(draft, how, arm))
-
-    def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Arm:
-        """One more arm from now on; with `new_levels` its levers may have values that no arm had before.
-
-        An arm that is there already stays as it is; one that was retired is an error, since that is for good.
-        """
-        return self._session.write(lambda draft: add_arm(draft, settings, new_levels=flag("new_levels", new_levels)))
 
 
 def _checked_name(name: object) -> str:

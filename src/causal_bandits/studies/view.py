@@ -1,16 +1,21 @@
 """What a study shows: looking at it never changes which arms come next."""
 
+import os
 from collections.abc import Mapping
-from types import TracebackType
+from pathlib import Path
+from types import EllipsisType, TracebackType
 from typing import Any, Self
 
 import polars as pl
 
 from ..discovery import SeparatingSets
 from ..errors import flag, share, whole_number
+from ..files import file_path, replacing
 from ..policies import Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
+from ..reporting import study_page
 from ..reporting.described import StudyDescription
+from ..reporting.quick_plots import MOST_ARMS, plot_estimates
 from .decision_table import decisions_frame
 from .decisions import Decision
 from .describe import describe
@@ -22,6 +27,8 @@ from .session import Session
 from .state import StudyState
 
 Settable = Arm | Mapping[str, Level]
+Pattern = Arm | Mapping[str, Level | EllipsisType]
+"""An arm, or a mapping in which `...` stands for any level of a lever."""
 
 
 class StudyView:
@@ -66,16 +73,19 @@ class StudyView:
         return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
 
     def _repr_html_(self) -> str:
-        about, estimates = self._session.read(lambda state: (len(state.decisions), state.policy.estimates()))
-        return estimates.table(f"{self!r}: {about:,} decisions")
+        about = self._session.read(lambda state: len(state.decisions))
+        return self.estimates().table(f"{self!r}: {about:,} decisions")
 
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm to deploy among those that may be played, and how sure it is that none of them is better."""
         return self._session.read(lambda state: state.policy.recommend(draws=draws, margin=margin))
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
-        """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used."""
-        return self._session.read(lambda state: state.policy.estimates(level=level))
+        """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used, and its status.
+
+        The status is active, never played, forbidden or retired.
+        """
+        return self._session.read(lambda state: state.policy.estimates(level=level).with_status(state.status))
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
@@ -121,6 +131,17 @@ class StudyView:
     def describe(self, *, history: bool = False) -> StudyDescription:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
         return describe(self._session, history=flag("history", history))
+
+    def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Any:
+        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        return plot_estimates(self.estimates(), axes, most=most, title=f"Study {self.name}")
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
+        file = file_path(path)
+        with replacing(file) as temporary:
+            temporary.write_text(study_page(self.describe(history=True)), encoding="utf-8")
+        return file
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""

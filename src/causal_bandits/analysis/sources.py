@@ -1,0 +1,41 @@
+"""Where a table comes from: a file, the packaged example, a dataframe, plain columns."""
+
+import os
+from collections.abc import Collection, Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ..data.coding import is_missing
+from ..data.frames import columns_of
+from ..data.table_files import TableFile, read_table
+from ..errors import OptionError
+
+EXAMPLE = "example"
+"""Stands for the table that comes with the package, where no file has that name."""
+
+
+def table_of(source: Any, *, needed: Iterable[str] = (), names: Collection[str] = ()) -> TableFile:
+    """The table, with the columns that are needed; in the columns `names` a word such as None is a value."""
+    if isinstance(source, str | os.PathLike):
+        if str(source) == EXAMPLE and not Path(EXAMPLE).exists():
+            with resources.as_file(resources.files("causal_bandits.datasets") / "checkout.csv") as path:
+                return read_table(path, needed=needed, names=names)
+        return read_table(source, needed=needed, names=names)
+    if isinstance(source, pl.DataFrame):
+        return TableFile(source, {})
+    try:
+        return TableFile(pl.DataFrame(source), {})
+    except ImportError:  # polars reads text of pandas through Arrow, which need not be installed
+        return TableFile(pl.DataFrame(_cells(source), strict=False), {})
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        raise OptionError(
+            f"a {type(source).__name__} is not a table; expected a file name, a dataframe, or a dict of columns"
+        ) from None
+
+
+def _cells(source: Any) -> dict[str, list[Any]]:
+    columns = columns_of(source).items()
+    return {str(name): [None if is_missing(value) else value for value in column] for name, column in columns}

@@ -1,0 +1,149 @@
+"""`causal-bandits study explain`, `evaluate`, `expire`: why, what if, and what is overdue."""
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import OptionError
+from ..markup import number
+from ..reporting import terminal_table
+from ..reporting.sheets import Sheet
+from .root import console
+from .streams import say, say_json
+from .study import DEFAULT_STORAGE, AsJson, Name, Storage, load_study, report, studies
+
+if TYPE_CHECKING:
+    from ..studies import Explanation, Study
+
+SHOWN_ARMS = 12
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@studies.command("explain")
+def explain(
+    name: Name,
+    decision: Annotated[int, typer.Argument(help="Decision id returned by `ask`.")],
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Explain a decision: what was compared, through which set, from how many own and borrowed rows."""
+    found = load_study(name, storage).explain(decision)
+    if as_json:
+        say_json(_explained(found), indent=1)
+        return
+    say(str(found))
+    rows = tuple(
+        (
+            str(view.arm),
+            f"{view.propensity:.3f}",
+            "not compared" if view.index is None else number(view.index),
+            number(view.estimate.mean),
+            f"{view.estimate.own_rows:,}",
+            f"{view.borrowed_rows:,.0f}",
+        )
+        for view in found.arms[:SHOWN_ARMS]
+    )
+    columns = ("arm", "probability", "compared", "mean", "own rows", "borrowed rows")
+    more = len(found.arms) - len(rows)
+    caption = f"and {more} more arms; --json has them all" if more else ""
+    console().print(terminal_table(Sheet("Arms at that time", caption, columns, rows, (1, 2, 3, 4, 5))))
+
+
+def _explained(found: "Explanation") -> dict[str, Any]:
+    through = None if found.through is None else list(found.through.variables)
+    return {
+        "id": found.id,
+        "arm": dict(found.arm),
+        "time": found.time.isoformat(),
+        "rows": found.rows,
+        "reason": found.reason,
+        "propensity": found.propensity,
+        "through": through,
+        "own_rows": found.own_rows,
+        "borrowed_rows": found.borrowed_rows,
+        "arms": [
+            {
+                "arm": dict(view.arm),
+                "propensity": view.propensity,
+                "compared": view.index,
+                "mean": view.estimate.mean,
+                "low": view.estimate.low,
+                "high": view.estimate.high,
+                "own_rows": view.estimate.own_rows,
+                "borrowed_rows": view.borrowed_rows,
+            }
+            for view in found.arms
+        ],
+    }
+
+
+@studies.command("evaluate")
+def evaluate(
+    name: Name,
+    arm: Annotated[
+        list[str] | None,
+        typer.Option(help="What to play, written lever=value,...; repeat it to mix arms, in equal shares by default."),
+    ] = None,
+    share: Annotated[list[float] | None, typer.Option(help="The share of each --arm, in the same order.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option(help="A policy as it stands, in a file that policy.save wrote.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="direct: each arm's own decisions; weighted: by propensities, if arms may change.")
+    ] = "direct",
+    level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
+    draws: Annotated[int, typer.Option(help="Choices per decision that estimate its propensities.")] = 200,
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate what an arm, a mix of arms or another policy would have earned on the recorded decisions."""
+    study = load_study(name, storage)
+    wanted = _evaluated(study, arm or [], share or [], policy)
+    found = study.evaluate(wanted, method=method, level=level, draws=draws)  # type: ignore[arg-type]
+    report(as_json, asdict(found), str(found))
+
+
+def _evaluated(study: "Study", arms: list[str], shares: list[float], policy: Path | None) -> Any:
+    from ..policies import load_policy
+    from ..studies import parse_arm
+
+    if bool(arms) == (policy is not None):
+        raise OptionError("study evaluate needs --arm lever=value,... (repeat it for a mix), or --policy FILE")
+    if policy is not None:
+        return load_policy(policy)
+    if shares and len(shares) != len(arms):
+        raise OptionError(f"{len(arms)} --arm but {len(shares)} --share; give a share for each arm, or none")
+    chances: dict[Any, float] = {}
+    for text, chance in zip(arms, shares or [1 / len(arms)] * len(arms), strict=True):
+        chosen = study.problem.arm(parse_arm(text))
+        chances[chosen] = chances.get(chosen, 0.0) + chance
+    return chances
+
+
+@studies.command("expire")
+def expire(
+    name: Name,
+    older_than: Annotated[str, typer.Option(help="Age in seconds, or with a unit: 90s, 15m, 12h, 7d.")],
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Close open decisions that were asked for too long ago; they take no more outcomes."""
+    closed = load_study(name, storage).expire(seconds_in(older_than))
+    report(
+        as_json, {"expired": list(closed)}, f"{len(closed)} {'decision' if len(closed) == 1 else 'decisions'} expired"
+    )
+
+
+def seconds_in(text: str) -> float:
+    """A duration from its text.
+
+    >>> seconds_in("90"), seconds_in("1.5h")
+    (90.0, 5400.0)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([smhd]?)\s*", text)
+    if found is None:
+        raise OptionError(f"--older-than {text!r} is not a duration; expected seconds, or a number with s, m, h or d")
+    return float(found[1]) * UNITS[found[2] or "s"]

@@ -1,0 +1,39 @@
+"""Progress of a command that is usually quick: nothing in the first second, then what it is doing."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from .root import console
+
+PATIENCE = 1.0
+"""Seconds without a word."""
+BETWEEN = 2.0
+"""Seconds between two lines where there is no terminal."""
+
+
+@contextlib.contextmanager
+def waiting() -> Iterator[Callable[[str, int, int], None]]:
+    """Gives a function to call with (what, parts done, all parts); it shows them on standard error."""
+    errors = console(errors=True)
+    shown = errors.status("starting")
+    begun = said = time.monotonic()
+
+    def tell(what: str, done: int, of: int) -> None:
+        nonlocal said
+        share = f" ({done / of:.0%})" if of > 1 else ""
+        shown.update(f"{what}{share}")
+        now = time.monotonic()
+        if not errors.is_terminal and now - begun > PATIENCE and now - said > BETWEEN:
+            said = now
+            errors.print(f"{what}{share}", soft_wrap=True)
+
+    start = threading.Timer(PATIENCE, shown.start if errors.is_terminal else lambda: None)
+    start.daemon = True
+    start.start()
+    try:
+        yield tell
+    finally:
+        start.cancel()
+        shown.stop()

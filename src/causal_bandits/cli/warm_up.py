@@ -1,0 +1,50 @@
+"""`causal-bandits warm-up`: compile ahead of time, for containers and for those who do not like to wait."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..problem import Problem, bins
+from .root import app
+from .study import AsJson, problem_in, read_json, report
+from .waiting import waiting
+
+BOTH = (
+    Problem("reward", {"seen": 2, "cut": bins(quantiles=2)}, {"lever": 2}),
+    Problem("reward", {"seen": float}, {"lever": 2}, reward=float),
+)
+"""A problem of each kind: with a reward of 0 or 1, and with a real-valued one."""
+
+
+@app.command("warm-up")
+def warm_up_command(
+    problem: Annotated[
+        Path | None,
+        typer.Option(help="JSON file with the problem; by default one with a reward of 0 or 1 and a real-valued one."),
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Preset or policy name; repeat it for several. safe by default.")
+    ] = None,
+    options: Annotated[str | None, typer.Option(help="Policy options as JSON.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compile all that studies need, once; later processes load it from the cache.
+
+    Run it when a container image is built. Code is kept in NUMBA_CACHE_DIR if that is set, else beside the package. It
+    is for this machine's kind of processor: set NUMBA_CPU_NAME=generic if the image runs on others.
+    """
+    from ..studies import kept_in, warm_up
+
+    given = read_json("--options", options) if options else None
+    problems = BOTH if problem is None else (problem_in(problem),)
+    wanted: list[str | None] = [*policy] if policy else [None]
+    with waiting() as tell:
+        made = [(name, each) for name in wanted for each in problems]
+        done = [warm_up(each, policy=name, options=given, progress=tell) for name, each in made]
+    folder = kept_in()
+    lines = [f"{each.policy}: ready, {each.seconds:.1f} s" for each in done]
+    nowhere = "Nothing could be kept; set NUMBA_CACHE_DIR to a folder that can be written"
+    lines.append(nowhere if folder is None else f"Kept in {folder}")
+    values = {"policies": [each._asdict() for each in done], "kept_in": folder}
+    report(as_json, values, "\n".join(lines))

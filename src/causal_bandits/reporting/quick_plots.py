@@ -1,0 +1,148 @@
+"""Plots for notebooks: on matplotlib axes that are given, or on new ones; the axes are returned."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..drawers import draws
+from ..errors import OptionError, brief, whole_number
+from ..markup import number, printable
+from .palette import ALONE, INK, PALETTE, SHARED, SOFT
+from .theme import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..policies import ArmEstimate
+    from ..simulation import Simulation
+
+MOST_ARMS = 12
+SMALL = 0.2
+"""Rates up to this are shown in percent."""
+WIDEST, LINES = 36, 3
+"""Characters in a line of a name, and lines."""
+
+
+def _axes(given: Axes | None, width: float, height: float) -> Axes:
+    if given is None:
+        import matplotlib.pyplot as plt
+
+        return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    if not hasattr(given, "errorbar"):
+        raise OptionError(f"axes={brief(given)}; expected axes of matplotlib, or None for new ones")
+    return given
+
+
+def wrapped(text: str) -> str:
+    """A name over several lines, never cut within a word.
+
+    >>> wrapped("do(banner=red, discount=10%, headline=Try it now)").splitlines()
+    ['do(banner=red, discount=10%,', 'headline=Try it now)']
+    """
+    lines = textwrap.wrap(printable(text), WIDEST, break_on_hyphens=False) or [""]
+    return "\n".join(lines if len(lines) <= LINES else [*lines[: LINES - 1], f"{lines[LINES - 1]} …"])
+
+
+@draws("estimates")
+def plot_estimates(
+    rows: Sequence[ArmEstimate], axes: Axes | None = None, *, most: int | None = MOST_ARMS, title: str = ""
+) -> Axes:
+    """The arms, the best first: thick with sharing, thin by own rows alone, a line at the idle arm's mean.
+
+    Args:
+        rows: Estimates of all arms.
+        axes: Where to draw; new ones by default.
+        most: Draw so many arms, and the idle one; None: all.
+        title: What to write above.
+    """
+    count = len(rows) if most is None else whole_number("most", most, 1)
+    best = sorted(rows, key=lambda row: (math.isnan(row.mean), -row.mean))
+    idle = next((row for row in best if not row.arm.active), None)
+    shown = best[:count]
+    if idle is not None and idle not in shown:
+        shown = [*shown[: max(count - 1, 1)], idle]
+    with drawing({}):
+        found = _axes(axes, 7.2, 1.4 + 0.45 * len(shown))
+        for place, row in enumerate(shown):
+            _interval(
+                found, place + 0.16, (row.own_mean, row.own_low, row.own_high), ALONE.light, 1.2, "own rows alone"
+            )
+            _interval(found, place - 0.16, (row.mean, row.low, row.high), SHARED.light, 3.5, "with sharing")
+        if idle is not None and math.isfinite(idle.mean):
+            found.axvline(idle.mean, color=SOFT.light, linestyle="--", linewidth=1, label=f"{idle.arm}, no lever moved")
+        _name_arms(found, shown)
+        _percent(found, [row.mean for row in shown])
+        more = f"{len(shown)} of {len(rows)} arms" if len(shown) < len(rows) else f"{len(rows)} arms"
+        found.set_title(wrapped(f"{title}: {more}" if title else more), loc="left", fontsize=11)
+        _add_legend(found)
+    return found
+
+
+def _add_legend(axes: Axes) -> None:
+    """One entry for each kind of line, a fixed distance below the axes."""
+    from matplotlib.transforms import ScaledTranslation
+
+    entries = {text: handle for handle, text in zip(*axes.get_legend_handles_labels(), strict=True)}
+    below = axes.transAxes + ScaledTranslation(0, -0.5, axes.figure.dpi_scale_trans)
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
+    axes.legend(entries.values(), entries.keys(), ncols=3, fontsize=9, **place)
+
+
+def _interval(axes: Axes, place: float, row: tuple[float, float, float], colour: str, width: float, name: str) -> None:
+    """A mean with its interval; nothing where there is no finite one."""
+    mean, low, high = row
+    if not math.isfinite(mean):
+        return
+    if math.isfinite(low) and math.isfinite(high):
+        axes.plot([low, high], [place, place], color=colour, linewidth=width, solid_capstyle="butt", label=name)
+    axes.plot([mean], [place], "o" if width > 2 else "|", color=colour, markersize=6 if width > 2 else 8)
+
+
+def _name_arms(axes: Axes, rows: Sequence[ArmEstimate]) -> None:
+    names = [str(row.arm) if row.status == "active" else f"{row.arm} ({row.status})" for row in rows]
+    axes.set_yticks(range(len(rows)), [wrapped(name) for name in names])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("mean reward")
+
+
+def _percent(axes: Axes, means: Sequence[float]) -> None:
+    """Percent where rates are small."""
+    from matplotlib.ticker import PercentFormatter
+
+    finite = [mean for mean in means if math.isfinite(mean)]
+    if finite and min(finite) >= 0 and max(finite) <= SMALL:
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+
+
+@draws("simulation")
+def plot_simulation(simulation: Simulation, axes: Axes | None = None, *, name: str | None = None) -> Axes:
+    """Mean regret over rounds with a band of two standard errors; call it again on its axes to compare.
+
+    Args:
+        simulation: What was simulated.
+        axes: Where to draw; new ones by default.
+        name: The policy in the legend.
+    """
+    table = simulation.summary()
+    t, mean, error = (table[column].to_numpy() for column in ("t", "mean", "se"))
+    with drawing({}):
+        found = _axes(axes, 6.4, 4.0)
+        colour = PALETTE[len(found.lines) % len(PALETTE)]
+        found.plot(t, mean, color=colour, linewidth=1.8, label=None if name is None else printable(name))
+        if simulation.runs > 1:
+            found.fill_between(t, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
+        found.set_xlabel("rounds")
+        found.set_ylabel("regret")
+        found.grid(visible=True)
+        band = ", band of two standard errors" if simulation.runs > 1 else ""
+        found.set_title(f"Mean regret of {simulation.runs:,} runs{band}", loc="left", fontsize=11, color=INK.light)
+        if name is not None:
+            found.legend()
+        if len(t):
+            found.annotate(number(float(mean[-1])), (t[-1], mean[-1]), xytext=(4, 0), textcoords="offset points")
+    return found
