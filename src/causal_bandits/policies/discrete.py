@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import CountTables, Rows, Screen, ScreenedLayout, TableLayout, layout_for
+from ..data import CountTables, Rows, Screen, ScreenedLayout, TableLayout, layout_for, recount_pending, with_pending
 from ..discovery import Findings
 from ..estimators import arms_alike, make_pools, no_pools
 from ..problem import Problem
@@ -13,7 +13,7 @@ from ..seeds import Seed
 from .base import Policy
 from .estimates import Estimates, estimate_arms
 from .keeping import Draws
-from .protocol import learn_many
+from .protocol import expect_many, forget_many, learn_many, settle_many
 from .rules import ThompsonState
 
 
@@ -30,6 +30,8 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     layout: TableLayout
     counts_missing = True
+    uses_pending = True
+    rolls_out_late = True
 
     doubts = False
     """Whether a set that may not separate is weighed by what its bias would cost."""
@@ -57,6 +59,23 @@ class DiscretePolicy(Policy[ThompsonState]):
         if self._screen is not None:
             self._screen.count()
 
+    def make_room(self) -> None:
+        """Make room in the tables for pending rows."""
+        self._state = self._state._replace(tables=with_pending(self._state.tables))
+
+    def _expect(self, rows: Rows) -> None:
+        if self.waiting.made:
+            self.make_room()
+            expect_many(self._state, rows.arms, rows.codes)
+
+    def _complete(self, rows: Rows) -> None:
+        settle_many(self._state, rows.arms, rows.codes, rows.rewards)
+        if self._screen is not None:
+            self._screen.count()
+
+    def _forget(self, rows: Rows) -> None:
+        forget_many(self._state, rows.arms, rows.codes)
+
     def _draw(self, findings: Findings) -> Draws:
         if not self.shares_mediators:
             return {}
@@ -75,7 +94,10 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     def _tables(self, used: NDArray[np.int64]) -> CountTables:
         """Tables of all sets, or at least of those that are used."""
-        return self._state.tables if self._screen is None else self._screen.tables(used)
+        if self._screen is None:
+            return self._state.tables
+        tables = self._screen.tables(used)
+        return recount_pending(tables, self.waiting.all) if self.waiting.made else tables
 
     def _share(self, findings: Findings, draws: Draws) -> ThompsonState:
         used = findings.used
