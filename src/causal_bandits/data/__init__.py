@@ -20,6 +20,7 @@ from .moments import (
 from .screened_tables import Screen, ScreenedLayout, layout_for
 from .subsets import SubsetLayout
 from .tables import (
+    NONE_PENDING,
     CountTables,
     TableLayout,
     cell_of,
@@ -33,6 +34,7 @@ from .waiting import WaitingRows
 
 __all__ = [
     "MISSING",
+    "NONE_PENDING",
     "ArmMoments",
     "CountTables",
     "DesignLayout",

@@ -18,7 +18,7 @@ from ..errors import OptionError, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
 from .allowing import allowed_arms
-from .estimates import Estimates, Recommendation, enough_draws, with_own_rows
+from .estimates import Estimates, Recommendation, enough_draws, with_own_rows, with_pending_rows
 from .keeping import Draws
 from .naming import Variant, register
 from .protocol import choose_many, compared
@@ -225,6 +225,10 @@ class Policy(Telling, Generic[State]):
         """The state that estimates are read from."""
         return self._view()
 
+    def _reading_without_pending(self) -> State:
+        """The same, had only the rows with a reward been told."""
+        return self._reading()
+
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm with the highest posterior mean, and how sure it is that no other is better.
 
@@ -246,7 +250,11 @@ class Policy(Telling, Generic[State]):
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone."""
         level = share("level", level)
-        return with_own_rows(self._estimate(self._reading(), level), self.history, level)
+        found = with_own_rows(self._estimate(self._reading(), level), self.history, level)
+        if not len(self.waiting):
+            return found
+        without = self._estimate(self._reading_without_pending(), level) if self.uses_pending else found
+        return with_pending_rows(found, without, self.waiting.all.arms)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""

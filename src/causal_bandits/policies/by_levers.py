@@ -95,7 +95,11 @@ class LeverPolicy(Policy[S]):
         return self._among(state, self.allowed)
 
     def _reading(self) -> S:
-        state = self._pristine(self._state)
+        return self._settled(self._state)
+
+    def _settled(self, state: S) -> S:
+        """What the counts of a state say, learnt from nothing."""
+        state = self._pristine(state)
         for _ in range(SETTLED):
             self._learn_anew(state)
         return self._among(state, self.allowed)

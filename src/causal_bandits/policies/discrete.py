@@ -5,7 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import CountTables, Rows, Screen, ScreenedLayout, TableLayout, layout_for, recount_pending, with_pending
+from ..data import (
+    NONE_PENDING,
+    CountTables,
+    Rows,
+    Screen,
+    ScreenedLayout,
+    TableLayout,
+    layout_for,
+    recount_pending,
+    with_pending,
+)
 from ..discovery import Findings
 from ..estimators import arms_alike, make_pools, no_pools
 from ..problem import Problem
@@ -106,6 +116,16 @@ class DiscretePolicy(Policy[ThompsonState]):
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
         return self._state._replace(tables=tables, pools=pools, doubt=doubt)
+
+    def _reading_without_pending(self) -> ThompsonState:
+        fresh = self.schedule.is_due(self.progress)
+        findings = self._discover() if fresh else self.findings
+        if findings is None:
+            return self._view()
+        draws = self._draw(findings) if fresh else self._draws
+        tables = self._tables(findings.used)._replace(pending=NONE_PENDING)
+        state = self._share(findings, draws)
+        return state._replace(tables=tables, pools=make_pools(findings, tables, draws.get("alike")))
 
     def _statistics(self) -> CountTables | Screen:
         return self._state.tables if self._screen is None else self._screen

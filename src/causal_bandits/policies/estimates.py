@@ -7,6 +7,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ..data import History, TableLayout
@@ -87,7 +88,8 @@ class ArmEstimate:
 
     `effective_rows` is how many own rows would give the same posterior variance; `used_rows` are the own rows that
     have a value for every variable of the set (all of them, where nothing was missing). `own_mean`, `own_low` and
-    `own_high` are what its own rows say alone (NaN where it was never played).
+    `own_high` are what its own rows say alone (NaN where it was never played). `pending_rows` wait for their reward;
+    `pending_effective` is how many of the effective rows they add.
     """
 
     arm: Arm
@@ -101,6 +103,8 @@ class ArmEstimate:
     own_mean: float = math.nan
     own_low: float = math.nan
     own_high: float = math.nan
+    pending_rows: int = 0
+    pending_effective: float = 0.0
 
     @property
     def was_played(self) -> bool:
@@ -150,6 +154,8 @@ class Estimates(Sequence[ArmEstimate]):
                 "own_mean": [row.own_mean for row in self],
                 "own_low": [row.own_low for row in self],
                 "own_high": [row.own_high for row in self],
+                "pending_rows": [row.pending_rows for row in self],
+                "pending_effective": [row.pending_effective for row in self],
             },
             schema_overrides={"through": pl.String},
         )
@@ -221,6 +227,21 @@ def with_own_rows(found: Estimates, history: History, level: float) -> Estimates
             low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
         filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))
     return Estimates(filled)
+
+
+def with_pending_rows(found: Estimates, without: Estimates, arms: NDArray[np.int64]) -> Estimates:
+    """The same with how many rows of each arm wait for their reward, and what they add to estimates without them."""
+    waiting = np.bincount(arms, minlength=len(found))
+    return Estimates(
+        [
+            replace(
+                row,
+                pending_rows=int(waiting[number]),
+                pending_effective=max(row.effective_rows - without[number].effective_rows, 0.0),
+            )
+            for number, row in enumerate(found)
+        ]
+    )
 
 
 def _t_reach(rows: int, scatter: float, level: float) -> float:

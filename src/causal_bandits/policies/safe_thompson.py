@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import Rows, TableLayout
+from ..data import NONE_PENDING, Rows, TableLayout
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..dispatch import entry
@@ -164,6 +164,11 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         kept = (*LEARNT, *LATE) if self.waiting.made else LEARNT
         learnt = {f"graded_{name}": getattr(state.graded, name) for name in kept}
         return {**effects_learnt(state.graded.own), **learnt}
+
+    def _reading_without_pending(self) -> GradedState:
+        found = self._state.graded
+        whole = found._replace(tables=found.tables._replace(pending=NONE_PENDING))
+        return self._settled(self._state._replace(graded=whole))
 
     def _check_sums(self) -> None:
         found, sets = self._state.graded, self.layout.count

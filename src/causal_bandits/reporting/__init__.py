@@ -6,7 +6,7 @@ from .graph_plots import draw_graphs
 from .progress import progress
 from .results_page import Rendered, Section, duration, page_of, rendered, report_page
 from .study_page import analysis_page, study_page
-from .study_sheets import arms_sheet, recommended, sets_sheet
+from .study_sheets import arms_sheet, pending_words, recommended, sets_sheet
 from .summary_sheets import claims_sheet, evidence, sheet_of
 from .terminal import PlainConsole, terminal_table, written
 
@@ -22,6 +22,7 @@ __all__ = [
     "duration",
     "evidence",
     "page_of",
+    "pending_words",
     "printable",
     "progress",
     "recommended",
