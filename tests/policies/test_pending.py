@@ -144,7 +144,7 @@ def test_other_policies_learn_the_row_when_it_is_whole(make: Callable[..., Polic
         rows.append(late.tell(arm, without_reward(seen)))
         if place >= 7:
             before, then = ROWS[place - 7]
-            late.tell(rows[place - 7], reward=then["Y"])  # type: ignore[arg-type, call-overload]
+            late.tell(rows[place - 7], reward=then["Y"])  # type: ignore[arg-type]
             whole.tell(before, then)
     assert [row.pending_effective for row in late.estimates()] == [0.0] * 4
     assert sum(row.pending_rows for row in late.estimates()) == 7
@@ -155,7 +155,7 @@ def test_real_rewards_may_be_late() -> None:
     late, whole = GaussianThompsonSampling(SIX, seed=2), GaussianThompsonSampling(SIX, seed=2)
     for arm, seen in table:
         row = late.tell(arm, without_reward(seen))
-        late.tell(row, reward=seen["Y"])  # type: ignore[arg-type, call-overload]
+        late.tell(row, reward=seen["Y"])  # type: ignore[arg-type]
         whole.tell(arm, seen)
     assert late.ask(20) == whole.ask(20)
 
@@ -219,7 +219,7 @@ def test_cut_points_are_learnt_while_rows_wait() -> None:
     rows = [({"I": int(rng.integers(2))}, {"speed": rng.normal(), "Y": int(rng.random() < 0.5)}) for _ in range(60)]
     left = [late.tell(arm, without_reward(seen)) for arm, seen in rows]
     for row, (arm, seen) in zip(left, rows, strict=True):
-        late.tell(row, reward=seen["Y"])  # type: ignore[arg-type, call-overload]
+        late.tell(row, reward=seen["Y"])  # type: ignore[arg-type]
         whole.tell(arm, seen)
     np.testing.assert_array_equal(late._state.graded.tables.counts, whole._state.graded.tables.counts)
     assert not late._state.graded.tables.pending.any()
@@ -253,7 +253,7 @@ def test_bad_input_is_a_sentence_and_counts_nothing() -> None:
         with pytest.raises(ObservationError, match="reward 'Y' is"):
             policy.tell(row, reward=reward)
     with pytest.raises(ObservationError, match="has its observation already"):
-        policy.tell(row, {"A": 1}, reward=1)  # type: ignore[call-overload]
+        policy.tell(row, {"A": 1}, reward=1)
     with pytest.raises(ObservationError, match="both in the observation and given as reward="):
         policy.tell({}, {"A": 1, "B": "low", "Y": 1}, reward=1)
     with pytest.raises(UnknownVariableError, match="'C' is not an observed variable"):

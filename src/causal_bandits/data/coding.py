@@ -85,6 +85,7 @@ class Coder:
         """The variables that have a column in `raw`."""
         self.reward_type: type = np.float64 if problem.reward_is_real else np.int64
         self._expected = {*problem.observed_names, problem.target}
+        self._observed = set(problem.observed_names)
 
     def one(
         self,
@@ -173,7 +174,7 @@ class Coder:
         return binary_value(self.problem.target, value)
 
     def _check_names(self, observation: Mapping[str, Any], missing: bool, pending: bool) -> None:
-        if observation.keys() == self._expected:
+        if observation.keys() == (self._observed if pending else self._expected):
             return
         if self.problem.target not in observation and not pending:
             what = "a number" if self.problem.reward_is_real else "0 or 1"

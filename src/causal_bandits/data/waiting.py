@@ -49,7 +49,7 @@ class WaitingRows:
         count = len(rows.arms)
         self._reserve(count)
         part = slice(self._end, self._end + count)
-        numbers = np.arange(self.made, self.made + count)
+        numbers = np.array([self.made]) if count == 1 else np.arange(self.made, self.made + count)
         self._numbers[part], self._arms[part], self._codes[part] = numbers, rows.arms, rows.codes
         self._raw[part], self._left[part] = rows.raw, True
         self._end += count
@@ -90,7 +90,7 @@ class WaitingRows:
         self._codes[np.flatnonzero(self._left[: self._end])] = codes
 
     def _at(self, places: NDArray[np.int64]) -> Rows:
-        rewards = np.zeros(len(places), dtype=self._reward_type)
+        rewards: NDArray[Any] = np.zeros(len(places), dtype=self._reward_type)
         arms, codes = self._arms[places].astype(np.int64), self._codes[places].astype(np.int64)
         return Rows(arms, codes, rewards, self._raw[places])
 

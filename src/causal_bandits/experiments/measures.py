@@ -32,7 +32,8 @@ class Playing(NamedTuple):
 
 
 AT_ONCE = Playing()
-Take = Callable[[Policy, World, int, np.random.Generator, Playing], dict[str, Reading]]
+Take = Callable[..., dict[str, Reading]]
+"""Called as take(policy, world, horizon, rng, how); the last is `AT_ONCE` unless given."""
 
 
 class Shown(NamedTuple):

@@ -71,7 +71,8 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     def make_room(self) -> None:
         """Make room in the tables for pending rows."""
-        self._state = self._state._replace(tables=with_pending(self._state.tables))
+        if not len(self._state.tables.pending):
+            self._state = self._state._replace(tables=with_pending(self._state.tables))
 
     def _expect(self, rows: Rows) -> None:
         if self.waiting.made:

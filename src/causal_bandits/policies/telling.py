@@ -7,7 +7,7 @@ E[Y | S] when its reward comes; other policies learn the whole row then.
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,12 +75,6 @@ class Telling(Kept):
         """What says when discovery is due: rows, and where pending rows count, rewards that came late besides."""
         return self.rows + self.waiting.made if self.uses_pending else self.rows
 
-    @overload
-    def tell(
-        self, arm: Settable, observation: Mapping[str, Any], *, reward: Any = None, missing: bool = False
-    ) -> "Pending | None": ...
-    @overload
-    def tell(self, arm: Pending, *, reward: Any) -> None: ...
     def tell(
         self,
         arm: Settable | Pending,

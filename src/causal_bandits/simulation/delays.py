@@ -73,7 +73,7 @@ def check_delay(delay: object) -> None:
 def _checked(name: str, wait: object) -> None:
     if not isinstance(wait, Geometric):
         try:
-            whole_number(name, wait, 0, MOST)  # type: ignore[arg-type]
+            whole_number(name, wait, 0, MOST)
         except OptionError as error:
             raise OptionError(f"{error}; a delay is a number of rounds, Geometric(mean) or ByOutcome(...)") from None
 

@@ -22,7 +22,8 @@ def play_late(
     waits = draw_waits(delay, horizon, rng)
     if compiled and getattr(policy, "rolls_out_late", False):
         return _by_rollout(policy, world, waits, rng, whole=whole)
-    return _by_ask_and_tell(policy, world, waits, rng, whole=whole or not isinstance(policy, AskTell))
+    knows = isinstance(policy, AskTell) and type(policy).tell is AskTell.tell  # one's own class may want whole rows
+    return _by_ask_and_tell(policy, world, waits, rng, whole=whole or not knows)
 
 
 def _by_ask_and_tell(policy: Any, world: World, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:

@@ -15,8 +15,8 @@ class Policy(Protocol):
     def ask(self) -> Arm:
         """The next arm."""
 
-    def tell(self, arm: Arm, observation: Mapping[str, Any]) -> None:
-        """Report the outcome."""
+    def tell(self, arm: Arm, observation: Mapping[str, Any]) -> object:
+        """Report the outcome; what it gives is not looked at."""
 
 
 class World(Protocol):
