@@ -11,6 +11,7 @@ from .asd import discovering
 from .experiments import spreading
 from .gaussian import gaussian_rounds
 from .peers import against_mabwiser, against_river
+from .pending import pending_rows
 from .rounds import against_literal, growth, larger_problems, safe_against_paper, subsets
 from .scale import largest_factorial
 from .start import starting
@@ -42,6 +43,8 @@ TARGETS = {
     "study_vs_bare_sqlalchemy_ratio": ("at least", 0.5),
     "study_ask_growth_1e2_1e5_ratio": ("at least", 0.8),
     "study_load_1e5_s": ("at most", 2.0),
+    "safe_pending_tell_vs_whole_ratio": ("at least", 1.0),
+    "paper_pending_tell_vs_whole_ratio": ("at least", 1.0),
     "first_use_compile_s": ("at most", 20.0),
     "warm_start_s": ("at most", 3.0),
 }
@@ -55,6 +58,7 @@ THEMES: dict[str, Callable[[], dict[str, float]]] = {
     "independence tests": testing,
     "causal discovery (ASD-JCI123kt)": discovering,
     "real-valued rewards (Sachs, 8 arms, 4 variables)": gaussian_rounds,
+    "rows whose reward is pending (6 arms)": pending_rows,
     "larger problems": larger_problems,
     "an experiment over two processes, and storing it": spreading,
     "a fresh process": starting,

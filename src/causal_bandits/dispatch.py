@@ -38,6 +38,7 @@ class Operation(Generic[P, R]):
     def __init__(self, stub: Callable[P, R]) -> None:
         functools.update_wrapper(self, stub)
         self._implementations: dict[type, Callable[..., Any]] = {}
+        self._otherwise: Callable[..., Any] | None = None
         overload(self, jit_options=OPTIONS, strict=False)(self._find)
 
     def of(self, *states: type) -> Callable[[F], F]:
@@ -49,18 +50,26 @@ class Operation(Generic[P, R]):
 
         return register
 
+    def otherwise(self, function: F) -> F:
+        """Say how it is done for states of all other types."""
+        self._otherwise = function
+        return function
+
     def implementation(self, state: type) -> Callable[..., Any]:
         """How it is done for states of a type."""
-        return self._implementations[state]
+        found = self._implementations.get(state, self._otherwise)
+        if found is None:
+            raise KeyError(state)
+        return found
 
     def _find(self, *types: Any) -> Any:
         """For numba: the Python function to compile for these types of arguments."""
-        found = self._implementations.get(getattr(types[0], "instance_class", type(None)))
+        found = self._implementations.get(getattr(types[0], "instance_class", type(None)), self._otherwise)
         return None if found is None else interpreted(found)
 
     def __call__(self, *arguments: P.args, **options: P.kwargs) -> R:
         """Do it, from Python."""
-        return cast(R, self._implementations[type(arguments[0])](*arguments, **options))
+        return cast(R, self.implementation(type(arguments[0]))(*arguments, **options))
 
 
 def generic(function: F) -> F:

@@ -7,7 +7,7 @@ import pytest
 
 from causal_bandits import Problem
 from causal_bandits.compiled import Floats, Ints
-from causal_bandits.data import TableLayout
+from causal_bandits.data import TableLayout, cell_of
 from causal_bandits.environments import DiscreteWorld, hillstrom_world, soft_world
 from causal_bandits.estimators.graded import (
     SEPARATES,
@@ -15,8 +15,15 @@ from causal_bandits.estimators.graded import (
     difference_moments,
     graded,
     refresh,
+    with_room,
 )
-from causal_bandits.estimators.graded_draws import learn_graded, played_chances
+from causal_bandits.estimators.graded_draws import (
+    expect_graded,
+    forget_graded,
+    learn_graded,
+    played_chances,
+    settle_graded,
+)
 from causal_bandits.estimators.index_parts import CELL_ROWS, LEAST_NOISE, index_parts
 from causal_bandits.estimators.main_effects import (
     beta_moments,
@@ -59,6 +66,8 @@ def parts_of_rows(rows: list[tuple[int, Ints, int]], members: list[int], arms: i
     for a in range(arms):
         own = arm == a
         n = own.sum()
+        if n == 0:
+            continue
         noise = others = pooled = 0.0
         for cell, m in chance.items():
             among = sum(1 for place in np.flatnonzero(own) if key[place] == cell)
@@ -83,7 +92,67 @@ def test_parts_are_those_of_the_rows() -> None:
         index = np.empty(int(state.tables.cells[place]))
         found = index_parts(state.tables, place, 0.4, float(len(rows)), index)
         expected = parts_of_rows(rows, list(layout.members[place]), 9, 0.4)
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+        np.testing.assert_allclose(found[:, :7], expected, atol=1e-12)
+
+
+def test_pending_rows_count_for_the_index_alone() -> None:
+    """Against the rows: the index is over all rows, the difference over those with a reward, scaled to the index."""
+    world = soft_world(seed=1)
+    rows, late = _rows(world, 20, 0), [row for row in _rows(world, 9, 3) if row[0] != 4]
+    rows = [row for row in rows if row[0] != 7]  # an arm all of whose rows are pending
+    layout, state = TableLayout.of(world.problem), with_room(_state(world.problem))
+    for row in rows:
+        learn_graded(state, *row)
+    for arm, codes, _ in late:
+        expect_graded(state, arm, codes)
+    for place in range(1, layout.count):
+        members, index = list(layout.members[place]), np.empty(int(state.tables.cells[place]))
+        found = index_parts(state.tables, place, 0.4, float(len(rows)), index)
+        for arm in range(9):
+            own = [cell_of(state.tables, place, codes) for at, codes, _ in rows if at == arm]
+            both = own + [cell_of(state.tables, place, codes) for at, codes, _ in late if at == arm]
+            np.testing.assert_allclose(found[arm, 1], index[both].mean(), atol=1e-12)
+            np.testing.assert_allclose(found[arm, 2], ((index[both] - index[both].mean()) ** 2).sum(), atol=1e-12)
+            n = np.array([sum(cell_of(state.tables, place, codes) == cell for _, codes, _ in rows) for cell in both])
+            mine = np.array([own.count(cell) for cell in both])
+            others = max(1 - (mine / (n + CELL_ROWS)).mean(), 0.02)
+            np.testing.assert_allclose(found[arm, 5], others, atol=1e-12)
+            if own:
+                alone = parts_of_rows(rows, members, 9, 0.4)[arm]
+                np.testing.assert_allclose(found[arm, 3], alone[3] * others / alone[5], atol=1e-12)
+                np.testing.assert_allclose(found[arm, 4], alone[4] * (others / alone[5]) ** 2, atol=1e-12)
+            else:
+                assert found[arm, 0] == found[arm, 3] == found[arm, 4] == 0
+
+
+def test_a_pending_row_that_gets_its_reward_is_a_row() -> None:
+    """Tables exactly, running sums but for the last bits; taking a pending row back leaves nothing behind."""
+    world = soft_world(seed=2)
+    rows = _rows(world, 40, 1)
+    whole, late = _state(world.problem), with_room(_state(world.problem))
+    for state in (whole, late):
+        for row in rows[:200]:
+            learn_graded(state, *row)
+        refresh(state)
+    assert late.chosen.max() > 0
+    for arm, codes, _ in rows[200:]:
+        expect_graded(late, arm, codes)
+    assert late.late[:, 0].sum() > 100
+    for number, row in enumerate(rows[200:]):
+        if number % 3:
+            settle_graded(late, *row)
+            learn_graded(whole, *row)
+        else:
+            forget_graded(late, row[0], row[1])
+    np.testing.assert_array_equal(whole.tables.counts, late.tables.counts)
+    assert not late.tables.pending.any()
+    assert not late.late[:, :2].any()
+    np.testing.assert_allclose(whole.sums, late.sums)
+    refresh(whole)
+    refresh(late)
+    for name in ("moments", "separates", "sums", "chosen", "roots"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(late, name))
+    np.testing.assert_array_equal(late.ahead[1:], late.roots[1, 1:])
 
 
 def test_running_sums_are_those_of_a_recount() -> None:

@@ -33,6 +33,7 @@ def arm(name: str, through: list[str]) -> Any:
         "without_sharing": numbers,
         "own_rows": 12345,
         "borrowed_rows": 9,
+        "pending_rows": 0,
     }
 
 

@@ -145,7 +145,7 @@ def test_a_subclass_that_tells_in_its_own_way_is_played_that_way() -> None:
     class Counting(ThompsonSampling):
         told = 0
 
-        def tell(
+        def tell(  # type: ignore[override]
             self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False
         ) -> None:
             self.told += 1
@@ -155,6 +155,8 @@ def test_a_subclass_that_tells_in_its_own_way_is_played_that_way() -> None:
     policy = Counting(world.problem, seed=0)
     play(policy, world, 50, np.random.default_rng(0))
     assert policy.told == 50
+    play(policy, world, 50, np.random.default_rng(0), delay=10)  # it knows nothing of rows that wait
+    assert policy.told == 90
 
 
 @pytest.mark.parametrize("patience", [1e-12, 1e9])

@@ -51,6 +51,7 @@ def fingerprint(study: cb.Study) -> dict[str, Any]:
         known = {**full_state(state.policy), "rng": None, "seq": state.seq, "parts": repr(sorted(state.parts.items()))}
         for name in ("arm", "row", "seq"):
             known[f"decisions {name}"] = state.decisions.column(name).tobytes()
+        known["late"] = repr(state.late.packed())
         return {**known, "open": list(state.decisions.open), "allowed": state.policy.allowed.tolist()}
 
     return study._session.read(known_of)

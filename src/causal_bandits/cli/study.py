@@ -10,7 +10,7 @@ from ..data.table_files import output_ending, read_rows, write_table
 from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
-from ..reporting import arms_sheet, recommended, sets_sheet, terminal_table, written
+from ..reporting import arms_sheet, pending_words, recommended, sets_sheet, terminal_table, written
 from .root import app, console
 from .streams import say, say_json
 
@@ -90,6 +90,12 @@ def create(
     expire_after: Annotated[
         float | None, typer.Option(help="Expire decisions left open for this many seconds.")
     ] = None,
+    reward_window: Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds in which a reward must come; rewards count when the window has closed, as 0 if none."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a study (idempotent)."""
@@ -104,6 +110,7 @@ def create(
         options=given,
         seed=seed,
         expire_after=expire_after,
+        reward_window=reward_window,
     )
     values = {"name": name, "policy": study.policy_name, "seed": study.seed, "arms": len(study.problem.arms)}
     report(as_json, values, f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}")
@@ -133,6 +140,8 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
     terminal.print(written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
     terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows")
+    if about["pending"]["rows"]:
+        terminal.print(pending_words(about["pending"]))
     for variable, count in about["missing"].items():
         terminal.print(f"{variable} is missing in {count:,} rows")
     terminal.print(terminal_table(arms_sheet(about["arms"])))

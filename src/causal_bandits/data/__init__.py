@@ -19,10 +19,22 @@ from .moments import (
 )
 from .screened_tables import Screen, ScreenedLayout, layout_for
 from .subsets import SubsetLayout
-from .tables import CountTables, TableLayout, cell_of, count_row, count_rows
+from .tables import (
+    NONE_PENDING,
+    CountTables,
+    TableLayout,
+    cell_of,
+    count_pending,
+    count_row,
+    count_rows,
+    recount_pending,
+    with_pending,
+)
+from .waiting import WaitingRows
 
 __all__ = [
     "MISSING",
+    "NONE_PENDING",
     "ArmMoments",
     "CountTables",
     "DesignLayout",
@@ -34,10 +46,12 @@ __all__ = [
     "SubsetLayout",
     "TableLayout",
     "ViewMoments",
+    "WaitingRows",
     "add_row",
     "add_rows",
     "cell_of",
     "count_lines",
+    "count_pending",
     "count_row",
     "count_rows",
     "design_row",
@@ -52,5 +66,7 @@ __all__ = [
     "merge_into",
     "mirror",
     "nothing_merged",
+    "recount_pending",
     "view",
+    "with_pending",
 ]

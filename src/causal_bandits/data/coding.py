@@ -88,13 +88,21 @@ class Coder:
         """The variables that have a column in `raw`."""
         self.reward_type: type = np.float64 if problem.reward_is_real else np.int64
         self._expected = {*problem.observed_names, problem.target}
+        self._observed = set(problem.observed_names)
 
-    def one(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> Rows:
-        """A single row; with `missing` observed variables may have no value, or may not be named."""
+    def one(
+        self,
+        arm: Arm | Mapping[str, Level],
+        observation: Mapping[str, Any],
+        *,
+        missing: bool = False,
+        pending: bool = False,
+    ) -> Rows:
+        """A single row; with `missing` observed variables may have no value; with `pending` it has no reward."""
         if not isinstance(observation, Mapping):
             raise ObservationError(f"observation {brief(observation)} is not a mapping variable -> value")
         number = self.problem.index(arm)
-        self._check_names(observation, missing)
+        self._check_names(observation, missing, pending)
         codes = np.zeros((1, len(self.problem.observed)), dtype=np.int64)
         raw = np.empty((1, len(self.numbers)))
         column = 0
@@ -108,7 +116,7 @@ class Coder:
                 codes[0, place] = _level(variable, value)
             if absent:
                 codes[0, place] = MISSING
-        reward = self._reward(observation[self.problem.target])
+        reward = 0 if pending else self._reward(observation[self.problem.target])
         return Rows(np.array([number]), codes, np.array([reward], dtype=self.reward_type), raw)
 
     def value(self, name: str, value: object) -> Any:
@@ -170,10 +178,10 @@ class Coder:
             return real_value(self.problem.target, value)
         return binary_value(self.problem.target, value)
 
-    def _check_names(self, observation: Mapping[str, Any], missing: bool) -> None:
-        if observation.keys() == self._expected:
+    def _check_names(self, observation: Mapping[str, Any], missing: bool, pending: bool) -> None:
+        if observation.keys() == (self._observed if pending else self._expected):
             return
-        if self.problem.target not in observation:
+        if self.problem.target not in observation and not pending:
             what = "a number" if self.problem.reward_is_real else "0 or 1"
             raise ObservationError(f"the row has no reward {brief(self.problem.target)}; add it as {what}")
         for name in self.problem.observed_names:

@@ -105,6 +105,12 @@ class History:
         """One row, checked and coded; nothing is stored yet. With `missing` observed variables may have no value."""
         return self._with_bins(self._coder.one(arm, observation, missing=flag("missing", missing)))
 
+    def encode_pending(
+        self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False
+    ) -> Rows:
+        """One row whose reward is not known yet, checked and coded; its reward is 0."""
+        return self._with_bins(self._coder.one(arm, observation, missing=flag("missing", missing), pending=True))
+
     def encode_many(self, frame: Any, arm: Arm | Mapping[str, Level] | None = None, *, missing: bool = False) -> Rows:
         """The rows of a table (any dataframe, a list of dicts, a dict of columns), checked and coded.
 
@@ -169,6 +175,10 @@ class History:
             coded = 0 if cuts is None else np.searchsorted(cuts, values, side="right")
             rows.codes[:, place] = np.where(np.isnan(values), MISSING, coded)
         return rows
+
+    def coded_anew(self, rows: Rows) -> NDArray[np.int64]:
+        """The level numbers of coded rows by the cut points of now."""
+        return self._with_bins(rows).codes
 
     def tables(self, max_size: int | None = None) -> CountTables:
         """The counts of all rows."""

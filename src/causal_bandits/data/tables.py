@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from ..compiled import Ints, compiled
 from ..errors import ProblemError, whole_number
 from ..problem import Problem
+from .coding import Rows
 from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
 
 DEFAULT_BYTES = 64 * 2**20
 DEFAULT_SETS = 4096
 BLOCK = 512
 """Rows that are counted in one table after the other; their codes stay in the processor's cache."""
+
+
+NONE_PENDING: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
 
 
 class CountTables(NamedTuple):
@@ -36,6 +40,8 @@ class CountTables(NamedTuple):
     counts: NDArray[np.int32]
     sets: Ints
     """(sets,): which sets of the layout these are: all, or those that are used."""
+    pending: NDArray[np.int32] = NONE_PENDING
+    """Rows whose reward is not known yet: set, then arm, then cell; empty while there was none."""
 
     def table(self, place: int) -> NDArray[np.int32]:
         """One table as a view of shape (arms, cells, 2)."""
@@ -43,6 +49,12 @@ class CountTables(NamedTuple):
         cells = self.cells[place]
         start = self.starts[place]
         return self.counts[start : start + arms * cells * 2].reshape(arms, cells, 2)
+
+    def pending_table(self, place: int) -> NDArray[np.int32]:
+        """The pending rows of one table as a view of shape (arms, cells); none where there never was one."""
+        arms, cells, _ = self.table(place).shape
+        start = self.starts[place] // 2
+        return self.pending[start : start + arms * cells].reshape(-1, cells)
 
 
 @compiled
@@ -65,6 +77,29 @@ def count_row(tables: CountTables, arm: int, codes: Ints, reward: int) -> None:
         cell = cell_of(tables, place, codes)
         if cell >= 0:
             tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
+
+
+@compiled
+def count_pending(tables: CountTables, arm: int, codes: Ints, change: int) -> None:
+    """Add `change` rows whose reward is pending to every table whose variables they have; there must be room."""
+    for place in range(len(tables.cells)):
+        cell = cell_of(tables, place, codes)
+        if cell >= 0:
+            tables.pending[tables.starts[place] // 2 + arm * tables.cells[place] + cell] += change
+
+
+def with_pending(tables: CountTables) -> CountTables:
+    """The same tables with room for pending rows."""
+    room = len(tables.counts) // 2
+    return tables if len(tables.pending) == room else tables._replace(pending=np.zeros(room, dtype=np.int32))
+
+
+def recount_pending(tables: CountTables, rows: Rows) -> CountTables:
+    """The same tables with these pending rows and no others."""
+    fresh = with_pending(tables._replace(pending=NONE_PENDING))
+    for row in range(len(rows.arms)):
+        count_pending(fresh, rows.arms[row], rows.codes[row], 1)
+    return fresh
 
 
 @compiled

@@ -2,7 +2,19 @@
 
 from .intervals import BetaInterval, beta_interval, jeffreys_interval
 from .lever_trees import arms_alike
-from .posterior import Pools, beta_moments, draw_own, draw_shared, learn, learn_many, make_pools, no_pools, own_moments
+from .posterior import (
+    Pools,
+    beta_moments,
+    draw_own,
+    draw_shared,
+    expect,
+    learn,
+    learn_many,
+    make_pools,
+    no_pools,
+    own_moments,
+    settle,
+)
 from .regression import linear_sharing
 from .sharing import information_sharing, pool, sample_mean, sharing_estimate
 from .variance import VarianceDecomposition, alpha_star_of_counts, borrowed_share, sharing_variance
@@ -18,6 +30,7 @@ __all__ = [
     "borrowed_share",
     "draw_own",
     "draw_shared",
+    "expect",
     "information_sharing",
     "jeffreys_interval",
     "learn",
@@ -28,6 +41,7 @@ __all__ = [
     "own_moments",
     "pool",
     "sample_mean",
+    "settle",
     "sharing_estimate",
     "sharing_variance",
 ]

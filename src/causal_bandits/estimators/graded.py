@@ -5,6 +5,10 @@ effects and a deviation of the arm's own, with scales learnt from all arms (`lev
 for all arms with a probability that is learnt too: that S separates. Nothing is accepted or rejected: the larger the
 differences turn out, the less is shared. Own rows are the case without an index (`main_effects`). An arm goes by the
 set that leaves it the lowest variance, or by its own rows.
+
+A row whose reward is pending counts for its arm's mean index at once, and for everything else when the reward comes. An
+arm that waits for many rewards need not be tried again to learn its difference: what is played by is drawn as if the
+pending rewards had come as expected (as in GP-BUCB, Desautels et al. 2014), what is stated is not.
 """
 
 import math
@@ -13,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import CountTables
-from .index_parts import DIFFERENCE, INDEX, NOISE, OTHERS, POOLED, SCATTER, N, index_parts
+from ..data import CountTables, with_pending
+from .index_parts import ALL, DIFFERENCE, INDEX, KNOWN, NOISE, OTHERS, POOLED, RATIO, SCATTER, N, index_parts
 from .lever_effects import (
     FACTOR,
     LEAST,
@@ -49,6 +53,7 @@ GUARD = 3.29
 
 WITHIN, PRIOR_ROWS, SHARED, LEFT, SPREAD = range(5)
 COUNTED, SUM, SQUARES, GAINED = range(4)
+WAITING, WAITING_SUM, SCALED = range(3)
 
 
 class Graded(NamedTuple):
@@ -74,12 +79,16 @@ class Graded(NamedTuple):
     moments: Floats
     """(sets, arms, 2): mean and variance of every arm's chance through every set."""
     sums: Floats
-    """(arms, 4), of the chosen set: rows, their indices, squares, rewards."""
+    """(arms, 4), of the chosen set: rows, their indices, squares, rewards; pending rows count in the first three."""
     parts: Floats
     """(arms, 5), of the chosen set: variance of an index within arms, its prior rows, variance from E[Y | S], the share
     that others decide, variance of a single row's difference."""
     used: Bools
     """(sets,)."""
+    late: Floats
+    """(arms, 3), of the chosen set: pending rows, their indices, what the difference of the others is multiplied by."""
+    ahead: Floats
+    """(sets, 1 + levels, 1 + levels): roots of differences as if all rewards had come; none without pending rows."""
 
 
 def graded(tables: CountTables, codes: Ints, levels: Ints) -> Graded:
@@ -101,7 +110,16 @@ def graded(tables: CountTables, codes: Ints, levels: Ints) -> Graded:
         np.zeros((arms, 4)),
         np.zeros((arms, 5)),
         np.zeros(sets, dtype=np.bool_),
+        np.tile([0.0, 0.0, 1.0], (arms, 1)),
+        np.zeros((sets if len(tables.pending) else 0, size, size)),
     )
+
+
+def with_room(state: Graded) -> Graded:
+    """The same with room for pending rows."""
+    if len(state.ahead):
+        return state
+    return state._replace(tables=with_pending(state.tables), ahead=state.roots[1].copy())
 
 
 @compiled
@@ -124,10 +142,10 @@ def _fit_index(state: Graded, place: int, parts: Floats, within: float, rate: fl
     arms, size = len(parts), len(own.mean)
     values, precision = np.zeros(arms), np.zeros(arms)
     for arm in range(arms):
-        if parts[arm, N] > 0:
+        if parts[arm, ALL] > 0:
             values[arm] = parts[arm, INDEX] - rate
-            precision[arm] = parts[arm, N] / _row_variance(
-                parts[arm, SCATTER], parts[arm, N], within, state.heard[place, arm]
+            precision[arm] = parts[arm, ALL] / _row_variance(
+                parts[arm, SCATTER], parts[arm, ALL], within, state.heard[place, arm]
             )
     before = Beforehand(unit, LEVEL * unit, 0.0, 0.0, ANY)
     fit = fit_levers(values, precision, own.codes, own.starts, size, before)
@@ -174,6 +192,8 @@ def _fit_difference(state: Graded, place: int, parts: Floats, spread: float, rat
             precision[arm] = parts[arm, OTHERS] ** 2 / parts[arm, NOISE]
     fit = fit_given(values, precision, codes, starts, size, none, np.array([before.level, effect, deviation]))
     state.separates[place] = none
+    if len(state.ahead):
+        state.ahead[place] = _root_ahead(state, parts, precision, rate, np.array([before.level, effect, deviation]))
     keep_effects(fit, 0.0, state.means[1, place], state.roots[1, place])
     state.deviations[1, place] = fit.deviation
     for arm in range(arms):
@@ -183,6 +203,16 @@ def _fit_difference(state: Graded, place: int, parts: Floats, spread: float, rat
         mean, variance = difference_moments(none, parts[arm, DIFFERENCE], noise, share * mean, share * share * variance)
         state.moments[place, arm, 0] += mean
         state.moments[place, arm, 1] += variance
+
+
+@compiled
+def _root_ahead(state: Graded, parts: Floats, precision: Floats, rate: float, variances: Floats) -> Floats:
+    """The root of the lever effects on the difference as it will be when the pending rewards have come."""
+    own, known = state.own, precision.copy()
+    for arm in range(len(parts)):
+        if parts[arm, ALL] > parts[arm, N]:
+            known[arm] += (parts[arm, ALL] - parts[arm, N]) / (rate * (1 - rate))
+    return fit_given(np.zeros(len(parts)), known, own.codes, own.starts, len(own.mean), 0.0, variances).root
 
 
 @compiled
@@ -203,11 +233,13 @@ def _go_by(state: Graded, place: int, parts: Floats, within: float) -> None:
         part, lowest = parts[arm], state.moments[state.chosen[arm], arm, 1]
         low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
         if state.moments[place, arm, 1] < lowest and low <= state.moments[place, arm, 0] <= high:
-            n = part[N]
+            n, rows = part[N], part[ALL]
             state.chosen[arm] = place
-            state.sums[arm, COUNTED], state.sums[arm, SUM] = n, n * part[INDEX]
-            state.sums[arm, SQUARES] = part[SCATTER] + n * part[INDEX] ** 2
-            state.sums[arm, GAINED] = n * (part[INDEX] + part[DIFFERENCE])
+            state.sums[arm, COUNTED], state.sums[arm, SUM] = rows, rows * part[INDEX]
+            state.sums[arm, SQUARES] = part[SCATTER] + rows * part[INDEX] ** 2
+            state.sums[arm, GAINED] = n * (part[KNOWN] + part[DIFFERENCE] / part[RATIO])
+            state.late[arm, WAITING], state.late[arm, SCALED] = rows - n, part[RATIO]
+            state.late[arm, WAITING_SUM] = rows * part[INDEX] - n * part[KNOWN]
             state.parts[arm, WITHIN], state.parts[arm, SHARED] = within, part[POOLED]
             state.parts[arm, PRIOR_ROWS] = max(SPREAD_ROWS, within / state.heard[place, arm])
             rate = state.own.numbers[RATE]
@@ -223,12 +255,16 @@ def refresh(state: Graded) -> None:
     for arm in range(len(state.chosen)):
         state.chosen[arm] = 0
         state.moments[0, arm, 0], state.moments[0, arm, 1] = state.own.known[arm, 0], state.own.known[arm, 1]
+        for column in range(SCALED):
+            state.late[arm, column] = 0.0
+        state.late[arm, SCALED] = 1.0
+    waiting = float(state.tables.pending[: len(state.chosen)].sum()) if len(state.ahead) else 0.0
     enough = min(rewards, rows - rewards) >= ENOUGH
     for place in range(1, len(state.tables.cells)):
         start = state.starts[place]
         index = state.indices[start : start + state.tables.cells[place]]
         parts = index_parts(state.tables, place, (rewards + 0.5) / (rows + 1), rows, index)
-        within = parts[:, SCATTER].sum() / rows + 1e-9
+        within = parts[:, SCATTER].sum() / max(rows + waiting, 1.0) + 1e-9
         spread = _fit_index(state, place, parts, within, rate)
         _fit_difference(state, place, parts, spread, rate)
         if enough and state.separates[place] >= SEPARATES:

@@ -8,6 +8,9 @@ plus the mean of what is left, and the two are uncorrelated where S separates:
 The difference has mean 0 where S separates; its variance is known beforehand, because the index counts the arm's own
 rows too. With n_as of its n_a rows among the n_s of a cell it is the sum of m_s (1 - m_s) n_as (1 - n_as / n_s), over
 n_a^2.
+
+A row whose reward is pending counts for the index alone. The difference is that of the rows with a reward, scaled to
+the share that other arms' rows decide in the index of all rows.
 """
 
 import numpy as np
@@ -22,15 +25,16 @@ LEAST_OTHERS = 0.02
 LEAST_NOISE = 1e-3
 """Variance of a difference is at least so much of that of an own mean at the pooled rate."""
 
-N, INDEX, SCATTER, DIFFERENCE, NOISE, OTHERS, POOLED = range(7)
+N, INDEX, SCATTER, DIFFERENCE, NOISE, OTHERS, POOLED, ALL, KNOWN, SHARE, RATIO = range(11)
 """The columns of parts: rows that have a value for the set; mean of E[Y | S] over them; sum of squares about it; mean
 reward less that; its variance where S separates; the share of the index that other arms' rows decide; the variance of
-the mean index that comes from E[Y | S]."""
+the mean index that comes from E[Y | S]; rows with pending ones; mean index of the rows with a reward; their OTHERS;
+what their difference was multiplied by."""
 
 
 @compiled
 def index_parts(tables: CountTables, place: int, rate: float, rows: float, index: Floats) -> Floats:
-    """(arms, 7): what one set says about every arm; fills `index` with E[Y | S = s].
+    """(arms, 11): what one set says about every arm; fills `index` with E[Y | S = s].
 
     A cell has one prior row at the pooled rate, and its share of half a reward in one row more: without rewards the
     index says "less than one in so many", not "never".
@@ -38,9 +42,10 @@ def index_parts(tables: CountTables, place: int, rate: float, rows: float, index
     cells = tables.cells[place]
     start = tables.starts[place]
     arms = tables.starts[1] // 2 if len(tables.starts) > 1 else len(tables.counts) // 2
-    parts, rewards = np.zeros((arms, 7)), np.zeros(arms)
+    parts, rewards = np.zeros((arms, 11)), np.zeros(arms)
+    waits, first = len(tables.pending) > 0, start // 2
     for cell in range(cells):
-        n, ones = 0.0, 0.0
+        n, ones, waiting = 0.0, 0.0, 0.0
         for arm in range(arms):
             at = start + (arm * cells + cell) * 2
             here = tables.counts[at] + tables.counts[at + 1]
@@ -48,37 +53,50 @@ def index_parts(tables: CountTables, place: int, rate: float, rows: float, index
             rewards[arm] += tables.counts[at + 1]
             n += here
             ones += tables.counts[at + 1]
+            if waits:
+                parts[arm, ALL] += tables.pending[first + arm * cells + cell]
+                waiting += tables.pending[first + arm * cells + cell]
         index[cell] = (ones + CELL_ROWS * rate + 0.5 * n / (rows + 1)) / (n + CELL_ROWS + n / (rows + 1))
-        if n > 0:
+        if n + waiting > 0:
             for arm in range(arms):
                 at = start + (arm * cells + cell) * 2
-                _add_cell(parts[arm], tables.counts[at] + tables.counts[at + 1], n, index[cell])
+                later = tables.pending[first + arm * cells + cell] if waits else 0
+                _add_cell(parts[arm], tables.counts[at] + tables.counts[at + 1], later, n, index[cell])
     for arm in range(arms):
         _finish(parts[arm], rewards[arm], rate)
     return parts
 
 
 @compiled
-def _add_cell(part: Floats, here: float, everywhere: float, chance: float) -> None:
-    """Add the rows of an arm in a cell to the sums that `_finish` divides."""
-    if here > 0:
+def _add_cell(part: Floats, here: float, later: float, everywhere: float, chance: float) -> None:
+    """Add the rows of an arm in a cell, with a reward and pending, to the sums that `_finish` divides."""
+    rows = here + later
+    if rows > 0:
         total = everywhere + CELL_ROWS
-        part[INDEX] += here * chance
-        part[SCATTER] += here * chance * chance
+        part[INDEX] += rows * chance
+        part[SCATTER] += rows * chance * chance
         part[NOISE] += chance * (1 - chance) * here * (1 - here / total)
-        part[OTHERS] += here * here / total
-        part[POOLED] += here * here * chance * (1 - chance) / (total + 1)
+        part[OTHERS] += rows * here / total
+        part[POOLED] += rows * rows * chance * (1 - chance) / (total + 1)
+        part[KNOWN] += here * chance
+        part[SHARE] += here * here / total
 
 
 @compiled
 def _finish(part: Floats, rewards: float, rate: float) -> None:
-    n = part[N]
-    if n == 0:
+    part[ALL] += part[N]
+    part[RATIO] = 1.0
+    n, rows = part[N], part[ALL]
+    if rows == 0:
         part[OTHERS] = 1.0
         return
-    part[INDEX] /= n
-    part[SCATTER] = max(part[SCATTER] - n * part[INDEX] ** 2, 0.0)
-    part[DIFFERENCE] = rewards / n - part[INDEX]
-    part[NOISE] = part[NOISE] / n**2 + LEAST_NOISE * rate * (1 - rate) / n
-    part[OTHERS] = max(1 - part[OTHERS] / n, LEAST_OTHERS)
-    part[POOLED] /= n * n
+    part[INDEX] /= rows
+    part[SCATTER] = max(part[SCATTER] - rows * part[INDEX] ** 2, 0.0)
+    part[OTHERS] = max(1 - part[OTHERS] / rows, LEAST_OTHERS)
+    part[POOLED] /= rows * rows
+    if n > 0:
+        part[KNOWN] /= n
+        part[SHARE] = max(1 - part[SHARE] / n, LEAST_OTHERS)
+        part[RATIO] = part[OTHERS] / part[SHARE]
+        part[DIFFERENCE] = (rewards / n - part[KNOWN]) * part[RATIO]
+        part[NOISE] = (part[NOISE] / n**2 + LEAST_NOISE * rate * (1 - rate) / n) * part[RATIO] ** 2

@@ -49,6 +49,8 @@ def arms_alike(problem: Problem, tables: CountTables, places: Ints, rows: int) -
         cells = int(tables.cells[place])
         if parts * cells <= LARGEST:
             counts = tables.table(place).sum(axis=2)
+            if len(tables.pending):
+                counts = counts + tables.pending_table(place)
             leaves = draw_leaves(counts, problem.arm_codes, levels, LEAF_ROWS / cells, rng)
             found[line] = np.unique(leaves, return_inverse=True)[1]
     return found

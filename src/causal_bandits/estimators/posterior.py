@@ -9,7 +9,8 @@ A their sum, m_s and v_s the mean and variance of the Betas,
     E[p . mu] = F / A,   V[p . mu] = (Q - F^2 / A) / (A (A + 1)),
     F = sum a_s m_s,     Q = sum a_s^2 v_s + a_s (m_s^2 + v_s),
 
-and a new row changes one term of F and Q per arm: that is all `learn` does.
+and a new row changes one term of F and Q per arm: that is all `learn` does. A row whose reward is pending changes a_s
+alone (`expect`), and m_s and v_s when the reward comes (`settle`).
 
 Deviation: the paper estimates the variance from 200 samples; this is what that estimate converges to.
 """
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Floats, Ints, compiled
-from ..data import CountTables, cell_of, count_row
+from ..data import CountTables, cell_of, count_pending, count_row
 from ..discovery import Findings
 from ..problem import Problem
 from .lever_trees import sparse_prior
@@ -94,6 +95,9 @@ def _fill(tables: CountTables, pools: Pools) -> None:
             for offset in range(cells * 2):
                 pools.counts[sink + offset] += tables.counts[source + offset]
                 pools.shares[share + offset // 2] += tables.counts[source + offset]
+            if len(tables.pending):
+                for cell in range(cells):
+                    pools.shares[share + cell] += tables.pending[source // 2 + cell]
         for arm in range(arms):
             sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
             share = pools.share_starts[index] + pools.alike[index, arm] * cells
@@ -111,19 +115,24 @@ def _fill(tables: CountTables, pools: Pools) -> None:
 
 
 @compiled
-def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, reward: int) -> None:
-    """Count one row in a set's pools: mu moves for the arms that share rewards, p for those that are alike."""
+def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, reward: int, change: int) -> None:
+    """Count one row in a set's pools: mu moves for the arms that share rewards, p for those that are alike.
+
+    `reward` is -1 while it is pending: then p alone moves. `change` is how many rows p gains: 1; 0 if it has this row
+    already; -1 to take a pending row back.
+    """
     group, kind = pools.groups[index, arm], pools.alike[index, arm]
     at = pools.starts[index] + (group * cells + cell) * 2
     mean, variance = beta_moments(pools.counts[at], pools.counts[at + 1])
-    pools.counts[at + reward] += 1
+    if reward >= 0:
+        pools.counts[at + reward] += 1
     new_mean, new_variance = beta_moments(pools.counts[at], pools.counts[at + 1])
     for other in range(pools.groups.shape[1]):
         shares, grows = pools.groups[index, other] == group, pools.alike[index, other] == kind
         if not (shares or grows):
             continue
         a = pools.shares[pools.share_starts[index] + pools.alike[index, other] * cells + cell] + pools.prior[index]
-        new_a = a + 1 if grows else a
+        new_a = a + change if grows else a
         m, v, new_m, new_v = mean, variance, new_mean, new_variance
         if not shares:
             its = pools.starts[index] + (pools.groups[index, other] * cells + cell) * 2
@@ -132,10 +141,10 @@ def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, re
         pools.linear[index, other] += new_a * new_m - a * m
         pools.square[index, other] += _square_term(new_a, new_m, new_v) - _square_term(a, m, v)
         if grows:
-            pools.totals[index, other] += 1.0
+            pools.totals[index, other] += change
         total = pools.totals[index, other]
         pools.variance[index, other] = _variance(pools.linear[index, other], pools.square[index, other], total)
-    pools.shares[pools.share_starts[index] + kind * cells + cell] += 1
+    pools.shares[pools.share_starts[index] + kind * cells + cell] += change
 
 
 @compiled
@@ -145,7 +154,30 @@ def learn(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int)
         place = pools.places[index]
         cell = cell_of(tables, place, codes)
         if cell >= 0:
-            _learn_through(pools, index, tables.cells[place], arm, cell, reward)
+            _learn_through(pools, index, tables.cells[place], arm, cell, reward, 1)
+    count_row(tables, arm, codes, reward)
+
+
+@compiled
+def expect(tables: CountTables, pools: Pools, arm: int, codes: Ints, change: int) -> None:
+    """Count a row whose reward is pending (1), or take it back (-1)."""
+    for index in range(len(pools.places)):
+        place = pools.places[index]
+        cell = cell_of(tables, place, codes)
+        if cell >= 0:
+            _learn_through(pools, index, tables.cells[place], arm, cell, -1, change)
+    count_pending(tables, arm, codes, change)
+
+
+@compiled
+def settle(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
+    """Count the reward of a pending row."""
+    for index in range(len(pools.places)):
+        place = pools.places[index]
+        cell = cell_of(tables, place, codes)
+        if cell >= 0:
+            _learn_through(pools, index, tables.cells[place], arm, cell, reward, 0)
+    count_pending(tables, arm, codes, -1)
     count_row(tables, arm, codes, reward)
 
 

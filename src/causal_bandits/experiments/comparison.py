@@ -4,7 +4,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..files import replacing
 from ..markup import titled_table
 from ..reporting import draw, printable, sheet_of, terminal_table
 from ..reporting.summaries import Summary
+from ..simulation.delays import Delay, check_delay
 from ..simulation.many_runs import PolicyFactory, bare
 from ..simulation.one_run import MOST_ROUNDS, World, check_world
 from .base import Scale, checked_scale
@@ -91,6 +92,7 @@ def compare(
     runs: int,
     seed: int = 0,
     observational: int = 0,
+    delay: Delay | None = None,
     baseline: str | None = None,
     name: str = "comparison",
     out: str | os.PathLike[str] | None = None,
@@ -108,6 +110,7 @@ def compare(
         runs: Runs per world.
         seed: Seed of all runs.
         observational: Rows of the idle arm given to every policy beforehand, without regret.
+        delay: After how many more rounds a reward is known: a number, `Geometric(mean)` or `ByOutcome(zero, other)`.
         baseline: Policy that ratios are relative to; the first by default.
         name: Name of the comparison and of its folder.
         out: Folder for all files and a report; the same call resumes after an interruption. By default nothing is kept.
@@ -125,7 +128,10 @@ def compare(
     """
     size = checked_scale(horizon, runs, 2)
     seed = whole_number("seed", seed, 0, None)
-    experiment = _experiment(policies, worlds, size, observational, baseline, name, kept=out is not None)
+    before = whole_number("observational", observational, 0, MOST_ROUNDS)
+    if delay is not None:
+        check_delay(delay)
+    experiment = _experiment(policies, worlds, size, before, delay, baseline, name, kept=out is not None)
     with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
         return _compared(experiment, size, seed, out, workers, told)
 
@@ -150,6 +156,7 @@ def _experiment(
     worlds: Worlds,
     size: Scale,
     observational: int,
+    delay: Delay | None,
     baseline: str | None,
     name: str,
     *,
@@ -174,7 +181,7 @@ def _experiment(
         question=f"Who has the least regret after {size.horizon} rounds?",
         scales={},
         methods=tuple(methods),
-        panels=_panels(grouped, suffixes, whole_number("observational", observational, 0, MOST_ROUNDS)),
+        panels=tuple(replace(panel, delay=delay) for panel in _panels(grouped, suffixes, observational)),
         baseline=keys[base],
         identity=identity,
     )

@@ -1,7 +1,7 @@
 """Experiments whose result is a curve over rounds: methods played in panels of worlds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from ..seeds import stream
 from ..simulation import observe
 from .base import Chunk, Experiment, Scale
 from .claims import Claim
-from .measures import REGRET, Measure
+from .measures import REGRET, Measure, Playing
 from .methods import Method, Panel
 from .summary import summarise_curves
 
@@ -39,7 +39,7 @@ class Curves(Experiment):
 
     def describe(self) -> list[Any]:
         """Methods and panels by name: what they do is fixed by the release."""
-        panels = [[p.suffix, p.worlds, p.observational, p.stream, *p.without] for p in self.panels]
+        panels = [[p.suffix, p.worlds, p.observational, p.stream, *p.without, *_lateness(p)] for p in self.panels]
         return [[method.key for method in self.methods], panels, self.identity]
 
     def played(self, panel: Panel) -> tuple[Method, ...]:
@@ -66,7 +66,7 @@ class Curves(Experiment):
         ]
 
     def _work(self, panel: Panel, number: int, runs: range, size: Scale, seed: int) -> Callable[[], pl.DataFrame]:
-        bare = Panel(panel.suffix, "", 1, panel.maker(number), panel.observational, panel.stream)
+        bare = replace(panel, title="", worlds=1, world=panel.maker(number), without=())
         return partial(play_runs, self.measure, self.played(panel), bare, number, runs, size, seed)
 
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
@@ -75,6 +75,12 @@ class Curves(Experiment):
             raise OptionError(f"{self.name} has no classes of graphs to weigh; leave out --weighted")
         made = {**self.heading(size, seed), **summarise_curves(self, rows, size, weighted=weighted)}
         return cast(Summary, made)
+
+
+def _lateness(panel: Panel) -> tuple[str, ...]:
+    """What tells panels with late rewards apart."""
+    late = panel.delay_share or panel.delay
+    return () if late is None or late == 0 else (f"late {late!r}",)
 
 
 def play_runs(
@@ -102,7 +108,8 @@ def play_runs(
                 continue
             policy = method.policy(world)(world.problem, seed=np.random.default_rng(of_policy))
             observe(policy, world, panel.observational, np.random.default_rng(of_observations))
-            taken = measure.take(policy, world, size.horizon, np.random.default_rng(of_draws))
+            how = Playing(panel.waits(size.horizon), method.whole_rows)
+            taken = measure.take(policy, world, size.horizon, np.random.default_rng(of_draws), how)
             for suffix, reading in taken.items():
                 rows = pl.DataFrame({"t": points[suffix], measure.column: reading.values}).select(
                     pl.lit(f"{method.key}{panel.suffix}{suffix}").alias("series"),

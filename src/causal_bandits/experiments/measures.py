@@ -12,6 +12,7 @@ from ..errors import OptionError, WorldError
 from ..graphs import separating_sets
 from ..policies import Policy as LearntPolicy
 from ..simulation import play
+from ..simulation.delays import Delay
 from ..simulation.many_runs import even_checkpoints
 from ..simulation.one_run import Policy, World
 
@@ -23,7 +24,16 @@ class Reading(NamedTuple):
     of: float = 1.0
 
 
-Take = Callable[[Policy, World, int, np.random.Generator], dict[str, Reading]]
+class Playing(NamedTuple):
+    """How rewards come: at once, or late; and whether rows are told whole only."""
+
+    delay: Delay | None = None
+    whole_rows: bool = False
+
+
+AT_ONCE = Playing()
+Take = Callable[..., dict[str, Reading]]
+"""Called as take(policy, world, horizon, rng, how); the last is `AT_ONCE` unless given."""
 
 
 class Shown(NamedTuple):
@@ -50,15 +60,19 @@ class Measure(NamedTuple):
     """Plays, and gives a reading per suffix."""
 
 
-def _regret(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> dict[str, Reading]:
-    regret = play(policy, world, horizon, rng).regret(world.means)
+def _regret(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
+    regret = play(policy, world, horizon, rng, delay=how.delay, whole_rows=how.whole_rows).regret(world.means)
     return {"": Reading(regret[even_checkpoints(horizon) - 1])}
 
 
-def _lost_control(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> dict[str, Reading]:
+def _lost_control(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
     """Regret in units of what a round of the control earns, so that rates of 0.5 % count as much as those of 30 %."""
     control = float(world.means[world.problem.index(world.problem.arm())])
-    found = _regret(policy, world, horizon, rng)
+    found = _regret(policy, world, horizon, rng, how)
     return {suffix: reading._replace(values=reading.values / control) for suffix, reading in found.items()}
 
 
@@ -79,7 +93,9 @@ def true_sets(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
     return np.array([frozenset(S) in true for S in names])
 
 
-def _acceptance(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> dict[str, Reading]:
+def _acceptance(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
     if not isinstance(world, DiscreteSCM):
         raise WorldError("which sets separate is known only in a world that has a graph")
     if not isinstance(policy, LearntPolicy) or policy.discovery is None:
@@ -97,8 +113,10 @@ def _acceptance(policy: Policy, world: World, horizon: int, rng: np.random.Gener
     }
 
 
-def _both_regrets(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> dict[str, Reading]:
-    found = _regret(policy, world, horizon, rng)
+def _both_regrets(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
+    found = _regret(policy, world, horizon, rng, how)
     recommended = getattr(policy, "recommend", None)
     if recommended is None:
         raise OptionError(f"{type(policy).__name__} has no recommend(), which simple regret needs")

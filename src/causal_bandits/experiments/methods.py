@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..policies import Tier
+from ..simulation.delays import Delay
 from ..simulation.many_runs import PolicyFactory
 from ..simulation.one_run import World
 
@@ -28,6 +29,8 @@ class Method:
     baseline: str = ""
     """The key of the method that this one is compared with; by default the experiment's baseline."""
     slow: bool = False
+    whole_rows: bool = False
+    """Where rewards come late: told a row only when its reward is known."""
 
 
 def method_of(key: str, label: str, example: Any, policy: Callable[[World], PolicyFactory]) -> Method:
@@ -61,6 +64,14 @@ class Panel:
     stream: tuple[int, ...] = ()
     without: tuple[str, ...] = ()
     """Methods that cannot be played here: what they must be told does not exist."""
+    delay: Delay | None = None
+    """After how many more rounds a reward is known; None: at once."""
+    delay_share: float = 0.0
+    """The same as a share of the horizon."""
+
+    def waits(self, horizon: int) -> Delay | None:
+        """The delay of a horizon."""
+        return round(self.delay_share * horizon) if self.delay_share else self.delay
 
     def maker(self, number: int) -> WorldMaker:
         """What makes world `number`; of given worlds, that one alone is sent to where it is played."""

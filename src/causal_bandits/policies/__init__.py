@@ -34,10 +34,11 @@ from .known_policies import POLICIES, find_policies, load_policy
 from .main_effects import MainEffectsThompson
 from .naming import Variant
 from .presets import DEFAULT, PRESETS, policy_class, preset
-from .protocol import choose, indices, learn
+from .protocol import choose, expect, indices, learn, settle
 from .real import RealPolicy
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_thompson import SafeThompsonSampling
+from .telling import Pending
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
 from .weighed_thompson import WeighedThompsonSampling
@@ -69,6 +70,7 @@ __all__ = [
     "MainEffectsThompson",
     "MaitiObserving",
     "NairObserving",
+    "Pending",
     "Policy",
     "PomisKLUCB",
     "PomisTS",
@@ -91,11 +93,13 @@ __all__ = [
     "WeighedThompsonSampling",
     "YabePropagating",
     "choose",
+    "expect",
     "indices",
     "learn",
     "load_policy",
     "policy_class",
     "preset",
+    "settle",
 ]
 
 find_policies(__path__, __name__)

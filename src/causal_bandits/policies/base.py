@@ -11,19 +11,20 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import History, Rows
+from ..data import History, WaitingRows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
-from ..errors import ObservationError, OptionError, flag, share, whole_number
+from ..errors import OptionError, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
 from .allowing import allowed_arms
-from .estimates import Estimates, Recommendation, enough_draws, with_own_rows
-from .keeping import Draws, Kept
+from .estimates import Estimates, Recommendation, enough_draws, with_own_rows, with_pending_rows
+from .keeping import Draws
 from .naming import Variant, register
 from .protocol import choose_many, compared
 from .schedule import Schedule
 from .standing import recommendation
+from .telling import Telling
 
 State = TypeVar("State")
 
@@ -31,7 +32,7 @@ MOST_AT_ONCE = 1_000_000
 """Arms of one ask."""
 
 
-class Policy(Kept, Generic[State]):
+class Policy(Telling, Generic[State]):
     """A learner over sufficient statistics; `discovery` finds the sets it shares through, if it shares at all.
 
     A subclass holds a state and says how it is made, fed, and asked. Rules are compiled functions of the state.
@@ -56,8 +57,6 @@ class Policy(Kept, Generic[State]):
     """What its compiled rules learn from: level numbers, or real values; a rollout needs a world that draws such."""
     growth: ClassVar[float] = GROWTH
     """What is learnt between two rounds is learnt anew when the rounds have grown by this share."""
-    counts_missing = False
-    """Whether it can count a row in which an observed variable has no value."""
 
     compares: ClassVar[str] = "its draw from the posterior"
     """What `indices` holds of an arm, in words."""
@@ -82,6 +81,7 @@ class Policy(Kept, Generic[State]):
         self.problem = problem
         self.layout = self._make_layout(problem)
         self.history = History(problem)
+        self.waiting = WaitingRows(problem)
         self.rng = generator(seed)
         self.findings: Findings | None = None
         self._draws: Draws = {}
@@ -99,10 +99,6 @@ class Policy(Kept, Generic[State]):
     @abstractmethod
     def _empty(self) -> State:
         """A state that has seen nothing and shares nothing."""
-
-    @abstractmethod
-    def _count(self, rows: Rows) -> None:
-        """Count rows in the state."""
 
     def _draw(self, findings: Findings) -> Draws:
         """What the estimator draws once for each discovery; it may depend on the rows alone."""
@@ -137,16 +133,6 @@ class Policy(Kept, Generic[State]):
     def _rows_seen(self) -> NDArray[np.int64]:
         """For each set how many rows have a value for all its variables."""
         return np.full(len(self.layout.names), self.rows)
-
-    def _check(self, rows: Rows) -> None:
-        """Refuse rows that this policy cannot count."""
-        if not self.counts_missing and np.any(rows.codes < 0):
-            raise ObservationError(f"a value is missing; policy {self.name!r} needs complete rows")
-
-    @property
-    def rows(self) -> int:
-        """How many rows were told."""
-        return len(self.history)
 
     # Acting
 
@@ -188,9 +174,9 @@ class Policy(Kept, Generic[State]):
 
     def ready(self) -> State:
         """The state that chooses the next arm, after discovery if it is due."""
-        if self.schedule.is_due(self.rows):
+        if self.schedule.is_due(self.progress):
             self._refresh()
-            self.schedule.ran(self.rows, expensive=self._is_expensive())
+            self.schedule.ran(self.progress, expensive=self._is_expensive())
         return self._among(self._state, self.allowed)
 
     def _refresh(self) -> None:
@@ -211,7 +197,7 @@ class Policy(Kept, Generic[State]):
     @property
     def rounds_to_refresh(self) -> int:
         """How many rows may come before discovery runs again."""
-        return self.schedule.left(self.rows)
+        return self.schedule.left(self.progress)
 
     def _discover(self) -> Findings | None:
         """Separating sets from the statistics; None for a policy that shares nothing."""
@@ -220,38 +206,10 @@ class Policy(Kept, Generic[State]):
         found: Findings = self.discovery.discover(self.layout, self._statistics(), self.rows)
         return replace(found, seen=self._rows_seen()) if self.history.has_missing else found
 
-    # Learning
-
-    def tell(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> None:
-        """Count one row: the arm, every observed variable, and the reward.
-
-        With `missing` an observed variable may be None, NaN or not named: the row then counts for the sets without it.
-        """
-        self.learn(self.history.encode(arm, observation, missing=missing))
-
-    def tell_many(self, frame: Any, *, arm: Arm | Mapping[str, Level] | None = None, missing: bool = False) -> None:
-        """Count the rows of a table: all of them, or none when one is bad.
-
-        The table has a column per lever, or `arm` says which arm made all rows
-        (`arm={}` for observational rows).
-        """
-        self.learn(self.history.encode_many(frame, arm, missing=missing))
-
-    def learn(self, rows: Rows) -> None:
-        """Count rows that `history.encode` or `encode_many` coded."""
-        self._check(rows)
-        if self.history.extend(rows):  # cut points were learnt: every row is coded anew
-            self._recount()
-        else:
-            self._count(rows)
-
-    def remember(self, rows: Rows) -> None:
-        """Store rows that a rollout has already counted in the state."""
-        self.history.extend(rows)
-
     def _recount(self) -> None:
         self._state = self._empty()
         self._count(self.history.rows)
+        self._expect(self.waiting.all)
         if self.findings is not None:
             self._state = self._share(self.findings, self._draws)
 
@@ -259,13 +217,17 @@ class Policy(Kept, Generic[State]):
 
     def _view(self) -> State:
         """The state with the sets that the next `ask` would use."""
-        findings = self._discover() if self.schedule.is_due(self.rows) else None
+        findings = self._discover() if self.schedule.is_due(self.progress) else None
         state = self._state if findings is None else self._share(findings, self._draw(findings))
         return self._among(state, self.allowed)
 
     def _reading(self) -> State:
         """The state that estimates are read from."""
         return self._view()
+
+    def _reading_without_pending(self) -> State:
+        """The same, had only the rows with a reward been told."""
+        return self._reading()
 
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm with the highest posterior mean, and how sure it is that no other is better.
@@ -288,12 +250,16 @@ class Policy(Kept, Generic[State]):
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone."""
         level = share("level", level)
-        return with_own_rows(self._estimate(self._reading(), level), self.history, level, self.allowed)
+        found = with_own_rows(self._estimate(self._reading(), level), self.history, level, self.allowed)
+        if not len(self.waiting):
+            return found
+        without = self._estimate(self._reading_without_pending(), level) if self.uses_pending else found
+        return with_pending_rows(found, without, self.waiting.all.arms)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""
         rejected = flag("rejected", rejected)
-        fresh = self.findings is not None and not self.schedule.is_due(self.rows)
+        fresh = self.findings is not None and not self.schedule.is_due(self.progress)
         findings = self.findings if fresh else self._discover()
         found = [] if findings is None else findings.sets
         return SeparatingSets(each for each in found if each.accepted or rejected)

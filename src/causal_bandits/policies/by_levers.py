@@ -57,6 +57,7 @@ class LeverPolicy(Policy[S]):
 
     growth: ClassVar[float] = 0.1
     counts_missing = True
+    rolls_out_late = True
 
     @abstractmethod
     def _learn_anew(self, state: S) -> None:
@@ -83,17 +84,22 @@ class LeverPolicy(Policy[S]):
     def _recount(self) -> None:
         self._state = self._empty()
         self._count(self.history.rows)
+        self._expect(self.waiting.all)
         self._learn_anew(self._state)
 
     def _view(self) -> S:
         state = self._state
-        if self.schedule.is_due(self.rows):
+        if self.schedule.is_due(self.progress):
             state = self._copy(state)
             self._learn_anew(state)
         return self._among(state, self.allowed)
 
     def _reading(self) -> S:
-        state = self._pristine(self._state)
+        return self._settled(self._state)
+
+    def _settled(self, state: S) -> S:
+        """What the counts of a state say, learnt from nothing."""
+        state = self._pristine(state)
         for _ in range(SETTLED):
             self._learn_anew(state)
         return self._among(state, self.allowed)

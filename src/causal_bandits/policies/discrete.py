@@ -5,7 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import CountTables, Rows, Screen, ScreenedLayout, TableLayout, layout_for
+from ..data import (
+    NONE_PENDING,
+    CountTables,
+    Rows,
+    Screen,
+    ScreenedLayout,
+    TableLayout,
+    layout_for,
+    recount_pending,
+    with_pending,
+)
 from ..discovery import Findings
 from ..estimators import arms_alike, make_pools, no_pools
 from ..problem import Problem
@@ -13,7 +23,7 @@ from ..seeds import Seed
 from .base import Policy
 from .estimates import Estimates, estimate_arms
 from .keeping import Draws
-from .protocol import learn_many
+from .protocol import expect_many, forget_many, learn_many, settle_many
 from .rules import ThompsonState
 
 
@@ -30,6 +40,8 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     layout: TableLayout
     counts_missing = True
+    uses_pending = True
+    rolls_out_late = True
 
     doubts = False
     """Whether a set that may not separate is weighed by what its bias would cost."""
@@ -57,6 +69,24 @@ class DiscretePolicy(Policy[ThompsonState]):
         if self._screen is not None:
             self._screen.count()
 
+    def make_room(self) -> None:
+        """Make room in the tables for pending rows."""
+        if not len(self._state.tables.pending):
+            self._state = self._state._replace(tables=with_pending(self._state.tables))
+
+    def _expect(self, rows: Rows) -> None:
+        if self.waiting.made:
+            self.make_room()
+            expect_many(self._state, rows.arms, rows.codes)
+
+    def _complete(self, rows: Rows) -> None:
+        settle_many(self._state, rows.arms, rows.codes, rows.rewards)
+        if self._screen is not None:
+            self._screen.count()
+
+    def _forget(self, rows: Rows) -> None:
+        forget_many(self._state, rows.arms, rows.codes)
+
     def _draw(self, findings: Findings) -> Draws:
         if not self.shares_mediators:
             return {}
@@ -75,7 +105,10 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     def _tables(self, used: NDArray[np.int64]) -> CountTables:
         """Tables of all sets, or at least of those that are used."""
-        return self._state.tables if self._screen is None else self._screen.tables(used)
+        if self._screen is None:
+            return self._state.tables
+        tables = self._screen.tables(used)
+        return recount_pending(tables, self.waiting.all) if self.waiting.made else tables
 
     def _share(self, findings: Findings, draws: Draws) -> ThompsonState:
         used = findings.used
@@ -84,6 +117,16 @@ class DiscretePolicy(Policy[ThompsonState]):
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
         return self._state._replace(tables=tables, pools=pools, doubt=doubt)
+
+    def _reading_without_pending(self) -> ThompsonState:
+        fresh = self.schedule.is_due(self.progress)
+        findings = self._discover() if fresh else self.findings
+        if findings is None:
+            return self._view()
+        draws = self._draw(findings) if fresh else self._draws
+        tables = self._tables(findings.used)._replace(pending=NONE_PENDING)
+        state = self._share(findings, draws)
+        return state._replace(tables=tables, pools=make_pools(findings, tables, draws.get("alike")))
 
     def _statistics(self) -> CountTables | Screen:
         return self._state.tables if self._screen is None else self._screen

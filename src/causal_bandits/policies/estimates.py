@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ..compiled import Bools
@@ -89,7 +90,8 @@ class ArmEstimate:
 
     `effective_rows` is how many own rows would give the same posterior variance; `used_rows` are the own rows that
     have a value for every variable of the set (all of them, where nothing was missing). `own_mean`, `own_low` and
-    `own_high` are what its own rows say alone (NaN where it was never played).
+    `own_high` are what its own rows say alone (NaN where it was never played). `pending_rows` wait for their reward;
+    `pending_effective` is how many of the effective rows they add.
     """
 
     arm: Arm
@@ -105,6 +107,8 @@ class ArmEstimate:
     own_high: float = math.nan
     status: str = ""
     """active or never played; not allowed after `restrict`; forbidden or retired in a study."""
+    pending_rows: int = 0
+    pending_effective: float = 0.0
 
     @property
     def was_played(self) -> bool:
@@ -164,6 +168,8 @@ class Estimates(Sequence[ArmEstimate]):
                 "own_low": [row.own_low for row in self],
                 "own_high": [row.own_high for row in self],
                 "status": [row.status for row in self],
+                "pending_rows": [row.pending_rows for row in self],
+                "pending_effective": [row.pending_effective for row in self],
             },
             schema_overrides={"through": pl.String},
         )
@@ -242,6 +248,21 @@ def with_own_rows(found: Estimates, history: History, level: float, allowed: Boo
             low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
         filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))
     return Estimates(filled).with_status(lambda number: None if allowed[number] else "not allowed")
+
+
+def with_pending_rows(found: Estimates, without: Estimates, arms: NDArray[np.int64]) -> Estimates:
+    """The same with how many rows of each arm wait for their reward, and what they add to estimates without them."""
+    waiting = np.bincount(arms, minlength=len(found))
+    return Estimates(
+        [
+            replace(
+                row,
+                pending_rows=int(waiting[number]),
+                pending_effective=max(row.effective_rows - without[number].effective_rows, 0.0),
+            )
+            for number, row in enumerate(found)
+        ]
+    )
 
 
 def _t_reach(rows: int, scatter: float, level: float) -> float:

@@ -7,12 +7,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import History, SubsetLayout
+from ..data import History, SubsetLayout, WaitingRows
 from ..discovery import Findings
 from ..errors import SaveFileError, brief, whole_number
 from ..files import file_path
 from ..problem import Problem
-from .saving import Saved, pack_findings, read, unpack_findings, unpack_generator, unpack_into, unpack_rows, write
+from .saving import (
+    Saved,
+    pack_findings,
+    read,
+    unpack_findings,
+    unpack_generator,
+    unpack_into,
+    unpack_rows,
+    unpack_waiting,
+    write,
+)
 from .schedule import Schedule, after
 
 Draws = dict[str, NDArray[Any]]
@@ -26,6 +36,7 @@ class Kept(ABC):
     problem: Problem
     layout: SubsetLayout
     history: History
+    waiting: WaitingRows
     rng: np.random.Generator
     allowed: NDArray[np.bool_]
     findings: Findings | None
@@ -89,6 +100,9 @@ class Kept(ABC):
         if not self.allowed.all():
             header["allowed"] = self.allowed.tolist()
         found = {**pack_findings(self.findings), **self._draws}
+        if self.waiting.made:
+            header["waiting"] = self.waiting.made
+            found.update(self.waiting.packed())
         return Saved(header, {**self.history.packed, **self._sums(), **found})
 
     @classmethod
@@ -106,6 +120,8 @@ class Kept(ABC):
             policy = cls.from_options(Problem.from_dict(saved.header["problem"]), saved.header["options"])
             policy.rng = unpack_generator(saved.header["rng"])
             policy.history.extend(unpack_rows(policy.problem, saved.arrays))
+            if "waiting" in saved.header:
+                unpack_waiting(policy.waiting, policy.problem, saved)
             policy.schedule = policy._schedule_in(saved.header)
             if "allowed" in saved.header:
                 arms = zip(policy.problem.arms, saved.header["allowed"], strict=True)
@@ -122,7 +138,7 @@ class Kept(ABC):
         return policy
 
     def _schedule_in(self, header: dict[str, Any]) -> Schedule:
-        prior, rows = header.get("prior", 0), len(self.history)
+        prior, rows = header.get("prior", 0), len(self.history) + self.waiting.made
         found = Schedule(
             whole_number("due", header["due"], 0),
             None if prior is None else whole_number("prior", prior, 0),

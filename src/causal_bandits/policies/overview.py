@@ -33,6 +33,9 @@ class ArmRow(IntervalRow):
     own_rows: int
     used_rows: int
     borrowed_rows: float
+    pending_rows: int
+    """Rows that wait for their reward, and how many own rows what they say is worth."""
+    pending_worth: float
     without_sharing: IntervalRow
     status: NotRequired[str]
     """Active, never played; not allowed in a policy that is restricted; forbidden or retired in a study."""
@@ -118,6 +121,8 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
             "own_rows": shared.own_rows,
             "used_rows": shared.used_rows,
             "borrowed_rows": round(max(shared.effective_rows - shared.own_rows, 0.0), 1),
+            "pending_rows": shared.pending_rows,
+            "pending_worth": round(shared.pending_effective, 1),
             "without_sharing": {
                 "mean": finite(shared.own_mean),
                 "low": finite(shared.own_low),

@@ -68,6 +68,78 @@ def believed(state: Any, seen: Any, rng: np.random.Generator) -> Floats:
     raise NotImplementedError
 
 
+@Operation
+def expect(state: Any, arm: int, seen: Any) -> None:
+    """Count a row whose reward is pending, for what it says without one; a state that cannot learns it later.
+
+    Args:
+        state: State of the policy, which is changed in place.
+        arm: Number of the arm.
+        seen: Codes or values of the observed variables.
+    """
+    raise NotImplementedError
+
+
+@Operation
+def settle(state: Any, arm: int, seen: Any, reward: float) -> None:
+    """Count the reward of a row that was expected.
+
+    Args:
+        state: State of the policy, which is changed in place.
+        arm: Number of the arm.
+        seen: Codes or values of the observed variables.
+        reward: The reward.
+    """
+    raise NotImplementedError
+
+
+@Operation
+def forget(state: Any, arm: int, seen: Any) -> None:
+    """Take back a row that was expected and gets no reward.
+
+    Args:
+        state: State of the policy, which is changed in place.
+        arm: Number of the arm.
+        seen: Codes or values of the observed variables.
+    """
+    raise NotImplementedError
+
+
+@expect.otherwise
+@forget.otherwise
+@generic
+def wait(state: Any, arm: int, seen: Any) -> None:
+    """`expect` and `forget` of a state that learns nothing without a reward."""
+
+
+@settle.otherwise
+@generic
+def learn_at_last(state: Any, arm: int, seen: Any, reward: float) -> None:
+    """`settle` of such a state: the whole row is new."""
+    learn(state, arm, seen, reward)
+
+
+@entry
+def expect_many(state: Any, arms: Ints, seen: Any) -> None:
+    """Count many rows whose rewards are pending."""
+    for row in range(len(arms)):
+        expect(state, arms[row], seen[row])
+
+
+@entry
+def settle_many(state: Any, arms: Ints, seen: Any, rewards: Any) -> None:
+    """Count the rewards of many rows that were expected."""
+    for row in range(len(arms)):
+        settle(state, arms[row], seen[row], rewards[row])
+
+
+@entry
+def forget_many(state: Any, arms: Ints, seen: Any) -> None:
+    """Take back many rows that were expected."""
+    for row in range(len(arms)):
+        forget(state, arms[row], seen[row])
+
+
 @entry
 def choose_many(state: Any, rng: np.random.Generator, count: int) -> Ints:
     """Several arms from the same state, as for a batch of users that arrive together."""

@@ -10,8 +10,10 @@ import numpy as np
 from ..compiled import Bools, Floats, Ints, compiled
 from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
+from ..estimators import expect as expect_row
 from ..estimators import learn as learn_row
-from .protocol import believed, choose, indices, learn, look
+from ..estimators import settle as settle_row
+from .protocol import believed, choose, expect, forget, indices, learn, look, settle
 
 LOOK_AGAIN = 0.01
 """The share of rounds in which doubted sets are believed only as far as they are probable."""
@@ -164,3 +166,24 @@ def choose_by_sets(state: ThompsonState, rng: np.random.Generator) -> int:
 def learn_through_sets(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
     """Count one row in the tables and in the pools."""
     learn_row(state.tables, state.pools, arm, codes, reward)
+
+
+@expect.of(ThompsonState)
+@compiled
+def expect_through_sets(state: ThompsonState, arm: int, codes: Ints) -> None:
+    """Count a row for P(S | arm) while its reward is pending."""
+    expect_row(state.tables, state.pools, arm, codes, 1)
+
+
+@settle.of(ThompsonState)
+@compiled
+def settle_through_sets(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
+    """Count the reward of a pending row."""
+    settle_row(state.tables, state.pools, arm, codes, reward)
+
+
+@forget.of(ThompsonState)
+@compiled
+def forget_through_sets(state: ThompsonState, arm: int, codes: Ints) -> None:
+    """Take a pending row back."""
+    expect_row(state.tables, state.pools, arm, codes, -1)

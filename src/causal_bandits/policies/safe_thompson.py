@@ -6,16 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import Rows, TableLayout
+from ..data import NONE_PENDING, Rows, TableLayout
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..estimators import beta_interval
-from ..estimators.graded import Graded, graded, refresh
+from ..estimators.graded import Graded, graded, refresh, with_room
 from ..estimators.graded_draws import (
+    expect_graded,
+    forget_graded,
     learn_graded,
     learn_graded_rows,
     nearly_separates,
     played_chances,
+    settle_graded,
     stated,
     stated_chances,
 )
@@ -25,10 +28,12 @@ from ..seeds import Seed
 from .by_levers import LeverPolicy, plays_highest_draw
 from .estimates import ArmEstimate, Estimates
 from .main_effects import count_own, effects_learnt, lever_sizes
-from .protocol import believed, indices, learn, look
+from .protocol import believed, expect, expect_many, forget, forget_many, indices, learn, look, settle, settle_many
 
 LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "heard", "moments", "sums", "parts", "used")
 """The arrays of a state that are learnt, beside those of the levers."""
+LATE = ("late", "ahead")
+"""The same, where rows were ever pending."""
 MOST, EXPENSIVE = 2**17, 2**15
 """Sets times arms: no more are looked at unless `max_size` is given; with more, a refresh waits for 1 % more rows."""
 
@@ -72,6 +77,27 @@ def learn_by_degrees(state: GradedState, arm: int, codes: Ints, reward: int) -> 
     learn_graded(state.graded, arm, codes, reward)
 
 
+@expect.of(GradedState)
+@compiled
+def expect_by_degrees(state: GradedState, arm: int, codes: Ints) -> None:
+    """Count a row for P(S | arm) while its reward is pending."""
+    expect_graded(state.graded, arm, codes)
+
+
+@settle.of(GradedState)
+@compiled
+def settle_by_degrees(state: GradedState, arm: int, codes: Ints, reward: int) -> None:
+    """Count the reward of a pending row."""
+    settle_graded(state.graded, arm, codes, reward)
+
+
+@forget.of(GradedState)
+@compiled
+def forget_by_degrees(state: GradedState, arm: int, codes: Ints) -> None:
+    """Take a pending row back."""
+    forget_graded(state.graded, arm, codes)
+
+
 class SafeThompsonSampling(LeverPolicy[GradedState]):
     """Causal Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
@@ -95,6 +121,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
     name = "safe-ts"
     tier = Tier.OBSERVED
     layout: TableLayout
+    uses_pending = True
 
     def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
         self._max_size = max_size
@@ -116,6 +143,21 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         else:
             learn_graded_rows(self._state.graded, rows.arms, rows.codes, rows.rewards)
 
+    def make_room(self) -> None:
+        """Make room in the tables for pending rows."""
+        self._state = self._state._replace(graded=with_room(self._state.graded))
+
+    def _expect(self, rows: Rows) -> None:
+        if self.waiting.made:
+            self.make_room()
+            expect_many(self._state, rows.arms, rows.codes)
+
+    def _complete(self, rows: Rows) -> None:
+        settle_many(self._state, rows.arms, rows.codes, rows.rewards)
+
+    def _forget(self, rows: Rows) -> None:
+        forget_many(self._state, rows.arms, rows.codes)
+
     def _learn_anew(self, state: GradedState) -> None:
         refresh(state.graded)
 
@@ -126,12 +168,18 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
 
     def _copy(self, state: GradedState) -> GradedState:
         was = state.graded
-        learnt = {name: getattr(was, name).copy() for name in LEARNT}
+        learnt = {name: getattr(was, name).copy() for name in (*LEARNT, *LATE)}
         return state._replace(graded=was._replace(own=copy_of(was.own), **learnt))
 
     def _learnt(self, state: GradedState) -> dict[str, NDArray[Any]]:
-        learnt = {f"graded_{name}": getattr(state.graded, name) for name in LEARNT}
+        kept = (*LEARNT, *LATE) if self.waiting.made else LEARNT
+        learnt = {f"graded_{name}": getattr(state.graded, name) for name in kept}
         return {**effects_learnt(state.graded.own), **learnt}
+
+    def _reading_without_pending(self) -> GradedState:
+        found = self._state.graded
+        whole = found._replace(tables=found.tables._replace(pending=NONE_PENDING))
+        return self._settled(self._state._replace(graded=whole))
 
     def _check_sums(self) -> None:
         found, sets = self._state.graded, self.layout.count

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..archives import DAMAGED, Archive, TooLargeError, write_arrays
-from ..data import MISSING, Rows, SubsetLayout
+from ..data import MISSING, Rows, SubsetLayout, WaitingRows
 from ..discovery import Findings, Grounds
-from ..errors import CausalBanditsError, SaveFileError, brief
+from ..errors import CausalBanditsError, SaveFileError, brief, whole_number
 from ..files import replacing
 from ..problem import Problem
 
@@ -143,6 +143,16 @@ def unpack_rows(problem: Problem, arrays: dict[str, NDArray[Any]]) -> Rows:
     if not fits or not all(values.dtype.kind == "f" and np.all(np.isfinite(values)) for values in real):
         raise ValueError("its rows are not rows of its problem")
     return rows
+
+
+def unpack_waiting(waiting: WaitingRows, problem: Problem, saved: Saved) -> None:
+    """The pending rows, read back and checked like the others."""
+    numbers = saved.arrays["waiting_numbers"]
+    kept = {name: saved.arrays[f"waiting_{name}"] for name in ("arms", "codes", "raw")}
+    rewards = np.zeros(len(numbers), dtype=np.float64 if problem.reward_is_real else np.int8)
+    waiting.fill(
+        unpack_rows(problem, {**kept, "rewards": rewards}), numbers, whole_number("waiting", saved.header["waiting"], 0)
+    )
 
 
 def unpack_into(array: NDArray[Any], saved: NDArray[Any]) -> None:

@@ -6,7 +6,7 @@ from .graph_plots import draw_graphs
 from .progress import progress
 from .results_page import Rendered, Section, duration, page_of, rendered, report_page
 from .study_page import analysis_page, study_page
-from .study_sheets import answer, arms_sheet, first_rows, recommended, sets_sheet
+from .study_sheets import answer, arms_sheet, first_rows, pending_words, recommended, sets_sheet
 from .summary_sheets import claims_sheet, evidence, sheet_of
 from .terminal import PlainConsole, terminal_table, written
 
@@ -24,6 +24,7 @@ __all__ = [
     "evidence",
     "first_rows",
     "page_of",
+    "pending_words",
     "printable",
     "progress",
     "recommended",

@@ -28,6 +28,20 @@ class DecisionCourse(TypedDict):
     mean_reward: list[float | None]
 
 
+class PendingRewards(TypedDict):
+    """Decisions whose mediators are known and whose reward does not count yet."""
+
+    rows: int
+    known: int
+    """Of these, decisions whose reward came and whose window is still open."""
+    window: float | None
+    """Seconds in which a reward must come."""
+    used: bool
+    """Whether they count for P(S | arm) already."""
+    worth: float
+    """In own rows, over all arms."""
+
+
 class StudyDescription(Known):
     """A study: `Study.describe`; what has a course is there with `history=True`."""
 
@@ -38,6 +52,7 @@ class StudyDescription(Known):
     seed: int
     decisions: dict[str, int]
     """By status, and `all`."""
+    pending: PendingRewards
     alarms: list[SetRow]
     recommendation: RecommendationRow | None
     decisions_over_time: NotRequired[DecisionCourse]

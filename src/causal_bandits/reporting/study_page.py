@@ -7,7 +7,7 @@ from ..policies.overview import ArmRow, EvidenceCourse, IntervalRow, Recommendat
 from .described import AnalysisDescription, Known, StudyDescription
 from .html import page, sheet_table, soft
 from .inline_svg import Interval, intervals, lines, stacked
-from .study_sheets import answer, arms_sheet, recommended, sets_sheet
+from .study_sheets import answer, arms_sheet, pending_words, recommended, sets_sheet
 
 EVIDENCE = "Evidence as rows came in"
 MOST_ARMS, MOST_SETS = 40, 8
@@ -25,6 +25,7 @@ def study_page(study: StudyDescription) -> str:
             f"{study['policy']}, seed {study['seed']}, since {study['created']}. "
             f"{decisions['all']:,} decisions ({counts}); {study['rows']:,} rows counted."
         ),
+        soft(pending_words(study["pending"])) if study["pending"]["rows"] else Markup(),
         _recommended(study["recommendation"]),
         *map(_alarm, study["alarms"]),
         *_what_is_known(study),

@@ -2,7 +2,7 @@
 
 from ..markup import braces, evidence_words, number
 from ..policies.overview import ArmRow, IntervalRow, RecommendationRow, SetRow
-from .described import AnalysisDescription
+from .described import AnalysisDescription, PendingRewards
 from .sheets import Sheet
 
 
@@ -34,7 +34,7 @@ def _arm_cells(row: ArmRow) -> tuple[str, ...]:
     own = row["without_sharing"]
     return (
         row["arm"] + (f" ({gone})" if gone else ""),
-        f"{row['own_rows']:,}",
+        f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
         _range(own) if row["own_rows"] else "never played",
         _range(row),
         braces(row["through"]),
@@ -44,6 +44,19 @@ def _arm_cells(row: ArmRow) -> tuple[str, ...]:
 
 def _range(row: IntervalRow) -> str:
     return f"{number(row['mean'])} ({number(row['low'])} – {number(row['high'])})"
+
+
+def pending_words(pending: PendingRewards) -> str:
+    """How many rows wait for their reward, and what they are worth; empty where none does."""
+    if not pending["rows"]:
+        return ""
+    waits = f"{pending['rows']:,} rows wait for their reward"
+    if pending["window"] is not None:
+        known = f", {pending['known']:,} of them with a reward that counts then" if pending["known"] else ""
+        waits += f" or for their window of {pending['window']:,.6g} seconds to close{known}"
+    if not pending["used"]:
+        return f"{waits}; they count when they are complete."
+    return f"{waits}; their mediators count already, which is worth {pending['worth']:,.0f} rows."
 
 
 def recommended(best: RecommendationRow) -> str:

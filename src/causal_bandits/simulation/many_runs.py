@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..environments import ContinuousWorld, DiscreteWorld
-from ..errors import EngineError, OptionError, brief, whole_number
+from ..errors import EngineError, OptionError, brief, flag, whole_number
 from ..processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_by_children
+from .delays import Delay, check_delay
 from .one_run import MOST_ROUNDS, Policy, Run, World, check_world, observe, play
 from .results import Simulation
 
@@ -25,6 +26,8 @@ class _Task(NamedTuple):
     world: World
     horizon: int
     observational: int
+    delay: Delay | None
+    whole_rows: bool
     seed: np.random.SeedSequence
 
 
@@ -37,6 +40,8 @@ def simulate(
     seed: int = 0,
     jobs: int = 1,
     observational: int = 0,
+    delay: Delay | None = None,
+    whole_rows: bool = False,
     checkpoints: Sequence[int] | None = None,
     keep_arms: bool = False,
 ) -> Simulation:
@@ -52,6 +57,9 @@ def simulate(
         seed: Seed of all runs.
         jobs: Number of processes.
         observational: Rows of the idle arm given to the policy before it plays, without regret.
+        delay: After how many more rounds a reward is known: a number, `Geometric(mean)` or `ByOutcome(zero, other)`;
+            until then the policy has the observed variables alone.
+        whole_rows: With a delay, tell a row only when its reward is known.
         checkpoints: Rounds at which regret is recorded; 100 even steps by default.
         keep_arms: Keep the arm of every round.
 
@@ -72,9 +80,13 @@ def simulate(
     if not callable(policy):
         raise OptionError(f"policy={brief(policy)}; pass a policy class or a functools.partial of one, not an instance")
     check_world(world)
+    if delay is not None:
+        check_delay(delay)
     points = _checkpoints(horizon, checkpoints)
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    tasks = [_Task(policy, world, horizon, observational, child) for child in seeds]
+    tasks = [
+        _Task(policy, world, horizon, observational, delay, flag("whole_rows", whole_rows), child) for child in seeds
+    ]
     played = [_play(task) for task in tasks] if jobs == 1 else _over_processes(tasks, jobs)
     return _measured(world, points, played, keep_arms=keep_arms)
 
@@ -108,7 +120,8 @@ def _play(task: _Task) -> Run:
     of_world, of_policy, of_observations = task.seed.spawn(3)
     policy = task.factory(task.world.problem, seed=of_policy)
     observe(policy, task.world, task.observational, np.random.default_rng(of_observations))
-    return play(policy, task.world, task.horizon, np.random.default_rng(of_world))
+    rng = np.random.default_rng(of_world)
+    return play(policy, task.world, task.horizon, rng, delay=task.delay, whole_rows=task.whole_rows)
 
 
 def bare(world: World) -> World:

@@ -1,41 +1,24 @@
 """One run: a policy plays a world for a number of rounds."""
 
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..environments import ContinuousWorld, DiscreteWorld
-from ..errors import OptionError, brief, whole_number
+from ..errors import OptionError, brief, flag, whole_number
 from ..policies import Policy as AskTell
-from ..problem import Arm, Level, Problem
 from ..seeds import check_generator
+from .delays import Delay, check_delay
+from .late_run import play_late
 from .rollout import rollout
+from .runs import Policy, Run, World
+
+__all__ = ["MOST_ROUNDS", "Policy", "Run", "World", "check_world", "observe", "play"]
 
 PATIENCE = 0.5
 """Seconds of compiled rounds between two looks at signals."""
-
-
-class Policy(Protocol):
-    """What a policy must do to be played; if it has a `problem`, that must be the world's."""
-
-    def ask(self) -> Arm:
-        """The next arm."""
-
-    def tell(self, arm: Arm, observation: Mapping[str, Any]) -> None:
-        """Report the outcome."""
-
-
-class World(Protocol):
-    """What a world must do to be played in."""
-
-    problem: Problem
-    means: NDArray[np.float64]
-
-    def pull(self, arm: Arm, rng: np.random.Generator) -> dict[str, Level]:
-        """Every observed variable and the reward."""
 
 
 MOST_ROUNDS = 100_000_000
@@ -53,26 +36,16 @@ def _check_policy(policy: object) -> None:
         raise OptionError(f"policy={brief(policy)}; expected a policy, such as ThompsonSampling(world.problem)")
 
 
-class Run(NamedTuple):
-    """The arms pulled (by number) and the rewards seen."""
-
-    arms: NDArray[np.int64]
-    rewards: NDArray[Any]
-
-    def __repr__(self) -> str:
-        mean = f", mean reward {self.rewards.mean():.3g}" if len(self.rewards) else ""
-        return f"Run({len(self.arms):,} rounds{mean})"
-
-    def regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cumulative pseudo-regret after each round: the sum of best mean - mean of the arm pulled."""
-        return np.cumsum(means.max() - means[self.arms])
-
-    def realised_regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cumulative best mean - reward, as the paper writes it with the sign turned."""
-        return np.cumsum(means.max() - self.rewards)
-
-
-def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *, compiled: bool = True) -> Run:
+def play(
+    policy: Policy,
+    world: World,
+    horizon: int,
+    rng: np.random.Generator,
+    *,
+    delay: Delay | None = None,
+    whole_rows: bool = False,
+    compiled: bool = True,
+) -> Run:
     """Play `horizon` rounds; `rng` belongs to the world. Both ways of playing choose the same arms.
 
     Args:
@@ -80,6 +53,8 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
         world: The world, with the policy's problem.
         horizon: Number of rounds.
         rng: Generator for the world's draws.
+        delay: After how many more rounds a reward is known: a number, `Geometric(mean)` or `ByOutcome(...)`.
+        whole_rows: Tell a row only when its reward is known, not the mediators before.
         compiled: Play in compiled code where that is possible.
 
     >>> from causal_bandits import CausalThompsonSampling
@@ -95,6 +70,11 @@ def play(policy: Policy, world: World, horizon: int, rng: np.random.Generator, *
     _check_policy(policy)
     if getattr(policy, "problem", world.problem) != world.problem:
         raise OptionError("policy and world have different problems; create the policy with world.problem")
+    if delay is not None:
+        check_delay(delay)
+        quick = compiled and isinstance(policy, AskTell) and isinstance(world, DiscreteWorld)
+        quick = quick and _rolls_out(policy, world)
+        return play_late(policy, world, horizon, rng, delay, whole=flag("whole_rows", whole_rows), compiled=quick)
     ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld)
     if compiled and ours and _rolls_out(policy, world):
         return _play_by_rollout(policy, world, horizon, rng)

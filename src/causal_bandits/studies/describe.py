@@ -13,9 +13,10 @@ from ..policies.overview import (
     recommendation_row,
     set_rows,
 )
-from ..reporting.described import DecisionCourse, StudyDescription
+from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription
 from .decisions import STATUS, moment
 from .drift import watched_sets
+from .late import mediators_known
 from .session import Session
 from .state import StudyState
 
@@ -29,6 +30,7 @@ def describe(session: Session, *, history: bool = False) -> StudyDescription:
 
 def _described(session: Session, state: StudyState, history: bool) -> StudyDescription:
     settings = session.settings
+    arms = _arms(state)
     sets = set_rows(watched_sets(state, rejected=True))
     about: StudyDescription = {
         "name": session.row.name,
@@ -42,7 +44,8 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
         "decisions": _statuses(state),
         "rows": state.policy.rows,
         "missing": {name: count for name, count in state.policy.history.missing.items() if count},
-        "arms": _arms(state),
+        "arms": arms,
+        "pending": _pending(state, arms),
         "sets": sets,
         "alarms": [found for found in sets if found["alarm"]],
         "recommendation": _recommendation(state),
@@ -66,6 +69,17 @@ def _arms(state: StudyState) -> list[ArmRow]:
         row["status"] = state.status(number) or row.get("status", "active")
         row["decisions"] = int(np.count_nonzero(state.decisions.column("arm") == number))
     return found
+
+
+def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
+    waiting = [part for part in state.parts.values() if mediators_known(state.problem, part)]
+    return {
+        "rows": len(waiting),
+        "known": sum(state.problem.target in part for part in waiting),
+        "window": state.late.window,
+        "used": state.late.counts_early and state.policy.uses_pending,
+        "worth": round(sum(row["pending_worth"] for row in arms), 1),
+    }
 
 
 def _recommendation(state: StudyState) -> RecommendationRow | None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["created", "asked", "told", "abandoned", "expired", "arms", "imported"]
+Kind = Literal["created", "asked", "told", "abandoned", "expired", "arms", "imported", "closed"]
 
 
 class Event(NamedTuple):
@@ -11,7 +11,7 @@ class Event(NamedTuple):
     seq: int
     kind: Kind
     time: float
-    """Seconds since 1970, UTC, by the clock of the process that wrote it. Nothing is decided by it but expiry."""
+    """Seconds since 1970, UTC, by the clock of the process that wrote it. It decides expiry and windows alone."""
     body: dict[str, Any]
     digest: bytes = b""
     """What stands for it and all events before it, once it is stored."""

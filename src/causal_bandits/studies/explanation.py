@@ -75,6 +75,11 @@ class Explanation:
             f"({self.estimate.low:.4g} to {self.estimate.high:.4g}), "
             f"{self.own_rows} own rows and {self.borrowed_rows:.0f} borrowed",
         ]
+        if self.estimate.pending_rows:
+            lines.append(
+                f"  {self.estimate.pending_rows} rows of this arm waited for their reward; "
+                f"what they say of its mediators was worth {self.estimate.pending_effective:.0f} rows"
+            )
         if self.through is not None and self.through.drift is not None and self.through.drift.alarm:
             lines.append(f"  alarm: this set no longer held, as row {self.through.drift.row} showed")
         return "\n".join(lines)

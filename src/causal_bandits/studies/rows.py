@@ -30,6 +30,7 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
         wanted = listing(["id", *state.problem.observed_names, state.problem.target])
         raise ObservationError(f"the table has columns {listing(columns)}; expected id and some of {wanted}")
     told = 0
+    close_windows(draft)
     for row, (given, *values) in enumerate(zip(columns["id"], *(columns[name] for name in names), strict=True)):
         try:
             number = state.decisions.check(_whole(given))
@@ -40,13 +41,20 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
                 said = _without_empty(state, number, said)
             if is_missing(said.get(state.problem.target)):
                 said.pop(state.problem.target, None)
-            news = state.news(number, said, None, final=final) if said or final else {}
+            body = state.outcome(number, said, None, final=final) if said or final else None
         except CausalBanditsError as error:
             raise type(error)(f"row {row + 1}: {error}") from None
-        if news:
-            draft.add("told", {"id": number, "seen": news})
+        if body:
+            draft.add("told", body)
             told += 1
     return told
+
+
+def close_windows(draft: Draft) -> None:
+    """Record which decisions have a reward window that has closed by now."""
+    until = draft.state.late.closes(draft.state.decisions, draft.now)
+    if until is not None:
+        draft.add("closed", {"until": until})
 
 
 def _without_empty(state: StudyState, number: int, cells: dict[str, Any]) -> dict[str, Any]:

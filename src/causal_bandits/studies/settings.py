@@ -24,6 +24,9 @@ class Settings:
     options: dict[str, Any]
     seed: int
     expire_after: float | None = None
+    reward_window: float | None = None
+    pending: bool = False
+    """Whether rows count before their reward is known; not in studies from before this was possible."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON gives them back."""
@@ -48,8 +51,21 @@ def read_settings(stored: dict[str, Any]) -> Settings:
     return settings
 
 
+def checked_name(name: object) -> str:
+    """Validate the name of a study."""
+    if not isinstance(name, str) or not name.strip():
+        raise OptionError(f"name={brief(name)}; expected the name of the study")
+    return name
+
+
 def make_settings(
-    problem: object, policy: object, *, seed: int | None, expire_after: float | None, options: dict[str, Any] | None
+    problem: object,
+    policy: object,
+    *,
+    seed: int | None,
+    expire_after: float | None,
+    reward_window: float | None,
+    options: dict[str, Any] | None,
 ) -> Settings:
     """Settings from what a caller gave, checked by making the policy once."""
     if not isinstance(problem, Problem):
@@ -57,11 +73,21 @@ def make_settings(
     made = _policy(problem, policy, {} if options is None else options)
     if seed is None:
         seed = secrets.randbits(63)
-    if expire_after is not None and not (is_number(expire_after) and 0 < float(expire_after) < math.inf):
-        raise OptionError(f"expire_after={brief(expire_after)}; expected a number of seconds above 0, or None")
-    after = None if expire_after is None else float(expire_after)
+    after, window = _seconds("expire_after", expire_after), _seconds("reward_window", reward_window)
+    if after is not None and window is not None and after <= window:
+        raise OptionError(
+            f"expire_after={after:g} would close decisions before their reward_window={window:g} has; make it longer"
+        )
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
-    return Settings(problem.to_dict(), made.name, plain, whole_number("seed", seed, 0, 2**128 - 1), after)
+    number = whole_number("seed", seed, 0, 2**128 - 1)
+    return Settings(problem.to_dict(), made.name, plain, number, after, window, pending=True)
+
+
+def _seconds(name: str, value: float | None) -> float | None:
+    """Validate a time span."""
+    if value is not None and not (is_number(value) and 0 < float(value) < math.inf):
+        raise OptionError(f"{name}={brief(value)}; expected a number of seconds above 0, or None")
+    return None if value is None else float(value)
 
 
 def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy[Any]:

@@ -18,6 +18,7 @@ from ..problem import Arm, Level, Problem
 from ..seeds import stream
 from .decisions import ABANDONED, EXPIRED, LATEST, Decisions
 from .events import Event
+from .late import LateRewards, mediators_known
 from .levels import with_arms
 from .settings import Settings
 
@@ -31,6 +32,7 @@ class StudyState:
         self.decisions = Decisions()
         self.parts: dict[int, dict[str, Any]] = {}
         """What was told of open decisions."""
+        self.late = LateRewards(settings)
         self.retired: set[int] = set()
         self.forbidden: set[int] = set()
         self.seq = 0
@@ -74,6 +76,15 @@ class StudyState:
 
     # Telling
 
+    def outcome(
+        self, number: int, metrics: Mapping[str, Any] | None, reward: object | None, *, final: bool
+    ) -> dict[str, Any] | None:
+        """The body of the event that records an outcome, checked; None when it adds nothing."""
+        news = self.news(number, metrics, reward, final=final)
+        if final and self.late.window is not None and number in self.decisions.open:
+            return {"id": number, "seen": news, "final": True}
+        return {"id": number, "seen": news} if news else None
+
     def news(
         self, number: int, metrics: Mapping[str, Any] | None, reward: object | None, *, final: bool
     ) -> dict[str, Any]:
@@ -96,6 +107,7 @@ class StudyState:
         if status in ("abandoned", "expired"):
             raise DecisionClosedError(f"decision {number} is {status}; it takes no more outcomes")
         known = self.known(number)
+        self.late.check(number, known, seen, target, final=final)
         for name, given in seen.items():
             if name in known and known[name] != given:
                 raise ConflictError(
@@ -125,7 +137,8 @@ class StudyState:
         for number in self.decisions.open:  # the oldest first
             if since[number - 1] > now - after:
                 break
-            late.append(number)
+            if self.late.window is None or self.problem.target not in self.parts.get(number, ()):
+                late.append(number)
         return late
 
     # Events
@@ -166,18 +179,40 @@ class StudyState:
         number = event.body["id"]
         self._check_open(number)
         part = {**self.parts.pop(number, {}), **event.body["seen"]}
-        if len(part) <= len(self.problem.observed):
-            self.parts[number] = part
+        if number <= self.late.closed and mediators_known(self.problem, part):
+            part.setdefault(self.problem.target, 0)
+        whole = len(part) > len(self.problem.observed)
+        if whole and self.late.is_due(number, final=event.body.get("final", False)):
+            self._count(number, part, event.time)
             return
-        arm = self.problem.arms[self.decisions.column("arm")[number - 1]]
+        self.parts[number] = part
+        self.late.expect(self.policy, self.problem, number, int(self.decisions.column("arm")[number - 1]), part)
+
+    def _count(self, number: int, part: dict[str, Any], time: float) -> None:
+        """The row of a decision is whole, and counts."""
         row = self.policy.rows
-        self.policy.learn(self.policy.history.encode(arm, part, missing=True))
-        self.decisions.close(number, row, event.time)
+        if number in self.late.numbers:
+            self.policy.complete([self.late.numbers.pop(number)], [part[self.problem.target]])
+        else:
+            arm = self.problem.arms[self.decisions.column("arm")[number - 1]]
+            self.policy.learn(self.policy.history.encode(arm, part, missing=True))
+        self.decisions.close(number, row, time)
+
+    def _closed(self, event: Event) -> None:
+        """Reward windows have closed: what came counts, and what did not come is 0."""
+        before, until = self.late.closed, event.body["until"]
+        if type(until) is not int or not before < until <= len(self.decisions):
+            raise ValueError(f"windows closed up to decision {until!r}")
+        self.late.closed = until
+        for number in range(before + 1, until + 1):
+            if number in self.parts and mediators_known(self.problem, self.parts[number]):
+                self._count(number, {self.problem.target: 0, **self.parts.pop(number)}, event.time)
 
     def _abandoned(self, event: Event) -> None:
         for number in event.body["ids"]:
             self._check_open(number)
             self.parts.pop(number, None)
+            self.late.forget(self.policy, number)
             self.decisions.close(number, ABANDONED if event.kind == "abandoned" else EXPIRED, event.time)
 
     def _arms(self, event: Event) -> None:
@@ -195,9 +230,11 @@ class StudyState:
 
     def _grow(self, problem: Problem) -> None:
         """A problem with more arms is another problem: all rows are counted anew, discovery runs at the next ask."""
-        rows = self.policy.history.rows
+        old = self.policy
         self.policy = self.settings.make_policy(problem)
-        self.policy.learn(rows)
+        self.policy.learn(old.history.rows)
+        if self.late.numbers:
+            self.late.move(old, self.policy)
 
     def _imported(self, event: Event) -> None:
         body = event.body
@@ -213,7 +250,14 @@ class StudyState:
         """Everything as plain arrays."""
         saved = self.policy.pack()
         parts = [[number, part] for number, part in self.parts.items()]
-        study = {"seq": self.seq, "parts": parts, "retired": sorted(self.retired), "forbidden": sorted(self.forbidden)}
+        study: dict[str, Any] = {
+            "seq": self.seq,
+            "parts": parts,
+            "retired": sorted(self.retired),
+            "forbidden": sorted(self.forbidden),
+        }
+        if self.late.counts_early:
+            study["late"] = self.late.packed()
         text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
         return to_bytes(Saved(saved.header, {**saved.arrays, **self.decisions.arrays(), "study": text}))
 
@@ -230,6 +274,9 @@ class StudyState:
             state.parts = dict(study["parts"])
             state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
             state.seq = study["seq"]
+            state.late = LateRewards(settings)
+            if "late" in study:
+                state.late.fill(study["late"], state.policy)
         return state
 
 
@@ -245,4 +292,5 @@ _APPLY: dict[str, Callable[[StudyState, Event], None]] = {
     "expired": StudyState._abandoned,
     "arms": StudyState._arms,
     "imported": StudyState._imported,
+    "closed": StudyState._closed,
 }

@@ -25,9 +25,9 @@ from .changing_arms import ChangingArms
 from .decision_table import check_names
 from .decisions import Decision, moment
 from .events import Event
-from .rows import imported_bodies, tell_rows
+from .rows import close_windows, imported_bodies, tell_rows
 from .session import Draft, Session, settings_of
-from .settings import make_settings
+from .settings import checked_name, make_settings
 from .storage import Store
 from .view import Settable
 
@@ -72,6 +72,7 @@ class Study(ChangingArms):
         options: dict[str, Any] | None = None,
         seed: int | None = None,
         expire_after: float | None = None,
+        reward_window: float | None = None,
     ) -> Self:
         """Create a study; the same call again returns the existing one.
 
@@ -83,13 +84,19 @@ class Study(ChangingArms):
             options: Options of a policy given by name.
             seed: Seed of its decisions; random by default.
             expire_after: Seconds after which the next ask closes an open decision; until then late outcomes count.
+            reward_window: Seconds in which a reward must come. Rewards count when the window of their decision has
+                closed, all at once, and one that did not come is 0; without a window they count as they come.
         """
-        _checked_name(name)
-        settings = make_settings(problem, policy, seed=seed, expire_after=expire_after, options=options)
+        checked_name(name)
+        settings = make_settings(
+            problem, policy, seed=seed, expire_after=expire_after, reward_window=reward_window, options=options
+        )
         cls._check_names(name, problem, storage)
         store = Store(storage, create=True)
         row, is_new = store.add(name, time.time(), settings.to_dict())
-        other = settings_of(store, row).difference(settings, ignore=("seed",) if seed is None else ())
+        other = settings_of(store, row).difference(
+            settings, ignore=("pending", "seed") if seed is None else ("pending",)
+        )
         if not is_new and other is not None:
             store.close()
             raise StudyExistsError(
@@ -113,7 +120,7 @@ class Study(ChangingArms):
     def load(cls, name: str, *, storage: str) -> Self:
         """Open an existing study."""
         store = Store(storage, create=False)
-        return cls(Session(store, store.find(_checked_name(name))))
+        return cls(Session(store, store.find(checked_name(name))))
 
     @classmethod
     def list(cls, *, storage: str) -> Sequence[StudyInfo]:
@@ -125,7 +132,7 @@ class Study(ChangingArms):
     @classmethod
     def delete(cls, name: str, *, storage: str) -> None:
         """Delete a study and all its decisions permanently."""
-        Store(storage, create=False).delete(_checked_name(name))
+        Store(storage, create=False).delete(checked_name(name))
 
     # Acting
 
@@ -161,6 +168,7 @@ class Study(ChangingArms):
             raise OptionError(
                 "none of the given arms can be played; they are retired or forbidden, or the list is empty"
             )
+        close_windows(draft)
         self._expire(draft, self._session.settings.expire_after)
         draft.touched = True  # discovery may be due
         first = len(draft.state.decisions) + 1
@@ -193,16 +201,17 @@ class Study(ChangingArms):
     ) -> None:
         """Record the outcome of a decision: all at once or in parts, late, in any order.
 
-        The row counts once every observed variable and the reward are known. None marks a variable as missing;
-        `final` marks all that are still unknown. Repeating a call changes nothing; contradicting a recorded value
-        raises a `ConflictError`.
+        Once every observed variable is known the row counts for P(S | arm), and with its reward for E[Y | S]. None
+        marks a variable as missing; `final` marks all that are still unknown, and lets the reward count before its
+        window has closed. Repeating a call changes nothing; contradicting a recorded value raises a `ConflictError`.
         """
 
         def work(draft: Draft) -> None:
             number = draft.state.decisions.check(decision)
-            news = draft.state.news(number, metrics, reward, final=flag("final", final))
-            if news:
-                draft.add("told", {"id": number, "seen": news})
+            close_windows(draft)
+            body = draft.state.outcome(number, metrics, reward, final=flag("final", final))
+            if body:
+                draft.add("told", body)
 
         self._session.write(work)
 
@@ -265,9 +274,3 @@ class Study(ChangingArms):
             return int(bodies[0]["of"])
 
         return self._session.write(work)
-
-
-def _checked_name(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise OptionError(f"name={brief(name)}; expected the name of the study")
-    return name

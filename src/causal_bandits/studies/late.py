@@ -1,0 +1,85 @@
+"""Rewards that come late: decisions whose mediators count already, and windows in which a reward must come.
+
+Windows close by the times of events, never by a clock that is read while replaying: an event says up to which decision
+they have closed. `since` of decisions never falls from one to the next, so that is one number.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import DecisionClosedError
+from ..policies import Policy
+from ..problem import Problem
+from .decisions import Decisions
+from .settings import Settings
+
+
+class LateRewards:
+    """Which decisions wait, as far as the events say."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.window = settings.reward_window
+        self.counts_early = settings.pending
+        self.closed = 0
+        """The windows of decisions up to this number have closed."""
+        self.numbers: dict[int, int] = {}
+        """Decisions that count for P(S | arm) without their reward, and the policy's numbers of these rows."""
+
+    def closes(self, decisions: Decisions, now: float) -> int | None:
+        """Up to which decision windows have closed by now; None if that is no news."""
+        if self.window is None:
+            return None
+        until = int(np.searchsorted(decisions.column("since"), now - self.window, side="right"))
+        return until if until > self.closed else None
+
+    def is_due(self, number: int, *, final: bool) -> bool:
+        """Whether the reward of a decision counts now."""
+        return self.window is None or final or number <= self.closed
+
+    def check(
+        self, number: int, known: Mapping[str, Any], said: Mapping[str, Any], target: str, *, final: bool
+    ) -> None:
+        """Refuse a reward that comes after its window: by then the decision counts as one without."""
+        late = self.window is not None and number <= self.closed and said.get(target, 0) != 0
+        if late and known.get(target, 0) == 0 and (target in known or not final):
+            raise DecisionClosedError(
+                f"decision {number}: the reward {target!r} of {said[target]!r} came after its window of "
+                f"{self.window:g} seconds had closed; rewards count within the window only"
+            )
+
+    def expect(self, policy: Policy[Any], problem: Problem, number: int, arm: int, part: Mapping[str, Any]) -> None:
+        """Let a decision count whose mediators are known now."""
+        if self.counts_early and policy.uses_pending and number not in self.numbers and mediators_known(problem, part):
+            seen = {name: part[name] for name in problem.observed_names}
+            rows = policy.history.encode_pending(problem.arms[arm], seen, missing=True)
+            self.numbers[number] = int(policy.expect(rows)[0])
+
+    def forget(self, policy: Policy[Any], number: int) -> None:
+        """A decision gets no reward: it no longer counts."""
+        if number in self.numbers:
+            policy.forget([self.numbers.pop(number)])
+
+    def move(self, old: Policy[Any], new: Policy[Any]) -> None:
+        """Let what waits count in another policy, which has learnt the same rows."""
+        decisions = {row: number for number, row in self.numbers.items()}
+        moved = new.expect(old.waiting.all)
+        self.numbers = {
+            decisions[before]: after for before, after in zip(old.waiting.numbers.tolist(), moved.tolist(), strict=True)
+        }
+
+    def packed(self) -> dict[str, Any]:
+        """Plain values for a snapshot."""
+        return {"closed": self.closed, "waiting": [list(pair) for pair in self.numbers.items()]}
+
+    def fill(self, packed: Mapping[str, Any], policy: Policy[Any]) -> None:
+        """Read back what `packed` gave; a ValueError where it does not fit the policy."""
+        self.closed, self.numbers = packed["closed"], dict(packed["waiting"])
+        if sorted(self.numbers.values()) != policy.waiting.numbers.tolist():
+            raise ValueError("its pending rows are not those of its decisions")
+
+
+def mediators_known(problem: Problem, part: Mapping[str, Any]) -> bool:
+    """Whether every observed variable was told, be it as missing."""
+    return all(name in part for name in problem.observed_names)
