@@ -1,5 +1,6 @@
 """What was done and seen: rows (`coding`, `history`), and what the rules read: counts (`tables`) and `moments`."""
 
+from .cells import CellLayout, CellTables, add_reward, count_reward, merge_cell, reward_cell
 from .coding import MISSING, Rows
 from .history import History
 from .margins import Levels, count_lines, empty_margins, levels_of, margin_bytes, margins_of, member_table
@@ -24,6 +25,8 @@ from .tables import CountTables, TableLayout, cell_of, count_row, count_rows
 __all__ = [
     "MISSING",
     "ArmMoments",
+    "CellLayout",
+    "CellTables",
     "CountTables",
     "DesignLayout",
     "History",
@@ -34,10 +37,12 @@ __all__ = [
     "SubsetLayout",
     "TableLayout",
     "ViewMoments",
+    "add_reward",
     "add_row",
     "add_rows",
     "cell_of",
     "count_lines",
+    "count_reward",
     "count_row",
     "count_rows",
     "design_row",
@@ -48,9 +53,11 @@ __all__ = [
     "margins_of",
     "member_table",
     "merge_arms",
+    "merge_cell",
     "merge_groups",
     "merge_into",
     "mirror",
     "nothing_merged",
+    "reward_cell",
     "view",
 ]

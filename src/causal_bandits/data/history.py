@@ -95,7 +95,9 @@ class History:
                 seen[variable.name] = float(self._raw[row, self._coder.numbers.index(place)])
             else:
                 seen[variable.name] = variable.levels[code]
-        return {**seen, self.problem.target: self._rewards[row].item()}
+        reward = self._rewards[row].item()
+        levels = self.problem.reward.kind == "levels"
+        return {**seen, self.problem.target: self.problem.reward.level(reward) if levels else reward}
 
     def value(self, name: str, value: object) -> Any:
         """One value of an observed variable or the reward as it would be kept; None if it is missing. Checked."""

@@ -1,6 +1,6 @@
 """From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
 
-from .intervals import BetaInterval, beta_interval, jeffreys_interval
+from .intervals import BetaInterval, beta_interval, gamma_interval, jeffreys_interval
 from .lever_trees import arms_alike
 from .posterior import Pools, beta_moments, draw_own, draw_shared, learn, learn_many, make_pools, no_pools, own_moments
 from .regression import linear_sharing
@@ -18,6 +18,7 @@ __all__ = [
     "borrowed_share",
     "draw_own",
     "draw_shared",
+    "gamma_interval",
     "information_sharing",
     "jeffreys_interval",
     "learn",
