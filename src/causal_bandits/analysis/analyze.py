@@ -106,7 +106,8 @@ def analyze(
         interventions: Columns of the levers.
         observed: Columns between levers and reward; by default all others.
         ignore: Columns to leave out.
-        kind: "discrete" or "gaussian"; inferred from the reward by default.
+        kind: "discrete" (0 and 1), "gaussian" (any number), "count", "revenue" or "levels" (each number is a level);
+            inferred from the reward by default.
         level: Level of the intervals.
         max_size: Size of the largest sets to test.
 
@@ -119,7 +120,7 @@ def analyze(
     table, by_word = _table(source, target, levers)
     inferred = infer(table, target, levers, observed=observed, ignore=ignore, kind=kind, by_word=by_word)
     policy = _told(inferred, max_size)
-    results = [] if inferred.kind == "gaussian" else results_of_the_reward(inferred.problem, policy.history.rows)
+    results = [] if inferred.kind != "discrete" else results_of_the_reward(inferred.problem, policy.history.rows)
     notices = [_after(name, target, kept=observed is not None) for name in results]
     if results and observed is None:
         left_out = [*([ignore] if isinstance(ignore, str) else ignore), *results]

@@ -8,11 +8,13 @@ from ..compiled import Bools, Floats, compiled
 from ..data import count_reward, reward_cell
 from .cell_sharing import SharedCells, allowed_means
 from .graded import COUNTED, GAINED, LEFT, PRIOR_ROWS, SHARED, SPREAD, SQUARES, SUM, WITHIN
-from .graded_draws import DISAGREEMENT, DOUBT, FAR, WIDER
+from .graded_draws import FAR
 from .lever_effects import at_arm, draw_effects
 from .reward_effects import draw_by_effects, learn_reward
 from .reward_shapes import BOUNDED, EDGE, HIGH, LOW, NUMBER, RATE, SHAPE, one_more, own_dispersion, shape_at
 
+DISAGREEMENT, DOUBT, WIDER = 0.25, 0.1, 1.0
+"""How much wider what is stated is than what is played by, as in `graded_draws`; chosen so that intervals cover."""
 WIDEST = 0.95
 """The variance of a mean between two values is at most so much of the largest there is."""
 

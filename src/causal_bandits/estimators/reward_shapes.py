@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from ..compiled import Floats, compiled
+from ..problem import Reward
 
 NUMBER, POSITIVE, BOUNDED = range(3)
 """Shapes: any number, 0 or more, between two values."""
@@ -34,6 +35,13 @@ WEAKEST = 0.2
 STEADIEST, UNSTEADIEST = 2.0, 1e6
 USUAL_ROWS = 3.0
 """The dispersion starts from so many rows of what is usual."""
+
+
+def numbers_for(reward: Reward) -> Floats:
+    """What is known of a kind of reward before any row."""
+    if reward.kind == "levels":
+        return reward_numbers(BOUNDED, min(reward.values), max(reward.values), counts=False)
+    return reward_numbers(NUMBER if reward.kind == "real" else POSITIVE, 0.0, 0.0, counts=reward.kind == "count")
 
 
 def reward_numbers(shape: int, low: float, high: float, *, counts: bool) -> Floats:

@@ -37,6 +37,7 @@ from .presets import DEFAULT, PRESETS, policy_class, preset
 from .protocol import choose, indices, learn
 from .real import RealPolicy
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
+from .safe_rewards import RewardThompson, SafeRewardThompson
 from .safe_thompson import SafeThompsonSampling
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
@@ -75,7 +76,9 @@ __all__ = [
     "RapsUCB",
     "RealPolicy",
     "Recommendation",
+    "RewardThompson",
     "SafeGaussianThompson",
+    "SafeRewardThompson",
     "SafeThompsonSampling",
     "SafeUCBNormal",
     "SenPhases",

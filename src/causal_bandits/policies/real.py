@@ -8,7 +8,8 @@ from scipy.special import ndtri, stdtrit
 
 from ..data import ArmMoments, DesignLayout, Rows, view
 from ..discovery import Findings, RealDiscovery, check_discovery, discovery_from_dict
-from ..errors import ObservationError, OptionError, whole_number
+from ..doors import is_number
+from ..errors import ObservationError, OptionError, brief, whole_number
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
@@ -27,6 +28,8 @@ Index = Literal["auer", "printed"]
 Variance = Literal["closed-form", "bootstrap"]
 
 
+PRIOR_ROWS, MOST_PRIOR_ROWS = 3.0, 1e9
+"""Rows that an arm's variance starts from, by default, in Thompson Sampling."""
 EXPENSIVE = 2**15
 """Sets x arms from which on a discovery takes a good part of a second."""
 
@@ -45,6 +48,7 @@ class RealPolicy(Policy[RealState]):
         variance: Variances in closed form, or from bootstraps as in the paper.
         bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
         choice: Use the set with the lowest variance, or with the lowest expected squared error (needs `BayesFactors`).
+        prior_rows: How many rows with the variance of all rewards an arm's own variance starts from.
     """
 
     layout: DesignLayout
@@ -70,6 +74,7 @@ class RealPolicy(Policy[RealState]):
         variance: Variance = "closed-form",
         bootstraps: int = 50,
         choice: Choice = "variance",
+        prior_rows: float = 0.0,
     ) -> None:
         discovery = self.evidence if discovery is None else discovery
         if index not in get_args(Index):
@@ -79,12 +84,14 @@ class RealPolicy(Policy[RealState]):
         self.doubts = doubts(choice)
         samples = whole_number("bootstraps", bootstraps, 2, 1_000_000) if variance == "bootstrap" else 0
         first = whole_number("initial", initial, 0)
-        self._options = RealOptions(self.thompson, index == "printed", bool(forced_plays), first, samples)
+        if not (is_number(prior_rows) and 0 <= float(prior_rows) < MOST_PRIOR_ROWS):
+            raise OptionError(f"prior_rows={brief(prior_rows)}; expected a number of rows, at least 0")
+        prior = float(prior_rows)
+        self._options = RealOptions(self.thompson, index == "printed", bool(forced_plays), first, samples, prior)
         self._told: dict[str, Any] = {"initial": first}
         self._patterns: list[int] = []
         """The patterns of missing variables seen so far, as bit masks."""
-        if not self.thompson:
-            self._told |= {"index": index, "forced_plays": bool(forced_plays)}
+        self._told |= {"prior_rows": prior} if self.thompson else {"index": index, "forced_plays": bool(forced_plays)}
         if discovery is not None:
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery
@@ -156,7 +163,7 @@ class RealPolicy(Policy[RealState]):
     def _discover(self) -> Findings | None:
         """Every set is tested on the rows that have a value for each of its variables."""
         found = super()._discover()
-        if found is None or not len(self._holds):
+        if found is None or not len(self._holds) or self._reads_rows:
             return found
         parts = [
             self.discovery.discover(self.layout, view(self._state.views, place), self.rows)
@@ -167,8 +174,13 @@ class RealPolicy(Policy[RealState]):
     def _is_expensive(self) -> bool:
         return self.layout.count * len(self.problem.arms) > EXPENSIVE
 
-    def _statistics(self) -> ArmMoments:
-        return self._state.moments
+    def _statistics(self) -> ArmMoments | Rows:
+        return self.history.rows if self._reads_rows else self._state.moments
+
+    @property
+    def _reads_rows(self) -> bool:
+        """Whether the discovery reads rows, and itself leaves out those that miss a value."""
+        return getattr(self.discovery, "reads_rows", False)
 
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm with the highest mean of those with two rows or more, and how probable it is the best of all.
@@ -212,4 +224,5 @@ class RealPolicy(Policy[RealState]):
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
         """A fresh policy from what `options` gave."""
         found = {"discovery": discovery_from_dict(options["discovery"])} if "discovery" in options else {}
-        return cls(problem, **{**options, **found})
+        before = {"prior_rows": 0.0} if cls.thompson else {}  # files of 0.1.0 do not say
+        return cls(problem, **{**before, **options, **found})

@@ -14,21 +14,23 @@ from ..dispatch import entry
 from ..estimators import beta_interval, gamma_interval
 from ..estimators.cell_draws import believed_means, learn_cells, played_means, stated_means
 from ..estimators.cell_sharing import SharedCells, refresh_cells, shared_cells
-from ..estimators.reward_shapes import ABOVE, BOUNDED, NUMBER, POSITIVE, reward_numbers, row_variance
+from ..estimators.main_effects import highest
+from ..estimators.reward_shapes import ABOVE, numbers_for, row_variance
 from ..problem import Problem
 from ..seeds import Seed
-from .by_levers import LeverPolicy, plays_highest_draw
+from .by_levers import LeverPolicy
 from .estimates import ArmEstimate, Estimates
 from .main_effects import lever_sizes
-from .protocol import believed, indices, learn, learn_many
+from .protocol import believed, choose, indices, learn, learn_many, look, look_at_nothing
 from .safe_thompson import EXPENSIVE, LEARNT, MOST
 
 OWN = ("known", "mean", "root", "numbers")
 """The arrays of lever effects that are learnt."""
 FREEDOM = 3.0
+FEWEST_PLAYS, BY_THEN = 5, 100
+"""Every arm is played so often by the time that there are so many rows per arm, whatever its first rewards were."""
 
 
-@plays_highest_draw
 class CellState(NamedTuple):
     """Rewards in the cells of every set, and what the last refresh made of them."""
 
@@ -36,10 +38,34 @@ class CellState(NamedTuple):
     allowed: Bools
 
 
+look.of(CellState)(look_at_nothing)
+
+
+@compiled
+def _left_alone(state: CellState) -> int:
+    """An arm with too few plays by now; -1 when there is none."""
+    own = state.shared.own.own
+    if own[:, 0].sum() >= BY_THEN * len(own):
+        for arm in range(len(own)):
+            if state.allowed[arm] and own[arm, 0] < FEWEST_PLAYS:
+                return arm
+    return -1
+
+
+@choose.of(CellState)
+@compiled
+def choose_through_cells(state: CellState, rng: np.random.Generator) -> int:
+    """The arm with the highest drawn mean, or one that was left alone."""
+    left = _left_alone(state)
+    return left if left >= 0 else highest(played_means(state.shared, state.allowed, rng))
+
+
 @indices.of(CellState)
 @compiled
 def drawn_through_cells(state: CellState, rng: np.random.Generator) -> Floats:
     """What `choose` compares."""
+    if _left_alone(state) >= 0:
+        return np.full(len(state.allowed), np.nan)
     return played_means(state.shared, state.allowed, rng)
 
 
@@ -63,14 +89,6 @@ def refresh_shared(state: Any) -> None:
     refresh_cells(state)
 
 
-def numbers_of(problem: Problem) -> Floats:
-    """What is known of a problem's rewards beforehand."""
-    kind, values = problem.reward.kind, problem.reward.values
-    if kind == "levels":
-        return reward_numbers(BOUNDED, min(values), max(values), counts=False)
-    return reward_numbers(NUMBER if kind == "real" else POSITIVE, 0.0, 0.0, counts=kind == "count")
-
-
 class CellPolicy(LeverPolicy[CellState]):
     """A learner over rewards in the cells of discrete mediators."""
 
@@ -82,7 +100,7 @@ class CellPolicy(LeverPolicy[CellState]):
         return self.problem.arm_codes, lever_sizes(self.problem)
 
     def _empty(self) -> CellState:
-        made = shared_cells(self.layout.empty(), *self._levers(), numbers_of(self.problem))
+        made = shared_cells(self.layout.empty(), *self._levers(), numbers_for(self.problem.reward))
         return CellState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
 
     def _count(self, rows: Rows) -> None:
@@ -92,7 +110,7 @@ class CellPolicy(LeverPolicy[CellState]):
         refresh_shared(state.shared)
 
     def _pristine(self, state: CellState) -> CellState:
-        fresh = shared_cells(state.shared.tables, *self._levers(), numbers_of(self.problem))
+        fresh = shared_cells(state.shared.tables, *self._levers(), numbers_for(self.problem.reward))
         fresh.own.own[:] = state.shared.own.own
         fresh.own.numbers[: ABOVE + 1] = state.shared.own.numbers[: ABOVE + 1]
         return state._replace(shared=fresh)
@@ -225,7 +243,7 @@ class RewardThompson(CellPolicy):
         return np.zeros((arms, 1), dtype=np.int64), np.ones(1, dtype=np.int64)
 
     def _empty(self) -> CellState:
-        made = shared_cells(self.layout.empty(above_zero=False), *self._levers(), numbers_of(self.problem))
+        made = shared_cells(self.layout.empty(above_zero=False), *self._levers(), numbers_for(self.problem.reward))
         return CellState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
 
     def _discover(self) -> None:

@@ -113,11 +113,13 @@ def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
     return metrics
 
 
-def parse_reward(problem: Problem, text: str) -> float:
-    """The reward from its text; one of 0 or 1 may be called False or True."""
+def parse_reward(problem: Problem, text: str) -> float | str:
+    """The reward from its text; one of 0 or 1 may be called False or True, and an ordered level has a name."""
     check_problem(problem)
     if not isinstance(text, str):
         raise ObservationError(f"the reward is {brief(text)}; expected the text of a number")
+    if problem.reward.kind == "levels":
+        return text.strip()
     words = {} if problem.reward_is_real else {"false": 0.0, "true": 1.0}
     word = text.strip().lower()
     return words[word] if word in words else _number(problem.target, text)
