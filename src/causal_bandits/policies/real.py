@@ -91,7 +91,10 @@ class RealPolicy(Policy[RealState]):
         self._told: dict[str, Any] = {"initial": first}
         self._patterns: list[int] = []
         """The patterns of missing variables seen so far, as bit masks."""
-        self._told |= {"prior_rows": prior} if self.thompson else {"index": index, "forced_plays": bool(forced_plays)}
+        if not self.thompson:
+            self._told |= {"index": index, "forced_plays": bool(forced_plays)}
+        elif prior > 0:
+            self._told["prior_rows"] = prior
         if discovery is not None:
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery
@@ -224,5 +227,5 @@ class RealPolicy(Policy[RealState]):
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
         """A fresh policy from what `options` gave."""
         found = {"discovery": discovery_from_dict(options["discovery"])} if "discovery" in options else {}
-        before = {"prior_rows": 0.0} if cls.thompson else {}  # files of 0.1.0 do not say
+        before = {"prior_rows": 0.0} if cls.thompson else {}  # 0 is not said
         return cls(problem, **{**before, **options, **found})
