@@ -6,6 +6,9 @@ A cell's row variance w_s is that of its rows in all arms, shrunk to the varianc
 n_as of an arm's n_a rows among the n_s of a cell the difference has variance sum of w_s n_as (1 - n_as / n_s) over
 n_a^2 where S separates. Nothing is assumed about equal variances: a cell has its own.
 
+A cell starts from one row at the mean of all; where the reward is any number and S has several mediators, from what an
+additive regression on them says (`cell_regression`).
+
 For revenue, tables with "above zero" split a reward into how often and how much: a cell of zeros is exactly 0, and
 cells above zero start from the mean amount of all rows. The set {above zero} shares amounts between arms and leaves how
 often to each arm: the hurdle model, by degrees like any other set.
@@ -15,6 +18,7 @@ import numpy as np
 
 from ..compiled import Floats, compiled
 from ..data import CellTables, merge_cell
+from .cell_regression import additive_cells
 from .index_parts import CELL_ROWS, DIFFERENCE, INDEX, LEAST_NOISE, LEAST_OTHERS, NOISE, OTHERS, POOLED, SCATTER, N
 from .reward_shapes import (
     ABOVE,
@@ -54,12 +58,17 @@ def _above_zero(tables: CellTables, numbers: Floats) -> tuple[float, float, floa
 
 
 @compiled
-def _cell_moments(cell: Floats, numbers: Floats) -> tuple[float, float]:
-    """E[Y | S = s] and the variance of a row in a cell, with one row at the mean of all."""
+def _several(tables: CellTables, place: int) -> bool:
+    """Whether a set has two mediators or more."""
+    return np.sum(tables.strides[place, :-1] > 0) > 1
+
+
+@compiled
+def _cell_moments(cell: Floats, numbers: Floats, start: float, prior: float) -> tuple[float, float]:
+    """E[Y | S = s] and the variance of a row in a cell, with prior rows: one at the mean of all, or as a fit says."""
     rows, mean, scatter = cell
     more = rows / (numbers[ROWS] + 1) if numbers[SHAPE] != NUMBER else 0.0
-    pulled = CELL_ROWS * numbers[MEAN] + more * one_more(numbers)
-    found = (rows * mean + pulled) / (rows + CELL_ROWS + more)
+    found = (rows * mean + prior * start + more * one_more(numbers)) / (rows + prior + more)
     steady = numbers[STEADY]
     return found, (scatter + steady * row_variance(numbers, found)) / (rows + steady)
 
@@ -75,10 +84,14 @@ def cell_parts(tables: CellTables, place: int, numbers: Floats, index: Floats) -
     if place >= tables.plain:
         amount, dispersion, steady = _above_zero(tables, numbers)
     pooled = pooled_cells(tables, place)
+    fitted, prior = np.zeros(0), CELL_ROWS
+    if numbers[SHAPE] == NUMBER and _several(tables, place):
+        fitted, prior = additive_cells(tables, place, pooled, numbers[DISPERSION])
     parts, totals = np.zeros((tables.arms, 7)), np.zeros(tables.arms)
     for cell in range(cells):
         if place < tables.plain:
-            mean, variance = _cell_moments(pooled[cell], numbers)
+            start_from = fitted[cell] if len(fitted) else numbers[MEAN]
+            mean, variance = _cell_moments(pooled[cell], numbers, start_from, prior)
         elif cell < cells // 2:
             mean, variance = 0.0, 0.0
         else:
@@ -90,7 +103,7 @@ def cell_parts(tables: CellTables, place: int, numbers: Floats, index: Floats) -
             here = tables.sums[start + arm * cells + cell]
             if here[0] > 0:
                 totals[arm] += here[0] * (here[1] - rate)
-                _add_cell(parts[arm], here[0], pooled[cell, 0] + CELL_ROWS, index[cell], variance)
+                _add_cell(parts[arm], here[0], pooled[cell, 0] + prior, index[cell], variance)
     least = LEAST_NOISE * row_variance(numbers, rate)
     for arm in range(tables.arms):
         _finish(parts[arm], totals[arm], least)
