@@ -46,7 +46,12 @@ def test_zeros_are_as_many_as_asked_for() -> None:
 
 def test_the_laws_have_their_variances() -> None:
     """Null: variance mean (Poisson), mean + mean^2 / shape (negative binomial); 40,000 pulls, 6 % (5 s.e. or more)."""
-    laws = {"a": poisson(2.0), "b": negative_binomial(2.0, 0.5), "c": log_normal(3.0, 0.5), "d": fixed(4.0)}
+    laws: dict[Any, Any] = {
+        "a": poisson(2.0),
+        "b": negative_binomial(2.0, 0.5),
+        "c": log_normal(3.0, 0.5),
+        "d": fixed(4.0),
+    }
     effects: Any = {level: {"Y": Mechanism([], np.eye(4)[place].tolist())} for place, level in enumerate(laws) if place}
     world = RewardSCM(
         {"A": 2, "Y": list(laws)},
@@ -101,3 +106,11 @@ def test_as_a_gymnasium_environment() -> None:
         assert info["arm"] == str(arm)
         assert truncated == (step == 2)
         assert env.observation_space.contains(observation)
+
+
+def test_a_bare_world_draws_the_same() -> None:
+    """Runs in other processes are sent the arrays alone."""
+    world = WORLDS["count"]
+    bare = ContinuousWorld(world.problem, world.sampler, world.means)
+    draws = [each.sample({}, 20, np.random.default_rng(1)).rewards.tolist() for each in (world, bare)]
+    assert draws[0] == draws[1]

@@ -35,7 +35,7 @@ from causal_bandits.policies import CausalGaussianThompsonSampling, GaussianThom
 from causal_bandits.policies import real_draws as compiled_draws
 from causal_bandits.policies import real_rules as compiled_rules
 from causal_bandits.policies.protocol import BEST, standings
-from causal_bandits.policies.real_draws import draw_own_mean, draw_shared_mean
+from causal_bandits.policies.real_draws import Prior, draw_own_mean, draw_shared_mean
 from causal_bandits.policies.real_rules import pools_in_use
 from causal_bandits.simulation import play
 from causal_bandits.worlds import shift
@@ -369,7 +369,7 @@ def test_draws_from_own_rows_are_a_scaled_t() -> None:
     for arm in range(6):
         rows = moments.counts[arm]
         error = np.sqrt(moments.scatter[arm, -1, -1] / (rows - 1) / rows)
-        draws = np.array([draw_own_mean(moments, arm, rng) for _ in range(20_000)])
+        draws = np.array([draw_own_mean(moments, arm, Prior(0.0, 0.0), rng) for _ in range(20_000)])
         assert stats.kstest((draws - moments.means[arm, -1]) / error, stats.t(rows - 1).cdf).pvalue > 1e-4 / 6
 
 
@@ -390,7 +390,10 @@ def test_draws_through_a_set_have_its_mean_and_variance() -> None:
     assert used.places.tolist() == [0] * 6
     for arm in range(6):
         fit = fit_pool(used.merged, used.places[arm], columns)
-        draws = np.array([draw_shared_mean(state.moments, columns, fit, arm, rng) for _ in range(20_000)])
+        scatter, prior = used.merged.scatter[used.places[arm]], Prior(0.0, 0.0)
+        draws = np.array(
+            [draw_shared_mean(state.moments, columns, fit, scatter, arm, prior, rng) for _ in range(20_000)]
+        )
         z = (draws.mean() - means[0, arm]) / (draws.std(ddof=1) / np.sqrt(20_000))
         assert abs(z) < stats.norm.isf(1e-4 / 6 / 2)
         assert abs(draws.var(ddof=1) / variances[0, arm] - 1) < 0.10 + 4.5 * 0.01

@@ -47,7 +47,7 @@ class MeanTesting(Declared):
         if self.reading not in get_args(ResidualReading):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(ResidualReading))}")
 
-    def discover(self, layout: DesignLayout, table: Rows, rows: int) -> Findings:
+    def discover(self, layout: DesignLayout, table: Any, rows: int) -> Findings:
         """Test every set of the layout on the rows that have a value for each of its variables."""
         if not isinstance(layout, DesignLayout) or not isinstance(table, Rows):
             raise OptionError("MeanTesting needs a reward that is not 0 or 1; use DirectTesting() or ASD()")

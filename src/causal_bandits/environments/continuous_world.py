@@ -10,7 +10,7 @@ from ..data import Rows
 from ..errors import WorldError, whole_number
 from ..problem import Arm, Level, Problem
 from ..seeds import check_generator
-from .real_sampler import draw_real_many
+from .drawing import fill
 
 
 class ContinuousWorld:
@@ -72,8 +72,5 @@ class ContinuousWorld:
     def _draw(self, number: int, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
         check_generator(rng)
         values, _ = self.room(count)
-        self._fill(number, rng, values)
+        fill(self.sampler, number, rng, values)
         return values
-
-    def _fill(self, number: int, rng: np.random.Generator, values: NDArray[np.float64]) -> None:
-        draw_real_many(self.sampler, number, rng, values)

@@ -1,9 +1,9 @@
 """Hillstrom's e-mail experiment as a world: nine counts say all that matters."""
 
-from ..problem import Level
+from ..problem import Level, Levels
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Effect, Mechanism
-from .reward_laws import RewardSCM, fixed, log_normal
+from .reward_laws import Law, RewardSCM, fixed, log_normal
 
 COUNTS = {"none": (19_044, 2_140, 122), "women's": (18_149, 3_049, 189), "men's": (17_413, 3_627, 267)}
 """Customers without a visit, with a visit alone, with a visit and a conversion, for each e-mail."""
@@ -46,7 +46,7 @@ def hillstrom_spend_world() -> RewardSCM:
     >>> hillstrom_spend_world().means.round(2).tolist()
     [0.65, 1.08, 1.42]
     """
-    laws = {"nothing": fixed(0.0)}
+    laws: dict[Level, float | Law] = {"nothing": fixed(0.0)}
     effects: dict[Level, Effect] = {}
     for place, (mail, (absent, visited, converted)) in enumerate(COUNTS.items()):
         total = absent + visited + converted
@@ -58,6 +58,6 @@ def hillstrom_spend_world() -> RewardSCM:
             "spend": Mechanism(["visit"], [[1.0, 0.0, 0.0, 0.0], row]),
         }
     own = {name: how for name, how in effects["none"].items() if isinstance(how, Mechanism)}
-    variables = {"visit": 2, "spend": list(laws)}
+    variables: dict[str, Levels] = {"visit": 2, "spend": list(laws)}
     levers = {"email": {**effects, "none": {}}}
-    return RewardSCM(variables, own, levers, dict(laws), reward="revenue", target="spend")
+    return RewardSCM(variables, own, levers, laws, reward="revenue", target="spend")

@@ -12,7 +12,7 @@ from ..graphs import MixedGraph
 from ..problem import Level, Levels, Problem
 from .continuous_world import ContinuousWorld
 from .discrete_scm import DiscreteSCM
-from .drawing import draw, scratch
+from .drawing import draw, fill, scratch
 from .mechanisms import Effect, Mechanism
 from .sampler import Sampler, draw_levels, values_of_nodes
 
@@ -99,6 +99,7 @@ def draw_reward(sampler: RewardSampler, arm: int, rng: np.random.Generator, room
     return float(values[-1])
 
 
+@fill.of(RewardSampler)
 @compiled
 def draw_rewards(sampler: RewardSampler, arm: int, rng: np.random.Generator, values: Floats) -> None:
     """Pull one arm as often as `values` has rows."""
@@ -171,9 +172,6 @@ class RewardSCM(ContinuousWorld):
         table = np.array([[law.kind, law.mean, law.shape] for law in laws])
         chances = np.array([self.base.distribution(arm, [target]) for arm in was.arms])
         super().__init__(problem, RewardSampler(levels, table), chances @ table[:, 1])
-
-    def _fill(self, number: int, rng: np.random.Generator, values: Floats) -> None:
-        draw_rewards(self.sampler, number, rng, values)
 
     @property
     def graph(self) -> MixedGraph:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiled import Floats
 from ..errors import OptionError
-from ..problem import Level
+from ..problem import Level, Levels
 from ..seeds import Seed, generator
 from .mechanisms import Effect, Mechanism, Nudge
 from .practice import _logistic, _solve
@@ -84,7 +84,7 @@ def _funnel(
     into = np.array([0.05, rng.uniform(0.1, 0.25)])
     cart = np.stack([1 - into, 0.7 * into, 0.3 * into], axis=-1)
     control = (1 - click) * cart[0] + click * cart[1]
-    lean = rng.uniform(1.0, 2.0) * np.arange(3)
+    lean: Floats = rng.uniform(1.0, 2.0) * np.arange(3.0)
     chain = [_reach(control, lean, chance) for chance in above]
     edges = np.stack([np.ones(3), *chain, np.zeros(3)], axis=-1)
     mechanisms = {
@@ -100,8 +100,9 @@ def _funnel(
             if direct:
                 nudges[target] = Nudge(float(rng.normal(0.0, 0.35)))
             levers[name][level] = nudges
-    variables = {"click": 2, "cart": list(CART), target: list(laws)}
-    return RewardSCM(variables, mechanisms, levers, dict(laws), reward=reward, target=target)
+    variables: dict[str, Levels] = {"click": 2, "cart": list(CART), target: list(laws)}
+    rewards: dict[Level, float | Law] = {**laws}
+    return RewardSCM(variables, mechanisms, levers, rewards, reward=reward, target=target)
 
 
 def _reach(control: Floats, lean: Floats, chance: float) -> Floats:
