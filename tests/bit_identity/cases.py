@@ -58,7 +58,7 @@ CALLS = cb.worlds.count_world(seed=2)
 def as_then(name: str) -> Factory:
     """A policy with the options that it had when it was recorded: an arm's variance started from nothing."""
     policy: Any = POLICIES[name]
-    return partial(policy, prior_rows=0) if getattr(policy, "thompson", False) else policy  # type: ignore[no-any-return]
+    return partial(policy, prior_rows=0) if getattr(policy, "thompson", False) else policy
 
 
 def _registry() -> dict[str, Case]:

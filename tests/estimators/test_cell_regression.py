@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from causal_bandits import Problem
-from causal_bandits.compiled import Floats
+from causal_bandits.compiled import Floats, Ints
 from causal_bandits.data import CellLayout, CellTables, count_reward
 from causal_bandits.estimators.cell_parts import cell_parts, pooled_cells
 from causal_bandits.estimators.cell_regression import additive_cells, cell_design
@@ -14,7 +14,7 @@ from causal_bandits.policies import SafeRewardThompson
 PROBLEM = Problem("Y", {"A": 2, "B": 3, "C": 4}, {"I": 2}, reward=float)
 
 
-def counted(rows: int, together: float, seed: int = 0) -> tuple[CellLayout, CellTables, Floats, Floats, Floats]:
+def counted(rows: int, together: float, seed: int = 0) -> tuple[CellLayout, CellTables, Ints, Floats, Floats]:
     """Layout, tables, codes, rewards and true means; `together` is what A and C do beyond adding up."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, [2, 3, 4], (rows, 3))

@@ -253,7 +253,7 @@ def test_told_sets_are_used(make: Callable[..., RealPolicy]) -> None:
 def test_estimates_from_own_rows() -> None:
     """The interval is Student's t; effective rows are own rows."""
     table = table_of(80, 6)
-    for policy in (told(UCBNormal, table), told(GaussianThompsonSampling, table)):
+    for policy in (told(UCBNormal, table), told(partial(GaussianThompsonSampling, prior_rows=0), table)):
         rows = policy.history.rows
         for number, estimate in enumerate(policy.estimates(level=0.9)):
             own = rows.rewards[rows.arms == number]
@@ -262,6 +262,19 @@ def test_estimates_from_own_rows() -> None:
             assert estimate.effective_rows == pytest.approx(len(own))
             assert estimate.mean == pytest.approx(own.mean())
             assert (estimate.low, estimate.high) == pytest.approx(t.interval(0.9))
+
+
+def test_estimates_with_a_prior() -> None:
+    """An arm's variance starts from three rows with the variance of all rewards, and t has three more degrees."""
+    policy = told(GaussianThompsonSampling, table_of(80, 6))
+    rows = policy.history.rows
+    for number, estimate in enumerate(policy.estimates(level=0.9)):
+        own = rows.rewards[rows.arms == number]
+        n = len(own)
+        single = (own.var(ddof=1) * (n - 1) + 3 * rows.rewards.var()) / (n + 2)
+        t = stats.t(n + 2, own.mean(), np.sqrt(single / n))
+        assert (estimate.low, estimate.high) == pytest.approx(t.interval(0.9))
+        assert estimate.effective_rows == pytest.approx(n)
 
 
 @pytest.mark.parametrize("sets", TOLD, ids=["full", "nested", "partial"])
@@ -302,7 +315,8 @@ def test_recommend_is_not_sure_beside_arms_that_nobody_knows() -> None:
     Null: the share of wins is that of the same draws by numpy. 20000 draws on both sides: standard error of the
     difference at most 0.005; 4.5 of them may pass: false-alarm rate 7e-6; seeds 2 (ours: the rows), 5.
     """
-    policy = told(GaussianThompsonSampling, {name: [column[0], column[6]] for name, column in table_of(18, 8).items()})
+    reference = partial(GaussianThompsonSampling, prior_rows=0)
+    policy = told(reference, {name: [column[0], column[6]] for name, column in table_of(18, 8).items()})
     rewards = policy.history.rows.rewards
     assert set(policy.history.rows.arms.tolist()) == {0}
     best = policy.recommend(draws=20_000)

@@ -58,7 +58,7 @@ class MeanTesting(Declared):
         rng = np.random.default_rng(rows)
         for place in range(sets):
             whole = np.all(table.codes[:, list(layout.members[place])] >= 0, axis=1)
-            kept = Rows(*(column[whole] for column in table))
+            kept = Rows(table.arms[whole], table.codes[whole], table.rewards[whole], table.raw[whole])
             values, cells = _given(layout, place, kept)
             for test in range(len(tested)):
                 strata = np.unique(np.stack([cells, others[test][kept.arms]]), axis=1, return_inverse=True)[1]

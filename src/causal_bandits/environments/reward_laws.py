@@ -28,26 +28,44 @@ class Law(NamedTuple):
 
 
 def fixed(value: float) -> Law:
-    """Always the same value."""
+    """Always the same value.
+
+    Args:
+        value: The reward.
+    """
     return Law(FIXED, float(value))
 
 
 def log_normal(mean: float, sigma: float = 1.0) -> Law:
-    """An amount with this mean, whose logarithm has standard deviation `sigma`."""
+    """A log-normal amount.
+
+    Args:
+        mean: Its mean.
+        sigma: Standard deviation of its logarithm.
+    """
     if not (mean > 0 and sigma >= 0):
         raise WorldError(f"log_normal(mean={mean!r}, sigma={sigma!r}); expected a mean above 0 and sigma of at least 0")
     return Law(LOG_NORMAL, float(mean), float(sigma))
 
 
 def poisson(mean: float) -> Law:
-    """A Poisson count."""
+    """A Poisson count.
+
+    Args:
+        mean: Its mean.
+    """
     if not 0 <= mean <= 1e9:
         raise WorldError(f"poisson({mean!r}); expected a mean between 0 and 1e9")
     return Law(POISSON, float(mean))
 
 
 def negative_binomial(mean: float, shape: float) -> Law:
-    """A Poisson count whose mean is Gamma with this mean and shape: variance mean + mean^2 / shape."""
+    """A Poisson count whose mean is Gamma distributed: variance mean + mean^2 / shape.
+
+    Args:
+        mean: Its mean.
+        shape: Shape of the Gamma distribution; the smaller, the more counts vary.
+    """
     if not (0 <= mean <= 1e9 and shape > 0):
         raise WorldError(f"negative_binomial({mean!r}, {shape!r}); expected a mean between 0 and 1e9, a shape above 0")
     return Law(NEGATIVE_BINOMIAL, float(mean), float(shape))

@@ -101,7 +101,7 @@ def _funnel(
                 nudges[target] = Nudge(float(rng.normal(0.0, 0.35)))
             levers[name][level] = nudges
     variables: dict[str, Levels] = {"click": 2, "cart": list(CART), target: list(laws)}
-    rewards: dict[Level, float | Law] = {**laws}
+    rewards: dict[Level, float | Law] = dict(laws.items())
     return RewardSCM(variables, mechanisms, levers, rewards, reward=reward, target=target)
 
 

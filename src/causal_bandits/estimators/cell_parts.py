@@ -60,7 +60,7 @@ def _above_zero(tables: CellTables, numbers: Floats) -> tuple[float, float, floa
 @compiled
 def _several(tables: CellTables, place: int) -> bool:
     """Whether a set has two mediators or more."""
-    return np.sum(tables.strides[place, :-1] > 0) > 1
+    return bool(np.sum(tables.strides[place, :-1] > 0) > 1)
 
 
 @compiled

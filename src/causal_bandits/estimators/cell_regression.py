@@ -11,7 +11,7 @@ decides; where they do not, each cell goes by its own rows. Prior rows are no mo
 
 import numpy as np
 
-from ..compiled import Floats, compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import CellTables
 from .lever_effects import invert
 
@@ -20,7 +20,7 @@ RIDGE = 1e-6
 
 
 @compiled
-def _level(strides: Floats, cells: int, variable: int, cell: int) -> int:
+def _level(strides: Ints, cells: int, variable: int, cell: int) -> int:
     """The level of a variable in a cell; strides grow in the order of variables."""
     above = cells
     for other in range(len(strides)):

@@ -61,7 +61,7 @@ def shape_at(numbers: Floats, mean: float) -> float:
         return 1.0
     if numbers[SHAPE] == POSITIVE:
         return mean
-    return (mean - numbers[LOW]) * (numbers[HIGH] - mean)
+    return float((mean - numbers[LOW]) * (numbers[HIGH] - mean))
 
 
 @compiled
@@ -78,8 +78,8 @@ def inside(numbers: Floats, mean: float) -> float:
         return mean
     low = numbers[LOW] + EDGE * (rate - numbers[LOW])
     if numbers[SHAPE] == POSITIVE:
-        return max(mean, low)
-    return min(max(mean, low), numbers[HIGH] - EDGE * (numbers[HIGH] - rate))
+        return float(max(mean, low))
+    return float(min(max(mean, low), numbers[HIGH] - EDGE * (numbers[HIGH] - rate)))
 
 
 @compiled

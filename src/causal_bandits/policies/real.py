@@ -16,6 +16,7 @@ from ..seeds import Seed
 from .base import Policy
 from .estimates import ArmEstimate, Estimates, Recommendation
 from .keeping import Draws
+from .real_draws import prior_of
 from .real_rules import (
     RealOptions,
     RealState,
@@ -197,6 +198,7 @@ class RealPolicy(Policy[RealState]):
     def _estimate(self, state: RealState, level: float) -> Estimates:
         """Intervals: Student's t from an arm's own rows, normal through a set."""
         now = beliefs(state, np.random.default_rng(self.rows))
+        prior, before = prior_of(state.moments, self._options.prior_rows)
         rows = []
         for number, arm in enumerate(self.problem.arms):
             own = int(state.moments.counts[number])
@@ -206,9 +208,9 @@ class RealPolicy(Policy[RealState]):
                 continue
             mean, variance, chosen = float(now.means[number]), float(now.variances[number]), int(now.chosen[number])
             tail = (1 + level) / 2
-            reach = float(stdtrit(own - 1, tail) if chosen < 0 else ndtri(tail)) * float(np.sqrt(variance))
+            reach = float(stdtrit(own - 1 + prior, tail) if chosen < 0 else ndtri(tail)) * float(np.sqrt(variance))
             through = None if chosen < 0 else self._names(state, chosen)
-            single = float(state.moments.scatter[number, -1, -1]) / (own - 1)
+            single = (float(state.moments.scatter[number, -1, -1]) + prior * before) / (own - 1 + prior)
             effective = single / variance if variance > 0 else float(own)
             seen = -1 if chosen < 0 else state.view_of[chosen]
             used = own if seen < 0 else int(state.views.counts[seen, number])

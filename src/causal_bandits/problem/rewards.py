@@ -73,9 +73,9 @@ class Reward:
     def _variable(self) -> Variable:
         return declare("reward", self.levels)
 
-    def number(self, told: Any) -> float:
+    def number(self, told: Any) -> Any:
         """A reward as it is counted, from one as it is told that was checked."""
-        return self.value(told) if self.kind == "levels" else told  # type: ignore[no-any-return]
+        return self.value(told) if self.kind == "levels" else told
 
     def level(self, value: float) -> Level:
         """The first of its levels that has a value."""
