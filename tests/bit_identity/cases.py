@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import causal_bandits as cb
 from causal_bandits.policies import POLICIES, Policy
+from causal_bandits.policies.real import RealPolicy
+from causal_bandits.policies.safe_rewards import CellPolicy
 from tests.contracts.kinds import KNOWLEDGE, SINGLES, WORLD, world_of
 from tests.simulation.worlds import SACHS, SCM, mixed_sachs
 
@@ -50,13 +52,23 @@ SOFT = cb.DiscreteSCM(
 )
 
 
+CALLS = cb.worlds.count_world(seed=2)
+
+
+def as_then(name: str) -> Factory:
+    """A policy with the options that it had when it was recorded: an arm's variance started from nothing."""
+    policy: Any = POLICIES[name]
+    return partial(policy, prior_rows=0) if getattr(policy, "thompson", False) else policy
+
+
 def _registry() -> dict[str, Case]:
     """Every policy where all that it is told is true; those over moments in a linear world."""
     found = {}
     for name, policy in POLICIES.items():
-        real = issubclass(policy, POLICIES["ucb-normal"].__mro__[1])
-        world: Any = SCM if real else world_of(name)
-        found[name] = Case(partial(policy, **KNOWLEDGE.get(name, {})), world, saved=True)
+        world: Any = world_of(name)
+        if issubclass(policy, RealPolicy | CellPolicy):
+            world = SCM if issubclass(policy, RealPolicy) else CALLS
+        found[name] = Case(partial(as_then(name), **KNOWLEDGE.get(name, {})), world, saved=True)
     return found
 
 
@@ -76,8 +88,14 @@ def _elsewhere() -> dict[str, Case]:
             found[f"{name} in {kind}"] = Case(POLICIES[name], world)
     for kind, world in {"sachs": SACHS, "mixed": mixed_sachs()}.items():
         for name in ("ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts-safe"):
-            found[f"{name} in {kind}"] = Case(POLICIES[name], world)
-    return found
+            found[f"{name} in {kind}"] = Case(as_then(name), world)
+    rewards: dict[str, Any] = {
+        "revenue": cb.worlds.revenue_world(zeros=0.9, seed=3),
+        "ratings": cb.worlds.ordered_world(direct=True, seed=4),
+    }
+    return found | {
+        f"safe-reward-ts in {kind}": Case(POLICIES["safe-reward-ts"], each) for kind, each in rewards.items()
+    }
 
 
 CTS: Any = cb.CausalThompsonSampling
@@ -103,14 +121,14 @@ CASES: dict[str, Case] = {
     "bootstrap": Case(partial(cb.CausalUCBNormal, variance="bootstrap", bootstraps=10, initial=20), SCM, saved=True),
     "printed": Case(partial(cb.CausalUCBNormal, index="printed", forced_plays=True, initial=0), SCM, saved=True),
     "real, joint": Case(partial(cb.CausalUCBNormal, discovery=cb.ResidualTesting(reading="joint")), SCM, saved=True),
-    "real, known": Case(
-        partial(cb.policies.CausalGaussianThompsonSampling, discovery=cb.KnownSets([["B"]])), SCM, saved=True
-    ),
+    "real, known": Case(partial(as_then("causal-gaussian-ts"), discovery=cb.KnownSets([["B"]])), SCM, saved=True),
     "real, conditional": Case(
-        partial(cb.policies.CausalGaussianThompsonSampling, discovery=cb.BayesFactors(reading="conditional")),
+        partial(as_then("causal-gaussian-ts"), discovery=cb.BayesFactors(reading="conditional")),
         SACHS,
         saved=True,
     ),
+    "gaussian prior": Case(cb.policies.GaussianThompsonSampling, SCM, saved=True),
+    "causal gaussian prior": Case(cb.policies.SafeGaussianThompson, SCM, saved=True),
     "hac-ucb, told": Case(
         partial(cb.policies.HACUCB, separating=["A", "B"], chances=KNOWLEDGE["c-ts"]["chances"], horizon=600),
         WORLD,

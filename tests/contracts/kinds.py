@@ -8,6 +8,7 @@ import numpy as np
 from causal_bandits import Arm, DiscreteSCM, Mechanism, Problem, perfect
 from causal_bandits.errors import ObservationError, UnknownArmError, UnknownLevelError
 from causal_bandits.policies import POLICIES, Policy
+from causal_bandits.policies.safe_rewards import CellPolicy
 from causal_bandits.simulation import told
 from tests.policies.cases import NINE_ARMS, SIX, Table, random_table, table_of
 
@@ -168,8 +169,29 @@ REAL = Kind(
 )
 
 
+CALLS = Problem("Y", {"A": 2, "B": 2, "C": 2}, {"I_A": ["idle", 0, 1], "I_B": ["idle", 0, 1]}, reward="count")
+COUNTS = Kind(
+    CALLS,
+    lambda rows, seed: random_table(NINE_ARMS, rows, seed),
+    BITS | {"Y": 3},
+    CALLS.arm(I_A=1),
+    lambda arm: [{"A": i % 2, "B": i % 3 % 2, "C": 0, "Y": 9 if arm == CALLS.arm(I_A=1) else i % 2} for i in range(60)],
+    _bad(
+        BITS,
+        "I_A",
+        [
+            ({}, BITS | {"Y": -1}, ObservationError),
+            ({}, BITS | {"Y": 0.5}, ObservationError),
+            ({}, BITS | {"Y": "many"}, ObservationError),
+        ],
+    ),
+)
+
+
 def kind_of(name: str) -> Kind:
     """The kind of a policy in the registry."""
+    if issubclass(POLICIES[name], CellPolicy):
+        return COUNTS
     if POLICIES[name].numbers is float:
         return REAL
     if name in SINGLE_ARMS:

@@ -35,7 +35,7 @@ from causal_bandits.policies import CausalGaussianThompsonSampling, GaussianThom
 from causal_bandits.policies import real_draws as compiled_draws
 from causal_bandits.policies import real_rules as compiled_rules
 from causal_bandits.policies.protocol import BEST, standings
-from causal_bandits.policies.real_draws import draw_own_mean, draw_shared_mean
+from causal_bandits.policies.real_draws import Prior, draw_own_mean, draw_shared_mean
 from causal_bandits.policies.real_rules import pools_in_use
 from causal_bandits.simulation import play
 from causal_bandits.worlds import shift
@@ -253,7 +253,7 @@ def test_told_sets_are_used(make: Callable[..., RealPolicy]) -> None:
 def test_estimates_from_own_rows() -> None:
     """The interval is Student's t; effective rows are own rows."""
     table = table_of(80, 6)
-    for policy in (told(UCBNormal, table), told(GaussianThompsonSampling, table)):
+    for policy in (told(UCBNormal, table), told(partial(GaussianThompsonSampling, prior_rows=0), table)):
         rows = policy.history.rows
         for number, estimate in enumerate(policy.estimates(level=0.9)):
             own = rows.rewards[rows.arms == number]
@@ -262,6 +262,19 @@ def test_estimates_from_own_rows() -> None:
             assert estimate.effective_rows == pytest.approx(len(own))
             assert estimate.mean == pytest.approx(own.mean())
             assert (estimate.low, estimate.high) == pytest.approx(t.interval(0.9))
+
+
+def test_estimates_with_a_prior() -> None:
+    """An arm's variance starts from three rows with the variance of all rewards, and t has three more degrees."""
+    policy = told(GaussianThompsonSampling, table_of(80, 6))
+    rows = policy.history.rows
+    for number, estimate in enumerate(policy.estimates(level=0.9)):
+        own = rows.rewards[rows.arms == number]
+        n = len(own)
+        single = (own.var(ddof=1) * (n - 1) + 3 * rows.rewards.var()) / (n + 2)
+        t = stats.t(n + 2, own.mean(), np.sqrt(single / n))
+        assert (estimate.low, estimate.high) == pytest.approx(t.interval(0.9))
+        assert estimate.effective_rows == pytest.approx(n)
 
 
 @pytest.mark.parametrize("sets", TOLD, ids=["full", "nested", "partial"])
@@ -302,7 +315,8 @@ def test_recommend_is_not_sure_beside_arms_that_nobody_knows() -> None:
     Null: the share of wins is that of the same draws by numpy. 20000 draws on both sides: standard error of the
     difference at most 0.005; 4.5 of them may pass: false-alarm rate 7e-6; seeds 2 (ours: the rows), 5.
     """
-    policy = told(GaussianThompsonSampling, {name: [column[0], column[6]] for name, column in table_of(18, 8).items()})
+    reference = partial(GaussianThompsonSampling, prior_rows=0)
+    policy = told(reference, {name: [column[0], column[6]] for name, column in table_of(18, 8).items()})
     rewards = policy.history.rows.rewards
     assert set(policy.history.rows.arms.tolist()) == {0}
     best = policy.recommend(draws=20_000)
@@ -369,7 +383,7 @@ def test_draws_from_own_rows_are_a_scaled_t() -> None:
     for arm in range(6):
         rows = moments.counts[arm]
         error = np.sqrt(moments.scatter[arm, -1, -1] / (rows - 1) / rows)
-        draws = np.array([draw_own_mean(moments, arm, rng) for _ in range(20_000)])
+        draws = np.array([draw_own_mean(moments, arm, Prior(0.0, 0.0), rng) for _ in range(20_000)])
         assert stats.kstest((draws - moments.means[arm, -1]) / error, stats.t(rows - 1).cdf).pvalue > 1e-4 / 6
 
 
@@ -390,7 +404,10 @@ def test_draws_through_a_set_have_its_mean_and_variance() -> None:
     assert used.places.tolist() == [0] * 6
     for arm in range(6):
         fit = fit_pool(used.merged, used.places[arm], columns)
-        draws = np.array([draw_shared_mean(state.moments, columns, fit, arm, rng) for _ in range(20_000)])
+        scatter, prior = used.merged.scatter[used.places[arm]], Prior(0.0, 0.0)
+        draws = np.array(
+            [draw_shared_mean(state.moments, columns, fit, scatter, arm, prior, rng) for _ in range(20_000)]
+        )
         z = (draws.mean() - means[0, arm]) / (draws.std(ddof=1) / np.sqrt(20_000))
         assert abs(z) < stats.norm.isf(1e-4 / 6 / 2)
         assert abs(draws.var(ddof=1) / variances[0, arm] - 1) < 0.10 + 4.5 * 0.01

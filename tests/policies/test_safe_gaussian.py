@@ -50,7 +50,9 @@ def test_the_set_of_each_arm_is_the_one_the_formula_says(make: Any, rows: int, d
     used = set()
     for arm, estimate in enumerate(policy.estimates()):
         own = data.rewards[data.arms == arm]
-        own_variance = own.var(ddof=1) / len(own)
+        prior = policy.options().get("prior_rows", 0.0)
+        scatter = own.var(ddof=1) * (len(own) - 1) + prior * data.rewards.var()
+        own_variance = scatter / (len(own) - 1 + prior) / len(own)
         errors = {None: own_variance}
         for place, s in enumerate(found):
             pi = math.prod(probability(s, lever) for lever in s.separated)

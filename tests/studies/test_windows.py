@@ -211,3 +211,26 @@ def test_a_reward_needs_its_decision(tmp_path: Path, clock: Clock) -> None:
     early(study, decision)
     with pytest.raises(ObservationError, match="has no reward 'purchase' yet"):
         study.tell(decision, final=True)
+
+
+RATED = cb.Problem("rating", {"visit": 2}, {"page": 2}, reward={"levels": ["bad", "good"], "values": [1, 5]})
+
+
+def test_ordered_levels_wait_like_other_rewards(tmp_path: Path) -> None:
+    """No level is worth 0, which is what a row that waits is stored with."""
+    with pytest.raises(OptionError, match="leave the window out"):
+        cb.Study.create("s", RATED, storage=f"sqlite:///{tmp_path}/s.db", reward_window=WEEK)
+    study = cb.Study.create("s", RATED, storage=f"sqlite:///{tmp_path}/s.db", seed=1)
+    study.import_rows({"page": [0, 1], "visit": [0, 1], "rating": ["bad", "good"]})
+    decision = study.ask()
+    study.tell(decision, {"visit": 1})
+    again = cb.Study.load("s", storage=f"sqlite:///{tmp_path}/s.db")
+    again.tell(decision, reward="good")
+    assert again.to_frame()["rating"].to_list()[-1] == "good"
+    policy = cb.preset("safe", RATED, seed=0)
+    row = policy.tell({"page": 1}, {"visit": 1})
+    policy.save(tmp_path / "waits.npz")
+    loaded = cb.load_policy(tmp_path / "waits.npz")
+    loaded.tell(loaded.pending()[0], reward="bad")
+    policy.tell(row, reward="bad")
+    assert list(loaded.estimates()) == list(policy.estimates())

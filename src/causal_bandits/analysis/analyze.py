@@ -88,7 +88,8 @@ def analyze(
         interventions: Columns of the levers.
         observed: Columns between levers and reward; by default all others.
         ignore: Columns to leave out.
-        kind: "discrete" or "gaussian"; inferred from the reward by default.
+        kind: "discrete" (0 and 1), "gaussian" (any number), "count", "revenue" or "levels" (each number is a level);
+            inferred from the reward by default.
         level: Level of the intervals.
         max_size: Size of the largest sets to test.
         progress: Called with (what, parts done, all parts) while it works.
@@ -117,7 +118,7 @@ def analyze(
 
     inferred = understood()
     rows = History(inferred.problem).encode_many(inferred.table, missing=True)
-    results = [] if inferred.kind == "gaussian" else results_of_the_reward(inferred.problem, rows)
+    results = results_of_the_reward(inferred.problem, rows) if inferred.kind == "discrete" else []
     notices = [_after(name, target, kept=observed is not None) for name in results]
     if results and observed is None:
         inferred = understood(results)

@@ -1,7 +1,7 @@
 """From the columns of a table to a problem; whatever is inferred is said."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
@@ -12,9 +12,16 @@ from ..errors import OptionError, TableFileError, brief, listing
 from ..problem import Levels, Problem, bins
 from .columns import MOST_LEVELS, is_date, why_identifier
 
-Kind = Literal["discrete", "gaussian"]
+Kind = Literal["discrete", "gaussian", "count", "revenue", "levels"]
 
 QUANTILES = 4
+REWARD_WORDS: dict[Kind, str] = {
+    "discrete": "0 or 1, so the analysis is discrete",
+    "gaussian": "a real number, so the analysis is Gaussian",
+    "count": "a count",
+    "revenue": "revenue: 0 or an amount",
+    "levels": "ordered levels, each worth its number",
+}
 IDLE_WORDS = ("none", "idle", "control", "off", "no", "false", "0", "0.0", "baseline", "default", "a")
 
 
@@ -47,8 +54,8 @@ def infer(
     found out when the table was read.
     """
     levers = _check_names(table, target, interventions)
-    if kind is not None and (not isinstance(kind, str) or kind not in ("discrete", "gaussian")):
-        raise OptionError(f"kind={brief(kind)}; expected discrete or gaussian")
+    if kind is not None and (not isinstance(kind, str) or kind not in get_args(Kind)):
+        raise OptionError(f"kind={brief(kind)}; expected one of {', '.join(get_args(Kind))}")
     left_out = _listed(table, ignore, "ignore", target, levers)
     chosen = _listed(table, observed, "observed", target, levers) if observed is not None else None
     seen = [n for n in table.columns if n not in (target, *levers, *left_out) and (chosen is None or n in chosen)]
@@ -70,7 +77,7 @@ def infer(
             declared[name] = found
     settings = {name: _lever(table[name], notes, odd[name]) for name in levers}
     arms = _arms(table, settings, notes)
-    problem = Problem(target, declared, settings, arms=arms, reward=float if kind == "gaussian" else bool)
+    problem = Problem(target, declared, settings, arms=arms, reward=_reward(table[target], kind))
     return Inferred(problem, table.select([*levers, *declared, target]), kind, notes)
 
 
@@ -148,18 +155,48 @@ def _whole_rows(table: pl.DataFrame, target: str, levers: list[str], notes: list
 def _kind(column: pl.Series, kind: Kind | None, notes: list[str]) -> Kind:
     name = column.name
     values = column.unique().sort().to_list()
-    binary = set(values) <= {0, 1}
-    if kind == "discrete" and not binary:
-        raise TableFileError(f"target {name!r} has values such as {listing(values, 3)}; kind=discrete needs 0 and 1")
-    found: Kind = kind or ("discrete" if binary else "gaussian")
+    if kind is not None:
+        _check_kind(name, values, kind)
+    found: Kind = kind or _inferred_kind(column, values)
     if len(values) < 2:
         raise TableFileError(f"target {name!r} is {brief(values[0])} in every row; there is nothing to learn")
     told = "" if kind is None else ", as told"
-    what = (
-        "0 or 1, so the analysis is discrete" if found == "discrete" else "a real number, so the analysis is Gaussian"
-    )
-    notes.append(f"target {name}: {what}{told}")
+    notes.append(f"target {name}: {REWARD_WORDS[found]}{told}")
     return found
+
+
+def _inferred_kind(column: pl.Series, values: list[Any]) -> Kind:
+    """0 and 1; whole numbers from 0; amounts of which at least half are 0; otherwise any number."""
+    if set(values) <= {0, 1}:
+        return "discrete"
+    if values[0] != 0:
+        return "gaussian"
+    if column.dtype.is_integer():
+        return "count"
+    zeros = int((column == 0).sum())
+    return "revenue" if 2 * zeros >= len(column) else "gaussian"
+
+
+def _check_kind(name: str, values: list[Any], kind: Kind) -> None:
+    """Refuse a kind that the values of the target contradict."""
+    needs = {
+        "discrete": ("0 and 1", set(values) <= {0, 1}),
+        "count": ("whole numbers of at least 0", values[0] >= 0 and all(value == int(value) for value in values)),
+        "revenue": ("numbers of at least 0", values[0] >= 0),
+        "levels": (f"at most {MOST_LEVELS} values", len(values) <= MOST_LEVELS),
+        "gaussian": ("numbers", True),
+    }
+    what, fits = needs[kind]
+    if not fits:
+        raise TableFileError(f"target {name!r} has values such as {listing(values, 3)}; kind={kind} needs {what}")
+
+
+def _reward(column: pl.Series, kind: Kind) -> Any:
+    """The reward of the problem; a level of an ordered one is worth its own number."""
+    if kind == "levels":
+        levels = [value.item() if hasattr(value, "item") else value for value in column.unique().sort().to_list()]
+        return {"levels": levels, "values": [float(level) for level in levels]}
+    return {"discrete": bool, "gaussian": float}.get(kind, kind)
 
 
 def _lever(column: pl.Series, notes: list[str], odd: OddCell | None) -> list[Any]:

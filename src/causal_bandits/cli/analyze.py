@@ -36,7 +36,10 @@ def analyze_command(
         str | None, typer.Option(help="Columns between levers and reward; by default all others.")
     ] = None,
     drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
-    kind: Annotated[str | None, typer.Option(help="discrete or gaussian; inferred from the target by default.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="discrete, gaussian, count, revenue or levels; inferred from the target by default."),
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all arms and sets, not the first ones.")] = False,

@@ -1,5 +1,6 @@
 """What was done and seen: rows (`coding`, `history`), and what the rules read: counts (`tables`) and `moments`."""
 
+from .cells import CellLayout, CellTables, add_reward, count_reward, merge_cell, reward_cell
 from .coding import MISSING, Rows
 from .history import History
 from .margins import Levels, count_lines, empty_margins, levels_of, margin_bytes, margins_of, member_table
@@ -36,6 +37,8 @@ __all__ = [
     "MISSING",
     "NONE_PENDING",
     "ArmMoments",
+    "CellLayout",
+    "CellTables",
     "CountTables",
     "DesignLayout",
     "History",
@@ -47,11 +50,13 @@ __all__ = [
     "TableLayout",
     "ViewMoments",
     "WaitingRows",
+    "add_reward",
     "add_row",
     "add_rows",
     "cell_of",
     "count_lines",
     "count_pending",
+    "count_reward",
     "count_row",
     "count_rows",
     "design_row",
@@ -62,11 +67,13 @@ __all__ = [
     "margins_of",
     "member_table",
     "merge_arms",
+    "merge_cell",
     "merge_groups",
     "merge_into",
     "mirror",
     "nothing_merged",
     "recount_pending",
+    "reward_cell",
     "view",
     "with_pending",
 ]

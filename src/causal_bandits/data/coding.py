@@ -10,13 +10,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ..errors import CausalBanditsError, ObservationError, UnknownVariableError, brief, listing
-from ..problem import Arm, Level, Problem, Variable
+from ..errors import CausalBanditsError, ObservationError, UnknownLevelError, UnknownVariableError, brief, listing
+from ..problem import Arm, Level, Problem, Reward, Variable
 from .distinct import each_distinct, plain_columns, reals
 from .frames import columns_of
 
 LARGEST = 1e100
 """Squares and products of values up to this are finite."""
+MOST_COUNTED = 1e15
+"""Whole numbers up to this are exact."""
 MISSING = -1
 """The level number of a value that was not observed."""
 
@@ -79,6 +81,27 @@ def real_value(name: str, value: object) -> float:
     return number
 
 
+def reward_value(name: str, value: object, reward: Reward) -> float:
+    """One reward as it is counted: a level's value, or a number that the kind allows."""
+    if reward.kind == "binary":
+        return binary_value(name, value)
+    if reward.kind == "levels":
+        check_single(name, value)
+        if is_missing(value):
+            raise ObservationError(f"reward {name!r} is {brief(value)}; expected {reward.words}")
+        try:
+            return reward.value(value)
+        except UnknownLevelError:
+            raise ObservationError(f"reward {name!r} is {brief(value)}; expected {reward.words}") from None
+    number = real_value(name, value)
+    if number < 0 and reward.kind != "real":
+        hint = "" if reward.kind == "count" else "; with refunds use reward=float"
+        raise ObservationError(f"reward {name!r} is {brief(value)}; expected {reward.words}{hint}")
+    if reward.kind == "count" and (number != math.floor(number) or number > MOST_COUNTED):
+        raise ObservationError(f"reward {name!r} is {brief(value)}; expected {reward.words}, at most {MOST_COUNTED:g}")
+    return number
+
+
 class Coder:
     """Turns observations and tables into rows of a problem."""
 
@@ -122,7 +145,7 @@ class Coder:
     def value(self, name: str, value: object) -> Any:
         """One value, checked: a level as the problem spells it, a number, the reward, or None where it is missing."""
         if isinstance(name, str) and name == self.problem.target:
-            return self._reward(value)
+            return self.problem.reward.told(self._reward(value))
         for variable in self.problem.observed:
             if isinstance(name, str) and variable.name == name:
                 if is_missing(value):
@@ -174,15 +197,13 @@ class Coder:
                     )
 
     def _reward(self, value: object) -> float:
-        if self.problem.reward_is_real:
-            return real_value(self.problem.target, value)
-        return binary_value(self.problem.target, value)
+        return reward_value(self.problem.target, value, self.problem.reward)
 
     def _check_names(self, observation: Mapping[str, Any], missing: bool, pending: bool) -> None:
         if observation.keys() == (self._observed if pending else self._expected):
             return
         if self.problem.target not in observation and not pending:
-            what = "a number" if self.problem.reward_is_real else "0 or 1"
+            what = self.problem.reward.words
             raise ObservationError(f"the row has no reward {brief(self.problem.target)}; add it as {what}")
         for name in self.problem.observed_names:
             if name not in observation and not missing:

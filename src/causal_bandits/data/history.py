@@ -95,7 +95,7 @@ class History:
                 seen[variable.name] = float(self._raw[row, self._coder.numbers.index(place)])
             else:
                 seen[variable.name] = variable.levels[code]
-        return {**seen, self.problem.target: self._rewards[row].item()}
+        return {**seen, self.problem.target: self.problem.reward.told(self._rewards[row].item())}
 
     def value(self, name: str, value: object) -> Any:
         """One value of an observed variable or the reward as it would be kept; None if it is missing. Checked."""
@@ -203,7 +203,15 @@ class History:
                 columns[variable.name] = pl.Series(values).fill_nan(None)
             else:
                 columns[variable.name] = _levels(variable, rows.codes[:, place])
-        return pl.DataFrame({**columns, self.problem.target: rows.rewards}, strict=False)
+        return pl.DataFrame({**columns, self.problem.target: self._rewards_told(rows)}, strict=False)
+
+    def _rewards_told(self, rows: Rows) -> NDArray[Any] | pl.Series:
+        """Rewards as they are told: levels by their names."""
+        reward = self.problem.reward
+        if reward.kind != "levels":
+            return rows.rewards
+        codes = [reward.values.index(value) for value in rows.rewards.tolist()]
+        return _levels(reward.variable, np.array(codes, dtype=np.int64))
 
 
 def _levels(variable: Variable, codes: NDArray[np.int64]) -> pl.Series:

@@ -15,6 +15,7 @@ from .declared import DISCOVERIES, Declared, discovery_from_dict, find_discoveri
 from .direct import DirectTesting
 from .grounds import ByTests, Confidences, Degrees, Evidence, Grounds, Told, Weighed
 from .known import KnownSets
+from .mean_testing import MeanTesting
 from .refresh import GROWTH, next_refresh
 from .residual import ResidualTesting
 from .tiers import TARGETS, Tier
@@ -36,6 +37,7 @@ __all__ = [
     "Findings",
     "Grounds",
     "KnownSets",
+    "MeanTesting",
     "RealDiscovery",
     "ResidualTesting",
     "SeparatingSet",

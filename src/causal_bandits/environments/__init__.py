@@ -7,7 +7,7 @@ from .continuous_world import ContinuousWorld
 from .discrete_scm import DiscreteSCM
 from .drawing import draw, scratch
 from .examples import example_world
-from .hillstrom import hillstrom_world
+from .hillstrom import hillstrom_spend_world, hillstrom_world
 from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import LinearGaussianSCM, random_linear_world
 from .logged import LoggedWorld
@@ -16,6 +16,8 @@ from .paper import paper_world
 from .parallel import parallel_world
 from .practice import practice_world
 from .real_sampler import RealSampler
+from .reward_laws import RewardSampler, RewardSCM, fixed, log_normal, negative_binomial, poisson
+from .reward_worlds import count_world, ordered_world, revenue_world
 from .sampler import Sampler
 from .soft import soft_world
 from .structureless import StructurelessWorld
@@ -41,20 +43,30 @@ __all__ = [
     "Mechanism",
     "Nudge",
     "RealSampler",
+    "RewardSCM",
+    "RewardSampler",
     "Sampler",
     "StructurelessWorld",
     "bilodeau_world",
+    "count_world",
     "draw",
     "example_world",
     "fix",
+    "fixed",
+    "hillstrom_spend_world",
     "hillstrom_world",
     "lee_bareinboim_world",
+    "log_normal",
+    "negative_binomial",
+    "ordered_world",
     "paper_world",
     "parallel_world",
     "perfect",
+    "poisson",
     "practice_world",
     "random_linear_world",
     "random_tables",
+    "revenue_world",
     "scale",
     "scratch",
     "shift",

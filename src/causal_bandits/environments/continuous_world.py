@@ -1,7 +1,7 @@
 """What every real-valued world can do."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from ..data import Rows
 from ..errors import WorldError, whole_number
 from ..problem import Arm, Level, Problem
 from ..seeds import check_generator
-from .real_sampler import RealSampler, draw_real_many
+from .drawing import fill
 
 
 class ContinuousWorld:
@@ -25,7 +25,7 @@ class ContinuousWorld:
     numbers: ClassVar[type] = float
     """What its sampler draws: real values."""
 
-    def __init__(self, problem: Problem, sampler: RealSampler, means: NDArray[np.float64]) -> None:
+    def __init__(self, problem: Problem, sampler: Any, means: NDArray[np.float64]) -> None:
         for variable in problem.observed:
             if variable.bins is not None:
                 raise WorldError(f"{variable.name!r} is cut into bins; declare it as float or with its levels")
@@ -41,7 +41,12 @@ class ContinuousWorld:
             variable.name: value if variable.is_real else variable.levels[int(value)]
             for variable, value in zip(self.problem.observed, values, strict=False)
         }
-        return {**seen, self.problem.target: values[-1] if self.problem.reward_is_real else int(values[-1])}
+        return {**seen, self.problem.target: self._reward(values[-1])}
+
+    def _reward(self, value: float) -> Level:
+        """A reward as it is told."""
+        told: Level = self.problem.reward.told(value)
+        return int(value) if self.problem.reward.kind in ("binary", "count") else told
 
     def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
         """Pull an arm many times; coded rows."""
@@ -65,5 +70,5 @@ class ContinuousWorld:
     def _draw(self, number: int, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
         check_generator(rng)
         values, _ = self.room(count)
-        draw_real_many(self.sampler, number, rng, values)
+        fill(self.sampler, number, rng, values)
         return values

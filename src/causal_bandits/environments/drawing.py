@@ -14,6 +14,12 @@ def scratch(sampler: Any) -> Any:
 
 
 @Operation
+def fill(sampler: Any, arm: int, rng: np.random.Generator, values: Any) -> None:
+    """Pull an arm once per row of `values`: the observed variables, and the reward last."""
+    raise NotImplementedError
+
+
+@Operation
 def draw(sampler: Any, arm: int, rng: np.random.Generator, room: Any, seen: Any) -> float:
     """Pull an arm: fills `seen` with the observed variables, gives the reward."""
     raise NotImplementedError

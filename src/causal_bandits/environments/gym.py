@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnknownArmError, missing_extra, whole_number
-from .sampler import draw_levels
+from ..problem import Variable
+from .continuous_world import ContinuousWorld
+from .drawing import draw, scratch
 from .world import DiscreteWorld
 
 try:
@@ -21,7 +23,8 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     """One pull per step, `horizon` steps per episode.
 
     An action holds the level number of every lever, in the problem's order. An observation maps
-    every observed variable to its level number; before the first pull all are 0. `info` holds the arm and its regret.
+    every observed variable to its level number, or to its value if it is real; before the first pull all are 0.
+    `info` holds the arm and its regret.
 
     >>> from causal_bandits.worlds import example_world
     >>> env = CausalBanditEnv(example_world(), horizon=10)
@@ -33,16 +36,17 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (the name and the shape are gymnasium's)
 
-    def __init__(self, world: DiscreteWorld, horizon: int = 1000) -> None:
+    def __init__(self, world: DiscreteWorld | ContinuousWorld, horizon: int = 1000) -> None:
         self.world = world
         self.horizon = whole_number("horizon", horizon, 1)
         self._step = 0
-        self._codes = np.zeros(len(world.problem.observed), dtype=np.int64)
-        self._values = np.zeros(world.sampler.order.shape[1], dtype=np.int64)
+        seen = world.room(1)[0][0]
+        self._seen: NDArray[Any] = np.zeros_like(seen)
+        self._room = scratch(world.sampler)
         self._arms = {tuple(codes): number for number, codes in enumerate(world.problem.arm_codes.tolist())}
         self.action_space = gymnasium.spaces.MultiDiscrete([lever.size for lever in world.problem.interventions])
         self.observation_space = gymnasium.spaces.Dict(
-            {variable.name: gymnasium.spaces.Discrete(variable.size) for variable in world.problem.observed}
+            {variable.name: _space(variable) for variable in world.problem.observed}
         )
 
     def reset(
@@ -51,7 +55,7 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
         """Start an episode."""
         super().reset(seed=seed)
         self._step = 0
-        self._codes[:] = 0
+        self._seen[:] = 0
         return self._observation(), {}
 
     def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -60,11 +64,20 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
         if key not in self._arms:
             raise UnknownArmError(f"action {key} is not one of the {len(self._arms)} arms; see world.problem.arm_codes")
         arm = self._arms[key]
-        reward = draw_levels(self.world.sampler, arm, self.np_random, self._values, self._codes)
+        reward = draw(self.world.sampler, arm, self.np_random, self._room, self._seen)
         self._step += 1
         regret = float(self.world.means.max() - self.world.means[arm])
         info = {"arm": str(self.world.problem.arms[arm]), "regret": regret}
         return self._observation(), float(reward), False, self._step >= self.horizon, info
 
     def _observation(self) -> Observation:
-        return {name: int(code) for name, code in zip(self.world.problem.observed_names, self._codes, strict=True)}
+        return {
+            variable.name: np.array([value]) if variable.is_real else int(value)
+            for variable, value in zip(self.world.problem.observed, self._seen, strict=False)
+        }
+
+
+def _space(variable: Variable) -> gymnasium.Space[Any]:
+    if variable.is_real:
+        return gymnasium.spaces.Box(-np.inf, np.inf, (1,), np.float64)
+    return gymnasium.spaces.Discrete(variable.size)

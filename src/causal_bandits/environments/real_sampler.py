@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
-from .drawing import draw, scratch
+from .drawing import draw, fill, scratch
 
 
 class RealSampler(NamedTuple):
@@ -65,6 +65,7 @@ def draw_values(sampler: RealSampler, arm: int, rng: np.random.Generator, room: 
     return float(values[-1])
 
 
+@fill.of(RealSampler)
 @compiled
 def draw_real_many(sampler: RealSampler, arm: int, rng: np.random.Generator, values: Floats) -> None:
     """Pull one arm as often as `values` has rows."""

@@ -1,6 +1,6 @@
 """From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
 
-from .intervals import BetaInterval, beta_interval, jeffreys_interval
+from .intervals import BetaInterval, beta_interval, gamma_interval, jeffreys_interval
 from .lever_trees import arms_alike
 from .posterior import (
     Pools,
@@ -31,6 +31,7 @@ __all__ = [
     "draw_own",
     "draw_shared",
     "expect",
+    "gamma_interval",
     "information_sharing",
     "jeffreys_interval",
     "learn",

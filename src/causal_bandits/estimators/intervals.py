@@ -1,9 +1,9 @@
-"""Intervals of a mean between 0 and 1 from its posterior mean and variance."""
+"""Intervals of a mean from its posterior mean and variance."""
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.special import betaincinv, gammaincinv
 
 
 class BetaInterval(NamedTuple):
@@ -40,3 +40,14 @@ def jeffreys_interval(rows: int, ones: int, level: float) -> tuple[float, float]
     tail = (1 - level) / 2
     low, high = betaincinv(ones + 0.5, rows - ones + 0.5, np.array([tail, 1 - tail]))
     return 0.0 if ones == 0 else float(low), 1.0 if ones == rows else float(high)
+
+
+def gamma_interval(mean: float, variance: float, level: float) -> tuple[float, float]:
+    """The equal-tailed interval of the Gamma with this mean and variance: for means that cannot be below 0.
+
+    >>> [round(end, 3) for end in gamma_interval(1.0, 1.0, 0.95)]
+    [0.025, 3.689]
+    """
+    tail = (1 - level) / 2
+    low, high = gammaincinv(mean * mean / variance, np.array([tail, 1 - tail])) * variance / mean
+    return float(low), float(high)

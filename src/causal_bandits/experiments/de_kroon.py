@@ -215,13 +215,18 @@ FIG5 = Curves(
         Method("ucb-normal", "UCB-Normal", NOTHING, told_nothing(UCBNormal), Tier.REWARDS),
         Method("causal-ucb-normal", "Causal UCB-Normal", NOTHING, told_nothing(CausalUCBNormal), Tier.OBSERVED),
         Method(
-            "gaussian-ts", "Gaussian TS", NOTHING, told_nothing(GaussianThompsonSampling), Tier.REWARDS, "gaussian-ts"
+            "gaussian-ts",
+            "Gaussian TS",
+            NOTHING,
+            told_nothing(partial(GaussianThompsonSampling, prior_rows=0)),
+            Tier.REWARDS,
+            "gaussian-ts",
         ),
         Method(
             "causal-gaussian-ts",
             "Causal Gaussian TS",
             NOTHING,
-            told_nothing(CausalGaussianThompsonSampling),
+            told_nothing(partial(CausalGaussianThompsonSampling, prior_rows=0)),
             Tier.OBSERVED,
             "gaussian-ts",
         ),

@@ -9,11 +9,15 @@ import numpy as np
 from ..environments import (
     DiscreteSCM,
     bilodeau_world,
+    count_world,
+    hillstrom_spend_world,
     hillstrom_world,
     lee_bareinboim_world,
+    ordered_world,
     paper_world,
     parallel_world,
     practice_world,
+    revenue_world,
     soft_world,
 )
 from ..environments.practice import LEVERS, RATES, Kind
@@ -32,6 +36,8 @@ class Family(NamedTuple):
     """A set that policies are told separates although it does not."""
     too_slow: tuple[str, ...] = ()
     """Policies that are left out unless they are asked for."""
+    baseline: str = "ts"
+    """The policy that the others are compared with."""
 
 
 def single_interventions(world: DiscreteSCM) -> DiscreteSCM:
@@ -117,6 +123,43 @@ def _soft(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
     return soft_world(seed=np.random.default_rng(seed))
 
 
+def _revenue(direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return revenue_world(direct=direct, seed=np.random.default_rng(seed))
+
+
+def _count(dispersed: bool, direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return count_world(dispersed=dispersed, direct=direct, seed=np.random.default_rng(seed))
+
+
+def _ordered(direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return ordered_world(direct=direct, seed=np.random.default_rng(seed))
+
+
+def _hillstrom_spend(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return hillstrom_spend_world()
+
+
+PLAIN = "reward-ts"
+"""The baseline where rewards are not 0 or 1."""
+REWARDS: dict[str, Family] = {
+    "revenue": Family("revenue, 97 % zeros, 18 arms: the cart separates", 32, partial(_revenue, False), baseline=PLAIN),
+    "revenue-direct": Family(
+        "revenue, 97 % zeros, 18 arms: levers act on the purchase too", 32, partial(_revenue, True), baseline=PLAIN
+    ),
+    "hillstrom-spend": Family("Hillstrom's e-mail experiment: spend, 3 arms", 1, _hillstrom_spend, baseline=PLAIN),
+    "count": Family("Poisson counts, 18 arms: the cart separates", 32, partial(_count, False, False), baseline=PLAIN),
+    "count-direct": Family(
+        "Poisson counts, 18 arms: levers act on the count too", 32, partial(_count, False, True), baseline=PLAIN
+    ),
+    "count-dispersed": Family(
+        "negative binomial counts, 18 arms: the cart separates", 32, partial(_count, True, False), baseline=PLAIN
+    ),
+    "levels": Family("ratings with values, 18 arms: the cart separates", 32, partial(_ordered, False), baseline=PLAIN),
+    "levels-direct": Family(
+        "ratings with values, 18 arms: levers act on the rating too", 32, partial(_ordered, True), baseline=PLAIN
+    ),
+}
+
 ASD = ("causal-ts-asd",)
 """Causal discovery with hidden common causes is quick over four variables and slow over more."""
 
@@ -149,5 +192,6 @@ FAMILIES: dict[str, Family] = {
     },
     "hillstrom": Family("Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, _hillstrom, ("visit",)),
     "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, _soft),
+    **REWARDS,
     "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),
 }

@@ -26,7 +26,6 @@ from .methods import Method, Panel, method_of
 from .results_report import write_report
 from .resume import SILENT, Told
 
-BASELINE = "ts"
 TIMED_ROUNDS = 1000
 INTRODUCTION = (
     "Every policy that applies to a family of worlds, told what it needs to know and no more. Compare within a tier: "
@@ -85,7 +84,7 @@ def field_experiment(name: str, policies: Sequence[str] | None, size: Scale, see
         scales={},
         methods=tuple(sorted(methods, key=lambda method: method.tier or 0)),
         panels=(Panel("", "", family.worlds, partial(family.make, size.horizon)),),
-        baseline=BASELINE,
+        baseline=family.baseline,
         measure=BOTH_REGRETS,
         by_tier=True,
     )
@@ -109,7 +108,7 @@ def _applying(family: Family, size: Scale, seed: int) -> list[str]:
 
 def _named(policies: Sequence[str], family: Family, size: Scale, seed: int) -> list[str]:
     """The policies asked for, with the baseline; one that some world cannot tell what it needs is refused."""
-    chosen = list(dict.fromkeys([BASELINE, *policies]))
+    chosen = list(dict.fromkeys([family.baseline, *policies]))
     for number in range(family.worlds):
         world = _first(family, size, seed, number)
         for name in chosen:

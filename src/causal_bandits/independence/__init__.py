@@ -2,6 +2,7 @@
 
 from .bayes import Neighbours, conditional_factors, log_bayes_factor, marginal_factors
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
+from .means import mean_test, permuted_means, tested_means
 from .permutation import permutation_test, permuted_of_arms
 from .regressions import regression_factors
 from .residual import Factor, ResidualResults, residual_test, residual_tests
@@ -17,10 +18,13 @@ __all__ = [
     "g_squared_of_arms",
     "log_bayes_factor",
     "marginal_factors",
+    "mean_test",
     "p_values",
     "permutation_test",
+    "permuted_means",
     "permuted_of_arms",
     "regression_factors",
     "residual_test",
     "residual_tests",
+    "tested_means",
 ]

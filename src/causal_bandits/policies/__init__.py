@@ -37,6 +37,7 @@ from .presets import DEFAULT, PRESETS, policy_class, preset
 from .protocol import choose, expect, indices, learn, settle
 from .real import RealPolicy
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
+from .safe_rewards import RewardThompson, SafeRewardThompson
 from .safe_thompson import SafeThompsonSampling
 from .telling import Pending
 from .thompson import ThompsonSampling
@@ -77,7 +78,9 @@ __all__ = [
     "RapsUCB",
     "RealPolicy",
     "Recommendation",
+    "RewardThompson",
     "SafeGaussianThompson",
+    "SafeRewardThompson",
     "SafeThompsonSampling",
     "SafeUCBNormal",
     "SenPhases",

@@ -6,17 +6,21 @@ from ..discovery import RealDiscovery, ResidualTesting
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .real import RealPolicy, Variance
+from .real import PRIOR_ROWS, RealPolicy, Variance
 from .set_selection import Choice
 
 
 class GaussianThompsonSampling(RealPolicy):
-    """Each arm learns from its own rows: normal-inverse-gamma with the reference prior, so a draw is a scaled t.
+    """Each arm learns from its own rows: normal-inverse-gamma, so a draw is a scaled t.
+
+    An arm's variance starts from a few rows with the variance of all rewards: first rewards that are alike, such as
+    zeros, are no certainty.
 
     Args:
         problem: What is played; its reward is real-valued.
         seed: Seed or Generator of its draws.
         initial: Number of first rounds in which arms are chosen uniformly.
+        prior_rows: How many such rows; 0 is the reference prior, under which an arm may be left for good.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> GaussianThompsonSampling(problem, seed=0, initial=0).ask()
@@ -27,8 +31,10 @@ class GaussianThompsonSampling(RealPolicy):
     tier = Tier.REWARDS
     thompson = True
 
-    def __init__(self, problem: Problem, *, seed: Seed = None, initial: int = 50) -> None:
-        super().__init__(problem, seed=seed, initial=initial)
+    def __init__(
+        self, problem: Problem, *, seed: Seed = None, initial: int = 50, prior_rows: float = PRIOR_ROWS
+    ) -> None:
+        super().__init__(problem, seed=seed, initial=initial, prior_rows=prior_rows)
 
 
 class CausalGaussianThompsonSampling(RealPolicy):
@@ -47,6 +53,7 @@ class CausalGaussianThompsonSampling(RealPolicy):
         variance: Variances in closed form, or from bootstraps as in the paper.
         bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
         choice: Use the set with the lowest variance, or with the lowest expected squared error.
+        prior_rows: As in `GaussianThompsonSampling`.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = CausalGaussianThompsonSampling(problem, seed=0, initial=0)
@@ -71,6 +78,7 @@ class CausalGaussianThompsonSampling(RealPolicy):
         variance: Variance = "closed-form",
         bootstraps: int = 50,
         choice: Choice = "variance",
+        prior_rows: float = PRIOR_ROWS,
     ) -> None:
         super().__init__(
             problem,
@@ -81,4 +89,5 @@ class CausalGaussianThompsonSampling(RealPolicy):
             variance=variance,
             bootstraps=bootstraps,
             choice=choice,
+            prior_rows=prior_rows,
         )

@@ -1,4 +1,4 @@
-"""Presets: a policy by what you want of it, for rewards of 0 or 1 and for real-valued ones."""
+"""Presets: a policy by what you want of it, for every kind of reward."""
 
 import inspect
 from typing import Any
@@ -8,17 +8,29 @@ from ..problem import Problem, check_problem
 from ..seeds import Seed
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
+from .gaussian_thompson import GaussianThompsonSampling
 from .known_policies import POLICIES
 from .safe_gaussian import SafeGaussianThompson
+from .safe_rewards import RewardThompson, SafeRewardThompson
 from .safe_thompson import SafeThompsonSampling
+from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal
 
-PRESETS: dict[str, tuple[type[Policy[Any]], type[Policy[Any]]]] = {
-    "safe": (SafeThompsonSampling, SafeGaussianThompson),
-    "paper": (CausalThompsonSampling, CausalUCBNormal),
+PRESETS: dict[str, tuple[type[Policy[Any]], type[Policy[Any]], type[Policy[Any]]]] = {
+    "safe": (SafeThompsonSampling, SafeRewardThompson, SafeGaussianThompson),
+    "paper": (CausalThompsonSampling, CausalUCBNormal, CausalUCBNormal),
 }
-"""Per preset the policy for rewards of 0 or 1, and the one for real-valued rewards."""
+"""Per preset the policy for rewards of 0 or 1, for other rewards, and for numbers with real-valued mediators."""
+PLAIN: tuple[type[Policy[Any]], ...] = (ThompsonSampling, RewardThompson, GaussianThompsonSampling)
+"""Plain Thompson Sampling for the same: what the name "ts" means."""
 DEFAULT = "safe"
+
+
+def _kind(problem: Problem) -> int:
+    """Which of the three a problem needs: regressions only where mediators are real numbers."""
+    if not problem.reward_is_real:
+        return 0
+    return 2 if problem.reward.kind == "real" and any(variable.is_real for variable in problem.observed) else 1
 
 
 def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
@@ -26,10 +38,12 @@ def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
 
     Args:
         name: Name of a preset or of a policy.
-        problem: What is played; whether its reward is real-valued decides between the policies of a preset.
+        problem: What is played; its reward decides between the policies of a preset, and which one is "ts".
     """
     if isinstance(name, str) and name in PRESETS:
-        return PRESETS[name][problem.reward_is_real]
+        return PRESETS[name][_kind(problem)]
+    if name == ThompsonSampling.name:
+        return PLAIN[_kind(problem)]
     if isinstance(name, str) and name in POLICIES:
         return POLICIES[name]
     raise OptionError(
@@ -42,12 +56,14 @@ def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
 
     Args:
         name: ``"safe"``, ``"paper"``, or the name of any policy that needs no further options, such as ``"ts"``.
-        problem: What is played; whether its reward is real-valued decides which policy it is.
+        problem: What is played; its reward decides which policy it is.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
     >>> [preset(name, problem).name for name in ("safe", "paper", "ts")]
     ['safe-ts', 'causal-ts', 'ts']
+    >>> preset("safe", Problem("spend", {"clicked": 2}, {"banner": 2}, reward="revenue")).name
+    'safe-reward-ts'
     """
     check_problem(problem)
     chosen: Any = policy_class(name, problem)

@@ -8,13 +8,15 @@ from scipy.special import ndtri, stdtrit
 
 from ..data import ArmMoments, DesignLayout, Rows, view
 from ..discovery import Findings, RealDiscovery, check_discovery, discovery_from_dict
-from ..errors import ObservationError, OptionError, whole_number
+from ..doors import is_number
+from ..errors import ObservationError, OptionError, brief, whole_number
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .estimates import ArmEstimate, Estimates, Recommendation
 from .keeping import Draws
+from .real_draws import prior_of
 from .real_rules import (
     RealOptions,
     RealState,
@@ -27,6 +29,8 @@ Index = Literal["auer", "printed"]
 Variance = Literal["closed-form", "bootstrap"]
 
 
+PRIOR_ROWS, MOST_PRIOR_ROWS = 3.0, 1e9
+"""Rows that an arm's variance starts from, by default, in Thompson Sampling."""
 EXPENSIVE = 2**15
 """Sets x arms from which on a discovery takes a good part of a second."""
 
@@ -45,6 +49,7 @@ class RealPolicy(Policy[RealState]):
         variance: Variances in closed form, or from bootstraps as in the paper.
         bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
         choice: Use the set with the lowest variance, or with the lowest expected squared error (needs `BayesFactors`).
+        prior_rows: How many rows with the variance of all rewards an arm's own variance starts from.
     """
 
     layout: DesignLayout
@@ -70,6 +75,7 @@ class RealPolicy(Policy[RealState]):
         variance: Variance = "closed-form",
         bootstraps: int = 50,
         choice: Choice = "variance",
+        prior_rows: float = 0.0,
     ) -> None:
         discovery = self.evidence if discovery is None else discovery
         if index not in get_args(Index):
@@ -79,12 +85,17 @@ class RealPolicy(Policy[RealState]):
         self.doubts = doubts(choice)
         samples = whole_number("bootstraps", bootstraps, 2, 1_000_000) if variance == "bootstrap" else 0
         first = whole_number("initial", initial, 0)
-        self._options = RealOptions(self.thompson, index == "printed", bool(forced_plays), first, samples)
+        if not (is_number(prior_rows) and 0 <= float(prior_rows) < MOST_PRIOR_ROWS):
+            raise OptionError(f"prior_rows={brief(prior_rows)}; expected a number of rows, at least 0")
+        prior = float(prior_rows)
+        self._options = RealOptions(self.thompson, index == "printed", bool(forced_plays), first, samples, prior)
         self._told: dict[str, Any] = {"initial": first}
         self._patterns: list[int] = []
         """The patterns of missing variables seen so far, as bit masks."""
         if not self.thompson:
             self._told |= {"index": index, "forced_plays": bool(forced_plays)}
+        elif prior > 0:
+            self._told["prior_rows"] = prior
         if discovery is not None:
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery
@@ -156,7 +167,7 @@ class RealPolicy(Policy[RealState]):
     def _discover(self) -> Findings | None:
         """Every set is tested on the rows that have a value for each of its variables."""
         found = super()._discover()
-        if found is None or not len(self._holds):
+        if found is None or not len(self._holds) or self._reads_rows:
             return found
         parts = [
             self.discovery.discover(self.layout, view(self._state.views, place), self.rows)
@@ -167,8 +178,13 @@ class RealPolicy(Policy[RealState]):
     def _is_expensive(self) -> bool:
         return self.layout.count * len(self.problem.arms) > EXPENSIVE
 
-    def _statistics(self) -> ArmMoments:
-        return self._state.moments
+    def _statistics(self) -> ArmMoments | Rows:
+        return self.history.rows if self._reads_rows else self._state.moments
+
+    @property
+    def _reads_rows(self) -> bool:
+        """Whether the discovery reads rows, and itself leaves out those that miss a value."""
+        return getattr(self.discovery, "reads_rows", False)
 
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm with the highest mean of those with two rows or more, and how probable it is the best of all.
@@ -182,6 +198,7 @@ class RealPolicy(Policy[RealState]):
     def _estimate(self, state: RealState, level: float) -> Estimates:
         """Intervals: Student's t from an arm's own rows, normal through a set."""
         now = beliefs(state, np.random.default_rng(self.rows))
+        prior, before = prior_of(state.moments, self._options.prior_rows)
         rows = []
         for number, arm in enumerate(self.problem.arms):
             own = int(state.moments.counts[number])
@@ -191,9 +208,9 @@ class RealPolicy(Policy[RealState]):
                 continue
             mean, variance, chosen = float(now.means[number]), float(now.variances[number]), int(now.chosen[number])
             tail = (1 + level) / 2
-            reach = float(stdtrit(own - 1, tail) if chosen < 0 else ndtri(tail)) * float(np.sqrt(variance))
+            reach = float(stdtrit(own - 1 + prior, tail) if chosen < 0 else ndtri(tail)) * float(np.sqrt(variance))
             through = None if chosen < 0 else self._names(state, chosen)
-            single = float(state.moments.scatter[number, -1, -1]) / (own - 1)
+            single = (float(state.moments.scatter[number, -1, -1]) + prior * before) / (own - 1 + prior)
             effective = single / variance if variance > 0 else float(own)
             seen = -1 if chosen < 0 else state.view_of[chosen]
             used = own if seen < 0 else int(state.views.counts[seen, number])
@@ -212,4 +229,5 @@ class RealPolicy(Policy[RealState]):
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
         """A fresh policy from what `options` gave."""
         found = {"discovery": discovery_from_dict(options["discovery"])} if "discovery" in options else {}
-        return cls(problem, **{**options, **found})
+        before = {"prior_rows": 0.0} if cls.thompson else {}  # 0 is not said
+        return cls(problem, **{**before, **options, **found})

@@ -1,13 +1,46 @@
 """One draw of an arm's mean for Gaussian Thompson Sampling: from its own rows, or through a pooled regression."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Ints, compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import ArmMoments
 from ..estimators.cholesky import lower_root
 from ..estimators.regression import Fit, own_mean_and_variance
+
+
+class Prior(NamedTuple):
+    """What an arm's variance starts from: so many rows of this variance; no rows is the reference prior."""
+
+    rows: float
+    variance: float
+
+
+@compiled
+def prior_of(moments: ArmMoments, rows: float) -> Prior:
+    """So many rows with the variance of all rewards; 1 where all are alike."""
+    total = moments.counts.sum()
+    if rows <= 0 or total == 0:
+        return Prior(0.0, 0.0)
+    mean, scatter = 0.0, 0.0
+    for arm in range(len(moments.counts)):
+        mean += moments.counts[arm] / total * moments.means[arm, -1]
+    for arm in range(len(moments.counts)):
+        scatter += moments.scatter[arm, -1, -1] + moments.counts[arm] * (moments.means[arm, -1] - mean) ** 2
+    return Prior(rows, scatter / total if scatter > 0 else 1.0)
+
+
+@compiled
+def softened(variance: float, count: int, prior: Prior) -> float:
+    """The variance of an arm's mean, where its row variance starts from the prior's rows.
+
+    Without, an arm whose first rewards are alike has variance 0 and is left, or taken, for good.
+    """
+    if count < 2:
+        return variance
+    return (variance * count * (count - 1) + prior.rows * prior.variance) / (count - 1 + prior.rows) / count
 
 
 @compiled
@@ -16,22 +49,33 @@ def _draw_t(rng: np.random.Generator, freedom: float) -> float:
 
 
 @compiled
-def draw_own_mean(moments: ArmMoments, arm: int, rng: np.random.Generator) -> float:
-    """One draw of an arm's mean from its own rows: normal-inverse-gamma with the reference prior, a scaled t."""
+def draw_own_mean(moments: ArmMoments, arm: int, prior: Prior, rng: np.random.Generator) -> float:
+    """One draw of an arm's mean from its own rows: normal-inverse-gamma, a scaled t."""
     mean, variance = own_mean_and_variance(moments, arm)
-    return float(mean + math.sqrt(variance) * _draw_t(rng, moments.counts[arm] - 1.0))
+    if prior.rows > 0:
+        variance = softened(variance, moments.counts[arm], prior)
+    return float(mean + math.sqrt(variance) * _draw_t(rng, moments.counts[arm] - 1.0 + prior.rows))
 
 
 @compiled
-def draw_shared_mean(moments: ArmMoments, columns: Ints, fit: Fit, arm: int, rng: np.random.Generator) -> float:
+def draw_shared_mean(
+    moments: ArmMoments,
+    columns: Ints,
+    fit: Fit,
+    scatter: Floats,
+    arm: int,
+    prior: Prior,
+    rng: np.random.Generator,
+) -> float:
     """One draw of an arm's mean through a set: Bayesian regression in the pool, own rows for the mean of S.
 
-    Reference priors throughout: residual variance scaled inverse chi-squared, coefficients normal given it, and
-    the arm's mean of the fitted part a scaled t given the coefficients.
+    Residual variance scaled inverse chi-squared, coefficients normal given it, and the arm's mean of the fitted part a
+    scaled t given the coefficients. The prior of both variances is the reference one, or worth so many rows: of what
+    rewards vary by, and of what the fitted part varies by in the pool (`scatter` is the pool's).
     """
     size = len(columns)
-    freedom = fit.rows - size - 1.0
-    sigma = math.sqrt(fit.residual_sum / rng.chisquare(freedom))
+    freedom = fit.rows - size - 1.0 + prior.rows
+    sigma = math.sqrt((fit.residual_sum + prior.rows * prior.variance) / rng.chisquare(freedom))
     root = lower_root(fit.inverse, 0.0)
     noise = np.empty(size)
     slopes = fit.slopes.copy()
@@ -40,10 +84,13 @@ def draw_shared_mean(moments: ArmMoments, columns: Ints, fit: Fit, arm: int, rng
         for column in range(row + 1):
             slopes[row] += sigma * root[row, column] * noise[column]
     result = fit.means[-1] + sigma / math.sqrt(fit.rows) * rng.standard_normal()
-    spread = 0.0
+    spread, pooled = 0.0, 0.0
     for one in range(size):
         result += slopes[one] * (moments.means[arm, columns[one]] - fit.means[columns[one]])
         for other in range(size):
             spread += slopes[one] * moments.scatter[arm, columns[one], columns[other]] * slopes[other]
+            pooled += slopes[one] * scatter[columns[one], columns[other]] * slopes[other]
     rows = moments.counts[arm]
-    return float(result + math.sqrt(max(spread, 0.0) / (rows * (rows - 1.0))) * _draw_t(rng, rows - 1.0))
+    freedom = rows - 1.0 + prior.rows
+    spread = max(spread, 0.0) + prior.rows * max(pooled, 0.0) / fit.rows
+    return float(result + math.sqrt(spread / (rows * freedom)) * _draw_t(rng, freedom))

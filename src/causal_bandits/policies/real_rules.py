@@ -1,7 +1,6 @@
 """Algorithm 2 as compiled rules over moments, and the Gaussian twin of Thompson Sampling.
 
-Plain UCB-Normal and plain Gaussian Thompson Sampling are the cases of no accepted set. As in `rules`, the ask/tell
-classes and the compiled rollouts call the same functions.
+Plain UCB-Normal and plain Gaussian Thompson Sampling are the cases of no accepted set.
 """
 
 import math
@@ -14,7 +13,7 @@ from ..data import ArmMoments, ViewMoments, add_row, design_row, merge_into, mir
 from ..estimators.bootstrap import bootstrap_variance
 from ..estimators.regression import RealPools, fit_pool, means_through, own_mean_and_variance
 from .protocol import believed, choose, indices, learn, look
-from .real_draws import draw_own_mean, draw_shared_mean
+from .real_draws import draw_own_mean, draw_shared_mean, prior_of, softened
 from .rules import squared_error
 
 
@@ -31,6 +30,8 @@ class RealOptions(NamedTuple):
     """Choose uniformly while there are fewer rows than this."""
     bootstraps: int
     """0: variances in closed form; otherwise the number of bootstraps, as in the paper."""
+    prior_rows: float
+    """How many rows with the variance of all rewards an arm's variance starts from; 0: it may stay 0."""
 
 
 class RealState(NamedTuple):
@@ -72,8 +73,11 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
     arms = len(moments.counts)
     chosen = np.full(arms, -1)
     means, variances = np.empty(arms), np.empty(arms)
+    prior = prior_of(moments, state.options.prior_rows)
     for arm in range(arms):
         means[arm], variances[arm] = own_mean_and_variance(moments, arm)
+        if prior.rows > 0:
+            variances[arm] = softened(variances[arm], moments.counts[arm], prior)
     if len(pools.widths) == 0:
         return Beliefs(chosen, means, variances)
     shared, spread = np.empty(pools.groups.shape), np.empty(pools.groups.shape)
@@ -88,13 +92,12 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
         rows = moments.counts.sum()
         kept = state.kept_arms[:rows], state.kept_values[:rows]
         spread = bootstrap_variance(moments, pools, kept[0], kept[1], state.options.bootstraps, rng)
-    own, lowest = means.copy(), variances.copy()
+    own, own_variances, lowest = means.copy(), variances.copy(), variances.copy()
     for index in range(len(pools.widths)):
         for arm in range(arms):
             error = spread[index, arm]
             if error < lowest[arm] and state.doubt[index] > 0:
-                own_variance = own_mean_and_variance(moments, arm)[1]
-                error = squared_error(error, own_variance, shared[index, arm] - own[arm], state.doubt[index])
+                error = squared_error(error, own_variances[arm], shared[index, arm] - own[arm], state.doubt[index])
             if moments.counts[arm] >= 2 and error < lowest[arm]:
                 lowest[arm] = error
                 chosen[arm], means[arm], variances[arm] = index, shared[index, arm], spread[index, arm]
@@ -142,11 +145,13 @@ def rows_of_set(state: RealState, index: int) -> ArmMoments:
 
 @compiled
 def _draw(state: RealState, used: PoolsInUse, index: int, arm: int, rng: np.random.Generator) -> float:
+    prior = prior_of(state.moments, state.options.prior_rows)
     if index < 0:
-        return draw_own_mean(state.moments, arm, rng)
+        return draw_own_mean(state.moments, arm, prior, rng)
     columns = state.pools.columns[index, : state.pools.widths[index]]
     fit = fit_pool(used.merged, used.places[arm], columns)
-    return draw_shared_mean(rows_of_set(state, index), columns, fit, arm, rng)
+    scatter = used.merged.scatter[used.places[arm]]
+    return draw_shared_mean(rows_of_set(state, index), columns, fit, scatter, arm, prior, rng)
 
 
 @compiled

@@ -6,30 +6,17 @@ from ..discovery import BayesFactors, RealDiscovery
 from ..problem import Problem
 from ..seeds import Seed
 from .gaussian_thompson import CausalGaussianThompsonSampling
-from .real import RealPolicy
+from .real import PRIOR_ROWS, RealPolicy
 from .ucb_normal import CausalUCBNormal
 
 EVIDENCE = BayesFactors(reading="either", veto=5.0)
-OPTIONS = ("discovery", "max_size", "initial")
+OPTIONS = ("discovery", "max_size", "initial", "prior_rows")
 
 
 class _Weighed(RealPolicy):
     """What both have in common: weighed evidence, and sets chosen by expected squared error."""
 
     evidence: ClassVar[RealDiscovery | None] = EVIDENCE
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        initial: int = 50,
-        max_size: int | None = None,
-        discovery: RealDiscovery | None = None,
-        seed: Seed = None,
-    ) -> None:
-        super().__init__(
-            problem, initial=initial, max_size=max_size, discovery=discovery, seed=seed, choice="squared-error"
-        )
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
@@ -48,6 +35,7 @@ class SafeGaussianThompson(_Weighed, CausalGaussianThompsonSampling):
         max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
         discovery: How evidence for sets is weighed; `BayesFactors(reading="either", veto=5)` by default.
         seed: Seed or Generator of its draws.
+        prior_rows: As in `GaussianThompsonSampling`.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
@@ -58,6 +46,26 @@ class SafeGaussianThompson(_Weighed, CausalGaussianThompsonSampling):
     """
 
     name = "causal-gaussian-ts-safe"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        initial: int = 50,
+        max_size: int | None = None,
+        discovery: RealDiscovery | None = None,
+        seed: Seed = None,
+        prior_rows: float = PRIOR_ROWS,
+    ) -> None:
+        super().__init__(
+            problem,
+            initial=initial,
+            max_size=max_size,
+            discovery=discovery,
+            seed=seed,
+            choice="squared-error",
+            prior_rows=prior_rows,
+        )
 
 
 class SafeUCBNormal(_Weighed, CausalUCBNormal):
@@ -76,3 +84,21 @@ class SafeUCBNormal(_Weighed, CausalUCBNormal):
     """
 
     name = "causal-ucb-normal-safe"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        initial: int = 50,
+        max_size: int | None = None,
+        discovery: RealDiscovery | None = None,
+        seed: Seed = None,
+    ) -> None:
+        super().__init__(
+            problem,
+            initial=initial,
+            max_size=max_size,
+            discovery=discovery,
+            seed=seed,
+            choice="squared-error",
+        )

@@ -16,7 +16,7 @@ from ..data import MISSING, Rows, SubsetLayout, WaitingRows
 from ..discovery import Findings, Grounds
 from ..errors import CausalBanditsError, SaveFileError, brief, whole_number
 from ..files import replacing
-from ..problem import Problem
+from ..problem import Problem, Reward
 
 FORMAT = "causal-bandits policy"
 VERSION = 1
@@ -136,6 +136,7 @@ def unpack_rows(problem: Problem, arrays: dict[str, NDArray[Any]]) -> Rows:
     real = [np.where(gone, 0.0, rows.raw)]
     if problem.reward_is_real:
         real.append(rows.rewards)
+        _check_rewards(problem.reward, rows.rewards)
     else:
         whole.append((rows.rewards, 2))
     fits = all(codes.dtype.kind in "iu" and np.all((codes >= 0) & (codes < limit)) for codes, limit in whole)
@@ -149,10 +150,22 @@ def unpack_waiting(waiting: WaitingRows, problem: Problem, saved: Saved) -> None
     """The pending rows, read back and checked like the others."""
     numbers = saved.arrays["waiting_numbers"]
     kept = {name: saved.arrays[f"waiting_{name}"] for name in ("arms", "codes", "raw")}
-    rewards = np.zeros(len(numbers), dtype=np.float64 if problem.reward_is_real else np.int8)
+    any_reward = problem.reward.values[0] if problem.reward.values else 0
+    rewards = np.full(len(numbers), any_reward, dtype=np.float64 if problem.reward_is_real else np.int8)
     waiting.fill(
         unpack_rows(problem, {**kept, "rewards": rewards}), numbers, whole_number("waiting", saved.header["waiting"], 0)
     )
+
+
+def _check_rewards(reward: Reward, values: NDArray[Any]) -> None:
+    """A ValueError where rewards are not of their kind."""
+    fits = reward.kind == "real" or bool(np.all(values >= 0))
+    if reward.kind == "count":
+        fits = fits and bool(np.all(values == np.floor(values)))
+    elif reward.kind == "levels":
+        fits = bool(np.all(np.isin(values, reward.values)))
+    if not fits:
+        raise ValueError(f"its rewards are not of the kind {reward.kind!r}")
 
 
 def unpack_into(array: NDArray[Any], saved: NDArray[Any]) -> None:

@@ -150,10 +150,11 @@ class Telling(Kept):
         self._expect(rows)
         return numbers
 
-    def complete(self, numbers: Iterable[int], rewards: Iterable[float]) -> None:
-        """Count the rewards of pending rows, which were checked."""
+    def complete(self, numbers: Iterable[int], rewards: Iterable[Any]) -> None:
+        """Count the rewards of pending rows, as they were told and checked."""
         rows = self.waiting.take(np.array(list(numbers), dtype=np.int64))
-        rows = rows._replace(rewards=np.array(list(rewards), dtype=rows.rewards.dtype))
+        counted = [self.problem.reward.number(reward) for reward in rewards]
+        rows = rows._replace(rewards=np.array(counted, dtype=rows.rewards.dtype))
         if self.history.extend(rows):
             self._code_anew()
         else:

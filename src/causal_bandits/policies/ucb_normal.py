@@ -6,7 +6,8 @@ from ..discovery import RealDiscovery, ResidualTesting
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .real import Index, RealPolicy
+from .real import Index, RealPolicy, Variance
+from .set_selection import Choice
 
 
 class UCBNormal(RealPolicy):
@@ -75,3 +76,30 @@ class CausalUCBNormal(RealPolicy):
     evidence: ClassVar[RealDiscovery | None] = ResidualTesting()
     thompson = False
     compares = "its upper confidence bound"
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        discovery: RealDiscovery | None = None,
+        max_size: int | None = None,
+        index: Index = "auer",
+        forced_plays: bool = False,
+        seed: Seed = None,
+        initial: int = 50,
+        variance: Variance = "closed-form",
+        bootstraps: int = 50,
+        choice: Choice = "variance",
+    ) -> None:
+        super().__init__(
+            problem,
+            discovery=discovery,
+            max_size=max_size,
+            index=index,
+            forced_plays=forced_plays,
+            seed=seed,
+            initial=initial,
+            variance=variance,
+            bootstraps=bootstraps,
+            choice=choice,
+        )

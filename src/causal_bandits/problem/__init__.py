@@ -2,6 +2,19 @@
 
 from .arms import CONTEXT_PREFIX, Arm
 from .problem import Problem, check_problem
+from .rewards import Reward, RewardKind
 from .variables import Bins, Level, Levels, Variable, bins
 
-__all__ = ["CONTEXT_PREFIX", "Arm", "Bins", "Level", "Levels", "Problem", "Variable", "bins", "check_problem"]
+__all__ = [
+    "CONTEXT_PREFIX",
+    "Arm",
+    "Bins",
+    "Level",
+    "Levels",
+    "Problem",
+    "Reward",
+    "RewardKind",
+    "Variable",
+    "bins",
+    "check_problem",
+]

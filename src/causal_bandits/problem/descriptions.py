@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ProblemError, brief, listing
+from .rewards import MEANT, WORDS
 from .variables import Levels, bins
 
 REAL = "real"
 """How a description in JSON says `float`; the word float is understood too."""
 BINARY = "binary"
-REWARDS: dict[str, type[bool] | type[float]] = {BINARY: bool, REAL: float, "float": float}
 
 NEEDED = ("target", "observed", "interventions")
 KEYS = (*NEEDED, "arms", "idle", "targets", "reward")
@@ -30,21 +30,31 @@ def read_description(data: object) -> dict[str, Any]:
     return {**data, "observed": observed, "reward": _reward(data.get("reward", BINARY))}
 
 
+def check_mapping(role: str, given: object, what: str) -> None:
+    """Validate an argument of `Problem` that is a mapping of something."""
+    if not isinstance(given, Mapping):
+        raise ProblemError(f"{role} is {brief(given)}; expected a mapping {what}")
+
+
 def _check_keys(what: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for key in given:
         if key not in known:
             raise ProblemError(f"{what} has {brief(key)}, which is not known; expected some of {listing(known)}")
 
 
-def _reward(given: object) -> type[bool] | type[float]:
-    if not isinstance(given, str) or given not in REWARDS:
-        raise ProblemError(f"the reward is {brief(given)}; expected 'binary' (0 or 1) or 'real' (also 'float')")
-    return REWARDS[given]
+def _reward(given: object) -> object:
+    if isinstance(given, Mapping) or (isinstance(given, str) and given in WORDS):
+        return given
+    hint = MEANT.get(given) if isinstance(given, str) else None
+    raise ProblemError(
+        f"the reward is {brief(given)}; "
+        + (hint or "expected 'binary' (0 or 1), 'real' (also 'float'), 'count', 'revenue' or levels with values")
+    )
 
 
 def _levels(name: str, given: Any) -> Levels:
     if isinstance(given, str):
-        if REWARDS.get(given) is float:
+        if given in (REAL, "float"):
             return float
         raise ProblemError(
             f"levels of {name!r} are {brief(given)}; give their number, a list of their names, or 'real'"

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ..errors import OptionError, ProblemError, UnknownArmError, UnknownVariableError, brief, flag, listing
 from ..markup import titled_table
 from .arms import CONTEXT_PREFIX, Arm
-from .descriptions import BINARY, REAL, read_description
+from .descriptions import REAL, check_mapping, read_description
+from .rewards import Reward, read_reward
 from .variables import Level, Levels, Variable, declare
 
 MOST_ARMS = 1_000_000
@@ -32,7 +33,8 @@ class Problem:
         arms: Arms that can be pulled, as mappings lever -> value; all combinations by default.
         idle: Idle value of a lever (leave it alone), where it is not the first one.
         targets: Which variables a lever acts on, where that is known. Nothing else about the causal structure is asked.
-        reward: `bool` for 0 or 1; `float` for a real number, and then observed variables may be `float` too.
+        reward: `bool` for 0 or 1; `float` for a real number, and then observed variables may be `float` too; "count",
+            "revenue" (0 or an amount), or ``{"levels": [...], "values": [...]}`` for ordered levels.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2, "cart": ["empty", "some", "full"]},
     ...                   interventions={"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
@@ -48,7 +50,7 @@ class Problem:
     idle: tuple[Level, ...]
     arms: tuple[Arm, ...]
     targets: tuple[tuple[str, tuple[str, ...]], ...]
-    reward_is_real: bool
+    reward: Reward
 
     def __init__(
         self,
@@ -59,24 +61,19 @@ class Problem:
         arms: Iterable[Mapping[str, Level]] | None = None,
         idle: Mapping[str, Level] | None = None,
         targets: Mapping[str, str | Iterable[str]] | None = None,
-        reward: type[bool] | type[float] = bool,
+        reward: type[bool] | type[float] | str | Mapping[str, Sequence[Any]] = bool,
     ) -> None:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        for role, given in (("observed", observed), ("interventions", interventions)):
-            if not isinstance(given, Mapping):
-                raise ProblemError(f"{role} is {brief(given)}; expected a mapping name -> levels")
-        if idle is not None and not isinstance(idle, Mapping):
-            raise ProblemError(f"idle is {brief(idle)}; expected a mapping lever -> value")
-        if targets is not None and not isinstance(targets, Mapping):
-            raise ProblemError(f"targets is {brief(targets)}; expected a mapping lever -> observed variables")
+        check_mapping("observed", observed, "name -> levels")
+        check_mapping("interventions", interventions, "name -> levels")
+        check_mapping("idle", {} if idle is None else idle, "lever -> value")
+        check_mapping("targets", {} if targets is None else targets, "lever -> observed variables")
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
             raise ProblemError(f"arms is {brief(arms)}; expected a list of mappings lever -> value")
-        if reward is not bool and reward is not float:
-            raise ProblemError(f"reward={brief(reward)}; expected bool (0 or 1) or float (a real number)")
         put("target", target)
-        put("reward_is_real", reward is float)
+        put("reward", read_reward(reward))
         put("observed", tuple(declare(name, levels) for name, levels in observed.items()))
         put("interventions", tuple(declare(name, levels) for name, levels in interventions.items()))
         self._check_names()
@@ -232,6 +229,11 @@ class Problem:
         return Problem.from_dict(data)
 
     @property
+    def reward_is_real(self) -> bool:
+        """Whether the mean reward is no probability."""
+        return self.reward.is_real
+
+    @property
     def observed_names(self) -> tuple[str, ...]:
         """Names of the observed variables, in order."""
         return tuple(variable.name for variable in self.observed)
@@ -259,7 +261,7 @@ class Problem:
     def _repr_html_(self) -> str:
         rows = [(variable.name, "lever", variable.shown) for variable in self.interventions]
         rows += [(variable.name, "observed", variable.shown) for variable in self.observed]
-        rows.append((self.target, "reward", "real" if self.reward_is_real else "0, 1"))
+        rows.append((self.target, "reward", self.reward.shown))
         return titled_table(repr(self), ("variable", "role", "levels"), rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,14 +279,15 @@ class Problem:
             "idle": dict(self.idle_settings),
             "arms": [dict(arm) for arm in self.arms],
             "targets": {name: list(acted_on) for name, acted_on in self.targets},
-            "reward": REAL if self.reward_is_real else BINARY,
+            "reward": self.reward.plain(),
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Problem":
         """A problem from what `to_dict` gave, or from hand-written JSON with the same keys.
 
-        A real-valued variable or reward is "real" (or "float"), one that is cut {"cuts": [...]} or {"quantiles": 4}.
+        A real-valued variable or reward is "real" (or "float"), one that is cut {"cuts": [...]} or {"quantiles": 4};
+        a reward may also be "count", "revenue" or {"levels": [...], "values": [...]}.
         """
         return cls(**read_description(data))
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..discovery import KnownSets
-from ..environments import DiscreteSCM, StructurelessWorld
+from ..environments import DiscreteSCM, RewardSCM, StructurelessWorld
 from ..errors import CausalBanditsError, OptionError, WorldError, brief, listing, whole_number
 from ..graphs import MixedGraph, separates, separating_sets
 from ..policies import POLICIES, Policy
@@ -159,6 +159,8 @@ def _make(name: str, knowledge: Known) -> Factory:
 def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -> Known:
     claimed = None if separating is None else set_names(separating)
     base = world.base if isinstance(world, StructurelessWorld) else world
+    if isinstance(base, RewardSCM) and claimed is None:
+        claimed = _separating(base)
     if not isinstance(base, DiscreteSCM):
         return Known(claimed, None, None, None, horizon)
     if claimed is None and base is world:
@@ -190,7 +192,7 @@ def _marginals(world: DiscreteSCM) -> dict[str, Any] | None:
     return {name: world.distribution(idle, [name]).tolist() for name in world.problem.observed_names}
 
 
-def _separating(world: DiscreteSCM) -> tuple[str, ...] | None:
+def _separating(world: DiscreteSCM | RewardSCM) -> tuple[str, ...] | None:
     """The parents of the reward if they separate the levers from it, else the smallest set that does."""
     problem = world.problem
     graph = world.graph.with_context(dict(problem.targets))

@@ -128,7 +128,7 @@ def bare(world: World) -> World:
     """A world without what only its maker needs: mechanisms may be lambdas, the arrays are all that is played."""
     for kind in (DiscreteWorld, ContinuousWorld):
         if isinstance(world, kind) and type(world).pull is kind.pull:
-            return kind(world.problem, world.sampler, world.means)  # type: ignore[arg-type]
+            return kind(world.problem, world.sampler, world.means)
     return world
 
 

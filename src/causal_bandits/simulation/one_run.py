@@ -131,7 +131,7 @@ def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.ra
         seen = world.pull(arm, rng)
         policy.tell(arm, seen)
         arms[step] = world.problem.index(arm)
-        rewards[step] = seen[world.problem.target]
+        rewards[step] = world.problem.reward.number(seen[world.problem.target])
     return Run(arms, rewards)
 
 

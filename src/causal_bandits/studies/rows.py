@@ -88,7 +88,7 @@ def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level
             seen[variable.name] = [None if np.isnan(value) else value for value in values.tolist()]
         else:
             seen[variable.name] = [None if code == MISSING else variable.levels[code] for code in codes.tolist()]
-    seen[problem.target] = rows.rewards.tolist()
+    seen[problem.target] = [problem.reward.told(reward) for reward in rows.rewards.tolist()]
     bodies = []
     for start in range(0, len(rows.arms), CHUNK):
         part = slice(start, start + CHUNK)
@@ -123,11 +123,13 @@ def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
     return metrics
 
 
-def parse_reward(problem: Problem, text: str) -> float:
-    """The reward from its text; one of 0 or 1 may be called False or True."""
+def parse_reward(problem: Problem, text: str) -> float | str:
+    """The reward from its text; one of 0 or 1 may be called False or True, and an ordered level has a name."""
     check_problem(problem)
     if not isinstance(text, str):
         raise ObservationError(f"the reward is {brief(text)}; expected the text of a number")
+    if problem.reward.kind == "levels":
+        return text.strip()
     words = {} if problem.reward_is_real else {"false": 0.0, "true": 1.0}
     word = text.strip().lower()
     return words[word] if word in words else _number(problem.target, text)

@@ -78,6 +78,11 @@ def make_settings(
         raise OptionError(
             f"expire_after={after:g} would close decisions before their reward_window={window:g} has; make it longer"
         )
+    if window is not None and problem.reward.kind == "levels":
+        raise OptionError(
+            f"reward_window={window:g}: a reward that does not come would be 0, and {problem.target!r} is "
+            f"{problem.reward.words}; leave the window out, and tell what never came with final=True"
+        )
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
     number = whole_number("seed", seed, 0, 2**128 - 1)
     return Settings(problem.to_dict(), made.name, plain, number, after, window, pending=True)

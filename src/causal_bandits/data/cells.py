@@ -1,0 +1,148 @@
+"""CellTables: for every candidate set S and every arm the rows, the mean reward and its scatter in each cell S = s.
+
+What `CountTables` are for rewards of 0 or 1, for any other reward: what the families of rewards need are these three
+numbers. They are kept centred (Welford), so values around a million with a spread of one lose nothing.
+
+Revenue is mostly zero, and how often it is above zero says more than how much it is. So for revenue "above zero" is one
+more variable with two levels, and every set has a second table with it.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import Floats, Ints, compiled
+from ..errors import ProblemError, whole_number
+from ..problem import Problem
+from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
+from .tables import DEFAULT_BYTES, DEFAULT_SETS, joint_values
+
+ROWS, MEAN, SCATTER = range(3)
+
+
+class CellTables(NamedTuple):
+    """The tables of all sets, flat: set, then arm, then cell. The first is that of the empty set: each arm's rows."""
+
+    strides: Ints
+    """(tables, variables + 1): the cell of a row is the dot product of its codes with this; last is "above zero"."""
+    cells: Ints
+    """(tables,): how many joint values the set has."""
+    starts: Ints
+    """(tables,): where its cells begin in `sums`."""
+    sums: Floats
+    """(all cells, 3): rows, mean reward, sum of squared deviations from it."""
+    arms: int
+    plain: int
+    """How many tables are without "above zero"; for revenue as many follow that have it."""
+
+    def table(self, place: int) -> Floats:
+        """One table as a view of shape (arms, cells, 3)."""
+        start, cells = self.starts[place], self.cells[place]
+        return self.sums[start : start + self.arms * cells].reshape(self.arms, cells, 3)
+
+
+@compiled
+def add_reward(cell: Floats, reward: float) -> None:
+    """Count one reward (Welford)."""
+    cell[ROWS] += 1
+    before = reward - cell[MEAN]
+    cell[MEAN] += before / cell[ROWS]
+    cell[SCATTER] += before * (reward - cell[MEAN])
+
+
+@compiled
+def merge_cell(into: Floats, cell: Floats) -> None:
+    """Add the rows of a cell to those of another (Chan, Golub and LeVeque 1979)."""
+    if cell[ROWS] > 0:
+        rows = into[ROWS] + cell[ROWS]
+        away = cell[MEAN] - into[MEAN]
+        into[SCATTER] += cell[SCATTER] + away * away * into[ROWS] * cell[ROWS] / rows
+        into[MEAN] += away * cell[ROWS] / rows
+        into[ROWS] = rows
+
+
+@compiled
+def reward_cell(tables: CellTables, place: int, values: Floats, reward: float) -> int:
+    """The cell of a row in a table; -1 when it has no value for a variable of the set, so that it does not count."""
+    last = tables.strides.shape[1] - 1
+    cell = tables.strides[place, last] if reward > 0 else 0
+    for variable in range(last):
+        stride = tables.strides[place, variable]
+        if stride > 0:
+            if values[variable] < 0:
+                return -1
+            cell += int(values[variable]) * stride
+    return int(cell)
+
+
+@compiled
+def count_reward(tables: CellTables, arm: int, values: Floats, reward: float) -> None:
+    """Count one row in every table whose variables it has; `values` are level numbers, below 0 where missing."""
+    for place in range(len(tables.cells)):
+        cell = reward_cell(tables, place, values, reward)
+        if cell >= 0:
+            add_reward(tables.sums[tables.starts[place] + arm * tables.cells[place] + cell], reward)
+
+
+@dataclass(frozen=True)
+class CellLayout(SubsetLayout):
+    """Which sets S have tables: all subsets of the observed variables with at most `max_size` members.
+
+    >>> problem = Problem("Y", {"A": 2, "B": 3}, {"I": 2}, reward="revenue")
+    >>> layout = CellLayout.of(problem)
+    >>> layout.names
+    ((), ('A',), ('B',), ('A', 'B'))
+    >>> layout.empty().cells.tolist()
+    [1, 2, 3, 6, 2, 4, 6, 12]
+    """
+
+    @classmethod
+    def of(cls, problem: Problem, max_size: int | None = None) -> "CellLayout":
+        """The layout for a problem; without `max_size` the largest that stays small (64 MB, 4096 sets)."""
+        for variable in problem.observed:
+            if variable.is_real:
+                raise ProblemError(
+                    f"{variable.name!r} is a real number; cut it with bins(...)"
+                    + (" or use a Gaussian policy" if problem.reward.kind == "real" else "")
+                )
+        if not problem.reward_is_real:
+            raise ProblemError(f"the reward {problem.target!r} is 0 or 1; use SafeThompsonSampling")
+        observed = len(problem.observed)
+        if max_size is not None:
+            layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
+            if layout.nbytes > LIMIT_BYTES:
+                fits = fitting_size(problem, cls)
+                raise ProblemError(f"tables of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
+            return layout
+        fitting = cls(problem, 0)
+        if fitting.nbytes > LIMIT_BYTES:
+            raise ProblemError(f"the sums of {len(problem.arms)} arms take {gib(fitting.nbytes)}; list fewer arms")
+        for size in range(1, observed + 1):
+            layout = cls(problem, size)
+            if layout.count > DEFAULT_SETS or layout.nbytes > DEFAULT_BYTES:
+                break
+            fitting = layout
+        return fitting
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the tables."""
+        each = 3 if self.problem.reward.kind == "revenue" else 1
+        return joint_values(self) * len(self.problem.arms) * each * 3 * np.dtype(np.float64).itemsize
+
+    def empty(self, *, above_zero: bool = True) -> CellTables:
+        """Tables that have counted nothing yet; those with "above zero" may be left out."""
+        sizes, plain, arms = [variable.size for variable in self.problem.observed], self.count, len(self.problem.arms)
+        strides = np.zeros((plain, len(sizes) + 1), dtype=np.int64)
+        cells = np.ones(plain, dtype=np.int64)
+        for place, members in enumerate(self.members):
+            for variable in members:
+                strides[place, variable] = cells[place]
+                cells[place] *= sizes[variable]
+        if above_zero and self.problem.reward.kind == "revenue":
+            above = strides.copy()
+            above[:, -1] = cells
+            strides, cells = np.concatenate([strides, above]), np.concatenate([cells, 2 * cells])
+        starts = np.concatenate(([0], np.cumsum(cells * arms)[:-1])).astype(np.int64)
+        return CellTables(strides, cells, starts, np.zeros((int(cells.sum()) * arms, 3)), arms, plain)

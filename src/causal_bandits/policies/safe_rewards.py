@@ -1,0 +1,250 @@
+"""Thompson Sampling for counts, revenue, ordered levels and numbers: by degrees like the default, and plain."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from ..compiled import Bools, Floats, compiled
+from ..data import CellLayout, Rows
+from ..discovery import Degrees, Findings
+from ..discovery.tiers import Tier
+from ..dispatch import entry
+from ..estimators import beta_interval, gamma_interval
+from ..estimators.cell_draws import believed_means, learn_cells, played_means, stated_means
+from ..estimators.cell_sharing import SharedCells, refresh_cells, shared_cells
+from ..estimators.main_effects import highest
+from ..estimators.reward_shapes import ABOVE, numbers_for, row_variance
+from ..problem import Problem
+from ..seeds import Seed
+from .by_levers import LeverPolicy
+from .estimates import ArmEstimate, Estimates
+from .main_effects import lever_sizes
+from .protocol import believed, choose, indices, learn, learn_many, look, look_at_nothing
+from .safe_thompson import EXPENSIVE, LEARNT, MOST
+
+OWN = ("known", "mean", "root", "numbers")
+"""The arrays of lever effects that are learnt."""
+FREEDOM = 3.0
+FEWEST_PLAYS, BY_THEN = 5, 100
+"""Every arm is played so often by the time that there are so many rows per arm, whatever its first rewards were."""
+
+
+class CellState(NamedTuple):
+    """Rewards in the cells of every set, and what the last refresh made of them."""
+
+    shared: SharedCells
+    allowed: Bools
+
+
+look.of(CellState)(look_at_nothing)
+
+
+@compiled
+def _left_alone(state: CellState) -> int:
+    """An arm with too few plays by now; -1 when there is none."""
+    own = state.shared.own.own
+    if own[:, 0].sum() >= BY_THEN * len(own):
+        for arm in range(len(own)):
+            if state.allowed[arm] and own[arm, 0] < FEWEST_PLAYS:
+                return arm
+    return -1
+
+
+@choose.of(CellState)
+@compiled
+def choose_through_cells(state: CellState, rng: np.random.Generator) -> int:
+    """The arm with the highest drawn mean, or one that was left alone."""
+    left = _left_alone(state)
+    return left if left >= 0 else highest(played_means(state.shared, state.allowed, rng))
+
+
+@indices.of(CellState)
+@compiled
+def drawn_through_cells(state: CellState, rng: np.random.Generator) -> Floats:
+    """What `choose` compares."""
+    if _left_alone(state) >= 0:
+        return np.full(len(state.allowed), np.nan)
+    return played_means(state.shared, state.allowed, rng)
+
+
+@believed.of(CellState)
+@compiled
+def believed_through_cells(state: CellState, seen: int, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's mean, as wide as what is stated of it."""
+    return believed_means(state.shared, state.allowed, rng)
+
+
+@learn.of(CellState)
+@compiled
+def learn_in_cells(state: CellState, arm: int, values: Floats, reward: float) -> None:
+    """Count one row; `values` are level numbers."""
+    learn_cells(state.shared, arm, values, reward)
+
+
+@entry
+def refresh_shared(state: Any) -> None:
+    """Learn everything anew."""
+    refresh_cells(state)
+
+
+class CellPolicy(LeverPolicy[CellState]):
+    """A learner over rewards in the cells of discrete mediators."""
+
+    layout: CellLayout
+    numbers = float
+
+    def _levers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The level of every lever in every arm, and how many levels each has."""
+        return self.problem.arm_codes, lever_sizes(self.problem)
+
+    def _empty(self) -> CellState:
+        made = shared_cells(self.layout.empty(), *self._levers(), numbers_for(self.problem.reward))
+        return CellState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
+
+    def _count(self, rows: Rows) -> None:
+        learn_many(self._state, rows.arms, rows.codes.astype(np.float64), rows.rewards)
+
+    def _learn_anew(self, state: CellState) -> None:
+        refresh_shared(state.shared)
+
+    def _pristine(self, state: CellState) -> CellState:
+        fresh = shared_cells(state.shared.tables, *self._levers(), numbers_for(self.problem.reward))
+        fresh.own.own[:] = state.shared.own.own
+        fresh.own.numbers[: ABOVE + 1] = state.shared.own.numbers[: ABOVE + 1]
+        return state._replace(shared=fresh)
+
+    def _copy(self, state: CellState) -> CellState:
+        was = state.shared
+        own = was.own._replace(**{name: getattr(was.own, name).copy() for name in OWN})
+        return state._replace(shared=was._replace(own=own, **{name: getattr(was, name).copy() for name in LEARNT}))
+
+    def _learnt(self, state: CellState) -> dict[str, NDArray[Any]]:
+        learnt = {f"cells_{name}": getattr(state.shared, name) for name in LEARNT}
+        return {**{f"reward_{name}": getattr(state.shared.own, name) for name in OWN}, **learnt}
+
+    def _check_sums(self) -> None:
+        found = self._state.shared
+        if not np.all((found.chosen >= 0) & (found.chosen < len(found.tables.cells))):
+            raise ValueError("its arms go by sets that it does not have")
+
+    def _is_expensive(self) -> bool:
+        return len(self._state.shared.tables.cells) * len(self.problem.arms) > EXPENSIVE
+
+    def _rows_seen(self) -> NDArray[np.int64]:
+        tables = self._state.shared.tables
+        return np.array([tables.table(place)[..., 0].sum() for place in range(tables.plain)], dtype=np.int64)
+
+    def _estimate(self, state: CellState, level: float) -> Estimates:
+        found, rows = state.shared, []
+        for number, arm in enumerate(self.problem.arms):
+            mean, variance = stated_means(found, number)
+            own, place = int(found.own.own[number, 0]), int(found.chosen[number])
+            low, high = self._interval(found.own.numbers, mean, variance, own, level)
+            used = int(found.tables.table(place)[number, :, 0].sum())
+            size = row_variance(found.own.numbers, mean) / variance
+            rows.append(ArmEstimate(arm, mean, low, high, self._through(place), own, size, used))
+        return Estimates(rows)
+
+    def _through(self, place: int) -> tuple[str, ...] | None:
+        """The variables of a table; "above zero" is written as such."""
+        if place == 0:
+            return None
+        above = (f"{self.problem.target} > 0",) if place >= self.layout.count else ()
+        return (*self.layout.names[place % self.layout.count], *above)
+
+    def _interval(self, numbers: Floats, mean: float, variance: float, rows: int, level: float) -> tuple[float, float]:
+        kind = self.problem.reward.kind
+        if kind == "levels":
+            low, high = min(self.problem.reward.values), max(self.problem.reward.values)
+            found = beta_interval((mean - low) / (high - low), variance / (high - low) ** 2, level)
+            return low + (high - low) * found.low, low + (high - low) * found.high
+        if kind != "real":
+            return gamma_interval(mean, variance, level)
+        reach = float(stdtrit(FREEDOM + max(rows - 1, 0), (1 + level) / 2)) * float(np.sqrt(variance))
+        return mean - reach, mean + reach
+
+
+class SafeRewardThompson(CellPolicy):
+    """Thompson Sampling by degrees where the reward is a count, revenue, an ordered level or a number.
+
+    What `SafeThompsonSampling` is for rewards of 0 or 1: for every set S of discrete mediators an arm's mean is the
+    mean of its index E[Y | S], which all arms learn together, and a difference whose size is learnt from all arms. How
+    much a reward varies is learnt from all arms too, so a few zeros are no certainty and no arm is left for good; for
+    revenue, how often and how much are learnt apart. See docs/rewards.md.
+
+    Args:
+        problem: What is played; its reward is "count", "revenue", levels with values, or `float`.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        seed: Seed or Generator of its draws.
+
+    >>> problem = Problem("spend", {"visit": 2}, {"email": ["none", "women's", "men's"]}, reward="revenue")
+    >>> policy = SafeRewardThompson(problem, seed=0)
+    >>> policy.tell_many([{"email": "none", "visit": 0, "spend": 0.0}] * 3)
+    >>> policy.tell_many([{"email": "men's", "visit": 1, "spend": 30.0}] * 3)
+    >>> policy.estimates()[0].high > 1  # three zeros are no certainty
+    True
+    """
+
+    name = "safe-reward-ts"
+    tier = Tier.OBSERVED
+
+    def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
+        self._max_size = max_size
+        super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> CellLayout:
+        layout = CellLayout.of(problem, self._max_size)
+        while self._max_size is None and layout.max_size > 1 and layout.count * len(problem.arms) > MOST:
+            layout = CellLayout.of(problem, layout.max_size - 1)
+        return layout
+
+    def _discover(self) -> Findings:
+        state, plain = self._reading().shared, self.layout.count
+        separated = np.repeat(state.used[:plain, None], len(self.problem.interventions), axis=1)
+        separated[0] = False  # the empty set is a level to shrink to, not a way to choose
+        seen = self._rows_seen() if self.history.has_missing else None
+        return Findings(self.layout, self.rows, separated, Degrees(state.separates[:plain].copy()), seen)
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {"max_size": self.layout.max_size}
+
+
+class RewardThompson(CellPolicy):
+    """Plain Thompson Sampling where the reward is a count, revenue, an ordered level or a number.
+
+    Each arm learns from its own rows: Gamma for counts and revenue, Dirichlet for levels, Student's t for numbers, each
+    with the mean and variance of all arms beforehand. Mediators and levers are not looked at.
+
+    Args:
+        problem: What is played; its reward is "count", "revenue", levels with values, or `float`.
+        seed: Seed or Generator of its draws.
+
+    >>> problem = Problem("calls", {"visit": 2}, {"page": ["old", "new"]}, reward="count")
+    >>> policy = RewardThompson(problem, seed=0)
+    >>> policy.tell_many([{"page": "old", "visit": 1, "calls": 1}, {"page": "new", "visit": 1, "calls": 3}] * 30)
+    >>> policy.recommend().arm
+    do(page=new)
+    """
+
+    name = "reward-ts"
+    tier = Tier.REWARDS
+
+    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
+        super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> CellLayout:
+        return CellLayout.of(problem, 0)
+
+    def _levers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        arms = len(self.problem.arms)
+        return np.zeros((arms, 1), dtype=np.int64), np.ones(1, dtype=np.int64)
+
+    def _empty(self) -> CellState:
+        made = shared_cells(self.layout.empty(above_zero=False), *self._levers(), numbers_for(self.problem.reward))
+        return CellState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
+
+    def _discover(self) -> None:
+        return None

@@ -1,0 +1,127 @@
+"""What a reward is: 0 or 1, a number, a count, revenue, or one of ordered levels with a value each."""
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from ..errors import ProblemError, brief, listing
+from .variables import MOST_LEVELS, Level, Variable, declare
+
+RewardKind = Literal["binary", "real", "count", "revenue", "levels"]
+
+EXPECTED = (
+    "expected bool (0 or 1), float (a number), 'count' (0, 1, 2, ...), 'revenue' (0 or an amount) or "
+    "{'levels': [...], 'values': [...]}"
+)
+WORDS: dict[str, RewardKind] = {
+    "binary": "binary",
+    "bool": "binary",
+    "real": "real",
+    "float": "real",
+    "count": "count",
+    "revenue": "revenue",
+}
+MEANT: dict[object, str] = {
+    int: "for 0 and 1 pass bool, for counts 'count', for any number float",
+    "int": "for 0 and 1 pass 'binary', for counts 'count', for any number 'real'",
+    "counts": "pass 'count'",
+    "money": "pass 'revenue'",
+}
+"""What somebody probably wanted to say."""
+
+
+@dataclass(frozen=True)
+class Reward:
+    """The kind of a reward, and the levels of an ordered one with their values."""
+
+    kind: RewardKind
+    levels: tuple[Level, ...] = ()
+    values: tuple[float, ...] = ()
+
+    @property
+    def is_real(self) -> bool:
+        """Whether its mean is no probability."""
+        return self.kind != "binary"
+
+    @property
+    def words(self) -> str:
+        """What one reward is, in words."""
+        if self.kind == "levels":
+            return f"one of {listing(self.levels)}"
+        return {
+            "binary": "0 or 1",
+            "real": "a number",
+            "count": "a whole number of at least 0",
+            "revenue": "a number of at least 0",
+        }[self.kind]
+
+    @property
+    def shown(self) -> str:
+        """For a table of variables."""
+        if self.kind == "levels":
+            return ", ".join(f"{level}: {value:g}" for level, value in zip(self.levels, self.values, strict=True))
+        return {"binary": "0, 1", "real": "real"}.get(self.kind, self.kind)
+
+    def value(self, level: object) -> float:
+        """The value of one of its levels."""
+        return self.values[self.variable.code(level)]
+
+    @cached_property
+    def variable(self) -> Variable:
+        """Its levels, as those of a variable."""
+        return declare("reward", self.levels)
+
+    def number(self, told: Any) -> Any:
+        """A reward as it is counted, from one as it is told that was checked."""
+        return self.value(told) if self.kind == "levels" else told
+
+    def told(self, number: Any) -> Any:
+        """A reward as it is told, from one as it is counted: the first level that has the value."""
+        return self.levels[self.values.index(number)] if self.kind == "levels" else number
+
+    def plain(self) -> str | dict[str, Any]:
+        """As a description in JSON says it."""
+        return {"levels": list(self.levels), "values": list(self.values)} if self.kind == "levels" else self.kind
+
+
+def read_reward(given: object) -> Reward:
+    """A reward from what a caller or a description says."""
+    if given is bool or given is float:
+        return Reward("binary" if given is bool else "real")
+    if isinstance(given, Mapping):
+        return _ordered(given)
+    if isinstance(given, str) and given in WORDS:
+        return Reward(WORDS[given])
+    hint = MEANT.get(given) if isinstance(given, str | type) else None
+    shown = given.__name__ if isinstance(given, type) else brief(given)
+    raise ProblemError(f"reward={shown}; {hint or EXPECTED}")
+
+
+def _ordered(given: Mapping[Any, Any]) -> Reward:
+    unknown = [key for key in given if key not in ("levels", "values")]
+    if unknown or "levels" not in given or "values" not in given:
+        raise ProblemError(f"reward={brief(dict(given))}; expected {{'levels': [...], 'values': [...]}}")
+    levels = declare("reward", given["levels"]).levels
+    if not isinstance(given["values"], Iterable) or isinstance(given["values"], str | Mapping):
+        raise ProblemError(f"the values of the reward are {brief(given['values'])}; expected a number per level")
+    values = tuple(itertools.islice(given["values"], MOST_LEVELS + 1))
+    if len(values) != len(levels):
+        missing = f"; {brief(levels[len(values)])} has none" if len(values) < len(levels) else ""
+        raise ProblemError(f"the reward has {len(levels)} levels and {len(values)} values{missing}; give one per level")
+    numbers = tuple(_number(level, value) for level, value in zip(levels, values, strict=True))
+    if min(numbers) == max(numbers):
+        raise ProblemError(f"every level of the reward has the value {numbers[0]:g}; values must differ")
+    return Reward("levels", levels, numbers)
+
+
+def _number(level: Level, value: object) -> float:
+    try:
+        number = math.nan if isinstance(value, str | bool) else float(value)  # type: ignore[arg-type]
+    except (ArithmeticError, TypeError, ValueError):
+        number = math.nan
+    if not abs(number) <= 1e100:
+        raise ProblemError(f"the value of level {brief(level)} is {brief(value)}; expected a finite number")
+    return number

@@ -1,0 +1,270 @@
+"""Counts, revenue, ordered levels and numbers: both ways of playing, sharing, zeros, saving, studies."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import causal_bandits as cb
+from causal_bandits import Problem, Study, load_policy, preset
+from causal_bandits.discovery import MeanTesting
+from causal_bandits.errors import ObservationError, OptionError, ProblemError, SaveFileError
+from causal_bandits.estimators.cell_parts import cell_parts
+from causal_bandits.estimators.index_parts import CELL_ROWS, INDEX, LEAST_NOISE, NOISE, OTHERS, POOLED, N
+from causal_bandits.estimators.reward_shapes import MEAN, RATE, row_variance
+from causal_bandits.policies import (
+    CausalUCBNormal,
+    GaussianThompsonSampling,
+    RewardThompson,
+    SafeGaussianThompson,
+    SafeRewardThompson,
+    SafeThompsonSampling,
+    ThompsonSampling,
+    policy_class,
+)
+from causal_bandits.policies.saving import Saved
+from causal_bandits.simulation import play
+from tests.policies.cases import SIX, full_state
+from tests.problem.test_problem import described
+
+WORLDS = {
+    "revenue": cb.worlds.revenue_world(zeros=0.9, seed=3),
+    "count": cb.worlds.count_world(seed=2),
+    "levels": cb.worlds.ordered_world(direct=True, seed=4),
+}
+RATING = {"levels": ["bad", "fair", "good"], "values": [0, 1, 5]}
+REWARDS: dict[str, Any] = {"revenue": "revenue", "count": "count", "levels": RATING, "real": float}
+VALUES: dict[str, list[Any]] = {
+    "revenue": [0.0, 0.0, 0.0, 12.5],
+    "count": [0, 1, 3],
+    "levels": ["bad", "fair", "good"],
+    "real": [-1.0, 0.5, 2.0],
+}
+
+
+def problem_of(kind: str) -> Problem:
+    return Problem("Y", {"A": 2, "B": ["low", "high"]}, {"I": 3, "J": 2}, reward=REWARDS[kind])
+
+
+def table_of(kind: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:
+    """A follows the lever I, and the reward follows A."""
+    rng = np.random.default_rng(seed)
+    i = rng.integers(0, 3, rows)
+    a = (rng.random(rows) < 0.2 + 0.3 * i).astype(int)
+    rank = (rng.random(rows) * (1 + a) / 2 * len(VALUES[kind])).astype(int)
+    return {
+        "I": i.tolist(),
+        "J": rng.integers(0, 2, rows).tolist(),
+        "A": a.tolist(),
+        "B": rng.choice(["low", "high"], rows).tolist(),
+        "Y": [VALUES[kind][each] for each in rank],
+    }
+
+
+@pytest.mark.parametrize("make", [SafeRewardThompson, RewardThompson])
+@pytest.mark.parametrize("kind", WORLDS)
+def test_both_ways_choose_the_same_arms(make: Any, kind: str) -> None:
+    world, runs = WORLDS[kind], []
+    for compiled in (True, False):
+        policy = make(world.problem, seed=5)
+        runs.append((play(policy, world, 250, np.random.default_rng(6), compiled=compiled), full_state(policy)))
+    assert runs[0][0].arms.tolist() == runs[1][0].arms.tolist()
+    assert runs[0][0].rewards.tolist() == runs[1][0].rewards.tolist()
+    assert runs[0][1] == runs[1][1]
+
+
+@pytest.mark.parametrize("kind", REWARDS)
+def test_save_and_load_go_on_with_the_same_arms(kind: str, tmp_path: Path) -> None:
+    policy = SafeRewardThompson(problem_of(kind), seed=1)
+    policy.tell_many(table_of(kind, 90))
+    policy.tell({"I": 1}, {"A": 1, "Y": VALUES[kind][-1]}, missing=True)
+    policy.ask(3)
+    policy.save(tmp_path / "policy")
+    loaded = load_policy(tmp_path / "policy")
+    assert full_state(loaded) == full_state(policy)
+    more = table_of(kind, 60, seed=1)
+    for each in (policy, loaded):
+        each.tell_many(more)
+    assert loaded.ask(40) == policy.ask(40)
+    assert [repr(each) for each in loaded.estimates()] == [repr(each) for each in policy.estimates()]
+
+
+@pytest.mark.parametrize("kind", ["count", "revenue", "levels"])
+def test_a_save_file_with_rewards_of_another_kind(kind: str) -> None:
+    policy = SafeRewardThompson(problem_of(kind), seed=1)
+    policy.tell_many(table_of(kind, 20))
+    saved = policy.pack()
+    rewards = saved.arrays["rewards"] - 0.75
+    with pytest.raises(SaveFileError, match="contradicts itself"):
+        SafeRewardThompson.restore(Saved(saved.header, {**saved.arrays, "rewards": rewards}))
+
+
+@pytest.mark.parametrize("kind", REWARDS)
+def test_estimates_lie_where_rewards_can(kind: str) -> None:
+    policy = preset("safe", problem_of(kind), seed=1)
+    assert isinstance(policy, SafeRewardThompson)
+    for rows in (0, 1, 40):
+        policy.tell_many(table_of(kind, rows))
+        for estimate in policy.estimates():
+            assert -np.inf < estimate.low < estimate.mean < estimate.high < np.inf
+            if kind != "real":
+                assert estimate.low >= 0
+            if kind == "levels":
+                assert estimate.high <= 5
+            if estimate.own_rows > 1 and kind != "real":
+                assert 0 <= estimate.own_low <= estimate.own_mean < estimate.own_high
+
+
+def test_a_set_that_separates_is_used_and_narrows() -> None:
+    """2000 rows in which the reward follows A alone; seed 7."""
+    policy, plain = (make(problem_of("count"), seed=0) for make in (SafeRewardThompson, RewardThompson))
+    for each in (policy, plain):
+        each.tell_many(table_of("count", 2000, seed=7))
+    shared, own = policy.estimates(), plain.estimates()
+    assert all("A" in found.variables for found in policy.separating_sets())
+    assert policy.separating_sets()
+    assert sum(each.high - each.low for each in shared) < 0.9 * sum(each.high - each.low for each in own)
+    assert policy.recommend().arm["I"] == 2
+
+
+def test_revenue_is_shared_through_how_often() -> None:
+    """The amount is the same in all arms, how often is not: arms go by the set "above zero"."""
+    rng = np.random.default_rng(0)
+    problem = Problem("spend", {"A": 2}, {"I": 4}, reward="revenue")
+    policy = SafeRewardThompson(problem, seed=0)
+    arms = rng.integers(0, 4, 4000)
+    spend = np.where(rng.random(4000) < 0.05 + 0.1 * arms, rng.lognormal(3, 1, 4000), 0.0)
+    policy.tell_many({"I": arms.tolist(), "A": rng.integers(0, 2, 4000).tolist(), "spend": spend.tolist()})
+    assert {"spend > 0"} & {name for each in policy.estimates() for name in each.through or ()}
+    assert policy.recommend().arm == problem.arm(I=3)
+
+
+@pytest.mark.parametrize("kind", ["revenue", "count"])
+@pytest.mark.parametrize("make", [SafeRewardThompson, RewardThompson, GaussianThompsonSampling, SafeGaussianThompson])
+def test_first_rewards_of_zero_are_no_certainty(make: Any, kind: str) -> None:
+    """Three zeros in every arm but one: all arms are still played, and not the first one for ever."""
+    problem = problem_of(kind)
+    policy = make(problem, seed=3)
+    for arm in problem.arms:
+        seen = [0, 0, 0] if arm.active else [0, 0, 2]
+        policy.tell_many([{"A": 1, "B": "low", "Y": y} for y in seen], arm=arm)
+    rows = [{"A": n % 2, "B": "low", "Y": 0} for n in range(40)]
+    policy.tell_many(rows, arm={})  # past the first uniform rounds
+    assert len(set(policy.ask(400))) == len(problem.arms)
+
+
+def test_nothing_but_zeros_is_played_evenly() -> None:
+    policy = SafeRewardThompson(problem_of("revenue"), seed=0)
+    for arm in policy.problem.arms:
+        policy.tell_many([{"A": 0, "B": "low", "Y": 0.0}] * 40, arm=arm)
+    assert min(map(policy.ask(600).count, policy.problem.arms)) > 40
+
+
+def test_every_arm_has_some_plays() -> None:
+    """After 100 rows per arm an arm with fewer than 5 plays comes next, and nothing is compared."""
+    policy = SafeRewardThompson(problem_of("count"), seed=0)
+    for number, arm in enumerate(policy.problem.arms):
+        policy.tell_many([{"A": 1, "B": "low", "Y": 5 * (number > 0)}] * (2 if number == 0 else 150), arm=arm)
+    assert policy.ask() == policy.problem.arms[0]
+    compared = policy.indices(np.random.default_rng(0))
+    assert compared is not None
+    assert np.isnan(compared).all()
+    policy.restrict(policy.problem.arms[1:])
+    assert policy.ask() != policy.problem.arms[0]
+
+
+def test_parts_against_rows() -> None:
+    """What the set {A, B} says, from the rows themselves."""
+    policy = SafeRewardThompson(problem_of("count"), seed=0)
+    policy.tell_many(table_of("count", 300))
+    state = policy.ready().shared
+    numbers, rows = state.own.numbers, policy.history.rows
+    place = policy.layout.find({"A", "B"})
+    found = cell_parts(state.tables, place, numbers, np.zeros(4))
+    cells = rows.codes @ state.tables.strides[place, :-1]
+    total = np.bincount(cells, minlength=4) + CELL_ROWS
+    sums = np.bincount(cells, rows.rewards, minlength=4)
+    more = np.bincount(cells, minlength=4) / (len(rows.arms) + 1)
+    index = (sums + CELL_ROWS * numbers[MEAN] + 0.5 * more) / (total + more)
+    scatter = np.array([((rows.rewards[cells == c] - rows.rewards[cells == c].mean()) ** 2).sum() for c in range(4)])
+    steady = numbers[9]
+    variance = (scatter + steady * np.array([row_variance(numbers, each) for each in index])) / (total - 1 + steady)
+    for arm in range(6):
+        here = np.bincount(cells[rows.arms == arm], minlength=4)
+        n = here.sum()
+        assert found[arm, N] == n
+        assert found[arm, INDEX] == pytest.approx(here @ index / n - numbers[RATE])
+        noise = (variance * here * (1 - here / total)).sum() / n**2
+        assert found[arm, NOISE] == pytest.approx(noise + LEAST_NOISE * row_variance(numbers, numbers[RATE]) / n)
+        assert found[arm, OTHERS] == pytest.approx(1 - (here**2 / total).sum() / n)
+        assert found[arm, POOLED] == pytest.approx((here**2 * variance / (total + 1)).sum() / n**2)
+
+
+def test_zero_and_one_as_levels_say_what_the_default_says() -> None:
+    """The same rows as 0 and 1, and as two levels worth 0 and 1: means within a quarter of an interval."""
+    table = table_of("count", 1500, seed=2)
+    table["Y"] = [int(y > 0) for y in table["Y"]]
+    binary = SafeThompsonSampling(Problem("Y", {"A": 2, "B": ["low", "high"]}, {"I": 3, "J": 2}), seed=0)
+    levels = SafeRewardThompson(
+        Problem("Y", {"A": 2, "B": ["low", "high"]}, {"I": 3, "J": 2}, reward={"levels": [0, 1], "values": [0, 1]})
+    )
+    for each in (binary, levels):
+        each.tell_many(table)
+    for one, other in zip(binary.estimates(), levels.estimates(), strict=True):
+        assert abs(one.mean - other.mean) < 0.25 * (one.high - one.low)
+        assert other.high - other.low == pytest.approx(one.high - one.low, rel=0.5)
+
+
+def test_which_policy_a_name_stands_for() -> None:
+    for kind in REWARDS:
+        assert policy_class("safe", problem_of(kind)) is SafeRewardThompson
+        assert policy_class("paper", problem_of(kind)) is CausalUCBNormal
+        assert policy_class("ts", problem_of(kind)) is RewardThompson
+    assert policy_class("safe", SIX) is SafeGaussianThompson
+    assert policy_class("ts", SIX) is GaussianThompsonSampling
+    assert policy_class("ts", Problem.from_dict(described())) is ThompsonSampling
+
+
+def test_real_mediators_are_refused_in_one_sentence() -> None:
+    with pytest.raises(ProblemError, match=r"'A' is a real number; cut it with bins\(\.\.\.\)$"):
+        preset("safe", Problem("Y", {"A": float}, {"I": 2}, reward="count"))
+    with pytest.raises(OptionError, match="prior_rows=-1"):
+        GaussianThompsonSampling(SIX, prior_rows=-1)
+
+
+@pytest.mark.parametrize("kind", ["count", "revenue", "levels"])
+def test_a_study_goes_on_and_refuses_rewards_of_another_kind(kind: str, tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    study = Study.create("shop", problem_of(kind), storage=storage, seed=1)
+    assert study.policy_name == "safe-reward-ts"
+    for number in range(12):
+        decision = study.ask()
+        study.tell(decision.id, {"A": number % 2, "B": "low", "Y": VALUES[kind][number % 3]})
+    decision = study.ask()
+    with pytest.raises(ObservationError, match="reward 'Y' is -7; expected"):
+        study.tell(decision.id, {"A": 1, "B": "low", "Y": -7})
+    again = Study.load("shop", storage=storage)
+    assert [each.own_rows for each in again.estimates()] == [each.own_rows for each in study.estimates()]
+    study.tell(decision.id, {"A": 1, "B": "low", "Y": VALUES[kind][0]})
+    assert sum(each.own_rows for each in Study.load("shop", storage=storage).estimates()) == 13
+
+
+def test_sets_by_permutation(tmp_path: Path) -> None:
+    """The paper's policy with sets from means: revenue follows A, which the lever I moves; seed 0."""
+    rng = np.random.default_rng(0)
+    problem = Problem("Y", {"A": 2, "B": ["low", "high"]}, {"I": 3, "J": 2}, reward="revenue")
+    table = table_of("revenue", 1500, seed=1)
+    table["Y"] = [y * float(rng.lognormal()) for y in table["Y"]]
+    make = partial(CausalUCBNormal, problem, seed=0, discovery=MeanTesting(alpha=0.01, draws=199))
+    policy = make()
+    policy.tell_many(table)
+    found = {each.variables: each for each in policy.separating_sets(rejected=True)}
+    assert "I" not in found[()].separated
+    assert found[("A",)].separated == ("I", "J")
+    assert found[()].evidence.tests[("I",)].p_value == 0.005
+    policy.save(tmp_path / "policy")
+    assert load_policy(tmp_path / "policy").ask(5) == policy.ask(5)
+    with pytest.raises(OptionError, match="MeanTesting needs a reward that is not 0 or 1"):
+        cb.CausalThompsonSampling(Problem("Y", {"A": 2}, {"I": 2}), discovery=MeanTesting())  # type: ignore[arg-type]
