@@ -92,7 +92,11 @@ BAD: list[tuple[Callable[[cb.Study], Any], type[Exception], str]] = [
         UnknownArmError,
         "'banner' is not an arm",
     ),
-    (lambda s: s.retire({"banner": np.array([1, 2])}), UnknownLevelError, "is not a level of 'banner'"),
+    (
+        lambda s: s.retire({"banner": np.array([1, 2])}),  # type: ignore[dict-item]
+        UnknownLevelError,
+        "is not a level of 'banner'",
+    ),
     (lambda s: s.retire_level("banner", "pink"), UnknownLevelError, "'pink' is not a level"),
     (lambda s: s.forbid_level("headline", "x"), UnknownVariableError, "'headline' is not a lever"),
     (lambda s: s.add_level("headline", "x"), UnknownVariableError, "'headline' is not a lever"),

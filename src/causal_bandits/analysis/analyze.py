@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..data import History, Rows
@@ -105,23 +106,15 @@ def analyze(
     table, by_word, found_out = table_of(source, needed=(target, *levers), names=levers)
     tell("reading", 1, 1)
     left_out = [ignore] if isinstance(ignore, str) else ignore
-
-    def understood(more: Sequence[str] = ()) -> Inferred:
-        return infer(
-            *(table, target, levers),
-            observed=observed,
-            ignore=[*left_out, *more] if more else left_out,
-            kind=kind,
-            by_word=by_word,
-            found_out=found_out,
-        )
-
-    inferred = understood()
+    understood = partial(
+        infer, table, target, levers, observed=observed, kind=kind, by_word=by_word, found_out=found_out
+    )
+    inferred = understood(ignore=left_out)
     rows = History(inferred.problem).encode_many(inferred.table, missing=True)
     results = results_of_the_reward(inferred.problem, rows) if inferred.kind == "discrete" else []
     notices = [_after(name, target, kept=observed is not None) for name in results]
     if results and observed is None:
-        inferred = understood(results)
+        inferred = understood(ignore=[*left_out, *results])
         rows = History(inferred.problem).encode_many(inferred.table, missing=True)
     policy = _told(inferred.problem, rows, max_size, tell)
     if inferred.kind == "discrete":

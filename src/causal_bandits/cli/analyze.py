@@ -16,25 +16,16 @@ from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
 
+FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the packaged table."
 SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
 
 @app.command("analyze")
 def analyze_command(
-    table: Annotated[
-        str,
-        typer.Argument(
-            help="CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the "
-            "packaged table."
-        ),
-    ],
+    table: Annotated[str, typer.Argument(help=FILES)],
     target: Annotated[str | None, typer.Option(help="Reward column: 0 and 1, or a number.")] = None,
-    interventions: Annotated[
-        str | None, typer.Option(help="Lever columns (what was set), separated by commas.")
-    ] = None,
-    observed: Annotated[
-        str | None, typer.Option(help="Columns between levers and reward; by default all others.")
-    ] = None,
+    interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
+    observed: Annotated[str | None, typer.Option(help="Columns in between; by default all others.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
     kind: Annotated[
         str | None,
@@ -53,13 +44,9 @@ def analyze_command(
     levers = names_in(interventions or "")
     if target is None or not levers:
         proposal = propose(table, target=target, interventions=levers, drop=names_in(drop or ""))
-        if as_json:
-            say_json({"proposal": proposal.to_dict(), "command": proposal.command(table)}, indent=1)
+        if not _accepted(proposal, table, everything=everything, as_json=as_json):
             return
-        _show_proposal(proposal, table, everything)
-        if not proposal.interventions or not _agreed():
-            return
-        target, levers, drop = proposal.target, proposal.interventions, None
+        target, levers = proposal.target, proposal.interventions
     with waiting() as tell:
         found = analyze(
             table,
@@ -73,14 +60,25 @@ def analyze_command(
             progress=tell,
         ).to_dict(history=as_json or html is not None)
     if html is not None:
-        with replacing(html) as path:
-            path.write_text(analysis_page(found), encoding="utf-8")
+        _write_page(html, found)
     if as_json:
         say_json(found, indent=1)
-        return
-    _show(console(), found, everything)
-    if html is not None:
-        console().print(f"Report: {html}", soft_wrap=True)
+    else:
+        _show(console(), found, everything, html)
+
+
+def _write_page(html: Path, found: AnalysisDescription) -> None:
+    with replacing(html) as path:
+        path.write_text(analysis_page(found), encoding="utf-8")
+
+
+def _accepted(proposal: Proposal, table: str, *, everything: bool, as_json: bool) -> bool:
+    """Print a proposal; True where somebody at a terminal says that it is right."""
+    if as_json:
+        say_json({"proposal": proposal.to_dict(), "command": proposal.command(table)}, indent=1)
+        return False
+    _show_proposal(proposal, table, everything)
+    return bool(proposal.interventions) and _agreed()
 
 
 def _show_proposal(proposal: Proposal, table: str, everything: bool) -> None:
@@ -100,7 +98,7 @@ def _agreed() -> bool:
     return at_terminal and typer.confirm("Analyse it like this now?", default=False)
 
 
-def _show(terminal: Console, found: AnalysisDescription, everything: bool) -> None:
+def _show(terminal: Console, found: AnalysisDescription, everything: bool, html: Path | None) -> None:
     arms, sets = arms_sheet(found["arms"]), sets_sheet(found["sets"])
     if not everything:
         arms = first_rows(arms, SHOWN_ARMS, "--all shows all")
@@ -115,3 +113,5 @@ def _show(terminal: Console, found: AnalysisDescription, everything: bool) -> No
             terminal.print(f"  {line}")
         if not everything and len(lines) > SHOWN_NOTES:
             terminal.print(f"  and {len(lines) - SHOWN_NOTES} more; --all shows all")
+    if html is not None:
+        terminal.print(f"Report: {html}", soft_wrap=True)
