@@ -58,7 +58,7 @@ def _bad(good: dict[str, Any], lever: str, own: list[Bad]) -> list[Bad]:
         ({}, good | {"A": None}, ObservationError),
         ({}, good | {"A": nan}, ObservationError),
         ({}, good | {"Y": nan}, ObservationError),
-        ({}, {name: value for name, value in good.items() if name != "Y"}, ObservationError),
+        ({}, {name: value for name, value in good.items() if name not in ("C", "Y")}, ObservationError),
         ({}, {name: value for name, value in good.items() if name != "C"}, ObservationError),
         ({}, good | {"D": 1}, LookupError),
         ({}, list(good.values()), ObservationError),

@@ -87,6 +87,29 @@ def test_a_bad_tell_changes_nothing(name: str, arm: Any, seen: Any, error: type[
 
 
 @every_policy
+def test_a_reward_may_come_later(name: str, tmp_path: Path) -> None:
+    """With all rewards in, whatever came when, there are the same rows and the same counts as of whole rows."""
+    late, whole, kind = fresh(name), fresh(name), kind_of(name)
+    target, waiting = kind.problem.target, []
+    for arm, seen in rows_of(kind.problem, kind.table(30, 9)):
+        whole.tell(arm, seen)
+        row = late.tell(arm, {variable: value for variable, value in seen.items() if variable != target})
+        assert row is not None
+        waiting.append((row, seen[target]))
+        if len(waiting) > 8:
+            late.tell(waiting[0][0], reward=waiting.pop(0)[1])
+    late.save(tmp_path / "policy")
+    late = load_policy(tmp_path / "policy")
+    assert [row for row, _ in waiting] == late.pending()
+    for row, reward in waiting:
+        late.tell(row, reward=reward)
+    assert late.history.to_frame().equals(whole.history.to_frame())
+    for one, other in zip(late.estimates(), whole.estimates(), strict=True):
+        assert (one.own_rows, one.pending_rows) == (other.own_rows, 0)
+        assert one.own_mean == pytest.approx(other.own_mean, nan_ok=True)
+
+
+@every_policy
 def test_save_and_load(name: str, tmp_path: Path) -> None:
     policy = fresh(name)
     policy.tell_many(kind_of(name).table(60, 9))

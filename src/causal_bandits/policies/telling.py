@@ -23,10 +23,14 @@ Settable = Arm | Mapping[str, Level]
 
 @dataclass(frozen=True, repr=False)
 class Pending:
-    """A row that was told without its reward; pass it to `tell` with the reward, or to `drop`."""
+    """A row that was told without its reward; pass it to `tell` with the reward, or to `drop`.
+
+    Args:
+        number: Counts up from 0 in each policy; the same after saving and loading.
+        arm: The arm that was played.
+    """
 
     number: int
-    """Counts up from 0 in each policy; the same after saving and loading."""
     arm: Arm
 
     def __repr__(self) -> str:
