@@ -55,6 +55,15 @@ def test_a_comparison_by_tier(tmp_path: Path) -> None:
     assert "µs per round" in page
 
 
+def test_rewards_that_are_not_binary_have_a_baseline_of_their_own() -> None:
+    experiment = field_experiment("hillstrom-spend", None, Scale(100, 1), 0)
+    assert experiment.baseline == "reward-ts"
+    assert {"reward-ts", "safe-reward-ts", "gaussian-ts", "causal-ucb-normal"} <= {
+        each.key for each in experiment.methods
+    }
+    assert "ts" not in {each.key for each in experiment.methods}
+
+
 def test_all_means_those_that_apply_to_every_world() -> None:
     experiment = field_experiment("bilodeau-worst", None, Scale(1000, 1), 0)
     found = {method.key for method in experiment.methods}
