@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from causal_bandits import Problem
 from causal_bandits.compiled import Floats, Ints
@@ -17,13 +19,8 @@ from causal_bandits.estimators.graded import (
     refresh,
     with_room,
 )
-from causal_bandits.estimators.graded_draws import (
-    expect_graded,
-    forget_graded,
-    learn_graded,
-    played_chances,
-    settle_graded,
-)
+from causal_bandits.estimators.graded_draws import played_chances
+from causal_bandits.estimators.graded_rows import expect_graded, forget_graded, learn_graded, settle_graded
 from causal_bandits.estimators.index_parts import CELL_ROWS, LEAST_NOISE, index_parts
 from causal_bandits.estimators.main_effects import (
     beta_moments,
@@ -35,6 +32,7 @@ from causal_bandits.estimators.main_effects import (
     own_chances,
     refresh_effects,
 )
+from causal_bandits.estimators.stating import nearly_separates, unevenness
 
 
 def _state(problem: Problem) -> Graded:
@@ -272,3 +270,16 @@ def test_beta_posterior_keeps_mean_and_variance() -> None:
     a, b = beta_posterior(0.02, 1e-4, 50.0, 3.0)
     c, d = beta_posterior(0.02, 1e-4, 0.0, 0.0)
     assert (a - c, b - d) == pytest.approx((3.0, 47.0))
+
+
+def test_uneven_play_is_stated_wider() -> None:
+    assert unevenness(np.array([5.0, 5.0, 5.0])) == 0
+    assert unevenness(np.array([9.0, 0.0, 0.0])) == pytest.approx(2 / 3)
+    assert unevenness(np.zeros(3)) == 0
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=5, unique=True))
+def test_what_is_stated_of_sets_keeps_their_order(chances: list[float]) -> None:
+    found = nearly_separates(np.array(sorted(chances)))
+    assert np.all(np.diff(found) >= 0)
+    assert np.all((found >= 0) & (found <= 1))

@@ -18,7 +18,8 @@ from ..errors import OptionError, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
 from .allowing import allowed_arms
-from .estimates import Estimates, Recommendation, enough_draws, with_own_rows, with_pending_rows
+from .beside import with_own_rows, with_pending_rows
+from .estimates import Estimates, Recommendation, enough_draws
 from .keeping import Draws
 from .naming import Variant, register
 from .protocol import choose_many, compared

@@ -11,18 +11,10 @@ from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..estimators import beta_interval
 from ..estimators.graded import Graded, graded, refresh, with_room
-from ..estimators.graded_draws import (
-    expect_graded,
-    forget_graded,
-    learn_graded,
-    learn_graded_rows,
-    nearly_separates,
-    played_chances,
-    settle_graded,
-    stated,
-    stated_chances,
-)
+from ..estimators.graded_draws import played_chances, stated_chances
+from ..estimators.graded_rows import expect_graded, forget_graded, learn_graded, learn_graded_rows, settle_graded
 from ..estimators.main_effects import copy_of
+from ..estimators.stating import nearly_separates, stated
 from ..problem import Problem
 from ..seeds import Seed
 from .by_levers import LeverPolicy, plays_highest_draw

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ObservationError
 from ..policies.protocol import choose_many
-from ..problem import Problem, Variable
+from ..problem import Level, Problem, Variable
 from .study import Study
 
 ROWS = 300
@@ -71,7 +71,11 @@ def _value(variable: Variable, rng: np.random.Generator) -> Any:
 
 def _outcome(problem: Problem, rng: np.random.Generator) -> dict[str, Any]:
     seen = {variable.name: _value(variable, rng) for variable in problem.observed}
-    return {**seen, problem.target: int(rng.integers(2))}
+    return {**seen, problem.target: _reward(problem, rng)}
+
+
+def _reward(problem: Problem, rng: np.random.Generator) -> Level:
+    return problem.reward.levels[rng.integers(2)] if problem.reward.levels else int(rng.integers(2))
 
 
 def _answer(study: Study, rng: np.random.Generator) -> None:
@@ -82,7 +86,7 @@ def _answer(study: Study, rng: np.random.Generator) -> None:
 def _miss(study: Study, rng: np.random.Generator) -> None:
     for decision in study.ask(2):
         with contextlib.suppress(ObservationError):  # a policy that needs complete rows
-            study.tell(decision, reward=int(rng.integers(2)), final=True)
+            study.tell(decision, reward=_reward(study.problem, rng), final=True)
     study.ask()
 
 

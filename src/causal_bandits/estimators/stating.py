@@ -1,0 +1,61 @@
+"""What is said of arms and sets by degrees: wider than what is played by, and measured to be so."""
+
+import math
+
+import numpy as np
+
+from ..compiled import Floats, compiled
+from .graded import Graded
+from .main_effects import EDGE, RATE, beta_moments
+
+ALONE, THROUGH, UNEVEN, DISAGREEMENT, MOST = 1.2, 1.0, 0.5, 0.5, 1.2
+"""What is stated is wider than what is played by: factors of the variance by own rows and through a set, what uneven
+play adds to them, the share of a disagreement beyond chance, and the most relative to own rows alone."""
+WIDEST = 0.95
+"""The variance of a chance is at most so much of that of a coin that shows 0 or 1."""
+LIFT, SLOPE = 0.94, 0.74
+"""From the odds that all differences are 0 to those that they are small."""
+
+
+@compiled
+def unevenness(rows: Floats) -> float:
+    """0 where all arms have as many rows, up to 1 - 1 / arms where one has them all."""
+    total, squares = 0.0, 0.0
+    for count in rows:
+        total += count
+        squares += count * count
+    return 1 - total * total / (len(rows) * squares) if squares > 0 else 0.0
+
+
+@compiled
+def stated(state: Graded) -> Floats:
+    """(arms, 2): mean and variance of every arm's chance to be stated: at the last refresh, through its set, and wider.
+
+    Choosing the set with the lowest variance is optimistic, and arms that were played less because they looked bad
+    look worse than they are. So the variance grows with the unevenness of play and with what own rows disagree by
+    beyond chance. Measured, not derived. It is not much wider than own rows alone make the expected squared error.
+    """
+    arms, own = len(state.chosen), state.own.own
+    uneven, found = UNEVEN * unevenness(own[:, 0]), np.empty((arms, 2))
+    for arm in range(arms):
+        rows, rewards, place = own[arm, 0], own[arm, 1], state.chosen[arm]
+        mean, variance = state.moments[place, arm]
+        other, wide = state.moments[0, arm]
+        beyond = max((mean - other) ** 2 - max(wide - variance, 0.0), 0.0)
+        variance = ((THROUGH if place else ALONE) + uneven) * (variance + DISAGREEMENT * beyond)
+        alone, spread = beta_moments(rewards + 0.5, rows - rewards + 0.5)
+        variance = min(variance, MOST * (spread + (mean - alone) ** 2))
+        mean = min(max(mean, EDGE * state.own.numbers[RATE] / (1 + rows)), 1 - 1e-9)
+        found[arm, 0], found[arm, 1] = mean, min(variance, WIDEST * mean * (1 - mean))
+    return found
+
+
+def nearly_separates(separates: Floats) -> Floats:
+    """P(the differences are small) from P(they are 0): under 5 % of the mean reward, root mean square over arms.
+
+    "0" is weighed against 0.06 log-odds and more, so what lies between is counted with it; and sets are weighed with
+    few rows. The odds are mended by a factor and a power that were measured.
+    """
+    kept = np.clip(separates, 1e-12, 1 - 1e-12)
+    chances: Floats = 1 / (1 + math.exp(-LIFT) * ((1 - kept) / kept) ** SLOPE)
+    return chances
