@@ -228,9 +228,9 @@ def test_ordered_levels_wait_like_other_rewards(tmp_path: Path) -> None:
     again.tell(decision, reward="good")
     assert again.to_frame()["rating"].to_list()[-1] == "good"
     policy = cb.preset("safe", RATED, seed=0)
-    row = policy.tell({"page": 1}, {"visit": 1})
+    policy.tell({"page": 1}, {"visit": 1})
     policy.save(tmp_path / "waits.npz")
     loaded = cb.load_policy(tmp_path / "waits.npz")
     loaded.tell(loaded.pending()[0], reward="bad")
-    policy.tell(row, reward="bad")
+    policy.tell(policy.pending()[0], reward="bad")
     assert list(loaded.estimates()) == list(policy.estimates())

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import History, WaitingRows
+from ..data import History, Rows, WaitingRows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
 from ..errors import OptionError, flag, share, whole_number
@@ -22,7 +22,7 @@ from .beside import with_own_rows, with_pending_rows
 from .estimates import Estimates, Recommendation, enough_draws
 from .keeping import Draws
 from .naming import Variant, register
-from .protocol import choose_many, compared
+from .protocol import choose_many, compared, expect_many, forget_many, settle_many
 from .schedule import Schedule
 from .standing import recommendation
 from .telling import Telling
@@ -130,6 +130,21 @@ class Policy(Telling, Generic[State]):
     def _indices(self, state: State, rng: np.random.Generator) -> NDArray[np.float64] | None:
         """What `_choose` compares with the same random numbers: NaN for arms not compared; None if not one per arm."""
         return compared(state, rng)
+
+    def _expect(self, rows: Rows) -> None:
+        if self.uses_pending and self.waiting.made:
+            self.make_room()
+            expect_many(self._state, rows.arms, rows.codes)
+
+    def _complete(self, rows: Rows) -> None:
+        if self.uses_pending:
+            settle_many(self._state, rows.arms, rows.codes, rows.rewards)
+        else:
+            self._count(rows)
+
+    def _forget(self, rows: Rows) -> None:
+        if self.uses_pending:
+            forget_many(self._state, rows.arms, rows.codes)
 
     def _rows_seen(self) -> NDArray[np.int64]:
         """For each set how many rows have a value for all its variables."""

@@ -23,7 +23,7 @@ from ..seeds import Seed
 from .base import Policy
 from .estimates import Estimates, estimate_arms
 from .keeping import Draws
-from .protocol import expect_many, forget_many, learn_many, settle_many
+from .protocol import learn_many
 from .rules import ThompsonState
 
 
@@ -74,18 +74,10 @@ class DiscretePolicy(Policy[ThompsonState]):
         if not len(self._state.tables.pending):
             self._state = self._state._replace(tables=with_pending(self._state.tables))
 
-    def _expect(self, rows: Rows) -> None:
-        if self.waiting.made:
-            self.make_room()
-            expect_many(self._state, rows.arms, rows.codes)
-
     def _complete(self, rows: Rows) -> None:
-        settle_many(self._state, rows.arms, rows.codes, rows.rewards)
+        super()._complete(rows)
         if self._screen is not None:
             self._screen.count()
-
-    def _forget(self, rows: Rows) -> None:
-        forget_many(self._state, rows.arms, rows.codes)
 
     def _draw(self, findings: Findings) -> Draws:
         if not self.shares_mediators:

@@ -20,7 +20,7 @@ from ..seeds import Seed
 from .by_levers import LeverPolicy, plays_highest_draw
 from .estimates import ArmEstimate, Estimates
 from .main_effects import count_own, effects_learnt, lever_sizes
-from .protocol import believed, expect, expect_many, forget, forget_many, indices, learn, look, settle, settle_many
+from .protocol import believed, expect, forget, indices, learn, look, settle
 
 LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "heard", "moments", "sums", "parts", "used")
 """The arrays of a state that are learnt, beside those of the levers."""
@@ -137,18 +137,8 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
 
     def make_room(self) -> None:
         """Make room in the tables for pending rows."""
-        self._state = self._state._replace(graded=with_room(self._state.graded))
-
-    def _expect(self, rows: Rows) -> None:
-        if self.waiting.made:
-            self.make_room()
-            expect_many(self._state, rows.arms, rows.codes)
-
-    def _complete(self, rows: Rows) -> None:
-        settle_many(self._state, rows.arms, rows.codes, rows.rewards)
-
-    def _forget(self, rows: Rows) -> None:
-        forget_many(self._state, rows.arms, rows.codes)
+        if not len(self._state.graded.ahead):
+            self._state = self._state._replace(graded=with_room(self._state.graded))
 
     def _learn_anew(self, state: GradedState) -> None:
         refresh(state.graded)

@@ -54,13 +54,15 @@ class Telling(Kept):
     def make_room(self) -> None:
         """Make room in the state for pending rows, which a rollout may count."""
 
+    @abstractmethod
     def _expect(self, rows: Rows) -> None:
         """Count rows whose rewards are pending."""
 
+    @abstractmethod
     def _complete(self, rows: Rows) -> None:
         """Count the rewards of rows that were pending."""
-        self._count(rows)
 
+    @abstractmethod
     def _forget(self, rows: Rows) -> None:
         """Take back pending rows that will get no reward."""
 

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import Ints
-from ..dispatch import entry
+from ..compiled import Ints, compiled
+from ..dispatch import entry, generic
 from ..environments import draw, scratch
 from ..policies import choose, expect, learn, settle
 
@@ -29,10 +29,37 @@ def empty_queue(horizon: int) -> Queue:
     return Queue(none, none.copy(), none.copy(), np.empty(horizon, dtype=np.int64))
 
 
+@compiled
+def send(queue: Queue, step: int, due: int) -> None:
+    """The reward of a round is on its way; it comes after round `due`, if that is played."""
+    if due < len(queue.first):
+        if queue.first[due] < 0:
+            queue.first[due] = step
+        else:
+            queue.after[queue.last[due]] = step
+        queue.last[due] = step
+
+
+@generic
+def deliver(state: Any, step: int, come: int, whole: int, arms: Ints, seen: Any, rewards: Any, queue: Any) -> int:
+    """Learn the rewards that come after a round; gives how many have come in all."""
+    late = queue.first[step]
+    while late >= 0:
+        if whole == 0:
+            settle(state, arms[late], seen[late], rewards[late])
+        else:
+            learn(state, arms[late], seen[late], rewards[late])
+        queue.done[come] = late
+        come += 1
+        late = queue.after[late]
+    return come
+
+
 @entry
 def rollout_late(
     state: Any,
     sampler: Any,
+    limits: Ints,
     policy_rng: np.random.Generator,
     world_rng: np.random.Generator,
     arms: Ints,
@@ -40,7 +67,6 @@ def rollout_late(
     rewards: Any,
     waits: Any,
     queue: Any,
-    limits: Ints,
 ) -> tuple[int, int]:
     """Choose, pull, and learn what has come; gives the rounds played and the rewards that have come, both in all.
 
@@ -51,6 +77,7 @@ def rollout_late(
     step, end, come, left, weight, whole = limits
     room = scratch(sampler)
     while step < end and left > 0:
+        before = come
         arm = choose(state, policy_rng)
         reward = draw(sampler, arm, world_rng, room, seen[step])
         arms[step], rewards[step] = arm, reward
@@ -59,27 +86,12 @@ def rollout_late(
             learn(state, arm, seen[step], reward)
             queue.done[come] = step
             come += 1
-            left -= 1
         else:
             if whole == 0:
                 expect(state, arm, seen[step])
                 left -= weight
-            due = step + wait
-            if due < len(arms):
-                if queue.first[due] < 0:
-                    queue.first[due] = step
-                else:
-                    queue.after[queue.last[due]] = step
-                queue.last[due] = step
-        late = queue.first[step]
-        while late >= 0:
-            if whole == 0:
-                settle(state, arms[late], seen[late], rewards[late])
-            else:
-                learn(state, arms[late], seen[late], rewards[late])
-            queue.done[come] = late
-            come += 1
-            left -= 1
-            late = queue.after[late]
+            send(queue, step, step + wait)
+        come = deliver(state, step, come, whole, arms, seen, rewards, queue)
+        left -= come - before
         step += 1
     return step, come

@@ -65,7 +65,7 @@ def _by_rollout(policy: Any, world: Any, waits: Waits, rng: np.random.Generator,
         start, end, before = time.monotonic(), min(horizon, step + most), come
         limits = np.array([step, end, come, policy.rounds_to_refresh, weight, whole], dtype=np.int64)
         part = slice(step, 0)
-        step, come = rollout_late(state, world.sampler, policy.rng, rng, arms, seen, rewards, waits, queue, limits)
+        step, come = rollout_late(state, world.sampler, limits, policy.rng, rng, arms, seen, rewards, waits, queue)
         part = slice(part.start, step)
         if not whole:
             _wait(policy, world, part, arms, seen, rewards, waits, numbers)
