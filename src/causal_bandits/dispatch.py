@@ -57,10 +57,8 @@ class Operation(Generic[P, R]):
 
     def implementation(self, state: type) -> Callable[..., Any]:
         """How it is done for states of a type."""
-        found = self._implementations.get(state, self._otherwise)
-        if found is None:
-            raise KeyError(state)
-        return found
+        known = self._implementations
+        return known[state] if self._otherwise is None else known.get(state, self._otherwise)
 
     def _find(self, *types: Any) -> Any:
         """For numba: the Python function to compile for these types of arguments."""
