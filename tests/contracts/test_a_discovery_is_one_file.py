@@ -46,7 +46,7 @@ def test_naming_it_is_all(named: type[LargeSets], tmp_path: Path) -> None:
 
 
 def test_every_discovery_of_the_room_is_registered() -> None:
-    assert set(DISCOVERIES) == {"asd", "bayes", "direct", "known", "residual"}
+    assert set(DISCOVERIES) == {"asd", "bayes", "direct", "known", "means", "residual"}
     assert all(name == discovery.name for name, discovery in DISCOVERIES.items())
 
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
-from ..errors import ProblemError, whole_number
+from ..errors import ProblemError
 from ..problem import Problem
-from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
-from .tables import DEFAULT_BYTES, DEFAULT_SETS, joint_values
+from .subsets import LIMIT_BYTES, SubsetLayout, gib
+from .tables import DEFAULT_BYTES, DEFAULT_SETS, joint_values, sized
 
 ROWS, MEAN, SCATTER = range(3)
 
@@ -110,11 +110,7 @@ class CellLayout(SubsetLayout):
             raise ProblemError(f"the reward {problem.target!r} is 0 or 1; use SafeThompsonSampling")
         observed = len(problem.observed)
         if max_size is not None:
-            layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
-            if layout.nbytes > LIMIT_BYTES:
-                fits = fitting_size(problem, cls)
-                raise ProblemError(f"tables of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
-            return layout
+            return sized(cls, problem, max_size)
         fitting = cls(problem, 0)
         if fitting.nbytes > LIMIT_BYTES:
             raise ProblemError(f"the sums of {len(problem.arms)} arms take {gib(fitting.nbytes)}; list fewer arms")

@@ -5,7 +5,7 @@ counts or a sum of them, so a round costs the same after a million rows as after
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,11 +151,7 @@ class TableLayout(SubsetLayout):
         if problem.reward_is_real:
             raise ProblemError(f"the reward {problem.target!r} is a real number; use a Gaussian policy")
         if max_size is not None:
-            layout = cls(problem, min(whole_number("max_size", max_size, 0), observed))
-            if layout.nbytes > LIMIT_BYTES:
-                fits = fitting_size(problem, cls)
-                raise ProblemError(f"tables of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
-            return layout
+            return sized(cls, problem, max_size)
         fitting = cls(problem, 0)
         if fitting.nbytes > LIMIT_BYTES:
             raise ProblemError(f"the counts of {len(problem.arms)} arms take {gib(fitting.nbytes)}; list fewer arms")
@@ -174,6 +170,18 @@ class TableLayout(SubsetLayout):
     def empty(self, places: Ints | None = None) -> CountTables:
         """Tables that have counted nothing yet: of all sets, or of some, of which the empty one is the first."""
         return empty_tables(self, np.arange(len(self.members)) if places is None else places, len(self.problem.arms))
+
+
+L = TypeVar("L", bound=SubsetLayout)
+
+
+def sized(kind: type[L], problem: Problem, max_size: object) -> L:
+    """A layout of tables with sets up to a size that a caller asks for."""
+    layout = kind(problem, min(whole_number("max_size", max_size, 0), len(problem.observed)))
+    if layout.nbytes > LIMIT_BYTES:
+        fits = fitting_size(problem, kind)
+        raise ProblemError(f"tables of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
+    return layout
 
 
 def joint_values(layout: SubsetLayout) -> int:

@@ -6,7 +6,7 @@ from ..discovery import RealDiscovery, ResidualTesting
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .real import PRIOR_ROWS, RealPolicy, Variance
+from .real import PRIOR_ROWS, RealPolicy, Variance, checked_prior
 from .set_selection import Choice
 
 
@@ -34,7 +34,8 @@ class GaussianThompsonSampling(RealPolicy):
     def __init__(
         self, problem: Problem, *, seed: Seed = None, initial: int = 50, prior_rows: float = PRIOR_ROWS
     ) -> None:
-        super().__init__(problem, seed=seed, initial=initial, prior_rows=prior_rows)
+        self._prior_rows = checked_prior(prior_rows)
+        super().__init__(problem, seed=seed, initial=initial)
 
 
 class CausalGaussianThompsonSampling(RealPolicy):
@@ -80,6 +81,7 @@ class CausalGaussianThompsonSampling(RealPolicy):
         choice: Choice = "variance",
         prior_rows: float = PRIOR_ROWS,
     ) -> None:
+        self._prior_rows = checked_prior(prior_rows)
         super().__init__(
             problem,
             discovery=discovery,
@@ -89,5 +91,4 @@ class CausalGaussianThompsonSampling(RealPolicy):
             variance=variance,
             bootstraps=bootstraps,
             choice=choice,
-            prior_rows=prior_rows,
         )

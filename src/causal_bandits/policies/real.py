@@ -35,6 +35,13 @@ EXPENSIVE = 2**15
 """Sets x arms from which on a discovery takes a good part of a second."""
 
 
+def checked_prior(prior_rows: object) -> float:
+    """Validate `prior_rows`."""
+    if not (is_number(prior_rows) and 0 <= float(prior_rows) < MOST_PRIOR_ROWS):  # type: ignore[arg-type]
+        raise OptionError(f"prior_rows={brief(prior_rows)}; expected a number of rows, at least 0")
+    return float(prior_rows)  # type: ignore[arg-type]
+
+
 class RealPolicy(Policy[RealState]):
     """A learner over per-arm means and cross-products.
 
@@ -49,7 +56,6 @@ class RealPolicy(Policy[RealState]):
         variance: Variances in closed form, or from bootstraps as in the paper.
         bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
         choice: Use the set with the lowest variance, or with the lowest expected squared error (needs `BayesFactors`).
-        prior_rows: How many rows with the variance of all rewards an arm's own variance starts from.
     """
 
     layout: DesignLayout
@@ -57,6 +63,8 @@ class RealPolicy(Policy[RealState]):
     fewest_rows = 2
     counts_missing = True
 
+    _prior_rows: float = 0.0
+    """How many rows with the variance of all rewards an arm's own variance starts from; Thompson policies set it."""
     thompson: ClassVar[bool]
     """Draw from the posterior; otherwise take the upper confidence bound."""
     evidence: ClassVar[RealDiscovery | None] = None
@@ -75,7 +83,6 @@ class RealPolicy(Policy[RealState]):
         variance: Variance = "closed-form",
         bootstraps: int = 50,
         choice: Choice = "variance",
-        prior_rows: float = 0.0,
     ) -> None:
         discovery = self.evidence if discovery is None else discovery
         if index not in get_args(Index):
@@ -85,9 +92,7 @@ class RealPolicy(Policy[RealState]):
         self.doubts = doubts(choice)
         samples = whole_number("bootstraps", bootstraps, 2, 1_000_000) if variance == "bootstrap" else 0
         first = whole_number("initial", initial, 0)
-        if not (is_number(prior_rows) and 0 <= float(prior_rows) < MOST_PRIOR_ROWS):
-            raise OptionError(f"prior_rows={brief(prior_rows)}; expected a number of rows, at least 0")
-        prior = float(prior_rows)
+        prior = self._prior_rows
         self._options = RealOptions(self.thompson, index == "printed", bool(forced_plays), first, samples, prior)
         self._told: dict[str, Any] = {"initial": first}
         self._patterns: list[int] = []

@@ -51,20 +51,15 @@ class SafeGaussianThompson(_Weighed, CausalGaussianThompsonSampling):
         self,
         problem: Problem,
         *,
+        prior_rows: float = PRIOR_ROWS,
         initial: int = 50,
         max_size: int | None = None,
         discovery: RealDiscovery | None = None,
         seed: Seed = None,
-        prior_rows: float = PRIOR_ROWS,
     ) -> None:
-        super().__init__(
-            problem,
-            initial=initial,
-            max_size=max_size,
-            discovery=discovery,
-            seed=seed,
-            choice="squared-error",
-            prior_rows=prior_rows,
+        options: dict[str, Any] = {"max_size": max_size, "initial": initial, "choice": "squared-error"}
+        CausalGaussianThompsonSampling.__init__(
+            self, problem, discovery=discovery, seed=seed, prior_rows=prior_rows, **options
         )
 
 
@@ -89,16 +84,11 @@ class SafeUCBNormal(_Weighed, CausalUCBNormal):
         self,
         problem: Problem,
         *,
-        initial: int = 50,
-        max_size: int | None = None,
-        discovery: RealDiscovery | None = None,
         seed: Seed = None,
+        discovery: RealDiscovery | None = None,
+        max_size: int | None = None,
+        initial: int = 50,
     ) -> None:
         super().__init__(
-            problem,
-            initial=initial,
-            max_size=max_size,
-            discovery=discovery,
-            seed=seed,
-            choice="squared-error",
+            problem, initial=initial, max_size=max_size, discovery=discovery, seed=seed, choice="squared-error"
         )

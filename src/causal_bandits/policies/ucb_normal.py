@@ -6,8 +6,7 @@ from ..discovery import RealDiscovery, ResidualTesting
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .real import Index, RealPolicy, Variance
-from .set_selection import Choice
+from .real import Index, RealPolicy
 
 
 class UCBNormal(RealPolicy):
@@ -76,30 +75,3 @@ class CausalUCBNormal(RealPolicy):
     evidence: ClassVar[RealDiscovery | None] = ResidualTesting()
     thompson = False
     compares = "its upper confidence bound"
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        discovery: RealDiscovery | None = None,
-        max_size: int | None = None,
-        index: Index = "auer",
-        forced_plays: bool = False,
-        seed: Seed = None,
-        initial: int = 50,
-        variance: Variance = "closed-form",
-        bootstraps: int = 50,
-        choice: Choice = "variance",
-    ) -> None:
-        super().__init__(
-            problem,
-            discovery=discovery,
-            max_size=max_size,
-            index=index,
-            forced_plays=forced_plays,
-            seed=seed,
-            initial=initial,
-            variance=variance,
-            bootstraps=bootstraps,
-            choice=choice,
-        )
