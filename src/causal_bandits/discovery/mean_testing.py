@@ -9,12 +9,12 @@ from ..compiled import Floats, Ints
 from ..data import DesignLayout, Rows
 from ..doors import check_fields
 from ..errors import OptionError, whole_number
-from ..independence.means import tested_means
+from ..independence.means import compared_means
 from ..independence.permutation import DRAWS, MOST_DRAWS
 from .base import Findings, check_alpha
 from .declared import Declared
 from .grounds import ByTests
-from .residual import ResidualReading, tests_of
+from .residual import ResidualReading, levers_tested
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class MeanTesting(Declared):
         """Test every set of the layout on the rows that have a value for each of its variables."""
         if not isinstance(layout, DesignLayout) or not isinstance(table, Rows):
             raise OptionError("MeanTesting needs a reward that is not 0 or 1; use DirectTesting() or ASD()")
-        tested, others = tests_of(layout.problem, self.reading)
+        tested, others = levers_tested(layout.problem, self.reading)
         sets = len(layout.members)
         statistic, p_value = np.zeros((sets, len(tested))), np.ones((sets, len(tested)))
         dof = np.zeros((sets, len(tested)), dtype=np.int64)
@@ -62,7 +62,7 @@ class MeanTesting(Declared):
             values, cells = _given(layout, place, kept)
             for test in range(len(tested)):
                 strata = np.unique(np.stack([cells, others[test][kept.arms]]), axis=1, return_inverse=True)[1]
-                result = tested_means(values, kept.arms, strata.astype(np.int64), self.draws, rng)
+                result = compared_means(values, kept.arms, strata.astype(np.int64), self.draws, rng)
                 statistic[place, test], dof[place, test], p_value[place, test] = result
         accepted = p_value > self.alpha
         separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted

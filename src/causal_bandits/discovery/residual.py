@@ -63,7 +63,7 @@ class ResidualTesting(Declared):
         """Test every set of the layout."""
         if not isinstance(layout, DesignLayout):
             raise OptionError("ResidualTesting needs a real-valued reward; use DirectTesting() or ASD()")
-        tested, groups = tests_of(layout.problem, self.reading)
+        tested, groups = levers_tested(layout.problem, self.reading)
         results = residual_tests(moments, layout.chosen(), groups, factor=self.factor)
         accepted = results.p_value > self.alpha
         if self.require_evidence:
@@ -77,7 +77,7 @@ class ResidualTesting(Declared):
 
 
 @lru_cache(maxsize=32)
-def tests_of(problem: Problem, reading: ResidualReading) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
+def levers_tested(problem: Problem, reading: ResidualReading) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
     """What is tested together, and for each test the group of every arm: its setting of the other variables."""
     levers = problem.intervention_names
     tested = (levers,) if reading == "joint" else tuple((name,) for name in levers)

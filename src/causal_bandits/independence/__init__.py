@@ -2,7 +2,7 @@
 
 from .bayes import Neighbours, conditional_factors, log_bayes_factor, marginal_factors
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
-from .means import mean_test, permuted_means, tested_means
+from .means import compared_means, mean_test, permuted_means
 from .permutation import permutation_test, permuted_of_arms
 from .regressions import regression_factors
 from .residual import Factor, ResidualResults, residual_test, residual_tests
@@ -13,6 +13,7 @@ __all__ = [
     "IndependenceResult",
     "Neighbours",
     "ResidualResults",
+    "compared_means",
     "conditional_factors",
     "g_squared",
     "g_squared_of_arms",
@@ -26,5 +27,4 @@ __all__ = [
     "regression_factors",
     "residual_test",
     "residual_tests",
-    "tested_means",
 ]

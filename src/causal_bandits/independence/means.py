@@ -109,7 +109,7 @@ def mean_test(
         raise OptionError("rewards must be finite, arms and strata whole numbers from 0")
     draws = whole_number("draws", draws, 1, MOST_DRAWS)
     rng = np.random.default_rng(whole_number("seed", seed, 0))
-    return tested_means(values, groups, cells, draws, rng)
+    return compared_means(values, groups, cells, draws, rng)
 
 
 def _column(name: str, given: ArrayLike, kind: type) -> np.ndarray:
@@ -123,7 +123,7 @@ def _column(name: str, given: ArrayLike, kind: type) -> np.ndarray:
     raise OptionError(f"{name} is not a list of {what}, one per row")
 
 
-def tested_means(
+def compared_means(
     values: Floats, groups: Ints, strata: Ints, draws: int, rng: np.random.Generator
 ) -> IndependenceResult:
     """`mean_test` of columns that were checked; values are first scaled, so that squares stay finite."""
