@@ -16,6 +16,7 @@ from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
 
+KINDS = "discrete, gaussian, count, revenue or levels; inferred from the target by default."
 FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the packaged table."
 SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
@@ -27,10 +28,7 @@ def analyze_command(
     interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
     observed: Annotated[str | None, typer.Option(help="Columns in between; by default all others.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(help="discrete, gaussian, count, revenue or levels; inferred from the target by default."),
-    ] = None,
+    kind: Annotated[str | None, typer.Option(help=KINDS)] = None,
     level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all arms and sets, not the first ones.")] = False,
