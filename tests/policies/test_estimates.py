@@ -111,7 +111,7 @@ def test_table() -> None:
     policy.tell_many(CASES[2].table)
     frame = policy.estimates().to_frame()
     shared = ["arm", "mean", "low", "high", "through", "own_rows", "effective_rows", "used_rows"]
-    assert frame.columns == [*shared, "own_mean", "own_low", "own_high", "pending_rows", "pending_effective"]
+    assert frame.columns == [*shared, "own_mean", "own_low", "own_high", "status", "pending_rows", "pending_effective"]
     assert frame["arm"].to_list() == ["do()", "do(B=on)", "do(A=1)", "do(A=1, B=on)"]
     assert frame["own_rows"].sum() == CASES[2].rows
     assert set(frame["through"].to_list()) <= {None, "{A}", "{A, B}"}

@@ -32,14 +32,14 @@ def ratios(figure: str, runs: int, *, slow: bool = False) -> dict[str, tuple[flo
 def test_sharing_saves_regret_where_separating_sets_exist() -> None:
     """Null: the true ratios are the ones measured at full size (.56, .41, .16).
 
-    64 classes x 1 run give standard errors of about .05, .024 and .011, so a bound lies at least 4 of them away:
+    64 classes x 1 run give standard errors of about .065, .03 and .012, so a bound lies at least 4 of them away:
     false alarms below 1e-4. Seed 2024.
     """
     found = ratios("fig2a", 1)
-    assert found["causal-ts-direct"][0] <= 0.76
-    assert found["causal-ts-direct-marginal"][0] <= 0.51
+    assert found["causal-ts-direct"][0] <= 0.83
+    assert found["causal-ts-direct-marginal"][0] <= 0.54
     assert found["causal-ts-perfect"][0] <= 0.21
-    assert all(se < 0.06 for _, se in found.values())
+    assert all(se < 0.08 for _, se in found.values())
 
 
 def test_looking_for_sets_costs_little_where_there_are_none() -> None:
