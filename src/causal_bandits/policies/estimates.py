@@ -12,7 +12,7 @@ from ..doors import is_number
 from ..drawers import drawn
 from ..errors import OptionError, brief, whole_number
 from ..estimators import beta_interval, own_moments
-from ..markup import braces, printable, titled_table
+from ..markup import between, braces, printable, titled_table
 from ..markup import number as shown
 from ..problem import Arm
 from .rules import ThompsonState, best_sets
@@ -118,7 +118,7 @@ class ArmEstimate:
             object.__setattr__(self, "status", "active" if self.was_played else "never played")
 
     def __repr__(self) -> str:
-        interval = f"{shown(self.mean)} ({shown(self.low)} – {shown(self.high)})"
+        interval = f"{shown(self.mean)} ({between(self.low, self.high)})"
         return printable(f"ArmEstimate({self.arm}, {interval}, {braces(self.through)}, {self.own_rows:,} rows)")
 
 
@@ -187,7 +187,7 @@ class Estimates(Sequence[ArmEstimate]):
             (
                 f"{row.arm}" if row.status in ("active", "never played") else f"{row.arm} ({row.status})",
                 shown(row.mean),
-                f"{shown(row.low)} – {shown(row.high)}",
+                between(row.low, row.high),
                 braces(row.through),
                 f"{row.own_rows:,}",
                 f"{row.effective_rows:,.0f}",

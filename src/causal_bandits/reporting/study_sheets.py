@@ -1,6 +1,6 @@
 """Arms and sets as tables."""
 
-from ..markup import braces, evidence_words, number
+from ..markup import between, braces, evidence_words, number
 from ..policies.overview import ArmRow, IntervalRow, RecommendationRow, SetRow
 from .described import AnalysisDescription, PendingRewards
 from .sheets import Sheet
@@ -43,7 +43,7 @@ def _arm_cells(row: ArmRow) -> tuple[str, ...]:
 
 
 def _range(row: IntervalRow) -> str:
-    return f"{number(row['mean'])} ({number(row['low'])} – {number(row['high'])})"
+    return f"{number(row['mean'])} ({between(row['low'], row['high'])})"
 
 
 def pending_words(pending: PendingRewards) -> str:
