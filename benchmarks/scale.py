@@ -41,7 +41,8 @@ class Cost(NamedTuple):
         state = self.policy.ready()
         if isinstance(state, RealState):
             return sum(array.nbytes for array in (*state.moments, *state.pools))
-        return sum(array.nbytes for array in state.graded.tables) + sum(array.nbytes for array in state.graded[2:])
+        learnt = (*state.graded.tables, *state.graded[2:])
+        return sum(int(array.nbytes) for array in learnt)
 
     @property
     def sets_in_use(self) -> int:

@@ -11,14 +11,8 @@ from causal_bandits import Problem
 from causal_bandits.compiled import Floats, Ints
 from causal_bandits.data import TableLayout, cell_of
 from causal_bandits.environments import DiscreteWorld, hillstrom_world, soft_world
-from causal_bandits.estimators.graded import (
-    SEPARATES,
-    Graded,
-    difference_moments,
-    graded,
-    refresh,
-    with_room,
-)
+from causal_bandits.estimators.degrees import SEPARATES, Graded
+from causal_bandits.estimators.graded import graded, refresh, with_room
 from causal_bandits.estimators.graded_draws import played_chances
 from causal_bandits.estimators.graded_rows import expect_graded, forget_graded, learn_graded, settle_graded
 from causal_bandits.estimators.index_parts import CELL_ROWS, LEAST_NOISE, index_parts
@@ -32,6 +26,7 @@ from causal_bandits.estimators.main_effects import (
     own_chances,
     refresh_effects,
 )
+from causal_bandits.estimators.settling import difference_moments
 from causal_bandits.estimators.stating import nearly_separates, unevenness
 
 

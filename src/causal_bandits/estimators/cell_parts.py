@@ -19,7 +19,23 @@ import numpy as np
 from ..compiled import Floats, compiled
 from ..data import CellTables, merge_cell
 from .cell_regression import additive_cells
-from .index_parts import CELL_ROWS, DIFFERENCE, INDEX, LEAST_NOISE, LEAST_OTHERS, NOISE, OTHERS, POOLED, SCATTER, N
+from .index_parts import (
+    ALL,
+    CELL_ROWS,
+    COLUMNS,
+    DIFFERENCE,
+    INDEX,
+    KNOWN,
+    LEAST_NOISE,
+    LEAST_OTHERS,
+    NOISE,
+    OTHERS,
+    POOLED,
+    RATIO,
+    SCATTER,
+    SHARE,
+    N,
+)
 from .reward_shapes import (
     ABOVE,
     DISPERSION,
@@ -75,9 +91,10 @@ def _cell_moments(cell: Floats, numbers: Floats, start: float, prior: float) -> 
 
 @compiled
 def cell_parts(tables: CellTables, place: int, numbers: Floats, index: Floats) -> Floats:
-    """(arms, 7): what one set says about every arm; fills `index` with E[Y | S = s], less the mean over arms.
+    """(arms, 11): what one set says about every arm; fills `index` with E[Y | S = s], less the mean over arms.
 
-    The columns are those of `index_parts`; INDEX and the scatter of indices are relative to the mean over arms.
+    The columns are those of `index_parts`; INDEX and the scatter of indices are relative to the mean over arms. No row
+    is pending.
     """
     cells, start, rate = tables.cells[place], tables.starts[place], numbers[RATE]
     amount, dispersion, steady = 0.0, 0.0, 0.0
@@ -87,7 +104,7 @@ def cell_parts(tables: CellTables, place: int, numbers: Floats, index: Floats) -
     fitted, prior = np.zeros(0), CELL_ROWS
     if numbers[SHAPE] == NUMBER and _several(tables, place):
         fitted, prior = additive_cells(tables, place, pooled, numbers[DISPERSION])
-    parts, totals = np.zeros((tables.arms, 7)), np.zeros(tables.arms)
+    parts, totals = np.zeros((tables.arms, COLUMNS)), np.zeros(tables.arms)
     for cell in range(cells):
         if place < tables.plain:
             start_from = fitted[cell] if len(fitted) else numbers[MEAN]
@@ -124,6 +141,7 @@ def _add_cell(part: Floats, here: float, total: float, index: float, variance: f
 @compiled
 def _finish(part: Floats, total: float, least: float) -> None:
     n = part[N]
+    part[ALL], part[RATIO] = n, 1.0
     if n == 0:
         part[OTHERS] = 1.0
         return
@@ -133,6 +151,7 @@ def _finish(part: Floats, total: float, least: float) -> None:
     part[NOISE] = part[NOISE] / n**2 + least / n
     part[OTHERS] = max(1 - part[OTHERS] / n, LEAST_OTHERS)
     part[POOLED] /= n * n
+    part[KNOWN], part[SHARE] = part[INDEX], part[OTHERS]
 
 
 @compiled

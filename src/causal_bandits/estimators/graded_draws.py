@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..compiled import Bools, Floats, compiled
-from .graded import (
+from .degrees import (
     COUNTED,
     GAINED,
     LEFT,
@@ -19,8 +19,8 @@ from .graded import (
     WAITING_SUM,
     WITHIN,
     Graded,
-    own_bounds,
 )
+from .graded import own_bounds
 from .lever_effects import at_arm, draw_effects
 from .main_effects import draw_chance
 
@@ -31,7 +31,7 @@ APART = 0.2
 
 
 @compiled
-def _draw_sets(state: Graded, far: float, ahead: bool, rng: np.random.Generator) -> tuple[Floats, Bools]:
+def draw_sets(state: Graded, far: float, ahead: bool, rng: np.random.Generator) -> tuple[Floats, Bools]:
     """Lever effects of own rows and of each set in use, and whether the set is taken not to separate.
 
     With `ahead` effects on the difference are drawn as if the pending rewards had come.
@@ -50,8 +50,13 @@ def _draw_sets(state: Graded, far: float, ahead: bool, rng: np.random.Generator)
 
 
 @compiled
-def _through(state: Graded, arm: int, drawn: Floats, differs: bool, ahead: bool) -> tuple[float, float]:
-    """Mean and variance of an arm's chance through its set, given drawn effects; `ahead`: as if all rewards were in."""
+def through_set(
+    state: Graded, arm: int, drawn: Floats, differs: bool, ahead: bool, level: float
+) -> tuple[float, float]:
+    """Mean and variance of an arm's mean through its set, given drawn effects.
+
+    With `ahead` as if all rewards were in; `level` is what the indices of the state are counted from.
+    """
     place, sums, parts, own = state.chosen[arm], state.sums[arm], state.parts[arm], state.own
     mean, variance = at_arm(drawn[0, place], own.codes[arm], own.starts), state.deviations[0, place]
     n, index = sums[COUNTED], 0.0
@@ -60,7 +65,7 @@ def _through(state: Graded, arm: int, drawn: Floats, differs: bool, ahead: bool)
         scatter = max(sums[SQUARES] - n * index * index, 0.0)
         precision = n * (n + parts[PRIOR_ROWS]) / (scatter + parts[PRIOR_ROWS] * parts[WITHIN])
         total = precision + 1 / variance
-        mean, variance = (precision * index + mean / variance) / total, 1 / total
+        mean, variance = (precision * (level + index) + mean / variance) / total, 1 / total
     variance += parts[SHARED]
     if differs:
         change = parts[LEFT] * at_arm(drawn[1, place], own.codes[arm], own.starts)
@@ -90,7 +95,7 @@ def draw_arm(
     place = state.chosen[arm]
     if place == 0:
         return draw_chance(state.own, drawn[0, 0], arm, rng)
-    mean, variance = _through(state, arm, drawn, differs[place], ahead)
+    mean, variance = through_set(state, arm, drawn, differs[place], ahead, 0.0)
     low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
     return min(max(mean + far * math.sqrt(variance) * rng.standard_normal(), low), high)
 
@@ -98,7 +103,7 @@ def draw_arm(
 @compiled
 def played_chances(state: Graded, allowed: Bools, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's chance to play by; NaN for the others."""
-    drawn, differs = _draw_sets(state, FAR, True, rng)
+    drawn, differs = draw_sets(state, FAR, True, rng)
     chances = np.full(len(state.chosen), np.nan)
     for arm in range(len(chances)):
         if allowed[arm]:
@@ -109,7 +114,7 @@ def played_chances(state: Graded, allowed: Bools, rng: np.random.Generator) -> F
 @compiled
 def stated_chances(state: Graded, allowed: Bools, moments: Floats, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's chance, from what is `stated` of it; NaN for the others."""
-    drawn, differs = _draw_sets(state, 1.0, False, rng)
+    drawn, differs = draw_sets(state, 1.0, False, rng)
     chances = np.full(len(state.chosen), np.nan)
     for arm in range(len(chances)):
         if allowed[arm]:

@@ -2,14 +2,14 @@
 
 from ..compiled import Ints, compiled
 from ..data import cell_of, count_pending, count_row, count_rows
-from .graded import COUNTED, GAINED, SQUARES, SUM, WAITING, WAITING_SUM, Graded
+from .degrees import GAINED, WAITING, WAITING_SUM, Graded, count_index
 from .main_effects import learn_own
 
 
 @compiled
 def learn_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
     """Count one row."""
-    _count_index(state, arm, codes, 0.0, reward)
+    _count_cell(state, arm, codes, 0.0, reward)
     count_row(state.tables, arm, codes, reward)
     learn_own(state.own, arm, reward)
 
@@ -18,7 +18,7 @@ def learn_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
 def learn_graded_rows(state: Graded, arms: Ints, codes: Ints, rewards: Ints) -> None:
     """Count many rows, with the same result as one by one."""
     for row in range(len(arms)):
-        _count_index(state, arms[row], codes[row], 0.0, rewards[row])
+        _count_cell(state, arms[row], codes[row], 0.0, rewards[row])
         learn_own(state.own, arms[row], rewards[row])
     count_rows(state.tables, arms, codes, rewards)
 
@@ -26,7 +26,7 @@ def learn_graded_rows(state: Graded, arms: Ints, codes: Ints, rewards: Ints) -> 
 @compiled
 def expect_graded(state: Graded, arm: int, codes: Ints) -> None:
     """Count a row whose reward is pending."""
-    _count_index(state, arm, codes, 1.0, 0)
+    _count_cell(state, arm, codes, 1.0, 0)
     count_pending(state.tables, arm, codes, 1)
 
 
@@ -47,12 +47,12 @@ def settle_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
 @compiled
 def forget_graded(state: Graded, arm: int, codes: Ints) -> None:
     """Take a pending row back: it will get no reward."""
-    _count_index(state, arm, codes, -1.0, 0)
+    _count_cell(state, arm, codes, -1.0, 0)
     count_pending(state.tables, arm, codes, -1)
 
 
 @compiled
-def _count_index(state: Graded, arm: int, codes: Ints, waiting: float, reward: int) -> None:
+def _count_cell(state: Graded, arm: int, codes: Ints, waiting: float, reward: int) -> None:
     """Count the index of one row in the sums of its arm's set: complete, pending (1) or no longer pending (-1)."""
     place = state.chosen[arm]
     if place == 0:
@@ -61,9 +61,7 @@ def _count_index(state: Graded, arm: int, codes: Ints, waiting: float, reward: i
     if cell < 0:
         return
     index, by = state.indices[state.starts[place] + cell], -1.0 if waiting < 0 else 1.0
-    state.sums[arm, COUNTED] += by
-    state.sums[arm, SUM] += by * index
-    state.sums[arm, SQUARES] += by * index * index
+    count_index(state, arm, by, index)
     if waiting == 0:
         state.sums[arm, GAINED] += reward
     else:

@@ -25,11 +25,11 @@ LEAST_OTHERS = 0.02
 LEAST_NOISE = 1e-3
 """Variance of a difference is at least so much of that of an own mean at the pooled rate."""
 
-N, INDEX, SCATTER, DIFFERENCE, NOISE, OTHERS, POOLED, ALL, KNOWN, SHARE, RATIO = range(11)
+N, INDEX, SCATTER, DIFFERENCE, NOISE, OTHERS, POOLED, ALL, KNOWN, SHARE, RATIO, COLUMNS = range(12)
 """The columns of parts: rows that have a value for the set; mean of E[Y | S] over them; sum of squares about it; mean
 reward less that; its variance where S separates; the share of the index that other arms' rows decide; the variance of
 the mean index that comes from E[Y | S]; rows with pending ones; mean index of the rows with a reward; their OTHERS;
-what their difference was multiplied by."""
+what their difference was multiplied by. COLUMNS is how many there are."""
 
 
 @compiled
@@ -42,7 +42,7 @@ def index_parts(tables: CountTables, place: int, rate: float, rows: float, index
     cells = tables.cells[place]
     start = tables.starts[place]
     arms = tables.starts[1] // 2 if len(tables.starts) > 1 else len(tables.counts) // 2
-    parts, rewards = np.zeros((arms, 11)), np.zeros(arms)
+    parts, rewards = np.zeros((arms, COLUMNS)), np.zeros(arms)
     waits, first = len(tables.pending) > 0, start // 2
     for cell in range(cells):
         n, ones, waiting = 0.0, 0.0, 0.0

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..compiled import Floats, compiled
-from .graded import Graded
+from .degrees import Graded
 from .main_effects import EDGE, RATE, beta_moments
 
 ALONE, THROUGH, UNEVEN, DISAGREEMENT, MOST = 1.2, 1.0, 0.5, 0.5, 1.2

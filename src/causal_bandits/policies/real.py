@@ -94,13 +94,11 @@ class RealPolicy(Policy[RealState]):
         first = whole_number("initial", initial, 0)
         prior = self._prior_rows
         self._options = RealOptions(self.thompson, index == "printed", bool(forced_plays), first, samples, prior)
-        self._told: dict[str, Any] = {"initial": first}
+        self._told: dict[str, Any] = {"initial": first, **({"prior_rows": prior} if prior > 0 else {})}
         self._patterns: list[int] = []
         """The patterns of missing variables seen so far, as bit masks."""
         if not self.thompson:
             self._told |= {"index": index, "forced_plays": bool(forced_plays)}
-        elif prior > 0:
-            self._told["prior_rows"] = prior
         if discovery is not None:
             self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery

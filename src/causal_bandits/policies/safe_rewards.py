@@ -13,7 +13,8 @@ from ..discovery.tiers import Tier
 from ..dispatch import entry
 from ..estimators import beta_interval, gamma_interval
 from ..estimators.cell_draws import believed_means, learn_cells, played_means, stated_means
-from ..estimators.cell_sharing import SharedCells, refresh_cells, shared_cells
+from ..estimators.cell_sharing import refresh_cells, shared_cells
+from ..estimators.degrees import Graded
 from ..estimators.main_effects import highest
 from ..estimators.reward_shapes import ABOVE, numbers_for, row_variance
 from ..problem import Problem
@@ -22,7 +23,7 @@ from .by_levers import LeverPolicy
 from .estimates import ArmEstimate, Estimates
 from .main_effects import lever_sizes
 from .protocol import believed, choose, indices, learn, learn_many, look, look_at_nothing
-from .safe_thompson import EXPENSIVE, LEARNT, MOST
+from .safe_thompson import EXPENSIVE, LATE, LEARNT, MOST
 
 OWN = ("known", "mean", "root", "numbers")
 """The arrays of lever effects that are learnt."""
@@ -34,7 +35,7 @@ FEWEST_PLAYS, BY_THEN = 5, 100
 class CellState(NamedTuple):
     """Rewards in the cells of every set, and what the last refresh made of them."""
 
-    shared: SharedCells
+    shared: Graded
     allowed: Bools
 
 
@@ -118,7 +119,8 @@ class CellPolicy(LeverPolicy[CellState]):
     def _copy(self, state: CellState) -> CellState:
         was = state.shared
         own = was.own._replace(**{name: getattr(was.own, name).copy() for name in OWN})
-        return state._replace(shared=was._replace(own=own, **{name: getattr(was, name).copy() for name in LEARNT}))
+        learnt = {name: getattr(was, name).copy() for name in (*LEARNT, *LATE)}
+        return state._replace(shared=was._replace(own=own, **learnt))
 
     def _learnt(self, state: CellState) -> dict[str, NDArray[Any]]:
         learnt = {f"cells_{name}": getattr(state.shared, name) for name in LEARNT}

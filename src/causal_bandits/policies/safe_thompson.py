@@ -10,7 +10,8 @@ from ..data import NONE_PENDING, Rows, TableLayout
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..estimators import beta_interval
-from ..estimators.graded import Graded, graded, refresh, with_room
+from ..estimators.degrees import Graded
+from ..estimators.graded import graded, refresh, with_room
 from ..estimators.graded_draws import played_chances, stated_chances
 from ..estimators.graded_rows import expect_graded, forget_graded, learn_graded, learn_graded_rows, settle_graded
 from ..estimators.main_effects import copy_of
