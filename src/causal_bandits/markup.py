@@ -43,14 +43,14 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if abs(value) < 0.001 else f"{value:.{digits}f}"
 
 
-def between(low: float, high: float) -> str:
+def between(low: float | None, high: float | None) -> str:
     """Both ends of an interval; an end that is nothing beside the other reads 0.
 
     >>> between(0.02, 0.4), between(1.5e-56, 0.13)
     ('0.020 – 0.400', '0 – 0.130')
     """
-    least = 1e-3 * max(abs(low), abs(high))
-    return " – ".join(number(0.0 if abs(end) < least else end) for end in (low, high))
+    least = 1e-3 * max(abs(low or 0.0), abs(high or 0.0))
+    return " – ".join(number(0.0 if end is not None and abs(end) < least else end) for end in (low, high))
 
 
 def braces(variables: Iterable[str] | None) -> str:

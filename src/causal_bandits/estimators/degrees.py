@@ -99,7 +99,7 @@ def go_by_own(state: Graded) -> None:
 @compiled
 def index_prior(state: Graded, place: int, arm: int, within: float) -> float:
     """How many rows the word of the other arms on an arm's mean index is worth."""
-    return max(SPREAD_ROWS, within / state.heard[place, arm])
+    return float(max(SPREAD_ROWS, within / state.heard[place, arm]))
 
 
 @compiled
