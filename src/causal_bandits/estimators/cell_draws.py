@@ -8,7 +8,7 @@ from ..compiled import Bools, Floats, compiled
 from ..data import count_reward, reward_cell
 from .cell_sharing import allowed_means
 from .degrees import GAINED, Graded, count_index
-from .graded_draws import FAR, draw_sets, through_set
+from .graded_draws import AHEAD, FAR, NOW, draw_sets, through_set
 from .reward_effects import draw_by_effects, learn_reward
 from .reward_shapes import BOUNDED, EDGE, HIGH, LOW, NUMBER, RATE, SHAPE, one_more, own_dispersion, shape_at
 
@@ -42,7 +42,7 @@ def stated_means(state: Graded, arm: int) -> tuple[float, float]:
 
 @compiled
 def _draw_arm(
-    state: Graded, arm: int, drawn: Floats, differs: Bools, far: float, ahead: bool, rng: np.random.Generator
+    state: Graded, arm: int, drawn: Floats, differs: Bools, far: float, ahead: float, rng: np.random.Generator
 ) -> float:
     """An arm's mean, given drawn effects; through a set it stays within what the arm's own rows allow."""
     place = state.chosen[arm]
@@ -56,23 +56,23 @@ def _draw_arm(
 @compiled
 def played_means(state: Graded, allowed: Bools, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's mean to play by; NaN for the others."""
-    drawn, differs = draw_sets(state, FAR, True, rng)
+    drawn, differs = draw_sets(state, FAR, AHEAD, rng)
     means = np.full(len(state.chosen), np.nan)
     for arm in range(len(means)):
         if allowed[arm]:
-            means[arm] = _draw_arm(state, arm, drawn, differs, FAR, True, rng)
+            means[arm] = _draw_arm(state, arm, drawn, differs, FAR, AHEAD, rng)
     return means
 
 
 @compiled
 def believed_means(state: Graded, allowed: Bools, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's mean, as wide as what is stated of it; NaN for the others."""
-    drawn, differs = draw_sets(state, 1.0, False, rng)
+    drawn, differs = draw_sets(state, 1.0, NOW, rng)
     means = np.full(len(state.chosen), np.nan)
     for arm in range(len(means)):
         if allowed[arm]:
             more = max(stated_means(state, arm)[1] - state.moments[state.chosen[arm], arm, 1], 0.0)
-            means[arm] = _draw_arm(state, arm, drawn, differs, 1.0, False, rng)
+            means[arm] = _draw_arm(state, arm, drawn, differs, 1.0, NOW, rng)
             means[arm] += math.sqrt(more) * rng.standard_normal()
     return means
 

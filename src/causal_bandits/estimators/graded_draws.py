@@ -26,15 +26,17 @@ from .main_effects import draw_chance
 
 FAR = 0.8
 """What is played by is drawn so much as far from its mean as the posterior says."""
+NOW, AHEAD = 0.0, 1.0
+"""Draws take pending rewards as they are, or as if they had come. Floats: for other literals numba compiles twice."""
 APART = 0.2
 """The share of the variance added for stating that is drawn for each arm apart when arms are compared."""
 
 
 @compiled
-def draw_sets(state: Graded, far: float, ahead: bool, rng: np.random.Generator) -> tuple[Floats, Bools]:
+def draw_sets(state: Graded, far: float, ahead: float, rng: np.random.Generator) -> tuple[Floats, Bools]:
     """Lever effects of own rows and of each set in use, and whether the set is taken not to separate.
 
-    With `ahead` effects on the difference are drawn as if the pending rewards had come.
+    AHEAD: effects on the difference are drawn as if the pending rewards had come.
     """
     sets = len(state.used)
     drawn, differs = np.empty((2, sets, len(state.own.mean))), np.zeros(sets, dtype=np.bool_)
@@ -44,18 +46,18 @@ def draw_sets(state: Graded, far: float, ahead: bool, rng: np.random.Generator) 
             draw_effects(state.means[0, place], state.roots[0, place], far, rng, drawn[0, place])
             differs[place] = rng.random() >= state.separates[place]
             if differs[place]:
-                root = state.ahead[place] if ahead and len(state.ahead) else state.roots[1, place]
+                root = state.ahead[place] if ahead == AHEAD and len(state.ahead) else state.roots[1, place]
                 draw_effects(state.means[1, place], root, far, rng, drawn[1, place])
     return drawn, differs
 
 
 @compiled
 def through_set(
-    state: Graded, arm: int, drawn: Floats, differs: bool, ahead: bool, level: float
+    state: Graded, arm: int, drawn: Floats, differs: bool, ahead: float, level: float
 ) -> tuple[float, float]:
     """Mean and variance of an arm's mean through its set, given drawn effects.
 
-    With `ahead` as if all rewards were in; `level` is what the indices of the state are counted from.
+    AHEAD: as if all rewards were in; `level` is what the indices of the state are counted from.
     """
     place, sums, parts, own = state.chosen[arm], state.sums[arm], state.parts[arm], state.own
     mean, variance = at_arm(drawn[0, place], own.codes[arm], own.starts), state.deviations[0, place]
@@ -78,7 +80,7 @@ def through_set(
             found = late[SCALED] * (sums[GAINED] / known - (sums[SUM] - late[WAITING_SUM]) / known)
             change += weight * (found - change)
             left = weight * noise
-        if ahead and n > known:
+        if ahead == AHEAD and n > known:
             noise = parts[SPREAD] / n
             left = spread / (spread + noise) * noise
         spread = left
@@ -89,7 +91,7 @@ def through_set(
 
 @compiled
 def draw_arm(
-    state: Graded, arm: int, drawn: Floats, differs: Bools, far: float, ahead: bool, rng: np.random.Generator
+    state: Graded, arm: int, drawn: Floats, differs: Bools, far: float, ahead: float, rng: np.random.Generator
 ) -> float:
     """An arm's chance, given drawn effects; through a set it stays within what the arm's own rows allow."""
     place = state.chosen[arm]
@@ -103,22 +105,22 @@ def draw_arm(
 @compiled
 def played_chances(state: Graded, allowed: Bools, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's chance to play by; NaN for the others."""
-    drawn, differs = draw_sets(state, FAR, True, rng)
+    drawn, differs = draw_sets(state, FAR, AHEAD, rng)
     chances = np.full(len(state.chosen), np.nan)
     for arm in range(len(chances)):
         if allowed[arm]:
-            chances[arm] = draw_arm(state, arm, drawn, differs, FAR, True, rng)
+            chances[arm] = draw_arm(state, arm, drawn, differs, FAR, AHEAD, rng)
     return chances
 
 
 @compiled
 def stated_chances(state: Graded, allowed: Bools, moments: Floats, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's chance, from what is `stated` of it; NaN for the others."""
-    drawn, differs = draw_sets(state, 1.0, False, rng)
+    drawn, differs = draw_sets(state, 1.0, NOW, rng)
     chances = np.full(len(state.chosen), np.nan)
     for arm in range(len(chances)):
         if allowed[arm]:
             more = APART * max(moments[arm, 1] - state.moments[state.chosen[arm], arm, 1], 0.0)
-            chances[arm] = draw_arm(state, arm, drawn, differs, 1.0, False, rng)
+            chances[arm] = draw_arm(state, arm, drawn, differs, 1.0, NOW, rng)
             chances[arm] += math.sqrt(more) * rng.standard_normal()
     return chances
