@@ -28,7 +28,7 @@ def _world(rate: float, _number: int, seed: np.random.SeedSequence) -> World:
 
 
 def _panel(percent: str, logged: int, stream: int) -> Panel:
-    before = f"{logged:,} logged rows of the control before" if logged else "nothing known before"
+    before = f"{logged:,} logged control rows before" if logged else "nothing known before"
     suffix = f"-{percent}-logged" if logged else f"-{percent}"
     make = partial(_world, RATES[percent])
     return Panel(suffix, f"{percent} %, {before}", WORLDS, make, logged, (stream,), delay_share=LATE)
