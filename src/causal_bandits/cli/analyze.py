@@ -26,6 +26,9 @@ def analyze_command(
     table: Annotated[str, typer.Argument(help=FILES)],
     target: Annotated[str | None, typer.Option(help="Reward column: 0 and 1, or a number.")] = None,
     interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
+    segments: Annotated[
+        str | None, typer.Option(help="Columns known before the decision (device, country), comma-separated.")
+    ] = None,
     observed: Annotated[str | None, typer.Option(help="Columns in between; by default all others.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help=KINDS)] = None,
@@ -50,6 +53,7 @@ def analyze_command(
             table,
             target=target,
             interventions=levers,
+            segments=names_in(segments or ""),
             observed=None if observed is None else names_in(observed),
             ignore=names_in(drop or ""),
             kind=kind,  # type: ignore[arg-type]
