@@ -1,7 +1,7 @@
 """`python -m benchmarks.segments`: what segments gain where effects differ, and what they cost where they do not.
 
 Funnels as in `practice_world("mediated")`, at rates of 2, 8 and 30 % and with 3, 6 and 12 arms, with a segment of two
-levels (shares Dirichlet(5, 5)), which nudges every stage by N(0, 0.4) log-odds. Families:
+levels or more (shares Dirichlet(5, ..., 5)), which nudges every stage by N(0, 0.4) log-odds. Families:
 
     differ   every segment has lever effects of its own: the best arm is 10 to 50 % above the control in each
     same     one draw of lever effects for all segments
@@ -57,16 +57,14 @@ class Case(NamedTuple):
     control: float
 
 
-def draw_case(family: str, seed: int) -> Case:
+def draw_case(family: str, count: int, seed: int) -> Case:
     """A funnel with segments, all constants by its seed."""
     rng = np.random.default_rng([seed, FAMILIES.index(family)])
     while True:
         rate, arms = float(rng.choice(RATES)), int(rng.choice(ARMS))
         funnel = _draw_funnel(rate, False, rng)
         levels = LEVERS[arms][rng.integers(len(LEVERS[arms]))]
-        nudges = (
-            np.zeros((2, len(funnel.stages))) if family == "label" else rng.normal(0, NUDGED, (2, len(funnel.stages)))
-        )
+        nudges = rng.normal(0, 0.0 if family == "label" else NUDGED, (count, len(funnel.stages)))
         funnels = [_nudged(funnel, each) for each in nudges]
         draws = [[_draw_shifts(size, len(funnel.stages), False, rng) for size in levels] for _ in funnels]
         if family != "differ":
@@ -74,10 +72,10 @@ def draw_case(family: str, seed: int) -> Case:
         scales = _scales(funnels, draws, rng, common=family != "differ")
         if scales is not None:
             break
-    shares = rng.dirichlet([5.0, 5.0])
+    shares = rng.dirichlet(np.full(count, 5.0))
     worlds = [_scm(f, d, s, False, rng) for f, d, s in zip(funnels, draws, scales, strict=True)]
-    by_level: dict[Any, Any] = dict(zip("ab", worlds, strict=True))
-    world: Any = segmented_world({"segment": dict(zip("ab", shares, strict=True))}, lambda s: by_level[s["segment"]])
+    by_level: dict[Any, Any] = dict(enumerate(worlds))
+    world: Any = segmented_world({"segment": dict(enumerate(shares))}, lambda s: by_level[s["segment"]])
     return Case(world, _ignoring(world, worlds[0].problem, shares), list(worlds), shares, rate)
 
 
@@ -137,9 +135,9 @@ def _stacked(was: Sampler, parts: tuple[int, ...], node: int) -> tuple[list[int]
     return [node, *names], steps, size, np.concatenate(flats)
 
 
-def measure(policy: str, horizon: int, runs: int, family: str, seed: int) -> dict[str, float]:
+def measure(policy: str, horizon: int, runs: int, count: int, family: str, seed: int) -> dict[str, float]:
     """Mean regret of every user in one world, in units of the control's rate."""
-    case = draw_case(family, seed)
+    case = draw_case(family, count, seed)
     make = partial(cb.policies.POLICIES[policy])
     found = {
         "segments": cb.simulate(make, case.world, horizon, runs=runs, seed=seed, checkpoints=[horizon]).regret.mean()
@@ -169,13 +167,14 @@ def main() -> None:
     read.add_argument("--worlds", type=int, default=60)
     read.add_argument("--runs", type=int, default=2)
     read.add_argument("--horizon", type=int, default=10_000)
+    read.add_argument("--segments", type=int, default=2)
     read.add_argument("--jobs", type=int, default=1)
     read.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
     given = read.parse_args()
     print("| family | regret with segments | / ignoring them (se) | / separate studies (se) |\n|---|---|---|---|")
     with ProcessPoolExecutor(given.jobs) as pool:
         for family in given.families:
-            work = partial(measure, given.policy, given.horizon, given.runs, family)
+            work = partial(measure, given.policy, given.horizon, given.runs, given.segments, family)
             rows = list(pool.map(work, range(given.worlds)))
             by = {user: np.array([row[user] for row in rows]) for user in USERS}
             ignoring, separate = (ratio(by["segments"], by[user]) for user in USERS[1:])

@@ -31,6 +31,11 @@ def arm_numbers(problem: Problem, arm: Arm | Mapping[str, Level]) -> list[int]:
     return [problem.index(each) for each in problem.in_segments(arm)]
 
 
+def fitting_arms(problem: Problem, arm: Arm | Mapping[str, Level]) -> list[Arm]:
+    """An arm; with segments, one for each segment that it does not rule out."""
+    return [problem.arms[number] for number in arm_numbers(problem, arm)]
+
+
 def arms_left(problem: Problem, allowed: Bools, among: Bools | None) -> Bools:
     """The allowed arms among some; an error where there are none."""
     left = allowed if among is None else allowed & among
