@@ -87,7 +87,8 @@ def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
             raise OptionError("the policy to evaluate is for a different problem; create it with study.problem")
         masks = [problem.arms_in(segment) for segment in problem.segment_settings] if problem.segments else [None]
         found = [policy.frequencies(2000, np.random.default_rng(seed), among=mask) for mask in masks]
-        return np.array(found).sum(axis=0)
+        total: Floats = np.array(found).sum(axis=0)
+        return total
     if isinstance(policy, Mapping) and policy and all(isinstance(arm, Arm) for arm in policy):
         for arm, chance in policy.items():
             if not isinstance(chance, int | float | np.number):
