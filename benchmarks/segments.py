@@ -8,16 +8,19 @@ levels or more (shares Dirichlet(5, ..., 5)), which nudges every stage by N(0, 0
     label    the same, and the segment nudges nothing: it is a label
 
 The reward listens to the stages alone, so they separate levers and segments from it. Per family the regret of three
-users of the same policy, divided by the control's rate: `segments` plays the problem with segments; `ignoring` does not
-look at them; `separate` runs one study per segment. Regret is against the best arm of each segment. Ratios are of mean
-regrets, paired by world and run; standard errors are over worlds (delta method).
+users of the same policy: `segments` plays the problem with segments; `ignoring` does not
+look at them; `separate` runs one study per segment. Regret is against the best arm of each segment, as a share of what
+choosing uniformly would lose, so that every world counts alike. Ratios are of mean regrets, paired by world; standard
+errors are over worlds (delta method).
 """
 
 import argparse
+import json
 import math
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +57,6 @@ class Case(NamedTuple):
     ignoring: DiscreteWorld
     separate: list[DiscreteWorld]
     shares: Floats
-    control: float
 
 
 def draw_case(family: str, count: int, seed: int) -> Case:
@@ -76,7 +78,7 @@ def draw_case(family: str, count: int, seed: int) -> Case:
     worlds = [_scm(f, d, s, False, rng) for f, d, s in zip(funnels, draws, scales, strict=True)]
     by_level: dict[Any, Any] = dict(enumerate(worlds))
     world: Any = segmented_world({"segment": dict(enumerate(shares))}, lambda s: by_level[s["segment"]])
-    return Case(world, _ignoring(world, worlds[0].problem, shares), list(worlds), shares, rate)
+    return Case(world, _ignoring(world, worlds[0].problem, shares), list(worlds), shares)
 
 
 def _nudged(funnel: _Funnel, log_odds: Floats) -> _Funnel:
@@ -136,7 +138,7 @@ def _stacked(was: Sampler, parts: tuple[int, ...], node: int) -> tuple[list[int]
 
 
 def measure(policy: str, horizon: int, runs: int, count: int, family: str, seed: int) -> dict[str, float]:
-    """Mean regret of every user in one world, in units of the control's rate."""
+    """Mean regret of every user in one world, as a share of what choosing uniformly would lose."""
     case = draw_case(family, count, seed)
     make = partial(cb.policies.POLICIES[policy])
     found = {
@@ -151,7 +153,7 @@ def measure(policy: str, horizon: int, runs: int, count: int, family: str, seed:
         rounds = math.ceil(share * horizon)
         alone = cb.simulate(make, world, rounds, runs=runs, seed=seed, checkpoints=[rounds])
         found["separate"] += alone.regret.mean()
-    return {user: float(value / case.control) for user, value in found.items()}
+    return {user: float(value / (lost.mean() * horizon)) for user, value in found.items()}
 
 
 def ratio(above: Floats, below: Floats) -> tuple[float, float]:
@@ -169,20 +171,32 @@ def main() -> None:
     read.add_argument("--horizon", type=int, default=10_000)
     read.add_argument("--segments", type=int, default=2)
     read.add_argument("--jobs", type=int, default=1)
+    read.add_argument("--first", type=int, default=0, help="The first world.")
+    read.add_argument("--out", help="File to add a line of JSON per world to.")
     read.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
     given = read.parse_args()
     print("| family | regret with segments | / ignoring them (se) | / separate studies (se) |\n|---|---|---|---|")
+    worlds = range(given.first, given.first + given.worlds)
     with ProcessPoolExecutor(given.jobs) as pool:
         for family in given.families:
             work = partial(measure, given.policy, given.horizon, given.runs, given.segments, family)
-            rows = list(pool.map(work, range(given.worlds)))
-            by = {user: np.array([row[user] for row in rows]) for user in USERS}
-            ignoring, separate = (ratio(by["segments"], by[user]) for user in USERS[1:])
-            print(
-                f"| {family} | {by['segments'].mean():.1f} | {ignoring[0]:.3f} ({ignoring[1]:.3f}) "
-                f"| {separate[0]:.3f} ({separate[1]:.3f}) |",
-                flush=True,
-            )
+            rows = []
+            for world, row in zip(worlds, pool.map(work, worlds), strict=True):
+                rows.append(row)
+                if given.out:
+                    with Path(given.out).open("a") as file:
+                        file.write(json.dumps({"family": family, "world": world, **row}) + "\n")
+            print(summary(family, rows), flush=True)
+
+
+def summary(family: str, rows: Sequence[dict[str, float]]) -> str:
+    """A line of the table."""
+    by = {user: np.array([row[user] for row in rows]) for user in USERS}
+    ignoring, separate = (ratio(by["segments"], by[user]) for user in USERS[1:])
+    return (
+        f"| {family} | {by['segments'].mean():.3f} | {ignoring[0]:.3f} ({ignoring[1]:.3f}) "
+        f"| {separate[0]:.3f} ({separate[1]:.3f}) |"
+    )
 
 
 if __name__ == "__main__":
