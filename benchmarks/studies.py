@@ -89,7 +89,7 @@ def grow(study: Study, rounds: int) -> None:
 
     def work(draft: Draft) -> None:
         for _ in range(1000):
-            event = study._asked(draft, 1, None, None)
+            event = study._asked(draft, 1, {}, None)
             draft.add("told", {"id": event.body["first"], "seen": _answer(rng)})
 
     for _ in range(rounds // 1000):

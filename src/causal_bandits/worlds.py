@@ -35,6 +35,7 @@ from .environments import (
     random_tables,
     revenue_world,
     scale,
+    segmented_world,
     shift,
     soft_world,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "random_tables",
     "revenue_world",
     "scale",
+    "segmented_world",
     "shift",
     "soft_world",
 ]

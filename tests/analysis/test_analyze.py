@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.analysis import infer
+from causal_bandits.analysis import infer, propose
 from causal_bandits.data.table_files import read_table, write_table
 from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError
 from causal_bandits.policies.overview import arm_rows
-from causal_bandits.reporting import analysis_page, arms_sheet
+from causal_bandits.reporting import analysis_page, answer, arms_sheet
 
 LEVERS = ["banner", "discount"]
 
@@ -279,3 +279,35 @@ def test_an_arm_that_was_never_played_says_so() -> None:
     policy = cb.SafeThompsonSampling(problem, seed=0)
     policy.tell_many([{"banner": "red", "click": 1, "purchase": n % 2} for n in range(10)])
     assert "never played" in str(arms_sheet(arm_rows(policy)).rows)
+
+
+def test_an_arm_for_each_segment() -> None:
+    """Red suits mobiles and blue suits desktops; the segments are columns like the levers."""
+    rng = np.random.default_rng(1)
+    table: dict[str, list[Any]] = {
+        "device": rng.choice(["mobile", "desktop"], 3000).tolist(),
+        "banner": rng.choice(["none", "red", "blue"], 3000).tolist(),
+    }
+    both = zip(table["device"], table["banner"], strict=True)
+    suits = np.array([pair in (("mobile", "red"), ("desktop", "blue")) for pair in both])
+    table["clicked"] = (rng.random(3000) < 0.2 + 0.4 * suits).astype(int).tolist()
+    table["bought"] = (rng.random(3000) < 0.1 + 0.4 * np.array(table["clicked"])).astype(int).tolist()
+    found = cb.analyze(table, target="bought", interventions="banner", segments="device")
+    everywhere: Any = found.recommendation
+    assert {best.segment["device"]: best.arm["banner"] for best in everywhere} == {
+        "desktop": "blue",
+        "mobile": "red",
+    }
+    about = found.to_dict(history=False)
+    assert (about["recommendation"], about["segments"]) == (None, ["device"])
+    assert "For device=mobile: Recommended: do(banner=red | device=mobile)" in answer(about)
+    assert "do(| device=mobile)" in answer(about)
+    assert "segment device: 'desktop', 'mobile'" in about["inferred"]
+    assert repr(found).count("do(") == 2
+    with pytest.raises(OptionError, match="'banner' is both a segment and a lever"):
+        cb.analyze(table, target="bought", interventions="banner", segments="banner")
+    with pytest.raises(TableFileError, match="no column 'os'"):
+        cb.analyze(table, target="bought", interventions="banner", segments="os")
+    proposal = propose(table, segments=["device"])
+    assert (proposal.target, proposal.interventions, proposal.named("segment")) == ("bought", ["banner"], ["device"])
+    assert "--segments device" in proposal.command("data.csv")

@@ -10,7 +10,7 @@ from causal_bandits import DiscreteSCM, MixedGraph, StructurelessWorld
 from causal_bandits.environments import DiscreteWorld
 from causal_bandits.environments.gym import CausalBanditEnv
 from causal_bandits.errors import MissingExtraError, OptionError, UnknownArmError
-from causal_bandits.worlds import paper_world
+from causal_bandits.worlds import paper_world, segmented_world
 
 from .worlds import random_scm
 
@@ -56,3 +56,18 @@ def test_without_gymnasium_the_error_says_how_to_get_it(monkeypatch: pytest.Monk
     monkeypatch.delitem(sys.modules, "causal_bandits.environments.gym")
     with pytest.raises(MissingExtraError, match=r"pip install 'causal-bandits\[gym\]'"):
         importlib.import_module("causal_bandits.environments.gym")
+
+
+def test_segments_are_observed_and_not_chosen() -> None:
+    world = segmented_world({"device": {"mobile": 0.7, "desktop": 0.3}}, lambda segment: WORLD)
+    env = CausalBanditEnv(world, horizon=20)
+    check_env(env, skip_render_check=True)
+    seen, _ = env.reset(seed=1)
+    drawn = {seen["device"]}
+    for _ in range(20):
+        device = ("mobile", "desktop")[seen["device"]]
+        seen, _, _, _, info = env.step(np.zeros(len(world.problem.levers), dtype=np.int64))
+        assert info["arm"] == f"do(| device={device})"
+        assert info["regret"] == pytest.approx(WORLD.means.max() - WORLD.means[0])
+        drawn.add(seen["device"])
+    assert drawn == {0, 1}

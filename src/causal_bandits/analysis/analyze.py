@@ -28,14 +28,21 @@ class Analysis:
 
     inferred: Inferred
     policy: Policy[Any]
-    recommendation: Recommendation
+    recommendation: Recommendation | Any
+    """The arm to take; with segments `Recommendations`, one for each."""
     level: float
     notices: tuple[str, ...] = ()
     """What was noticed about columns: results of the reward, noise."""
 
     def __repr__(self) -> str:
-        best = f"{printable(str(self.recommendation.arm))} (mean {number(self.recommendation.mean)})"
-        return f"Analysis(target={self.inferred.problem.target!r}, {self.policy.rows:,} rows, best arm {best})"
+        found = [f"{printable(str(each.arm))} (mean {number(each.mean)})" for each in self._recommended]
+        best = f"best arm{'s' * (len(found) > 1)} {', '.join(found)}"
+        return f"Analysis(target={self.inferred.problem.target!r}, {self.policy.rows:,} rows, {best})"
+
+    @property
+    def _recommended(self) -> list[Recommendation]:
+        one = self.recommendation
+        return [one] if isinstance(one, Recommendation) else list(one)
 
     def _repr_html_(self) -> str:
         return self.policy.estimates(level=self.level).table(repr(self)) + self.policy.separating_sets()._repr_html_()
@@ -50,7 +57,7 @@ class Analysis:
         sets = set_rows(self.policy.separating_sets(rejected=True))
         about: AnalysisDescription = {
             "target": self.inferred.problem.target,
-            "interventions": list(self.inferred.problem.intervention_names),
+            "interventions": [lever.name for lever in self.inferred.problem.levers],
             "observed": list(self.inferred.problem.observed_names),
             "kind": self.inferred.kind,
             "rows": self.policy.rows,
@@ -61,8 +68,11 @@ class Analysis:
             "sets": sets,
             "accepted": [found for found in sets if found["accepted"]],
             "arms": arm_rows(self.policy, self.level),
-            "recommendation": recommendation_row(self.recommendation),
+            "recommendation": None if self.inferred.problem.segments else recommendation_row(self.recommendation),
         }
+        if self.inferred.problem.segments:
+            about["segments"] = list(self.inferred.problem.segments)
+            about["recommendations"] = [recommendation_row(each) for each in self._recommended]
         if flag("history", history):
             about["evidence_over_time"] = evidence_over_time(self.policy)
         return about
@@ -73,6 +83,7 @@ def analyze(
     *,
     target: str,
     interventions: Sequence[str] | str,
+    segments: Sequence[str] | str = (),
     observed: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
     kind: Kind | None = None,
@@ -87,6 +98,7 @@ def analyze(
             packaged table.
         target: Column of the reward: 0 and 1, or a number.
         interventions: Columns of the levers.
+        segments: Columns of what was known before the decision, such as the device; an arm is recommended for each.
         observed: Columns between levers and reward; by default all others.
         ignore: Columns to leave out.
         kind: "discrete" (0 and 1), "gaussian" (any number), "count", "revenue" or "levels" (each number is a level);
@@ -98,17 +110,15 @@ def analyze(
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
     do(banner=red, discount=10%)
     """
-    if not isinstance(interventions, str) and not are_names(interventions):
-        raise OptionError(f"interventions={brief(interventions)}; expected names of columns")
-    levers = [interventions] if isinstance(interventions, str) else list(interventions)
+    levers, by_nature = _names("interventions", interventions), _names("segments", segments)
     tell = progress or (lambda *_: None)
     tell("reading", 0, 1)
-    table, by_word, found_out = table_of(source, needed=(target, *levers), names=levers)
+    given = [*levers, *by_nature]
+    table, by_word, found_out = table_of(source, needed=(target, *given), names=given)
     tell("reading", 1, 1)
     left_out = [ignore] if isinstance(ignore, str) else ignore
-    understood = partial(
-        infer, table, target, levers, observed=observed, kind=kind, by_word=by_word, found_out=found_out
-    )
+    told: dict[str, Any] = {"segments": by_nature, "observed": observed, "kind": kind}
+    understood = partial(infer, table, target, levers, by_word=by_word, found_out=found_out, **told)
     inferred = understood(ignore=left_out)
     rows = History(inferred.problem).encode_many(inferred.table, missing=True)
     results = results_of_the_reward(inferred.problem, rows) if inferred.kind == "discrete" else []
@@ -120,6 +130,12 @@ def analyze(
     if inferred.kind == "discrete":
         notices += noise(inferred.problem, policy.history.rows, tell)
     return Analysis(inferred, policy, policy.recommend(), level, tuple(notices))
+
+
+def _names(role: str, given: Sequence[str] | str) -> list[str]:
+    if not isinstance(given, str) and not are_names(given):
+        raise OptionError(f"{role}={brief(given)}; expected names of columns")
+    return [given] if isinstance(given, str) else list(dict.fromkeys(given))
 
 
 def _told(problem: Problem, rows: Rows, max_size: int | None, tell: Callable[[str, int, int], None]) -> Policy[Any]:

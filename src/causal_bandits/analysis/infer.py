@@ -42,6 +42,7 @@ def infer(
     target: str,
     interventions: Sequence[str],
     *,
+    segments: Sequence[str] = (),
     observed: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
     kind: Kind | None = None,
@@ -53,7 +54,7 @@ def infer(
     `by_word` says in how many cells of which columns a word was taken for a missing value, `found_out` what else was
     found out when the table was read.
     """
-    levers = _check_names(table, target, interventions)
+    levers = _check_names(table, target, interventions, segments)
     if kind is not None and (not isinstance(kind, str) or kind not in get_args(Kind)):
         raise OptionError(f"kind={brief(kind)}; expected one of {', '.join(get_args(Kind))}")
     left_out = _listed(table, ignore, "ignore", target, levers)
@@ -75,9 +76,10 @@ def infer(
         found = _observed(table[name], kind, notes, odd[name], forced=chosen is not None)
         if found is not None:
             declared[name] = found
-    settings = {name: _lever(table[name], notes, odd[name]) for name in levers}
+    settings = {name: _lever(table[name], notes, odd[name], segment=name in segments) for name in levers}
     arms = _arms(table, settings, notes)
-    problem = Problem(target, declared, settings, arms=arms, reward=_reward(table[target], kind))
+    by_nature = {name: settings.pop(name) for name in segments}
+    problem = Problem(target, declared, settings, segments=by_nature, arms=arms, reward=_reward(table[target], kind))
     return Inferred(problem, table.select([*levers, *declared, target]), kind, notes)
 
 
@@ -93,12 +95,16 @@ def _arms(table: pl.DataFrame, settings: Mapping[str, list[Any]], notes: list[st
     return rows
 
 
-def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str]) -> list[str]:
+def _check_names(table: pl.DataFrame, target: str, interventions: Sequence[str], segments: Sequence[str]) -> list[str]:
+    """The levers, and after them the segments."""
     if not isinstance(target, str) or not are_names(interventions):
         raise OptionError(f"target={brief(target)}, interventions={brief(interventions)}; expected names of columns")
-    levers = list(dict.fromkeys(interventions))
-    if not levers:
+    if not interventions:
         raise OptionError("no lever is named; list the columns that were set: interventions=['I1', ...]")
+    for name in segments:
+        if name in interventions:
+            raise OptionError(f"{brief(name)} is both a segment and a lever; nature sets it, or you do: name it once")
+    levers = list(dict.fromkeys([*interventions, *segments]))
     for name in (target, *levers):
         if name not in table.columns:
             raise TableFileError(f"the table has no column {brief(name)}; it has {listing(table.columns)}")
@@ -199,13 +205,19 @@ def _reward(column: pl.Series, kind: Kind) -> Any:
     return {"discrete": bool, "gaussian": float}.get(kind, kind)
 
 
-def _lever(column: pl.Series, notes: list[str], odd: OddCell | None) -> list[Any]:
-    """The levels of a lever, the idle one first."""
+def _lever(column: pl.Series, notes: list[str], odd: OddCell | None, *, segment: bool) -> list[Any]:
+    """The levels of a lever, the idle one first; or of a segment, which has no idle one."""
     levels = column.unique().sort().to_list()
+    what = "segment" if segment else "lever"
     if len(levels) > MOST_LEVELS:
         raise TableFileError(
-            f"lever {column.name!r} has {len(levels)} values; expected at most {MOST_LEVELS}: group them first"
+            f"{what} {column.name!r} has {len(levels)} values; expected at most {MOST_LEVELS}: group them first"
         )
+    if segment and len(levels) > 1:
+        notes.append(f"segment {column.name}: {listing(levels)}{_doubts(levels, odd)}")
+        return levels
+    if segment:
+        raise TableFileError(f"segment {column.name!r} is {brief(levels[0])} in every row; leave it out")
     idle = next((level for word in IDLE_WORDS for level in levels if str(level).lower() == word), None)
     why = "by its name"
     if idle is None:

@@ -14,7 +14,7 @@ from ..errors import OptionError, TableFileError, listing
 from .columns import MOST_LEVELS, is_date, why_identifier, words_of
 from .sources import table_of
 
-Use = Literal["reward", "lever", "observed", "left out"]
+Use = Literal["reward", "lever", "segment", "observed", "left out"]
 
 REWARD_WORDS = {
     *("reward", "target", "outcome", "label", "y", "result", "success", "response", "responded", "yield"),
@@ -67,14 +67,17 @@ class Proposal:
         """
         levers = _listed(self.interventions) if self.interventions else "LEVER"
         parts = ["causal-bandits", "analyze", table, "--target", self.target, "--interventions", levers]
-        dropped = self.named("left out")
-        return shlex.join([*parts, *(["--drop", _listed(dropped)] if dropped else [])])
+        for option, use in (("--segments", "segment"), ("--drop", "left out")):
+            columns = self.named(use)  # type: ignore[arg-type]
+            parts += [option, _listed(columns)] if columns else []
+        return shlex.join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
             "target": self.target,
             "interventions": self.interventions,
+            **({"segments": self.named("segment")} if self.named("segment") else {}),
             "observed": self.named("observed"),
             "drop": self.named("left out"),
             "roles": [role._asdict() for role in self.roles],
@@ -103,7 +106,12 @@ class _Column(NamedTuple):
 
 
 def propose(
-    source: Any, *, target: str | None = None, interventions: Sequence[str] = (), drop: Iterable[str] = ()
+    source: Any,
+    *,
+    target: str | None = None,
+    interventions: Sequence[str] = (),
+    segments: Sequence[str] = (),
+    drop: Iterable[str] = (),
 ) -> Proposal:
     """Propose which column is the reward and which are levers, by their names and values; nothing is analysed.
 
@@ -111,6 +119,7 @@ def propose(
         source: A file, a dataframe, or a dict of columns; "example" is the packaged table.
         target: The reward, where it is known.
         interventions: The levers, where they are known.
+        segments: What was known before the decision; none is proposed.
         drop: Columns to leave out.
 
     >>> found = propose("example")
@@ -119,15 +128,19 @@ def propose(
     """
     table = plain_types(table_of(source, needed=[*([] if target is None else [target]), *interventions]).table)
     dropped = set(drop)
-    for name in (*dropped, *interventions, *([] if target is None else [target])):
+    for name in (*dropped, *interventions, *segments, *([] if target is None else [target])):
         if name not in table.columns:
             raise TableFileError(f"the table has no column {name!r}; it has {listing(table.columns)}")
         if name in dropped and (name == target or name in interventions):
             raise OptionError(f"{name!r} is dropped and also named as the reward or a lever; choose one")
+        if name in segments and (name == target or name in {*interventions, *dropped}):
+            raise OptionError(f"{name!r} is named as a segment and also as something else; choose one")
     columns = [_look(table[name], dropped) for name in table.columns]
-    reward = Role(target, "reward", "named") if target is not None else _reward(columns, set(interventions))
-    levers = dict.fromkeys(interventions, "named") or _levers(columns, reward.column)
-    return Proposal(tuple(_role(each, reward, levers) for each in columns))
+    reward = Role(target, "reward", "named") if target is not None else _reward(columns, {*interventions, *segments})
+    others = [each for each in columns if each.name not in segments]
+    levers = dict.fromkeys(interventions, "named") or _levers(others, reward.column)
+    roles = {each.name: _role(each, reward, levers) for each in others}
+    return Proposal(tuple(roles.get(each.name, Role(each.name, "segment", "named")) for each in columns))
 
 
 def _look(column: pl.Series, dropped: set[str]) -> _Column:

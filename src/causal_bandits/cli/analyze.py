@@ -26,6 +26,9 @@ def analyze_command(
     table: Annotated[str, typer.Argument(help=FILES)],
     target: Annotated[str | None, typer.Option(help="Reward column: 0 and 1, or a number.")] = None,
     interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
+    segments: Annotated[
+        str | None, typer.Option(help="Columns known before the decision (device, country), comma-separated.")
+    ] = None,
     observed: Annotated[str | None, typer.Option(help="Columns in between; by default all others.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help=KINDS)] = None,
@@ -39,9 +42,10 @@ def analyze_command(
 
     Without --target and --interventions it proposes which columns they are, and analyses nothing.
     """
-    levers = names_in(interventions or "")
+    levers, by_nature = names_in(interventions or ""), names_in(segments or "")
     if target is None or not levers:
-        proposal = propose(table, target=target, interventions=levers, drop=names_in(drop or ""))
+        dropped = names_in(drop or "")
+        proposal = propose(table, target=target, interventions=levers, segments=by_nature, drop=dropped)
         if not _accepted(proposal, table, everything=everything, as_json=as_json):
             return
         target, levers = proposal.target, proposal.interventions
@@ -50,6 +54,7 @@ def analyze_command(
             table,
             target=target,
             interventions=levers,
+            segments=by_nature,
             observed=None if observed is None else names_in(observed),
             ignore=names_in(drop or ""),
             kind=kind,  # type: ignore[arg-type]
@@ -81,7 +86,7 @@ def _accepted(proposal: Proposal, table: str, *, everything: bool, as_json: bool
 
 def _show_proposal(proposal: Proposal, table: str, everything: bool) -> None:
     terminal = console()
-    order = ("reward", "lever", "left out", "observed")
+    order = ("reward", "lever", "segment", "left out", "observed")
     rows = [tuple(role) for use in order for role in proposal.roles if role.use == use]
     sheet = Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
     terminal.print("Name the reward (--target) and the levers (--interventions). Names and values suggest:")

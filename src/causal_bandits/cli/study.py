@@ -149,9 +149,9 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     for found in about["alarms"]:
         which = "{" + ", ".join(found["variables"]) + "}"
         terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red")
-    best = about["recommendation"]
-    if best is not None:
-        terminal.print(recommended(best))
+    for best in [about["recommendation"], *about.get("recommendations", [])]:
+        if best is not None:
+            terminal.print(recommended(best))
 
 
 @studies.command("ask")
@@ -163,13 +163,26 @@ def ask(
     arm: Annotated[
         list[str] | None, typer.Option(help="Choose only among these arms, each written lever=value,...")
     ] = None,
+    segment: Annotated[
+        str | None, typer.Option(help="The segment of the unit, written segment=value,..., where a study has segments.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Get the next decisions; pass each id to `tell`."""
     from ..studies import parse_arm
 
-    made = load_study(name, storage).ask(n, key=key, arms=None if arm is None else [parse_arm(text) for text in arm])
-    values = [{"id": one.id, "arm": dict(one.arm), "time": one.time.isoformat()} for one in made]
+    among = None if arm is None else [parse_arm(text) for text in arm]
+    given = None if segment is None else parse_arm(segment)
+    made = load_study(name, storage).ask(n, key=key, arms=among, segment=given)
+    values = [
+        {
+            "id": one.id,
+            "arm": dict(one.arm),
+            **({"segment": one.segment} if one.segment else {}),
+            "time": one.time.isoformat(),
+        }
+        for one in made
+    ]
     report(as_json, values, "\n".join(f"{one.id}\t{one.arm}" for one in made))
 
 

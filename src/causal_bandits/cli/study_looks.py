@@ -108,6 +108,7 @@ def evaluate(
 
 def _evaluated(study: "Study", arms: list[str], shares: list[float], policy: Path | None) -> Any:
     from ..policies import load_policy
+    from ..policies.allowing import fitting_arms
     from ..studies import parse_arm
 
     if bool(arms) == (policy is not None):
@@ -118,8 +119,8 @@ def _evaluated(study: "Study", arms: list[str], shares: list[float], policy: Pat
         raise OptionError(f"{len(arms)} --arm but {len(shares)} --share; give a share for each arm, or none")
     chances: dict[Any, float] = {}
     for text, chance in zip(arms, shares or [1 / len(arms)] * len(arms), strict=True):
-        chosen = study.problem.arm(parse_arm(text))
-        chances[chosen] = chances.get(chosen, 0.0) + chance
+        for chosen in fitting_arms(study.problem, parse_arm(text)):
+            chances[chosen] = chances.get(chosen, 0.0) + chance
     return chances
 
 

@@ -159,7 +159,9 @@ class Coder:
         columns: Mapping[str, Any] = plain_columns(frame) or columns_of(frame)
         if not columns and isinstance(frame, Sequence):  # an empty list is a table without rows
             columns = {name: [] for name in (*self.problem.intervention_names, *self._expected)}
-        levers = [] if arm is not None else list(self.problem.intervention_names)
+        given = {} if arm is None else arm
+        levers = list(self.problem.intervention_names if arm is None else self.problem.segments)
+        levers = [name for name in levers if not isinstance(given, Mapping) or name not in given]
         for name in (*levers, *self.problem.observed_names, self.problem.target):
             if name not in columns:
                 hint = "; or name the arm (arm=... or --arm) when all rows belong to one" if name in levers else ""
@@ -178,19 +180,23 @@ class Coder:
             else:
                 codes[:, place] = _each(values, _allowing(partial(_level, variable), MISSING, missing))
         rewards = _each(columns[self.problem.target], self._reward)
+        index = self.problem.index
         if arm is not None:
-            self._check_arm(columns, self.problem.arms[self.problem.index(arm)])
-            arms = np.full(length, self.problem.index(arm))
+            one = next(self.problem.in_segments(arm)) if levers else arm
+            self._check_arm(columns, self.problem.arms[index(one)], levers)
+        if levers:
+            rows = _each_row(
+                [columns[name] for name in levers], lambda *s: index({**given, **dict(zip(levers, s, strict=True))})
+            )
+            arms = np.array(rows, dtype=np.int64)
         else:
-            index = self.problem.index
-            settings = [columns[name] for name in levers]
-            arms = np.array(_each_row(settings, lambda *s: index(dict(zip(levers, s, strict=True)))), dtype=np.int64)
+            arms = np.full(length, index(given))
         return Rows(arms, codes, np.array(rewards, dtype=self.reward_type), raw)
 
-    def _check_arm(self, columns: Mapping[str, Any], arm: Arm) -> None:
-        """Check that a table whose rows all belong to one arm does not contradict that."""
+    def _check_arm(self, columns: Mapping[str, Any], arm: Arm, read: Sequence[str]) -> None:
+        """Check that a table whose rows all belong to one arm does not contradict that; some columns are read."""
         for lever in self.problem.interventions:
-            for row, value in enumerate(columns.get(lever.name, ()), 1):
+            for row, value in enumerate(() if lever.name in read else columns.get(lever.name, ()), 1):
                 if lever.code(value) != lever.code(arm[lever.name]):
                     raise ObservationError(
                         f"row {row}: {lever.name!r} is {brief(value)}, but the call says that all rows are from {arm}"

@@ -19,6 +19,8 @@ from .real_sampler import RealSampler
 from .reward_laws import RewardSampler, RewardSCM, fixed, log_normal, negative_binomial, poisson
 from .reward_worlds import count_world, ordered_world, revenue_world
 from .sampler import Sampler
+from .segment_draws import draw_segment_number
+from .segmented import segmented_world
 from .soft import soft_world
 from .structureless import StructurelessWorld
 from .world import DiscreteWorld
@@ -50,6 +52,7 @@ __all__ = [
     "bilodeau_world",
     "count_world",
     "draw",
+    "draw_segment_number",
     "example_world",
     "fix",
     "fixed",
@@ -69,6 +72,7 @@ __all__ = [
     "revenue_world",
     "scale",
     "scratch",
+    "segmented_world",
     "shift",
     "soft_world",
 ]

@@ -11,9 +11,10 @@ from ..errors import WorldError, whole_number
 from ..problem import Arm, Level, Problem
 from ..seeds import check_generator
 from .drawing import fill
+from .segment_draws import DrawsSegments
 
 
-class ContinuousWorld:
+class ContinuousWorld(DrawsSegments):
     """A bandit that knows itself, with real-valued variables: its problem, the exact mean of every arm, how to draw.
 
     Args:

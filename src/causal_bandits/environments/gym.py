@@ -24,6 +24,7 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 
     An action holds the level number of every lever, in the problem's order. An observation maps
     every observed variable to its level number, or to its value if it is real; before the first pull all are 0.
+    Where the problem has segments, it also holds the level numbers of the segment that the next action is for.
     `info` holds the arm and its regret.
 
     >>> from causal_bandits.worlds import example_world
@@ -44,9 +45,12 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
         self._seen: NDArray[Any] = np.zeros_like(seen)
         self._room = scratch(world.sampler)
         self._arms = {tuple(codes): number for number, codes in enumerate(world.problem.arm_codes.tolist())}
-        self.action_space = gymnasium.spaces.MultiDiscrete([lever.size for lever in world.problem.interventions])
+        self.action_space = gymnasium.spaces.MultiDiscrete([lever.size for lever in world.problem.levers])
+        self._segments = world.problem.interventions[len(world.problem.levers) :]
+        self._segment: tuple[int, ...] = tuple(0 for _ in self._segments)
+        self._best = [world.means[world.problem.arm_segments == each].max() for each in world.problem.arm_segments]
         self.observation_space = gymnasium.spaces.Dict(
-            {variable.name: _space(variable) for variable in world.problem.observed}
+            {variable.name: _space(variable) for variable in (*world.problem.observed, *self._segments)}
         )
 
     def reset(
@@ -56,25 +60,34 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
         super().reset(seed=seed)
         self._step = 0
         self._seen[:] = 0
+        self._draw_segment()
         return self._observation(), {}
 
     def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Pull the arm that the action describes."""
-        key = tuple(int(code) for code in action)
+        key = (*(int(code) for code in action), *self._segment)
         if key not in self._arms:
             raise UnknownArmError(f"action {key} is not one of the {len(self._arms)} arms; see world.problem.arm_codes")
         arm = self._arms[key]
         reward = draw(self.world.sampler, arm, self.np_random, self._room, self._seen)
         self._step += 1
-        regret = float(self.world.means.max() - self.world.means[arm])
+        self._draw_segment()
+        regret = float(self._best[arm] - self.world.means[arm])
         info = {"arm": str(self.world.problem.arms[arm]), "regret": regret}
         return self._observation(), float(reward), False, self._step >= self.horizon, info
 
+    def _draw_segment(self) -> None:
+        """Nature sets the segment of the next step."""
+        if self._segments:
+            drawn = self.world.draw_segment(self.np_random)
+            self._segment = tuple(variable.code(drawn[variable.name]) for variable in self._segments)
+
     def _observation(self) -> Observation:
-        return {
+        seen = {
             variable.name: np.array([value]) if variable.is_real else int(value)
             for variable, value in zip(self.world.problem.observed, self._seen, strict=False)
         }
+        return {**seen, **{each.name: code for each, code in zip(self._segments, self._segment, strict=True)}}
 
 
 def _space(variable: Variable) -> gymnasium.Space[Any]:

@@ -12,9 +12,10 @@ from ..errors import whole_number
 from ..problem import Arm, Level, Problem
 from ..seeds import check_generator
 from .sampler import Sampler, draw_many
+from .segment_draws import DrawsSegments
 
 
-class DiscreteWorld:
+class DiscreteWorld(DrawsSegments):
     """A bandit that knows itself: its problem, the exact mean of every arm, and how to draw.
 
     Args:

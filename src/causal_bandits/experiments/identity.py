@@ -32,7 +32,8 @@ def world_identity(world: World) -> str:
     if isinstance(world, DiscreteWorld | ContinuousWorld):
         arrays = [np.asarray(part) for part in (world.means, *world.sampler)]
         drawn = hashlib.sha256(b"".join(f"{a.dtype}{a.shape}".encode() + a.tobytes() for a in arrays)).hexdigest()
-        return _digest([json.dumps(world.problem.to_dict(), default=str), drawn, _source(type(world))])
+        chances = [str(world.segment_chances.tolist())] if world.problem.segments else []
+        return _digest([json.dumps(world.problem.to_dict(), default=str), drawn, _source(type(world)), *chances])
     return _digest([type(world).__qualname__, _source(type(world)), _pickled(world)])
 
 

@@ -15,6 +15,7 @@ from ..simulation import play
 from ..simulation.delays import Delay
 from ..simulation.many_runs import even_checkpoints
 from ..simulation.one_run import Policy, World
+from ..simulation.segments import best_means, simple_regret
 
 
 class Reading(NamedTuple):
@@ -63,7 +64,8 @@ class Measure(NamedTuple):
 def _regret(
     policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
 ) -> dict[str, Reading]:
-    regret = play(policy, world, horizon, rng, delay=how.delay, whole_rows=how.whole_rows).regret(world.means)
+    run = play(policy, world, horizon, rng, delay=how.delay, whole_rows=how.whole_rows)
+    regret = run.regret(world.means, best_means(world))
     return {"": Reading(regret[even_checkpoints(horizon) - 1])}
 
 
@@ -120,8 +122,7 @@ def _both_regrets(
     recommended = getattr(policy, "recommend", None)
     if recommended is None:
         raise OptionError(f"{type(policy).__name__} has no recommend(), which simple regret needs")
-    arm = world.problem.index(recommended(draws=1).arm)
-    return {**found, SIMPLE: Reading(np.array([world.means.max() - world.means[arm]]))}
+    return {**found, SIMPLE: Reading(np.array([simple_regret(world, recommended(draws=1))]))}
 
 
 def last_round(horizon: int) -> Ints:

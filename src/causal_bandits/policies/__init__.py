@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..discovery.tiers import TARGETS, Tier
 from ..errors import moved
 from .base import Policy
+from .by_segment import Recommendations
 from .causal_thompson import CausalThompsonSampling
 from .comparators.base import CountingPolicy
 from .comparators.epsilon_greedy import EpsilonGreedy
@@ -78,6 +79,7 @@ __all__ = [
     "RapsUCB",
     "RealPolicy",
     "Recommendation",
+    "Recommendations",
     "RewardThompson",
     "SafeGaussianThompson",
     "SafeRewardThompson",

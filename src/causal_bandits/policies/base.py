@@ -15,10 +15,11 @@ from ..data import History, Rows, WaitingRows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
 from ..errors import OptionError, flag, share, whole_number
-from ..problem import Arm, Level, Problem, check_problem
+from ..problem import Arm, Level, Problem, Segment, check_problem
 from ..seeds import Seed, generator
-from .allowing import allowed_arms
+from .allowing import allowed_arms, arms_left
 from .beside import with_own_rows, with_pending_rows
+from .by_segment import Recommendations, segment_masks
 from .estimates import Estimates, Recommendation, enough_draws
 from .keeping import Draws
 from .naming import Variant, register
@@ -90,6 +91,7 @@ class Policy(Telling, Generic[State]):
         self.allowed: NDArray[np.bool_] = np.ones(len(problem.arms), dtype=np.bool_)
         """Which arms may be asked for and recommended; `restrict` changes it."""
         self._state = self._empty()
+        self._among(self._state, problem.arm_segments == 0)  # a policy that cannot play segments says so now
 
     # What a subclass says
 
@@ -153,21 +155,22 @@ class Policy(Telling, Generic[State]):
     # Acting
 
     @overload
-    def ask(self) -> Arm: ...
+    def ask(self, n: None = None, *, segment: Segment | None = None) -> Arm: ...
     @overload
-    def ask(self, n: int) -> list[Arm]: ...
-    def ask(self, n: int | None = None) -> Arm | list[Arm]:
-        """The next arm to pull, or `n` of them for a batch."""
+    def ask(self, n: int, *, segment: Segment | None = None) -> list[Arm]: ...
+    def ask(self, n: int | None = None, *, segment: Segment | None = None) -> Arm | list[Arm]:
+        """The next arm to pull, or `n` of them for a batch; where the problem has segments, in which one."""
         count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
-        arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), self.rng, count)]
+        among = self.problem.arms_in(segment)
+        arms = [self.problem.arms[arm] for arm in self.choose(count, self.rng, among=among)]
         return arms[0] if n is None else arms
 
     def choose(
         self, count: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
         """Arms by number, like `ask`, with the caller's random numbers and among some of the allowed arms only."""
-        state = self.ready()
-        return self._choose(state if among is None else self._among(state, self.allowed & among), rng, count)
+        left, state = arms_left(self.problem, self.allowed, among), self.ready()
+        return self._choose(state if among is None else self._among(state, left), rng, count)
 
     def frequencies(
         self, draws: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
@@ -188,12 +191,12 @@ class Policy(Telling, Generic[State]):
         """From now on ask for and recommend these arms only (None: all); the others still tell what they know."""
         self.allowed = allowed_arms(self.problem, arms)
 
-    def ready(self) -> State:
-        """The state that chooses the next arm, after discovery if it is due."""
+    def ready(self, among: NDArray[np.bool_] | None = None) -> State:
+        """The state that chooses the next arm, after discovery if it is due; `among` stands for the allowed arms."""
         if self.schedule.is_due(self.progress):
             self._refresh()
             self.schedule.ran(self.progress, expensive=self._is_expensive())
-        return self._among(self._state, self.allowed)
+        return self._among(self._state, self.allowed if among is None else among)
 
     def _refresh(self) -> None:
         """Find the sets to share through from now on."""
@@ -245,32 +248,46 @@ class Policy(Telling, Generic[State]):
         """The same, had only the rows with a reward been told."""
         return self._reading()
 
-    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
+    def recommend(
+        self, *, segment: Segment | None = None, draws: int | None = None, margin: float | None = None
+    ) -> Recommendation | Any:
         """The arm with the highest posterior mean, and how sure it is that no other is better.
 
         Args:
+            segment: the segment to recommend for; unless given, `Recommendations` for all, if the problem has any.
             draws: how many draws from the posterior to count; a probability p has standard error
                 sqrt(p (1 - p) / draws). Unless given, 4000, and with more than 250 arms fewer, but at least 200.
             margin: how far from the best arm is close enough, in units of the reward. Unless given, 5 % of the
                 recommended arm's mean.
         """
-        draws, state = enough_draws(draws, len(self.problem.arms)), self._reading()
-        known = [
-            estimate
-            for estimate, allowed in zip(self._estimate(state, 0.95), self.allowed, strict=True)
-            if allowed and estimate.own_rows >= self.fewest_rows
-        ]
-        best = max(known, key=lambda estimate: estimate.mean)
+        draws, masks = enough_draws(draws, len(self.problem.arms)), segment_masks(self.problem, segment, self.allowed)
+        state = self._standing()
+        if not self.problem.segments:
+            return self._recommended(state, self.allowed, draws, margin)
+        found = [self._recommended(self._among(state, mask), mask, draws, margin) for mask in masks]
+        return Recommendations(found) if segment is None else found[0]
+
+    def _standing(self) -> State:
+        """The state that a recommendation is read from."""
+        return self._reading()
+
+    def _recommended(
+        self, state: State, allowed: NDArray[np.bool_], draws: int, margin: float | None
+    ) -> Recommendation:
+        """What to recommend among some arms."""
+        both = zip(self._estimate(state, 0.95), allowed, strict=True)
+        known = [each for each, yes in both if yes and each.own_rows >= self.fewest_rows]
+        best = max(known, key=lambda each: each.mean)
         return recommendation(state, best.arm, best.mean, self.problem, self.rows, draws, margin)
 
-    def estimates(self, *, level: float = 0.95) -> Estimates:
-        """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone."""
-        level = share("level", level)
+    def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
+        """Per arm, all or those of a segment: mean, interval, the set it goes through, what its own rows say alone."""
+        level, wanted = share("level", level), None if segment is None else self.problem.segment(segment)
         found = with_own_rows(self._estimate(self._reading(), level), self.history, level, self.allowed)
         if not len(self.waiting):
-            return found
+            return found.of(wanted)
         without = self._estimate(self._reading_without_pending(), level) if self.uses_pending else found
-        return with_pending_rows(found, without, self.waiting.all.arms)
+        return with_pending_rows(found, without, self.waiting.all.arms).of(wanted)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""

@@ -1,7 +1,7 @@
 """What a policy believes about each arm, to read or to put into a table."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, overload
 
@@ -14,7 +14,7 @@ from ..errors import OptionError, brief, whole_number
 from ..estimators import beta_interval, own_moments
 from ..markup import between, braces, printable, titled_table
 from ..markup import number as shown
-from ..problem import Arm
+from ..problem import Arm, Level
 from .rules import ThompsonState, best_sets
 
 MOST_DRAWS, FEWEST_DRAWS, ARMS_DRAWN = 4000, 200, 1_000_000
@@ -41,6 +41,11 @@ class Recommendation(NamedTuple):
     probability_close: float = math.nan
     margin: float = math.nan
     expected_loss: float = math.nan
+
+    @property
+    def segment(self) -> dict[str, Level]:
+        """The segment that it is for; empty where the problem has none."""
+        return self.arm.segment
 
     @property
     def stands_out(self) -> bool:
@@ -122,6 +127,11 @@ class ArmEstimate:
         return printable(f"ArmEstimate({self.arm}, {interval}, {braces(self.through)}, {self.own_rows:,} rows)")
 
 
+def segment_column(name: str) -> str:
+    """The column of a segment, which may be called like a column of the estimates."""
+    return f"segment {name}" if name in ("arm", "through", "status", *ArmEstimate.__annotations__) else name
+
+
 class Estimates(Sequence[ArmEstimate]):
     """The estimates of all arms, in the order of the problem's arms."""
 
@@ -148,11 +158,17 @@ class Estimates(Sequence[ArmEstimate]):
             [row if word is None else replace(row, status=word) for row, word in zip(self, words, strict=True)]
         )
 
+    def of(self, segment: Mapping[str, Level] | None) -> "Estimates":
+        """The arms of one segment; all arms for None."""
+        return self if segment is None else Estimates([row for row in self if row.arm.segment == segment])
+
     def to_frame(self) -> pl.DataFrame:
-        """One row per arm."""
+        """One row per arm; a segment has a column of its own."""
+        segments = self[0].arm.segment if len(self) else {}
         return pl.DataFrame(
             {
-                "arm": [str(row.arm) for row in self],
+                "arm": [str(row.arm.lever_arm) for row in self],
+                **{segment_column(name): [str(row.arm[name]) for row in self] for name in segments},
                 "mean": [row.mean for row in self],
                 "low": [row.low for row in self],
                 "high": [row.high for row in self],

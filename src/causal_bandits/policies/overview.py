@@ -41,6 +41,8 @@ class ArmRow(IntervalRow):
     """Active, never played; not allowed in a policy that is restricted; forbidden or retired in a study."""
     decisions: NotRequired[int]
     """In a study."""
+    segment: NotRequired[dict[str, Level]]
+    """Where the problem has segments."""
 
 
 class LeverTest(TypedDict):
@@ -91,6 +93,8 @@ class RecommendationRow(TypedDict):
     """The arm to take."""
 
     arm: str
+    segment: NotRequired[dict[str, Level]]
+    """Where the problem has segments."""
     settings: dict[str, Level]
     mean: float
     probability_best: float
@@ -133,6 +137,9 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
         }
         for shared in policy.estimates(level=level)
     ]
+    if policy.problem.segments:
+        for row, arm in zip(rows, policy.problem.arms, strict=True):
+            row["segment"] = arm.segment
     return sorted(rows, key=_rank, reverse=True)
 
 
@@ -192,7 +199,7 @@ def evidence_over_time(policy: Policy[Any]) -> EvidenceCourse:
 
 def recommendation_row(best: Recommendation) -> RecommendationRow:
     """The arm to take, with its mean and how probable it is to be the best."""
-    return {
+    row: RecommendationRow = {
         "arm": str(best.arm),
         "settings": dict(best.arm),
         "mean": best.mean,
@@ -203,3 +210,6 @@ def recommendation_row(best: Recommendation) -> RecommendationRow:
         "stands_out": best.stands_out,
         "verdict": best.verdict,
     }
+    if best.segment:
+        row["segment"] = best.segment
+    return row

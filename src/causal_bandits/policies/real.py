@@ -189,14 +189,19 @@ class RealPolicy(Policy[RealState]):
         """Whether the discovery reads rows, and itself leaves out those that miss a value."""
         return getattr(self.discovery, "reads_rows", False)
 
-    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
+    def _recommended(
+        self, state: RealState, allowed: NDArray[np.bool_], draws: int, margin: float | None
+    ) -> Recommendation:
         """The arm with the highest mean of those with two rows or more, and how probable it is the best of all.
 
         An arm with fewer rows is taken to be like the others, give or take what single rewards differ by.
         """
-        if not np.any(self._state.moments.counts[self.allowed] >= self.fewest_rows):
-            raise ObservationError("no arm has two rows yet; recommend() needs some")
-        return super().recommend(draws=draws, margin=margin)
+        if not np.any(self._state.moments.counts[allowed] >= self.fewest_rows):
+            where = f" in the segment {brief(self.problem.arms[allowed.argmax()].segment)}" * bool(
+                self.problem.segments
+            )
+            raise ObservationError(f"no arm has two rows yet{where}; recommend() needs some")
+        return super()._recommended(state, allowed, draws, margin)
 
     def _estimate(self, state: RealState, level: float) -> Estimates:
         """Intervals: Student's t from an arm's own rows, normal through a set."""

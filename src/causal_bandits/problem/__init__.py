@@ -3,6 +3,7 @@
 from .arms import CONTEXT_PREFIX, Arm
 from .problem import Problem, check_problem
 from .rewards import Reward, RewardKind
+from .segments import Segment
 from .variables import Bins, Level, Levels, Variable, bins
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Problem",
     "Reward",
     "RewardKind",
+    "Segment",
     "Variable",
     "bins",
     "check_problem",

@@ -1,6 +1,6 @@
 """Arms: settings of all levers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
 from .variables import Level
@@ -15,21 +15,26 @@ class Arm(Mapping[str, Level]):
     Args:
         settings: Value of every lever.
         idle: Idle value of every lever.
+        segments: Which of them are segments, which nature sets.
 
     >>> Arm({"banner": "red", "discount": "none"}, idle={"banner": "none", "discount": "none"})
     do(banner=red)
+    >>> Arm({"banner": "red", "device": "mobile"}, idle={"banner": "none"}, segments=["device"])
+    do(banner=red | device=mobile)
     >>> Arm({"I_A": 1, "I_B": "idle"}, idle={"I_A": "idle", "I_B": "idle"})
     do(A=1)
     """
 
-    __slots__ = ("_hash", "_idle", "_settings")
+    __slots__ = ("_hash", "_idle", "_segments", "_settings")
     _settings: dict[str, Level]
     _idle: dict[str, Level]
+    _segments: tuple[str, ...]
     _hash: int
 
-    def __init__(self, settings: Mapping[str, Level], idle: Mapping[str, Level]) -> None:
+    def __init__(self, settings: Mapping[str, Level], idle: Mapping[str, Level], segments: Iterable[str] = ()) -> None:
         object.__setattr__(self, "_settings", dict(settings))
         object.__setattr__(self, "_idle", dict(idle))
+        object.__setattr__(self, "_segments", tuple(segments))
         object.__setattr__(self, "_hash", hash(frozenset(settings.items())))
 
     def __getitem__(self, name: str) -> Level:
@@ -52,14 +57,34 @@ class Arm(Mapping[str, Level]):
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("arms are immutable; make another with problem.arm(...)")
 
-    def __reduce__(self) -> tuple[type["Arm"], tuple[dict[str, Level], dict[str, Level]]]:
-        return Arm, (self._settings, self._idle)
+    def __reduce__(self) -> tuple[type["Arm"], tuple[dict[str, Level], dict[str, Level], tuple[str, ...]]]:
+        return Arm, (self._settings, self._idle, self._segments)
+
+    @property
+    def segment(self) -> dict[str, Level]:
+        """The segment that the arm is for; empty where the problem has none."""
+        return {name: self._settings[name] for name in self._segments}
+
+    @property
+    def lever_arm(self) -> "Arm":
+        """The arm without its segment: what is to be done."""
+        if not self._segments:
+            return self
+        return Arm({name: self._settings[name] for name in self if name not in self._segments}, self._idle)
 
     @property
     def active(self) -> dict[str, Level]:
         """The levers that are not idle, with their values."""
-        return {name: level for name, level in self._settings.items() if level != self._idle[name]}
+        return {
+            name: level
+            for name, level in self._settings.items()
+            if name not in self._segments and level != self._idle[name]
+        }
 
     def __repr__(self) -> str:
-        settings = (f"{name.removeprefix(CONTEXT_PREFIX)}={level}" for name, level in self.active.items())
-        return f"do({', '.join(settings)})"
+        settings = ", ".join(f"{name.removeprefix(CONTEXT_PREFIX)}={level}" for name, level in self.active.items())
+        if not self._segments:
+            return f"do({settings})"
+        return (
+            f"do({settings}{' ' if settings else ''}| {', '.join(f'{name}={self[name]}' for name in self._segments)})"
+        )

@@ -12,7 +12,7 @@ REAL = "real"
 BINARY = "binary"
 
 NEEDED = ("target", "observed", "interventions")
-KEYS = (*NEEDED, "arms", "idle", "targets", "reward")
+KEYS = (*NEEDED, "segments", "arms", "idle", "targets", "reward")
 CUTS = ("cuts", "quantiles", "after")
 
 

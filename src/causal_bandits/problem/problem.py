@@ -15,6 +15,8 @@ from ..markup import titled_table
 from .arms import CONTEXT_PREFIX, Arm
 from .descriptions import REAL, check_mapping, read_description
 from .rewards import Reward, read_reward
+from .roles import check_roles, known_targets
+from .segments import Segmented, check_arms_of_segments, check_segments_named
 from .variables import Level, Levels, Variable, declare
 
 MOST_ARMS = 1_000_000
@@ -23,14 +25,16 @@ BYTES_PER_ARM = 800
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Problem:
+class Problem(Segmented):
     """A bandit problem: observed variables, a reward, levers, and arms.
 
     Args:
         target: Name of the reward.
         observed: Variables seen after a pull: name -> number of levels, their names, `bins(...)` or `float`.
         interventions: Levers: name -> number of values, or the values.
-        arms: Arms that can be pulled, as mappings lever -> value; all combinations by default.
+        segments: Variables that nature sets before the decision, such as the device: name -> their levels.
+        arms: Arms that can be pulled, as mappings lever -> value; all combinations by default. With segments, an arm is
+            for all of them, or for those that it names.
         idle: Idle value of a lever (leave it alone), where it is not the first one.
         targets: Which variables a lever acts on, where that is known. Nothing else about the causal structure is asked.
         reward: `bool` for 0 or 1; `float` for a real number, and then observed variables may be `float` too; "count",
@@ -51,6 +55,8 @@ class Problem:
     arms: tuple[Arm, ...]
     targets: tuple[tuple[str, tuple[str, ...]], ...]
     reward: Reward
+    segments: tuple[str, ...]
+    """Which of the interventions nature sets; they come after the levers."""
 
     def __init__(
         self,
@@ -58,6 +64,7 @@ class Problem:
         observed: Mapping[str, Levels],
         interventions: Mapping[str, Levels],
         *,
+        segments: Mapping[str, Levels] | None = None,
         arms: Iterable[Mapping[str, Level]] | None = None,
         idle: Mapping[str, Level] | None = None,
         targets: Mapping[str, str | Iterable[str]] | None = None,
@@ -68,6 +75,8 @@ class Problem:
 
         check_mapping("observed", observed, "name -> levels")
         check_mapping("interventions", interventions, "name -> levels")
+        segments = {} if segments is None else segments
+        check_mapping("segments", segments, "name -> levels")
         check_mapping("idle", {} if idle is None else idle, "lever -> value")
         check_mapping("targets", {} if targets is None else targets, "lever -> observed variables")
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
@@ -75,33 +84,22 @@ class Problem:
         put("target", target)
         put("reward", read_reward(reward))
         put("observed", tuple(declare(name, levels) for name, levels in observed.items()))
-        put("interventions", tuple(declare(name, levels) for name, levels in interventions.items()))
-        self._check_names()
+        put("segments", tuple(segments))
+        check_roles(target, observed, interventions, segments)
+        both = {**interventions, **segments}
+        put("interventions", tuple(declare(name, levels) for name, levels in both.items()))
+        if any(variable.is_number for variable in self.interventions):
+            raise ProblemError("bins(...) and float are for observed variables; levers and segments need levels")
         put("idle", self._idle_levels(idle or {}))
         put("arms", self._make_arms(arms))
-        put("targets", self._known_targets(targets or {}))
-
-    def _check_names(self) -> None:
-        if not isinstance(self.target, str) or not self.target:
-            raise ProblemError(
-                f"target {brief(self.target)} is not a non-empty string; pass the name of the reward variable"
-            )
-        observed = {variable.name for variable in self.observed}
-        levers = {variable.name for variable in self.interventions}
-        if not levers:
-            raise ProblemError("a problem needs at least one lever")
-        if self.target in levers:
-            raise ProblemError(f"target {self.target!r} is also a lever; the reward cannot be set")
-        if self.target in observed:
-            raise ProblemError(f"target {self.target!r} is also listed as observed; leave it out there")
-        if observed & levers:
-            both = sorted(observed & levers)
-            raise ProblemError(f"{listing(both)} names both an observed variable and a lever; rename one")
-        if any(variable.is_number for variable in self.interventions):
-            raise ProblemError("bins(...) and float are for observed variables; levers need levels")
+        if segments:
+            check_arms_of_segments(self)
+        put("targets", known_targets(self, targets or {}))
 
     def _idle_levels(self, idle: Mapping[str, Level]) -> tuple[Level, ...]:
         first = {variable.name: variable.levels[0] for variable in self.interventions}
+        if set(idle) & set(self.segments):
+            raise ProblemError(f"idle names the segment {listing(set(idle) & set(self.segments))}; name levers alone")
         return tuple(self._settings(first, idle).values())
 
     def _make_arms(self, arms: Iterable[Mapping[str, Level]] | None) -> tuple[Arm, ...]:
@@ -115,7 +113,7 @@ class Problem:
                 )
             levels = (variable.levels for variable in self.interventions)
             return tuple(self._arm_of(choice) for choice in itertools.product(*levels))
-        made = tuple(self._resolve(arm) for arm in arms)
+        made = tuple(self._resolve(each) for arm in arms for each in self._fitting(arm))
         if len(made) < 2:
             raise ProblemError(f"{len(made)} arm(s) listed; a bandit needs at least 2")
         if len(set(made)) < len(made):
@@ -123,29 +121,19 @@ class Problem:
             raise ProblemError(f"arm {twice} is listed twice")
         return made
 
-    def _known_targets(self, targets: Mapping[str, str | Iterable[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        variables = {variable.name for variable in self.observed} | {self.target}
-        known = []
-        for name, given in targets.items():
-            if not isinstance(given, Iterable):
-                raise ProblemError(f"targets of {name!r} are {brief(given)}; expected a variable or a list of them")
-            acted_on = (given,) if isinstance(given, str) else tuple(given)
-            for variable in acted_on:
-                if variable not in variables:
-                    raise UnknownVariableError(
-                        f"{name!r} cannot act on {brief(variable)}; expected some of {listing(sorted(variables))}"
-                    )
-            known.append((self.intervention(name).name, acted_on))
-        return tuple(known)
+    def _fitting(self, arm: Mapping[str, Level]) -> Iterable[Mapping[str, Level]]:
+        """A listed arm in every segment that it does not rule out."""
+        return self.in_segments(arm) if self.segments and isinstance(arm, Mapping) else [arm]
 
     def _arm_of(self, levels: Iterable[Level]) -> Arm:
         names = [variable.name for variable in self.interventions]
-        return Arm(dict(zip(names, levels, strict=True)), self.idle_settings)
+        return Arm(dict(zip(names, levels, strict=True)), self.idle_settings, self.segments)
 
     def _resolve(self, settings: Mapping[str, Level]) -> Arm:
         """An arm from a mapping; what is not named is idle."""
         if not isinstance(settings, Mapping):
             raise UnknownArmError(f"{brief(settings)} is not an arm; pass a mapping lever -> value")
+        check_segments_named(self, settings)
         return self._arm_of(self._settings(self.idle_settings, settings).values())
 
     def _settings(self, default: Mapping[str, Level], given: Mapping[str, Level]) -> dict[str, Level]:
@@ -224,7 +212,8 @@ class Problem:
         for name, level in settings.items():
             lever = self.intervention(name)
             if flag("new_levels", new_levels) and not lever.has(level):
-                data["interventions"][lever.name].append(level)
+                role = "segments" if lever.name in self.segments else "interventions"
+                data[role][lever.name].append(level)
         data["arms"].append(dict(settings))
         return Problem.from_dict(data)
 
@@ -240,7 +229,7 @@ class Problem:
 
     @property
     def intervention_names(self) -> tuple[str, ...]:
-        """Names of the levers, in order."""
+        """Names of the levers and then of the segments, in order."""
         return tuple(variable.name for variable in self.interventions)
 
     def __hash__(self) -> int:
@@ -253,13 +242,19 @@ class Problem:
     @property
     def outline(self) -> str:
         """Its variables and the number of its arms, in one short line."""
-        observed, levers = (
-            listing(names, 6) if names else "" for names in (self.observed_names, self.intervention_names)
-        )
-        return f"target={self.target!r}, observed=[{observed}], interventions=[{levers}], {len(self.arms)} arms"
+        shown = {
+            "observed": self.observed_names,
+            "interventions": [lever.name for lever in self.levers],
+            **({"segments": self.segments} if self.segments else {}),
+        }
+        lists = ", ".join(f"{role}=[{listing(names, 6) if names else ''}]" for role, names in shown.items())
+        return f"target={self.target!r}, {lists}, {len(self.arms)} arms"
 
     def _repr_html_(self) -> str:
-        rows = [(variable.name, "lever", variable.shown) for variable in self.interventions]
+        rows = [
+            (variable.name, "segment" if variable.name in self.segments else "lever", variable.shown)
+            for variable in self.interventions
+        ]
         rows += [(variable.name, "observed", variable.shown) for variable in self.observed]
         rows.append((self.target, "reward", self.reward.shown))
         return titled_table(repr(self), ("variable", "role", "levels"), rows)
@@ -275,8 +270,9 @@ class Problem:
         return {
             "target": self.target,
             "observed": {variable.name: levels(variable) for variable in self.observed},
-            "interventions": {variable.name: list(variable.levels) for variable in self.interventions},
-            "idle": dict(self.idle_settings),
+            "interventions": {lever.name: list(lever.levels) for lever in self.levers},
+            **({"segments": {n: list(self.intervention(n).levels) for n in self.segments}} if self.segments else {}),
+            "idle": {lever.name: self.idle_settings[lever.name] for lever in self.levers},
             "arms": [dict(arm) for arm in self.arms],
             "targets": {name: list(acted_on) for name, acted_on in self.targets},
             "reward": self.reward.plain(),

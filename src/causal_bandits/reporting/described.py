@@ -17,6 +17,10 @@ class Known(TypedDict):
     sets: list[SetRow]
     arms: list[ArmRow]
     evidence_over_time: NotRequired[EvidenceCourse]
+    segments: NotRequired[list[str]]
+    """What nature sets, where the problem has such."""
+    recommendations: NotRequired[list[RecommendationRow]]
+    """One for each segment, in place of `recommendation`."""
 
 
 class DecisionCourse(TypedDict):
@@ -68,4 +72,4 @@ class AnalysisDescription(Known):
     """What was noticed about columns, in words."""
     level: float
     accepted: list[SetRow]
-    recommendation: RecommendationRow
+    recommendation: RecommendationRow | None

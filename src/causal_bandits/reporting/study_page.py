@@ -26,7 +26,7 @@ def study_page(study: StudyDescription) -> str:
             f"{decisions['all']:,} decisions ({counts}); {study['rows']:,} rows counted."
         ),
         soft(pending_words(study["pending"])) if study["pending"]["rows"] else Markup(),
-        _recommended(study["recommendation"]),
+        *map(_recommended, study["recommendations"] if "segments" in study else [study["recommendation"]]),
         *map(_alarm, study["alarms"]),
         *_what_is_known(study),
         tag("h2", "Decisions over time"),
@@ -39,7 +39,7 @@ def analysis_page(analysis: AnalysisDescription) -> str:
     """An analysed table: `Analysis.to_dict()`."""
     parts = [
         tag("h1", f"What decides {analysis['target']}?"),
-        soft(f"{analysis['rows']:,} rows; levers {', '.join(analysis['interventions'])}."),
+        soft(f"{analysis['rows']:,} rows; levers {', '.join(analysis['interventions'])}{_segments(analysis)}."),
         tag("p", answer(analysis), at={"class": "lead box"}),
         *(tag("p", notice, at={"class": "box"}) for notice in analysis["notices"]),
         *_what_is_known(analysis),
@@ -47,6 +47,11 @@ def analysis_page(analysis: AnalysisDescription) -> str:
         tag("ul", *(tag("li", note) for note in analysis["inferred"])),
     ]
     return page(f"Analysis of {analysis['target']}", parts)
+
+
+def _segments(analysis: AnalysisDescription) -> str:
+    names = ", ".join(analysis.get("segments", []))
+    return f"; segments {names}" if names else ""
 
 
 def _what_is_known(values: Known) -> list[Markup]:

@@ -26,7 +26,16 @@ def state_of(found: SetRow) -> str:
 def arms_sheet(arms: list[ArmRow]) -> Sheet:
     """The arms, the best first: rows, what they say alone, then the estimate with sharing, and through what."""
     columns = ("arm", "own rows", "own rows say", "with sharing", "through", "borrowed rows")
-    return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 5))
+    if not any(row.get("segment") for row in arms):
+        return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 5))
+    ordered = sorted(arms, key=segment_of)
+    rows = tuple((segment_of(row), *_arm_cells(row)) for row in ordered)
+    return Sheet("Arms, the best of each segment first", "", ("segment", *columns), rows, (2, 3, 4, 6), grouped=True)
+
+
+def segment_of(row: ArmRow | RecommendationRow) -> str:
+    """A segment in words; empty where there is none."""
+    return ", ".join(f"{name}={level}" for name, level in row.get("segment", {}).items())
 
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
@@ -73,21 +82,29 @@ def recommended(best: RecommendationRow) -> str:
 
 def answer(found: AnalysisDescription) -> str:
     """What a table says, in one paragraph: the arm to take, against the idle one, how sure, and what was shared."""
-    best, target = found["recommendation"], found["target"]
-    row = next(each for each in found["arms"] if each["arm"] == best["arm"])
-    idle = next((each for each in found["arms"] if each["arm"] == "do()" and each is not row), None)
-    against = "" if idle is None else f", against {_range(idle)} when no lever is moved (do())"
+    one = found["recommendation"]
+    best = found.get("recommendations", []) if one is None else [one]
     shared = {braces(each["through"]) for each in found["arms"] if each["through"]}
     through = f" Arms share what they learnt through {' and '.join(sorted(shared)[:3])}." if shared else ""
+    return (
+        f"{' '.join(_advice(found, each) for each in best)}{through} "
+        f"From {found['rows']:,} rows of {len(found['arms'])} arms; {found['level']:.0%} intervals in brackets."
+    )
+
+
+def _advice(found: AnalysisDescription, best: RecommendationRow) -> str:
+    """The arm to take, in one segment if there are segments."""
+    row = next(each for each in found["arms"] if each["arm"] == best["arm"])
+    among = [each for each in found["arms"] if each.get("segment") == best.get("segment")]
+    idle = next((each for each in among if each["arm"].startswith(("do()", "do(|")) and each is not row), None)
+    against = "" if idle is None else f", against {_range(idle)} when no lever is moved ({idle['arm']})"
     sure = (
         f"It is the best arm with probability {best['probability_best']:.2f}, within {number(best['margin'])} of the "
         f"best with probability {best['probability_close']:.2f}, and expected to lose {number(best['expected_loss'])}."
     )
-    stands_out = "" if best["stands_out"] else "No arm stands out yet. "
-    return (
-        f"{stands_out}Recommended: {best['arm']}, mean {target} {_range(row)}{against}. {sure}{through} "
-        f"From {found['rows']:,} rows of {len(found['arms'])} arms; {found['level']:.0%} intervals in brackets."
-    )
+    where = f"For {segment_of(best)}: " if best.get("segment") else ""
+    stands_out = "" if best["stands_out"] else "no arm stands out yet. " if where else "No arm stands out yet. "
+    return f"{where}{stands_out}Recommended: {best['arm']}, mean {found['target']} {_range(row)}{against}. {sure}"
 
 
 def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:

@@ -10,6 +10,7 @@ from ..policies import Policy as AskTell
 from .delays import Delay, Waits, draw_waits
 from .late_rollout import empty_queue, rollout_late
 from .runs import Policy, Run, World
+from .segments import ask_in
 
 PATIENCE = 0.5
 """Seconds of compiled rounds between two looks at signals."""
@@ -32,7 +33,7 @@ def _by_ask_and_tell(policy: Any, world: World, waits: Waits, rng: np.random.Gen
     rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
     coming: dict[int, list[Any]] = {}
     for step in range(horizon):
-        arm = policy.ask()
+        arm = ask_in(policy, world, rng)
         seen = world.pull(arm, rng)
         arms[step], reward = world.problem.index(arm), seen[target]
         rewards[step] = reward

@@ -14,6 +14,7 @@ from ..processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_b
 from .delays import Delay, check_delay
 from .one_run import MOST_ROUNDS, Policy, Run, World, check_world, observe, play
 from .results import Simulation
+from .segments import best_means, regret_by_segment
 
 MOST_RUNS = 1_000_000
 """Runs per world; each is a row of every table that is kept."""
@@ -92,11 +93,14 @@ def simulate(
 
 
 def _measured(world: World, points: NDArray[np.int64], played: list[Run], *, keep_arms: bool) -> Simulation:
-    at = points - 1
-    regret = np.array([run.regret(world.means)[at] for run in played])
-    realised = np.array([run.realised_regret(world.means)[at] for run in played])
+    at, best = points - 1, best_means(world)
+    regret = np.array([run.regret(world.means, best)[at] for run in played])
+    realised = np.array([run.realised_regret(world.means, best)[at] for run in played])
     arms = np.array([run.arms for run in played]) if keep_arms else None
-    return Simulation(world.problem, points, regret, realised, arms)
+    if not world.problem.segments:
+        return Simulation(world.problem, points, regret, realised, arms)
+    by_segment = np.stack([regret_by_segment(run, world)[:, at] for run in played], axis=1)
+    return Simulation(world.problem, points, regret, realised, arms, by_segment)
 
 
 def even_checkpoints(horizon: int) -> NDArray[np.int64]:
@@ -128,7 +132,9 @@ def bare(world: World) -> World:
     """A world without what only its maker needs: mechanisms may be lambdas, the arrays are all that is played."""
     for kind in (DiscreteWorld, ContinuousWorld):
         if isinstance(world, kind) and type(world).pull is kind.pull:
-            return kind(world.problem, world.sampler, world.means)
+            plain = kind(world.problem, world.sampler, world.means)
+            plain.segment_chances = world.segment_chances
+            return plain
     return world
 
 

@@ -1,7 +1,5 @@
 """One run: a policy plays a world for a number of rounds."""
 
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,14 +10,12 @@ from ..policies import Policy as AskTell
 from ..seeds import check_generator
 from .delays import Delay, check_delay
 from .late_run import play_late
+from .parts import parts_of
 from .rollout import rollout
 from .runs import Policy, Run, World
+from .segments import ask_in, check_chances, play_in_segments
 
 __all__ = ["MOST_ROUNDS", "Policy", "Run", "World", "check_world", "observe", "play"]
-
-PATIENCE = 0.5
-"""Seconds of compiled rounds between two looks at signals."""
-
 
 MOST_ROUNDS = 100_000_000
 """What is kept of so many rounds takes some gigabytes."""
@@ -70,14 +66,16 @@ def play(
     _check_policy(policy)
     if getattr(policy, "problem", world.problem) != world.problem:
         raise OptionError("policy and world have different problems; create the policy with world.problem")
+    check_chances(world)
     if delay is not None:
         check_delay(delay)
         quick = compiled and isinstance(policy, AskTell) and isinstance(world, DiscreteWorld)
-        quick = quick and _rolls_out(policy, world)
+        quick = quick and _rolls_out(policy, world) and not world.problem.segments
         return play_late(policy, world, horizon, rng, delay, whole=flag("whole_rows", whole_rows), compiled=quick)
     ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld)
     if compiled and ours and _rolls_out(policy, world):
-        return _play_by_rollout(policy, world, horizon, rng)
+        play_on = play_in_segments if world.problem.segments else _play_by_rollout
+        return play_on(policy, world, horizon, rng)
     return _play_by_ask_and_tell(policy, world, horizon, rng)
 
 
@@ -104,6 +102,12 @@ def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -
     _check_policy(policy)
     if rows == 0:
         return
+    check_chances(world)
+    if world.problem.segments:
+        for _ in range(rows):
+            arm = world.problem.arm(world.draw_segment(rng))  # type: ignore[attr-defined]
+            policy.tell(arm, world.pull(arm, rng))
+        return
     idle = world.problem.arm()
     if isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld) and _plain(policy, world):
         policy.learn(world.sample(idle, rows, rng))
@@ -120,6 +124,8 @@ def _plain(policy: object, world: object) -> bool:
 
 
 def _rolls_out(policy: Any, world: Any) -> bool:
+    if world.problem.segments and "allowed" not in policy.ready()._fields:
+        return False
     return _plain(policy, world) and policy.numbers is world.numbers and policy.rolls_out
 
 
@@ -127,7 +133,7 @@ def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.ra
     arms = np.empty(horizon, dtype=np.int64)
     rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
     for step in range(horizon):
-        arm = policy.ask()
+        arm = ask_in(policy, world, rng)
         seen = world.pull(arm, rng)
         policy.tell(arm, seen)
         arms[step] = world.problem.index(arm)
@@ -135,25 +141,9 @@ def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.ra
     return Run(arms, rewards)
 
 
-def _parts(policy: AskTell[Any], horizon: int) -> Iterator[slice]:
-    """The rounds from one discovery to the next; each part is played before the next one is asked for.
-
-    A signal (Ctrl-C) waits for the end of a part, so a part is as many rounds as take about `PATIENCE` seconds.
-    """
-    done, most = 0, 100
-    while done < horizon:
-        policy.ready()
-        part = slice(done, min(horizon, done + policy.rounds_to_refresh, done + most))
-        start = time.monotonic()
-        yield part
-        spent = max(time.monotonic() - start, 1e-9)
-        most = max(1, int(min(4.0 * most, (part.stop - part.start) * PATIENCE / spent)))
-        done = part.stop
-
-
 def _play_by_rollout(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:
     arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
-    for part in _parts(policy, horizon):
+    for part in parts_of(policy, horizon):
         policy.reserve(part.stop - part.start)
         rollout(policy.ready(), world.sampler, policy.rng, rng, arms[part], seen[part], rewards[part])
         policy.remember(world.rows(arms[part], seen[part], rewards[part]))

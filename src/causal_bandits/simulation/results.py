@@ -24,6 +24,8 @@ class Simulation:
     realised_regret: NDArray[np.float64]
     arms: NDArray[np.int64] | None = None
     """(runs, rounds), with `keep_arms=True`."""
+    by_segment: NDArray[np.float64] | None = None
+    """(segments, runs, checkpoints): the part of the regret in each segment, where the problem has segments."""
 
     @property
     def runs(self) -> int:
@@ -56,6 +58,13 @@ class Simulation:
         return pl.DataFrame(
             {"t": self.checkpoints, "mean": self.regret.mean(axis=0), "se": spread / np.sqrt(self.runs)}
         )
+
+    def segments(self) -> pl.DataFrame:
+        """Per segment: its part of the regret at the end, averaged over runs, and the standard error."""
+        shown = [",".join(f"{n}={level}" for n, level in each.items()) for each in self.problem.segment_settings]
+        last = self.regret[None, :, -1] if self.by_segment is None else self.by_segment[:, :, -1]
+        spread = last.std(axis=1, ddof=1) if self.runs > 1 else np.full(len(last), np.nan)
+        return pl.DataFrame({"segment": shown, "regret": last.mean(axis=1), "se": spread / np.sqrt(self.runs)})
 
     def plot(self, axes: Any = None, *, name: str | None = None) -> Any:
         """Draw the mean regret on matplotlib axes, new ones by default, and return them; `name` is for the legend."""

@@ -39,10 +39,15 @@ class Run(NamedTuple):
         mean = f", mean reward {self.rewards.mean():.3g}" if len(self.rewards) else ""
         return f"Run({len(self.arms):,} rounds{mean})"
 
-    def regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cumulative pseudo-regret after each round: the sum of best mean - mean of the arm pulled."""
-        return np.cumsum(means.max() - means[self.arms])
+    def regret(self, means: NDArray[np.float64], best: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Cumulative pseudo-regret after each round: the sum of best mean - mean of the arm pulled.
 
-    def realised_regret(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        `best` has for each arm the best mean in its segment, where there are segments.
+        """
+        return np.cumsum((means.max() if best is None else best[self.arms]) - means[self.arms])
+
+    def realised_regret(
+        self, means: NDArray[np.float64], best: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """Cumulative best mean - reward, as the paper writes it with the sign turned."""
-        return np.cumsum(means.max() - self.rewards)
+        return np.cumsum((means.max() if best is None else best[self.arms]) - self.rewards)

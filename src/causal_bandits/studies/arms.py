@@ -1,13 +1,14 @@
 """Arms that come and go: which changes are allowed, and the events they make."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import OptionError, brief
 from ..problem import Arm, Level, Problem
-from .levels import combinations, with_arms
+from .levels import arm_key, combinations, with_arms
+from .segments import arms_in_segments, check_left, forbidden_too
 from .session import Draft
 
 Change = Literal["retired", "forbidden", "allowed"]
@@ -23,6 +24,8 @@ def change_arms(draft: Draft, how: Change, numbers: Sequence[int]) -> Sequence[A
     if how != "allowed" and not set(range(len(arms))) - state.retired - state.forbidden - set(numbers):
         last = "the last one" if len(numbers) == 1 else "the last ones"
         raise OptionError(f"{_named(arms, numbers)} {last} in play and cannot be removed")
+    if how != "allowed" and state.problem.segments:
+        check_left(state.problem, {*state.retired, *state.forbidden, *numbers})
     if changed:
         draft.add("arms", {how: changed})
     return [arms[number] for number in changed]
@@ -42,8 +45,10 @@ def _named(arms: Sequence[Arm], numbers: Sequence[int]) -> str:
 
 
 def add_arm(draft: Draft, settings: Mapping[str, Level], *, new_levels: bool) -> Arm:
-    """Add an arm, or return the existing one."""
+    """Add an arm, or return the existing one; with segments, in all of them that it does not rule out."""
     state = draft.state
+    if state.problem.segments and isinstance(settings, Mapping):
+        return _add_in_segments(draft, settings, new_levels=new_levels)
     there = _arm_there(state.problem, settings)
     if there is not None:
         if there in state.retired:
@@ -58,8 +63,23 @@ def add_arm(draft: Draft, settings: Mapping[str, Level], *, new_levels: bool) ->
     return problem.arms[-1]
 
 
+def _add_in_segments(draft: Draft, settings: Mapping[str, Level], *, new_levels: bool) -> Arm:
+    problem = draft.state.problem
+    wanted = arms_in_segments(problem, settings, new_levels=new_levels)
+    numbers = {arm_key(arm): number for number, arm in enumerate(problem.arms)}
+    gone = [arm for arm in wanted if numbers.get(arm_key(arm)) in draft.state.retired]
+    if gone:
+        raise OptionError(f"arm {brief(gone[0])} already exists and is retired permanently; give another arm")
+    new = [arm for arm in wanted if arm_key(arm) not in numbers]
+    if new:
+        problem = with_arms(problem, new)
+        draft.state.settings.make_policy(problem)  # refuses what is too large, before anything is stored
+        draft.add("arms", {"added_arms": new})
+    return problem.arms[{arm_key(arm): number for number, arm in enumerate(problem.arms)}[arm_key(wanted[0])]].lever_arm
+
+
 def add_level(draft: Draft, lever: str, level: Level) -> Sequence[Arm]:
-    """Add a level of a lever with all its combinations; returns the arms that are new."""
+    """Add a level of a lever or segment with all its combinations; returns the arms that are new."""
     state = draft.state
     variable = state.problem.intervention(lever)
     level = level.item() if isinstance(level, np.generic) else level
@@ -72,7 +92,9 @@ def add_level(draft: Draft, lever: str, level: Level) -> Sequence[Arm]:
         return []
     problem = with_arms(state.problem, new)
     state.settings.make_policy(problem)  # refuses what is too large, before anything is stored
-    draft.add("arms", {"added_arms": new})
+    body: dict[str, Any] = {"added_arms": new}
+    forbidden = forbidden_too(state.problem, new, state.forbidden) if variable.name in problem.segments else []
+    draft.add("arms", {**body, "forbidden": forbidden} if forbidden else body)
     return problem.arms[-len(new) :]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import UnknownDecisionError, brief
 from ..markup import printable
-from ..problem import Arm
+from ..problem import Arm, Level
 
 Status = Literal["open", "told", "abandoned", "expired"]
 
@@ -41,15 +41,20 @@ class LooksBack(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Decision:
-    """An arm to play for one unit. Decisions are numbered from 1 in each study."""
+    """An arm to play for one unit. Decisions are numbered from 1 in each study.
+
+    `segment` is the one that it was asked for, where the problem has segments; `arm` has the levers alone.
+    """
 
     id: int
     arm: Arm
     time: datetime
     _study: LooksBack = field(repr=False, compare=False)
+    segment: dict[str, Level] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
-        return printable(f"Decision({self.id}, {self.arm}, {self.time.isoformat(timespec='seconds')})")
+        segment = "".join(f"{name}={level}, " for name, level in self.segment.items())
+        return printable(f"Decision({self.id}, {self.arm}, {segment}{self.time.isoformat(timespec='seconds')})")
 
     @property
     def propensity(self) -> float:

@@ -13,6 +13,7 @@ from ..policies.overview import (
     recommendation_row,
     set_rows,
 )
+from ..problem import Segment
 from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription
 from .decisions import STATUS, moment
 from .drift import watched_sets
@@ -39,7 +40,7 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
         "options": settings.options,
         "seed": settings.seed,
         "target": state.problem.target,
-        "interventions": list(state.problem.intervention_names),
+        "interventions": [lever.name for lever in state.problem.levers],
         "observed": list(state.problem.observed_names),
         "decisions": _statuses(state),
         "rows": state.policy.rows,
@@ -48,8 +49,12 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
         "pending": _pending(state, arms),
         "sets": sets,
         "alarms": [found for found in sets if found["alarm"]],
-        "recommendation": _recommendation(state),
+        "recommendation": None if state.problem.segments else _recommendation(state, None),
     }
+    if state.problem.segments:
+        about["segments"] = list(state.problem.segments)
+        best = [_recommendation(state, segment) for segment in state.problem.segment_settings]
+        about["recommendations"] = [each for each in best if each is not None]
     if history:
         about["evidence_over_time"] = evidence_over_time(state.policy)
         about["decisions_over_time"] = _over_time(state)
@@ -82,9 +87,9 @@ def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
     }
 
 
-def _recommendation(state: StudyState) -> RecommendationRow | None:
+def _recommendation(state: StudyState, segment: Segment | None) -> RecommendationRow | None:
     try:
-        return recommendation_row(state.policy.recommend())
+        return recommendation_row(state.policy.recommend(segment=segment))
     except ObservationError:
         return None
 

@@ -29,8 +29,10 @@ from ..compiled import Floats, Ints
 from ..errors import ObservationError, OptionError, brief
 from ..estimators import beta_interval
 from ..policies import Policy
+from ..policies.allowing import arm_numbers
 from ..problem import Arm, Problem
 from .events import Event
+from .segments import asked_among
 from .session import Session
 from .state import StudyState
 
@@ -75,33 +77,46 @@ class Record:
 
 
 def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
-    """The arms of the policy to evaluate: an arm, a mapping arm -> probability, or a policy as it stands."""
+    """The arms of the policy to evaluate: an arm, a mapping arm -> probability, or a policy as it stands.
+
+    They sum to 1 in every segment; an arm that names no segment is meant in all of them.
+    """
     chances = np.zeros(len(problem.arms))
     if isinstance(policy, Policy):
         if policy.problem != problem:
             raise OptionError("the policy to evaluate is for a different problem; create it with study.problem")
-        return policy.frequencies(2000, np.random.default_rng(seed))
+        masks = [problem.arms_in(segment) for segment in problem.segment_settings] if problem.segments else [None]
+        found = [policy.frequencies(2000, np.random.default_rng(seed), among=mask) for mask in masks]
+        total: Floats = np.array(found).sum(axis=0)
+        return total
     if isinstance(policy, Mapping) and policy and all(isinstance(arm, Arm) for arm in policy):
         for arm, chance in policy.items():
             if not isinstance(chance, int | float | np.number):
                 raise OptionError(f"the probability of {arm} is {brief(chance)}; expected a number from 0 to 1")
-            chances[problem.index(arm)] += float(chance)
-        if not (np.all(chances >= 0) and abs(chances.sum() - 1) < 1e-9):
-            raise OptionError(
-                f"the probabilities of the arms add up to {chances.sum():g}; expected 1, and none below 0"
-            )
-        return chances
-    if isinstance(policy, Mapping):
-        chances[problem.index(policy)] = 1.0
-        return chances
-    raise OptionError(f"cannot evaluate {brief(policy)}; expected an arm, a mapping arm -> probability, or a policy")
+            chances[arm_numbers(problem, arm)] += float(chance)
+    elif isinstance(policy, Mapping):
+        chances[arm_numbers(problem, policy)] = 1.0
+    else:
+        raise OptionError(
+            f"cannot evaluate {brief(policy)}; expected an arm, a mapping arm -> probability, or a policy"
+        )
+    for number, segment in enumerate(problem.segment_settings):
+        total = chances[problem.arm_segments == number].sum()
+        if not (np.all(chances >= 0) and abs(total - 1) < 1e-9):
+            where = f" in the segment {brief(segment)}" if segment else ""
+            raise OptionError(f"the probabilities of the arms add up to {total:g}{where}; expected 1, and none below 0")
+    return chances
 
 
 def weighted_mean(record: Record, target: Floats, level: float) -> Evaluation:
-    """The estimate from what was recorded."""
+    """The estimate from what was recorded; with segments `target` has a row for every decision, (decisions, arms)."""
     row = np.arange(len(record.arms))
     used = record.propensities[row, record.arms]
-    scores = record.means @ target + target[record.arms] / used * (record.rewards - record.means[row, record.arms])
+    if target.ndim == 1:
+        expected, wanted = record.means @ target, target[record.arms]
+    else:
+        expected, wanted = (record.means * target).sum(axis=1), target[row, record.arms]
+    scores = expected + wanted / used * (record.rewards - record.means[row, record.arms])
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.where(target > 0, target**2 / record.propensities, 0.0).sum(axis=1)
     weights = 1 / np.sqrt(spread)
@@ -164,7 +179,7 @@ class _Watcher:
         """Before a decision is counted."""
         self._catch_up(then)
         rng = np.random.default_rng((self.seed, event.seq))
-        among = then.mask(event.body.get("among"))
+        among = then.mask(asked_among(then.problem, event.body))
         found = then.policy.frequencies(self.draws, rng, among=among)
         possible = then.policy.allowed if among is None else then.policy.allowed & among
         # A draw's worth is kept for every arm that was possible, so that no weight is infinite.
@@ -203,7 +218,10 @@ def evaluate(session: Session, policy: Any, *, method: Method, level: float, dra
     told = np.flatnonzero(rows >= 0)
     if len(told) < 2:
         raise ObservationError("fewer than two decisions have outcomes; nothing can be evaluated yet")
+    segments = problem.arm_segments[arms[told]]
     if method == "direct":
+        shares = np.bincount(segments, minlength=len(problem.segment_settings)) / len(told)
+        target = target * shares[problem.arm_segments]
         nothing = np.empty((0, len(problem.arms)))
         record = Record(arms[told], rewards[rows[told]], nothing, nothing)
         return direct_mean(record, target, level, real=problem.reward_is_real)
@@ -213,5 +231,7 @@ def evaluate(session: Session, policy: Any, *, method: Method, level: float, dra
         if event.kind == "asked" and len(watcher.means) <= told[-1]:
             watcher.look(then, event)
         then.apply(event)
+    if problem.segments:
+        target = np.where(problem.arm_segments == segments[:, None], target, 0.0)
     chances, means = np.array(watcher.chances)[told], np.array(watcher.means)[told]
     return weighted_mean(Record(arms[told], rewards[rows[told]], chances, means), target, level)

@@ -14,6 +14,7 @@ from ..problem import Arm
 from .decisions import moment
 from .drift import drift_of
 from .propensities import propensities
+from .segments import asked_among
 from .session import Session
 from .state import StudyState
 
@@ -92,9 +93,10 @@ def explain(session: Session, number: int) -> Explanation:
     )
     then = session.at(seq)
     body = session.event(seq).body
-    chances = propensities(then, number, body.get("among"))
+    among = asked_among(then.problem, body)
+    chances = propensities(then, number, among)
     estimates = then.policy.estimates()
-    indices = _indices(then, number - body["first"], body.get("among"))
+    indices = _indices(then, number - body["first"], among)
     views = [
         ArmView(estimate, None if indices is None or np.isnan(indices[place]) else float(indices[place]), float(chance))
         for place, (estimate, chance) in enumerate(zip(estimates, chances, strict=True))

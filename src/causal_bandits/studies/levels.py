@@ -14,12 +14,14 @@ ANY = "..."
 def matching(problem: Problem, pattern: object) -> list[int]:
     """The numbers of the arms that a pattern names: an arm, or a mapping lever -> level, or lever -> ... for any level.
 
-    A lever that the pattern does not name is idle, as in every mapping that stands for an arm.
+    A lever that the pattern does not name is idle, as in every mapping that stands for an arm; a segment is any.
 
     >>> problem = Problem("Y", {}, {"banner": ["none", "red"], "discount": ["none", "10%"]})
     >>> [problem.arms[number] for number in matching(problem, {"banner": "red", "discount": ...})]
     [do(banner=red), do(banner=red, discount=10%)]
     """
+    if problem.segments and isinstance(pattern, Mapping):
+        pattern = {**dict.fromkeys(problem.segments, ...), **pattern}
     if not isinstance(pattern, Mapping) or not any(level is ... for level in pattern.values()):
         return [problem.index(pattern)]  # type: ignore[arg-type]
     wanted: dict[str, object] = dict(problem.idle_settings)
@@ -55,12 +57,12 @@ def combinations(problem: Problem, lever: str, level: Level, gone: Collection[in
     """The arms that a level makes with every setting of the other levers that an arm still in play has."""
     variable = problem.intervention(lever)
     others = [dict(arm) | {variable.name: level} for number, arm in enumerate(problem.arms) if number not in gone]
-    there = {_key(arm) for arm in problem.arms}
-    made = {_key(arm): arm for arm in others}
+    there = {arm_key(arm) for arm in problem.arms}
+    made = {arm_key(arm): arm for arm in others}
     return [arm for key, arm in made.items() if key not in there]
 
 
-def _key(arm: Mapping[str, Level]) -> tuple[tuple[str, str], ...]:
+def arm_key(arm: Mapping[str, Level]) -> tuple[tuple[str, str], ...]:
     """What two arms that are the same have in common; levels are known by their text."""
     return tuple((name, str(level)) for name, level in sorted(arm.items()))
 
@@ -69,7 +71,7 @@ def with_arms(problem: Problem, arms: Sequence[Mapping[str, Level]]) -> Problem:
     """The same problem with more arms after the others, whose levers may have values that no arm had before."""
     data = problem.to_dict()
     for name, level in itertools.chain.from_iterable(arm.items() for arm in arms):
-        known = data["interventions"][name]
+        known = data["segments" if name in problem.segments else "interventions"][name]
         if level not in known and str(level) not in map(str, known):
             known.append(level)
     data["arms"].extend(dict(arm) for arm in arms)

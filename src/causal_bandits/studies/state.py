@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConflictError, DecisionClosedError, ObservationError, OptionError, brief
 from ..policies import POLICIES, Policy
+from ..policies.allowing import arm_numbers
 from ..policies.saving import Saved, from_bytes, to_bytes
 from ..problem import Arm, Level, Problem
 from ..seeds import stream
@@ -20,6 +21,7 @@ from .decisions import ABANDONED, EXPIRED, LATEST, Decisions
 from .events import Event
 from .late import LateRewards, mediators_known
 from .levels import with_arms
+from .segments import check_segment
 from .settings import Settings
 
 
@@ -72,7 +74,7 @@ class StudyState:
             return None
         if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable) or getattr(arms, "ndim", 1) == 0:
             raise OptionError(f"arms={brief(arms)}; expected a list of arms")
-        return sorted({self.problem.index(arm) for arm in arms})
+        return sorted({number for arm in arms for number in arm_numbers(self.problem, arm)})
 
     # Telling
 
@@ -163,6 +165,7 @@ class StudyState:
         self._check_arms(arms)
         if among is not None:
             self._check_arms(among)
+        check_segment(self.problem, event.body)
         self.policy.ready()  # the discovery that was due then
         self.decisions.add(arms, event.seq, event.time)
 

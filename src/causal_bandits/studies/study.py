@@ -20,12 +20,13 @@ from ..errors import (
 )
 from ..policies import Policy
 from ..policies.base import MOST_AT_ONCE
-from ..problem import Problem
+from ..problem import Problem, Segment
 from .changing_arms import ChangingArms
 from .decision_table import check_names
 from .decisions import Decision, moment
 from .events import Event
 from .rows import close_windows, imported_bodies, tell_rows
+from .segments import asked_among
 from .session import Draft, Session, settings_of
 from .settings import checked_name, make_settings
 from .storage import Store
@@ -137,33 +138,49 @@ class Study(ChangingArms):
     # Acting
 
     @overload
-    def ask(self, n: None = None, *, key: str | None = None, arms: Iterable[Settable] | None = None) -> Decision: ...
-    @overload
-    def ask(self, n: int, *, key: str | None = None, arms: Iterable[Settable] | None = None) -> Sequence[Decision]: ...
     def ask(
-        self, n: int | None = None, *, key: str | None = None, arms: Iterable[Settable] | None = None
+        self,
+        n: None = None,
+        *,
+        segment: Segment | None = None,
+        key: str | None = None,
+        arms: Iterable[Settable] | None = None,
+    ) -> Decision: ...
+    @overload
+    def ask(
+        self, n: int, *, segment: Segment | None = None, key: str | None = None, arms: Iterable[Settable] | None = None
+    ) -> Sequence[Decision]: ...
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        segment: Segment | None = None,
+        key: str | None = None,
+        arms: Iterable[Settable] | None = None,
     ) -> Decision | Sequence[Decision]:
         """The next decision, or `n` of them from the same state; stored before it is returned.
 
-        Repeating a `key` returns the same decisions, to any caller. `arms` limits this one ask to some arms.
+        Repeating a `key` returns the same decisions, to any caller. `arms` limits this one ask to some arms. Where the
+        problem has segments, `segment` says which one it is for.
         """
         count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
 
         def work(draft: Draft) -> tuple[Event, Problem]:
-            among = draft.state.subset(arms)
-            event = self._repeated(draft, key, "asked") or self._asked(draft, count, among, key)
-            if len(event.body["arms"]) != count or event.body.get("among") != among:
+            wanted = {"among": draft.state.subset(arms), "segment": draft.state.problem.segment(segment)}
+            event = self._repeated(draft, key, "asked") or self._asked(draft, count, wanted, key)
+            if len(event.body["arms"]) != count or any(event.body.get(name) != wanted[name] for name in wanted):
                 raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
             return event, draft.state.problem
 
         event, problem = self._session.write(work)
         made = [
-            Decision(number, problem.arms[arm], moment(event.time), self)
+            Decision(number, problem.arms[arm].lever_arm, moment(event.time), self, problem.arms[arm].segment)
             for number, arm in enumerate(event.body["arms"], event.body["first"])
         ]
         return made[0] if n is None else made
 
-    def _asked(self, draft: Draft, count: int, among: Any, key: str | None) -> Event:
+    def _asked(self, draft: Draft, count: int, wanted: Mapping[str, Any], key: str | None) -> Event:
+        among = asked_among(draft.state.problem, wanted)
         if among is not None and not any(draft.state.policy.allowed[among]):
             raise OptionError(
                 "none of the given arms can be played; they are retired or forbidden, or the list is empty"
@@ -171,9 +188,8 @@ class Study(ChangingArms):
         close_windows(draft)
         self._expire(draft, self._session.settings.expire_after)
         draft.touched = True  # discovery may be due
-        first = len(draft.state.decisions) + 1
-        body = {"first": first, "arms": draft.state.choose(count, among)}
-        event = draft.add("asked", body if among is None else {**body, "among": among})
+        body = {"first": len(draft.state.decisions) + 1, "arms": draft.state.choose(count, among)}
+        event = draft.add("asked", {**body, **{name: given for name, given in wanted.items() if given is not None}})
         if key is not None:
             draft.transaction.put_key(key, event.seq)
         return event

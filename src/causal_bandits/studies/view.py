@@ -12,7 +12,7 @@ from ..discovery import SeparatingSets
 from ..errors import flag, share, whole_number
 from ..files import file_path, replacing
 from ..policies import Estimates, Policy, Recommendation
-from ..problem import Arm, Level, Problem
+from ..problem import Arm, Level, Problem, Segment
 from ..reporting import study_page
 from ..reporting.described import StudyDescription
 from ..reporting.quick_plots import MOST_ARMS, plot_estimates
@@ -23,6 +23,7 @@ from .drift import watched_sets
 from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, explain
 from .propensities import propensities
+from .segments import asked_among
 from .session import Session
 from .state import StudyState
 
@@ -76,16 +77,26 @@ class StudyView:
         about = self._session.read(lambda state: len(state.decisions))
         return self.estimates().table(f"{self!r}: {about:,} decisions")
 
-    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
-        """The arm to deploy among those that may be played, and how sure it is that none of them is better."""
-        return self._session.read(lambda state: state.policy.recommend(draws=draws, margin=margin))
+    def recommend(
+        self, *, segment: Segment | None = None, draws: int | None = None, margin: float | None = None
+    ) -> Recommendation | Any:
+        """The arm to deploy among those that may be played, and how sure it is that none of them is better.
 
-    def estimates(self, *, level: float = 0.95) -> Estimates:
+        For one segment; without, a problem with segments gets `Recommendations`, one for each.
+        """
+        return self._session.read(lambda state: state.policy.recommend(segment=segment, draws=draws, margin=margin))
+
+    def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used, and its status.
 
-        The status is active, never played, forbidden or retired.
+        The status is active, never played, forbidden or retired. With `segment` the arms of that segment alone.
         """
-        return self._session.read(lambda state: state.policy.estimates(level=level).with_status(state.status))
+
+        def work(state: StudyState) -> Estimates:
+            wanted = None if segment is None else state.problem.segment(segment)
+            return state.policy.estimates(level=level).with_status(state.status).of(wanted)
+
+        return self._session.read(work)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
@@ -121,8 +132,9 @@ class StudyView:
             return number, arm, seq
 
         number, arm, seq = self._session.read(place)
-        among = self._session.event(seq).body.get("among")
-        return float(propensities(self._session.at(seq), number, among)[arm])
+        then = self._session.at(seq)
+        among = asked_among(then.problem, self._session.event(seq).body)
+        return float(propensities(then, number, among)[arm])
 
     def to_frame(self) -> pl.DataFrame:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ObservationError
 from ..policies.protocol import choose_many
-from ..problem import Level, Problem, Variable
+from ..problem import Level, Problem, Segment, Variable
 from .study import Study
 
 ROWS = 300
@@ -78,16 +78,21 @@ def _reward(problem: Problem, rng: np.random.Generator) -> Level:
     return problem.reward.levels[rng.integers(2)] if problem.reward.levels else int(rng.integers(2))
 
 
+def _segment(study: Study) -> Segment | None:
+    return study.problem.segment_settings[0] if study.problem.segments else None
+
+
 def _answer(study: Study, rng: np.random.Generator) -> None:
-    for decision in (study.ask(), *study.ask(2)):
+    segment = _segment(study)
+    for decision in (study.ask(segment=segment), *study.ask(2, segment=segment)):
         study.tell(decision, _outcome(study.problem, rng))
 
 
 def _miss(study: Study, rng: np.random.Generator) -> None:
-    for decision in study.ask(2):
+    for decision in study.ask(2, segment=_segment(study)):
         with contextlib.suppress(ObservationError):  # a policy that needs complete rows
             study.tell(decision, reward=_reward(study.problem, rng), final=True)
-    study.ask()
+    study.ask(segment=_segment(study))
 
 
 def _log(study: Study, rng: np.random.Generator) -> None:
@@ -104,8 +109,8 @@ def _look(study: Study, rng: np.random.Generator) -> None:
 
 
 def _explain(study: Study, rng: np.random.Generator) -> None:
-    study.explain(study.ask())
-    study.ask(arms=study.problem.arms[:2])
+    study.explain(study.ask(segment=_segment(study)))
+    study.ask(arms=[arm.lever_arm for arm in study.problem.arms[:2]], segment=_segment(study))
 
 
 USES: dict[str, Callable[[Study, np.random.Generator], None]] = {

@@ -17,7 +17,7 @@ from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy
-from ..estimates import ArmEstimate, Estimates, Recommendation, enough_draws
+from ..estimates import ArmEstimate, Estimates, Recommendation
 from ..keeping import Draws
 from ..protocol import believed, learn, learn_many, look
 from ..standing import recommendation
@@ -134,9 +134,11 @@ class CountingPolicy(Policy[Any]):
         """Its state is a copy while some arms are left out, and a rollout would learn in vain."""
         return bool(self.allowed.all())
 
-    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
+    def _standing(self) -> Any:
+        return self._view()
+
+    def _recommended(self, state: Any, allowed: NDArray[np.bool_], draws: int, margin: float | None) -> Recommendation:
         """The arm with the highest posterior mean of those it still plays, and how sure it is their best."""
-        draws, state = enough_draws(draws, len(self.problem.arms)), self._view()
         means = moments_of_arms(narrowed(state, moments))[:, 0]
         best = int(np.where(state.counts.allowed, means, -np.inf).argmax())
         arm = self.problem.arms[best]
@@ -149,8 +151,9 @@ class CountingPolicy(Policy[Any]):
     def _among(self, state: Any, allowed: NDArray[np.bool_]) -> Any:
         if allowed.all():
             return state
-        if self.plays_all_arms:
-            raise OptionError(f"{self.name} follows a plan over all arms and cannot be restricted")
+        plans = type(self)._plan is not CountingPolicy._plan
+        if self.plays_all_arms or (plans and self.problem.segments):
+            raise OptionError(f"{self.name} follows a plan over all arms and cannot be restricted to some; use another")
         counts: Counts = state.counts
         both, quota = counts.allowed & allowed, np.where(allowed, counts.quota, 0)
         planned = np.array([quota.sum()])  # planned pulls of other arms wait until these are allowed again

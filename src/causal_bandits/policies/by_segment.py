@@ -1,0 +1,74 @@
+"""One answer for every segment."""
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import polars as pl
+
+from ..compiled import Bools
+from ..markup import number, printable, titled_table
+from ..problem import Problem, Segment
+from .allowing import arms_left
+from .estimates import Recommendation
+
+
+class Recommendations(Sequence[Recommendation]):
+    """The arm to deploy in each segment, in the order of `problem.segment_settings`."""
+
+    def __init__(self, found: Sequence[Recommendation]) -> None:
+        self._found = tuple(found)
+
+    @overload
+    def __getitem__(self, place: int) -> Recommendation: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Recommendation]: ...
+    def __getitem__(self, place: int | slice) -> Recommendation | Sequence[Recommendation]:
+        return self._found[place]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Recommendation]:
+        return iter(self._found)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per segment."""
+        return pl.DataFrame(
+            [
+                {
+                    **{name: str(level) for name, level in best.segment.items()},
+                    "recommended arm": str(best.arm.lever_arm),
+                    "mean reward": best.mean,
+                    "probability best": best.probability_best,
+                    "probability close": best.probability_close,
+                    "expected loss": best.expected_loss,
+                }
+                for best in self
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            printable(f"{segment_words(best)}: {best.arm.lever_arm}, mean {number(best.mean)}, ")
+            + f"the best with probability {best.probability_best:.2f}"
+            for best in self
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (segment_words(best), str(best.arm.lever_arm), number(best.mean), f"{best.probability_best:.2f}")
+            for best in self
+        ]
+        columns = ("segment", "recommended", "mean", "probability best")
+        return titled_table(f"{len(self)} segments", columns, rows, numeric=(2, 3))
+
+
+def segment_words(best: Recommendation) -> str:
+    """A segment as it is written on the command line."""
+    return ",".join(f"{name}={level}" for name, level in best.segment.items())
+
+
+def segment_masks(problem: Problem, segment: Segment | None, allowed: Bools) -> list[Bools]:
+    """The allowed arms of a segment, which is checked; of each segment for None."""
+    wanted = problem.segment_settings if segment is None else [problem.segment(segment)]
+    return [arms_left(problem, allowed, problem.arms_in(each)) for each in wanted] if problem.segments else [allowed]
