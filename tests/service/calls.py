@@ -100,7 +100,9 @@ class Caller:
         messages: list[Any] = []
 
         async def receive() -> Any:
-            return {"type": "http.request", "body": chunks.pop(0) if chunks else b"", "more_body": bool(chunks)}
+            if not chunks:
+                await asyncio.get_running_loop().create_future()  # the sender stays
+            return {"type": "http.request", "body": chunks.pop(0), "more_body": bool(chunks)}
 
         async def send(message: Any) -> None:
             messages.append(message)

@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
-from starlette.staticfiles import StaticFiles
 
 from .._version import __version__
 from ..errors import CausalBanditsError
@@ -19,7 +18,6 @@ from .bodies import Rows, Table
 from .desk import Desk
 from .front import Front
 from .measuring import Measures
-from .rendering import STATIC
 from .routes import ROUTERS
 from .settings import ServiceSettings
 from .watching import Watch
@@ -34,7 +32,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         summary="Adaptive experiments that share what every arm learns",
         docs_url=None,
         redoc_url=None,
-        root_path=settings.root_path,
         lifespan=_lifespan,
     )
     app.state.settings = settings
@@ -47,8 +44,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.add_exception_handler(HTTPException, problems.answer_http)
     app.add_exception_handler(RequestValidationError, problems.answer_validation)
     for router in ROUTERS:
-        app.include_router(router)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+        app.router.routes.extend(router.routes)  # flat, so that whoever walks the routes sees them all
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 
@@ -63,9 +59,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _document(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document: everything needs a token, where the server has tokens."""
     if app.openapi_schema is None:
-        made = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, routes=app.routes, servers=app.servers
-        )
+        made = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+        made["servers"] = [{"url": app.state.settings.root_path or "/"}]
         schemas = made["components"]["schemas"]
         for kind in (Problem, Rows, Table):
             schemas[kind.__name__] = kind.model_json_schema(ref_template="#/components/schemas/{model}")

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from .. import errors
 from ..errors import CausalBanditsError, brief
 from ..secrecy import without_secrets
+from .gate import RefusedError
 
 MEDIA = "application/problem+json"
 
@@ -58,7 +59,13 @@ async def answer_library(_: Request, error: Exception) -> Response:
 async def answer_http(_: Request, error: Exception) -> Response:
     """What the framework refuses: no such route, another method."""
     assert isinstance(error, HTTPException)
-    sentences = {404: "there is nothing at this address", 405: "this address does not know this method"}
+    if isinstance(error.__cause__, RefusedError):  # met while the body was read
+        return problem(error.__cause__.status, error.__cause__.sentence)
+    sentences = {
+        400: "the body cannot be read as JSON",
+        404: "there is nothing at this address",
+        405: "this address does not know this method",
+    }
     return problem(
         error.status_code, sentences.get(error.status_code, str(error.detail)), None, dict(error.headers or {})
     )

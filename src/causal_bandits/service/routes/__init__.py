@@ -1,6 +1,6 @@
 """The routes, one module for each part of a study."""
 
-from . import arms, decisions, events, exports, looks, operations, pages, studies
+from . import arms, decisions, events, exports, looks, operations, pages, static, studies
 
 ROUTERS = (
     decisions.router,
@@ -11,6 +11,7 @@ ROUTERS = (
     exports.router,
     operations.router,
     pages.router,
+    static.router,
 )
 """In the order in which they are tried: what is asked for most often comes first."""
 
