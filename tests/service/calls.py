@@ -13,7 +13,7 @@ from causal_bandits.service.tokens import NO_TOKENS
 
 ADMIN, DECIDE, READ = "admin-token-0123456789", "decide-token-0123456789", "read-token-0123456789"
 TOKENS = Tokens.of({ADMIN: "admin", DECIDE: "decide", READ: "read"})
-SHOP = {
+SHOP: dict[str, Any] = {
     "target": "purchase",
     "observed": {"clicked": 2, "cart": ["empty", "some", "full"]},
     "interventions": {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]},

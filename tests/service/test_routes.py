@@ -94,7 +94,7 @@ def test_idempotency_keys(call: Caller) -> None:
     other = call("POST", f"{shop}/decisions", {"count": 3}, headers=key)
     assert other.status == 422
     assert "was used for a different ask" in other.detail
-    rows = {"rows": [{**SHOP["interventions"], **ROW, "banner": "red", "discount": "none"}]}
+    rows = {"rows": [{**ROW, "banner": "red", "discount": "none"}]}
     assert call("POST", f"{shop}/imports", rows, headers=key).status == 422
     assert call("POST", f"{shop}/imports", rows, headers={"Idempotency-Key": "log"}).json == {"imported": 1}
     assert call("POST", f"{shop}/imports", rows, headers={"Idempotency-Key": "log"}).json == {"imported": 0}

@@ -212,6 +212,6 @@ def test_token_files(tmp_path: Path) -> None:
 def test_settings_that_cannot_be() -> None:
     for options in ({"root_path": "bandits"}, {"root_path": "/a b"}, {"root_path": "//x"}, {"hosts": ("a:80",)}):
         with pytest.raises(OptionError):
-            ServiceSettings("sqlite:///x.db", **options)  # type: ignore[arg-type]
+            ServiceSettings("sqlite:///x.db", **options)
     assert not is_loopback("192.168.0.1")
     assert not is_loopback("example.com")
