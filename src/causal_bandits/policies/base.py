@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ..data import History, Rows, WaitingRows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
-from ..errors import OptionError, flag, share, whole_number
+from ..errors import ObservationError, OptionError, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
+from .advice import CONFIDENCE, Advice, advise
 from .allowing import allowed_arms
 from .beside import with_own_rows, with_pending_rows
 from .estimates import Estimates, Recommendation, enough_draws
@@ -262,6 +263,20 @@ class Policy(Telling, Generic[State]):
         ]
         best = max(known, key=lambda estimate: estimate.mean)
         return recommendation(state, best.arm, best.mean, self.problem, self.rows, draws, margin)
+
+    def advice(self, *, margin: float | None = None, confidence: float = CONFIDENCE) -> Advice:
+        """Stop, go on, or drop arms; valid at every look (docs/stopping.md).
+
+        Args:
+            margin: how far from the best arm is close enough, in units of the reward; 5 % of its mean by default.
+            confidence: probability that no stop or drop is ever wrong, over all looks together.
+        """
+        confidence = share("confidence", confidence)
+        try:
+            best = self.recommend(margin=margin)
+        except ObservationError:  # no arm has rows enough
+            best = None
+        return advise(best, self.history, self.allowed, confidence)
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone."""

@@ -2,7 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from ..policies.overview import ArmRow, EvidenceCourse, RecommendationRow, SetRow
+from ..policies.overview import AdviceRow, ArmRow, EvidenceCourse, RecommendationRow, SetRow
 
 
 class Known(TypedDict):
@@ -55,6 +55,7 @@ class StudyDescription(Known):
     pending: PendingRewards
     alarms: list[SetRow]
     recommendation: RecommendationRow | None
+    advice: AdviceRow
     decisions_over_time: NotRequired[DecisionCourse]
 
 

@@ -27,6 +27,8 @@ def study_page(study: StudyDescription) -> str:
         ),
         soft(pending_words(study["pending"])) if study["pending"]["rows"] else Markup(),
         _recommended(study["recommendation"]),
+        tag("p", study["advice"]["text"]),
+        soft(study["advice"]["guarantee"]),
         *map(_alarm, study["alarms"]),
         *_what_is_known(study),
         tag("h2", "Decisions over time"),

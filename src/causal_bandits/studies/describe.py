@@ -5,9 +5,11 @@ from collections import Counter
 import numpy as np
 
 from ..errors import ObservationError
+from ..policies import Recommendation
+from ..policies.advice import CONFIDENCE, advise
 from ..policies.overview import (
     ArmRow,
-    RecommendationRow,
+    advice_row,
     arm_rows,
     evidence_over_time,
     recommendation_row,
@@ -30,7 +32,7 @@ def describe(session: Session, *, history: bool = False) -> StudyDescription:
 
 def _described(session: Session, state: StudyState, history: bool) -> StudyDescription:
     settings = session.settings
-    arms = _arms(state)
+    arms, best = _arms(state), _recommendation(state)
     sets = set_rows(watched_sets(state, rejected=True))
     about: StudyDescription = {
         "name": session.row.name,
@@ -48,7 +50,8 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
         "pending": _pending(state, arms),
         "sets": sets,
         "alarms": [found for found in sets if found["alarm"]],
-        "recommendation": _recommendation(state),
+        "recommendation": None if best is None else recommendation_row(best),
+        "advice": advice_row(advise(best, state.policy.history, state.policy.allowed, CONFIDENCE)),
     }
     if history:
         about["evidence_over_time"] = evidence_over_time(state.policy)
@@ -82,9 +85,9 @@ def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
     }
 
 
-def _recommendation(state: StudyState) -> RecommendationRow | None:
+def _recommendation(state: StudyState) -> Recommendation | None:
     try:
-        return recommendation_row(state.policy.recommend())
+        return state.policy.recommend()
     except ObservationError:
         return None
 
