@@ -150,7 +150,9 @@ SOME_ARMS = {
     "pomis-kl-ucb",
 }
 """Policies that never play certain arms, or not at first."""
-EXPLORERS = {"epsilon-greedy", "ucb-plus-unknown", "sen", "yabe", "nair-observing"}
+TOP_TWO = {"best-arm"}
+"""Policies that play an arm they think worse in half of the rounds."""
+EXPLORERS = {"epsilon-greedy", "ucb-plus-unknown", "sen", "yabe", "nair-observing", *TOP_TWO}
 """Policies that now and then play an arm they think worse."""
 REAL = Kind(
     SIX,

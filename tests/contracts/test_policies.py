@@ -15,7 +15,7 @@ from causal_bandits.policies import POLICIES, Tier
 from causal_bandits.simulation import play
 from tests.policies.cases import full_state, rows_of
 
-from .kinds import EXPLORERS, SOME_ARMS, fresh, kind_of, knowledge_of, world_of
+from .kinds import EXPLORERS, SOME_ARMS, TOP_TWO, fresh, kind_of, knowledge_of, world_of
 
 BAD = [(name, *bad) for name in POLICIES for bad in kind_of(name).bad]
 every_policy = pytest.mark.parametrize("name", POLICIES)
@@ -58,7 +58,7 @@ def test_it_learns(name: str) -> None:
     assert policy.recommend().probability_best > 0.99
     if name not in EXPLORERS:
         assert policy.ask(50).count(kind.best) == 50
-    if not policy.simple_regret:
+    if not policy.simple_regret and name not in TOP_TWO:
         assert policy.ask(50).count(kind.best) > 25
 
 

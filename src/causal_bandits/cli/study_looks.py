@@ -1,4 +1,4 @@
-"""`causal-bandits study explain`, `evaluate`, `expire`: why, what if, and what is overdue."""
+"""`causal-bandits study explain`, `advice`, `evaluate`, `expire`: why, what if, and what is overdue."""
 
 import re
 from dataclasses import asdict
@@ -9,6 +9,7 @@ import typer
 
 from ..errors import OptionError
 from ..markup import number
+from ..policies.overview import advice_row
 from ..reporting import terminal_table
 from ..reporting.sheets import Sheet
 from .root import console
@@ -78,6 +79,33 @@ def _explained(found: "Explanation") -> dict[str, Any]:
             for view in found.arms
         ],
     }
+
+
+@studies.command("advice")
+def advice(
+    name: Name,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            help="How far from the best arm is close enough, in units of the reward; 5 % of its mean unless given."
+        ),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(help="Probability that no stop or drop is ever wrong, however often you look.")
+    ] = 0.95,
+    segment: Annotated[
+        str | None, typer.Option(help="The segment, written segment=value,..., where a study has segments.")
+    ] = None,
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Advise to stop, to go on, or to drop arms; valid at every look."""
+    from ..studies import parse_arm
+
+    found = load_study(name, storage).advice(
+        segment=None if segment is None else parse_arm(segment), margin=margin, confidence=confidence
+    )
+    report(as_json, advice_row(found), f"{found}\n{found.guarantee}")
 
 
 @studies.command("evaluate")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..discovery.tiers import TARGETS, Tier
 from ..errors import moved
+from .advice import Advice
 from .base import Policy
+from .best_arm import BestArmThompson
 from .by_segment import Recommendations
 from .causal_thompson import CausalThompsonSampling
 from .comparators.base import CountingPolicy
@@ -56,7 +58,9 @@ __all__ = [
     "TARGETS",
     "UCB1",
     "UCBV",
+    "Advice",
     "ArmEstimate",
+    "BestArmThompson",
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
     "CausalUCBNormal",

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from ..data import History, Rows, WaitingRows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
-from ..errors import OptionError, flag, share, whole_number
+from ..errors import ObservationError, OptionError, flag, share, whole_number
 from ..problem import Arm, Level, Problem, Segment, check_problem
 from ..seeds import Seed, generator
+from .advice import CONFIDENCE, Advice, advise
 from .allowing import allowed_arms, arms_left
 from .beside import with_own_rows, with_pending_rows
 from .by_segment import Recommendations, segment_masks
@@ -279,6 +280,28 @@ class Policy(Telling, Generic[State]):
         known = [each for each, yes in both if yes and each.own_rows >= self.fewest_rows]
         best = max(known, key=lambda each: each.mean)
         return recommendation(state, best.arm, best.mean, self.problem, self.rows, draws, margin)
+
+    def advice(
+        self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
+    ) -> Advice:
+        """Stop, go on, or drop arms; valid at every look (docs/stopping.md).
+
+        Args:
+            segment: the segment that is asked about, if the problem has any.
+            margin: how far from the best arm is close enough, in units of the reward; 5 % of its mean by default.
+            confidence: probability that no stop or drop is ever wrong, over all looks together.
+        """
+        confidence = share("confidence", confidence)
+        try:
+            best = self.recommend(segment=self.problem.segment(segment), margin=margin)
+        except ObservationError:  # no arm has rows enough
+            best = None
+        return self.advise(best, segment, confidence)
+
+    def advise(self, best: Recommendation | None, segment: Segment | None, confidence: float) -> Advice:
+        """`advice`, given what is recommended."""
+        among = self.problem.arms_in(segment)
+        return advise(best, self.history, self.allowed if among is None else self.allowed & among, confidence)
 
     def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
         """Per arm, all or those of a segment: mean, interval, the set it goes through, what its own rows say alone."""

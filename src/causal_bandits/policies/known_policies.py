@@ -16,8 +16,8 @@ POLICIES: dict[str, type[Policy[Any]]] = NAMED
 """Every policy that was named, here or elsewhere."""
 
 ORDER = (
-    *("thompson", "main_effects", "causal_thompson", "safe_thompson", "weighed_thompson", "graph_posterior"),
-    *("safe_rewards", "ucb_normal", "gaussian_thompson", "safe_gaussian"),
+    *("thompson", "main_effects", "causal_thompson", "safe_thompson", "best_arm", "weighed_thompson"),
+    *("graph_posterior", "safe_rewards", "ucb_normal", "gaussian_thompson", "safe_gaussian"),
     *("ucb", "kl_ucb", "epsilon_greedy", "successive_elimination"),
     *("hac_ucb", "raps", "ucb_plus", "ucb_plus_unknown", "lu_tree", "yabe", "nair"),
     *("told_set", "lattimore", "sen", "maiti", "pomis"),

@@ -9,6 +9,7 @@ import numpy as np
 from ..data import Rows
 from ..discovery import SeparatingSet
 from ..problem import Level
+from .advice import Advice
 from .base import Policy
 from .estimates import Recommendation
 
@@ -104,6 +105,27 @@ class RecommendationRow(TypedDict):
     stands_out: bool
     verdict: str
     """What to make of it, in one sentence."""
+
+
+class AdviceRow(TypedDict):
+    """Whether to stop, to go on, or to drop arms."""
+
+    action: str
+    arm: str | None
+    settings: dict[str, Level] | None
+    drop: list[dict[str, Level]]
+    is_best: bool
+    confidence: float
+    margin: float | None
+    progress: float
+    probability_best: float | None
+    probability_close: float | None
+    expected_loss: float | None
+    text: str
+    """The paragraph."""
+    guarantee: str
+    segment: NotRequired[dict[str, Level]]
+    """Which segment it is about, where there are some."""
 
 
 def finite(value: float) -> float | None:
@@ -213,3 +235,22 @@ def recommendation_row(best: Recommendation) -> RecommendationRow:
     if best.segment:
         row["segment"] = best.segment
     return row
+
+
+def advice_row(found: Advice) -> AdviceRow:
+    """Whether to stop, to go on, or to drop arms, in plain values."""
+    return {
+        "action": found.action,
+        "arm": None if found.arm is None else str(found.arm),
+        "settings": None if found.arm is None else dict(found.arm),
+        "drop": [dict(arm) for arm in found.drop],
+        "is_best": found.is_best,
+        "confidence": found.confidence,
+        "margin": finite(found.margin),
+        "progress": found.progress,
+        "probability_best": finite(found.probability_best),
+        "probability_close": finite(found.probability_close),
+        "expected_loss": finite(found.expected_loss),
+        "text": str(found),
+        "guarantee": found.guarantee,
+    }

@@ -14,14 +14,15 @@ from ..estimators.degrees import Graded
 from ..estimators.graded import graded, refresh, with_room
 from ..estimators.graded_draws import played_chances, stated_chances
 from ..estimators.graded_rows import expect_graded, forget_graded, learn_graded, learn_graded_rows, settle_graded
-from ..estimators.main_effects import copy_of
+from ..estimators.main_effects import copy_of, highest
 from ..estimators.stating import nearly_separates, stated
+from ..estimators.top_two import choose_of_top_two
 from ..problem import Problem
 from ..seeds import Seed
-from .by_levers import LeverPolicy, plays_highest_draw
+from .by_levers import LeverPolicy
 from .estimates import ArmEstimate, Estimates
 from .main_effects import count_own, effects_learnt, lever_sizes
-from .protocol import believed, expect, forget, indices, learn, look, settle
+from .protocol import believed, choose, expect, forget, indices, learn, look, settle
 
 LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "heard", "moments", "sums", "parts", "used")
 """The arrays of a state that are learnt, beside those of the levers."""
@@ -34,13 +35,23 @@ MANY = 100
 """Rows that are quicker to count table by table."""
 
 
-@plays_highest_draw
 @by_reference
 class GradedState(NamedTuple):
     """Counts of every set, and what the last refresh made of them."""
 
     graded: Graded
     allowed: Bools
+    second: float = 0.0
+    """The share of rounds for the challenger of the arm that is drawn as the best; 0: arms are played to earn."""
+
+
+@choose.of(GradedState)
+@compiled
+def choose_by_degrees(state: GradedState, rng: np.random.Generator) -> int:
+    """The arm with the highest draw; of the top two, where an answer is wanted and not earnings."""
+    if state.second > 0:
+        return choose_of_top_two(state.graded.own.own, state.allowed, state.second, rng)
+    return highest(played_chances(state.graded, state.allowed, rng))
 
 
 @indices.of(GradedState)

@@ -2,7 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from ..policies.overview import ArmRow, EvidenceCourse, RecommendationRow, SetRow
+from ..policies.overview import AdviceRow, ArmRow, EvidenceCourse, RecommendationRow, SetRow
 
 
 class Known(TypedDict):
@@ -21,6 +21,8 @@ class Known(TypedDict):
     """What nature sets, where the problem has such."""
     recommendations: NotRequired[list[RecommendationRow]]
     """One for each segment, in place of `recommendation`."""
+    advices: NotRequired[list[AdviceRow]]
+    """One for each segment, in place of `advice`."""
 
 
 class DecisionCourse(TypedDict):
@@ -59,6 +61,7 @@ class StudyDescription(Known):
     pending: PendingRewards
     alarms: list[SetRow]
     recommendation: RecommendationRow | None
+    advice: AdviceRow | None
     decisions_over_time: NotRequired[DecisionCourse]
 
 

@@ -3,7 +3,7 @@
 import math
 
 from ..markup import Markup, braces, markup, tag
-from ..policies.overview import ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetCourse, SetRow
+from ..policies.overview import AdviceRow, ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetCourse, SetRow
 from .described import AnalysisDescription, Known, StudyDescription
 from .html import page, sheet_table, soft
 from .inline_svg import Interval, intervals, lines, stacked
@@ -27,6 +27,7 @@ def study_page(study: StudyDescription) -> str:
         ),
         soft(pending_words(study["pending"])) if study["pending"]["rows"] else Markup(),
         *map(_recommended, study["recommendations"] if "segments" in study else [study["recommendation"]]),
+        *map(_advised, study["advices"] if "segments" in study else [study["advice"]]),
         *map(_alarm, study["alarms"]),
         *_what_is_known(study),
         tag("h2", "Decisions over time"),
@@ -66,6 +67,13 @@ def _what_is_known(values: Known) -> list[Markup]:
         tag("h2", EVIDENCE),
         _evidence(values["evidence_over_time"]),
     ]
+
+
+def _advised(found: AdviceRow | None) -> Markup:
+    if found is None:
+        return Markup()
+    where = "".join(f"{name}={level}: " for name, level in found.get("segment", {}).items())
+    return markup([tag("p", where + found["text"]), soft(found["guarantee"])])
 
 
 def _recommended(best: RecommendationRow | None) -> Markup:

@@ -5,9 +5,11 @@ from collections import Counter
 import numpy as np
 
 from ..errors import ObservationError
+from ..policies import Recommendation
+from ..policies.advice import CONFIDENCE
 from ..policies.overview import (
     ArmRow,
-    RecommendationRow,
+    advice_row,
     arm_rows,
     evidence_over_time,
     recommendation_row,
@@ -49,12 +51,10 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
         "pending": _pending(state, arms),
         "sets": sets,
         "alarms": [found for found in sets if found["alarm"]],
-        "recommendation": None if state.problem.segments else _recommendation(state, None),
+        "recommendation": None,
+        "advice": None,
     }
-    if state.problem.segments:
-        about["segments"] = list(state.problem.segments)
-        best = [_recommendation(state, segment) for segment in state.problem.segment_settings]
-        about["recommendations"] = [each for each in best if each is not None]
+    _add_answers(about, state)
     if history:
         about["evidence_over_time"] = evidence_over_time(state.policy)
         about["decisions_over_time"] = _over_time(state)
@@ -87,9 +87,24 @@ def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
     }
 
 
-def _recommendation(state: StudyState, segment: Segment | None) -> RecommendationRow | None:
+def _add_answers(about: StudyDescription, state: StudyState) -> None:
+    """What to deploy and whether to stop, for each segment where there are some."""
+    if not state.problem.segments:
+        best = _recommendation(state, None)
+        about["recommendation"] = None if best is None else recommendation_row(best)
+        about["advice"] = advice_row(state.policy.advise(best, None, CONFIDENCE))
+        return
+    about["segments"] = list(state.problem.segments)
+    found = [(segment, _recommendation(state, segment)) for segment in state.problem.segment_settings]
+    about["recommendations"] = [recommendation_row(best) for _, best in found if best is not None]
+    about["advices"] = [
+        {**advice_row(state.policy.advise(best, segment, CONFIDENCE)), "segment": segment} for segment, best in found
+    ]
+
+
+def _recommendation(state: StudyState, segment: Segment | None) -> Recommendation | None:
     try:
-        return recommendation_row(state.policy.recommend(segment=segment))
+        return state.policy.recommend(segment=segment)
     except ObservationError:
         return None
 

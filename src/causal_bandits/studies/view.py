@@ -11,7 +11,8 @@ import polars as pl
 from ..discovery import SeparatingSets
 from ..errors import flag, share, whole_number
 from ..files import file_path, replacing
-from ..policies import Estimates, Policy, Recommendation
+from ..policies import Advice, Estimates, Policy, Recommendation
+from ..policies.advice import CONFIDENCE
 from ..problem import Arm, Level, Problem, Segment
 from ..reporting import study_page
 from ..reporting.described import StudyDescription
@@ -88,6 +89,18 @@ class StudyView:
         For one segment; without, a problem with segments gets `Recommendations`, one for each.
         """
         return self._session.read(lambda state: state.policy.recommend(segment=segment, draws=draws, margin=margin))
+
+    def advice(
+        self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
+    ) -> Advice:
+        """Stop, go on, or drop arms; printed, it is one paragraph, and valid however often you look (docs/stopping.md).
+
+        `margin` is how far from the best arm is close enough, in units of the reward: 5 % of its mean by default. With
+        probability `confidence` no stop and no drop is ever wrong, over all looks together.
+        """
+        return self._session.read(
+            lambda state: state.policy.advice(segment=segment, margin=margin, confidence=confidence)
+        )
 
     def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used, and its status.

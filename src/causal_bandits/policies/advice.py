@@ -1,0 +1,125 @@
+"""Stop, go on or drop arms: what own rows prove at any look, and what the estimates expect."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..compiled import Bools
+from ..data import History
+from ..independence.anytime import leading, needed, sums_of
+from ..markup import number, printable
+from ..problem import Arm
+from .estimates import Recommendation
+
+CONFIDENCE = 0.95
+NAMED_ARMS = 6
+"""Arms that the paragraph names; `drop` has them all."""
+
+NOTHING = (math.nan, 0.0, math.nan, math.nan, math.nan)
+"""Margin, progress, probabilities and expected loss before an arm can be recommended."""
+
+Action = Literal["stop", "drop", "go on"]
+
+
+@dataclass(frozen=True, repr=False)
+class Advice:
+    """Whether to stop, to go on, or to drop arms; printed, it is one paragraph.
+
+    `action` is "stop" (deploy `arm`), "drop" (retire the arms in `drop`, then go on) or "go on". With `is_best` the arm
+    is the best one; otherwise a stop says that it is within `margin` of the best. Both are claims that hold with
+    `confidence` over all looks together (docs/stopping.md). `progress` is the share of the evidence that a stop needs.
+    The probabilities and the expected loss are estimates of the policy, and no part of the guarantee.
+    """
+
+    action: Action
+    arm: Arm | None
+    drop: tuple[Arm, ...]
+    is_best: bool
+    confidence: float
+    margin: float
+    progress: float
+    probability_best: float
+    probability_close: float
+    expected_loss: float
+    rows: int
+    arms: int
+    binary: bool
+
+    @property
+    def guarantee(self) -> str:
+        """What may be relied on, and under which assumptions."""
+        error = f"{100 * (1 - self.confidence):.3g} %"
+        wrong = f"that a stop is ever advised for a wrong arm, or the best arm is dropped, is at most {error}"
+        about = "" if self.binary else " in the long run (an asymptotic bound)"
+        return f"However often you look, the chance {wrong}{about}, if the arms themselves do not change."
+
+    def __str__(self) -> str:
+        return printable(" ".join(part for part in (f"{self.action}: {self._claim()}", self._expected()) if part))
+
+    __repr__ = __str__
+
+    def _claim(self) -> str:
+        sure = f"with {100 * self.confidence:.3g} % confidence"
+        if self.action == "stop":
+            what = "the best" if self.is_best else f"within {number(self.margin)} of the best"
+            return f"{self.arm} is {what} of {self.arms} arms, {sure}."
+        if self.action == "drop":
+            one, more = len(self.drop) == 1, len(self.drop) - NAMED_ARMS
+            named = ", ".join(map(str, self.drop[:NAMED_ARMS])) + (f" and {more} more" if more > 0 else "")
+            return (
+                f"{named} {'is' if one else 'are'} not the best, {sure}; "
+                f"retire {'it' if one else 'them'} and go on with the other {self.arms - len(self.drop)} arms."
+            )
+        return f"no arm of {self.arms} is known to be the best yet."
+
+    def _expected(self) -> str:
+        if self.arm is None or not math.isfinite(self.expected_loss):
+            return ""
+        shown = (
+            f"{self.arm} is within {number(self.margin)} of the best with probability {self.probability_close:.2f}, "
+            f"and is expected to lose {number(self.expected_loss)} per decision"
+        )
+        if self.action == "stop":
+            return f"By the estimates, {shown}."
+        return (
+            f"If you stopped now: {shown} (estimates, not covered by the guarantee). "
+            f"{100 * self.progress:.0f} % of the evidence that a stop needs is there."
+        )
+
+
+def advise(best: Recommendation | None, history: History, allowed: Bools, confidence: float) -> Advice:
+    """What to do next.
+
+    Args:
+        best: What the policy recommends; None before any arm has rows enough.
+        history: The rows.
+        allowed: (arms,): arms in play.
+        confidence: Probability with which no claim is wrong, over all looks together.
+    """
+    problem, playing = history.problem, int(allowed.sum())
+    binary = problem.reward.kind == "binary"
+    if best is None:
+        return Advice("go on", None, (), False, confidence, *NOTHING, len(history), playing, binary)
+    rows = history.packed
+    sums = sums_of(rows["arms"].astype(np.int64), rows["rewards"], len(problem.arms))
+    enough = needed(len(problem.arms), confidence)
+    found = leading(sums, allowed, problem.index(best.arm), best.margin, enough, binary=binary)
+    dropped = tuple(problem.arms[arm] for arm in found.behind)
+    is_stop = found.evidence >= enough
+    arm = problem.arms[found.arm] if is_stop else best.arm
+    expected = (best.probability_best, best.probability_close, best.expected_loss)
+    return Advice(
+        "stop" if is_stop else "drop" if dropped else "go on",
+        arm,
+        () if is_stop else dropped,
+        found.is_best,
+        confidence,
+        best.margin,
+        min(found.evidence / enough, 1.0),
+        *(expected if arm == best.arm else NOTHING[2:]),
+        len(history),
+        playing,
+        binary,
+    )

@@ -1,0 +1,49 @@
+"""Advice of a study: in Python, on the command line and on its page."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from causal_bandits import Problem, Study
+from tests.command_line import exit_code
+
+PROBLEM = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/studies.db"
+
+
+def told(storage: str, rows: int, red: int) -> Study:
+    study = Study.create("shop", PROBLEM, storage=storage, policy="best-arm", seed=1)
+    for banner, ones in (("none", rows // 10), ("red", red)):
+        table = [{"clicked": place % 2, "purchase": int(place < ones)} for place in range(rows)]
+        study.import_rows(table, arm={"banner": banner})
+    return study
+
+
+def test_a_study_advises_on_its_arms_in_play(storage: str, tmp_path: Path) -> None:
+    study = told(storage, 300, 150)
+    found = study.advice()
+    assert (found.action, found.arm) == ("stop", PROBLEM.arm(banner="red"))
+    page = study.report(tmp_path / "page.html").read_text()
+    assert str(found) in page
+    assert found.guarantee in page
+    study.retire({"banner": "red"})
+    assert (study.advice().arm, study.advice().arms) == (PROBLEM.arm(), 1)
+
+
+def test_the_command_line_says_the_same(
+    storage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = told(storage, 300, 35)
+    command = ["study", "advice", "shop", "--storage", storage]
+    assert exit_code(command, monkeypatch) == 0
+    assert capsys.readouterr().out == f"{study.advice()}\n{study.advice().guarantee}\n"
+    assert exit_code([*command, "--json", "--margin", "0.2"], monkeypatch) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert (values["action"], values["is_best"], values["settings"]) == ("stop", False, {"banner": "red"})
+    assert exit_code([*command, "--confidence", "1.5"], monkeypatch) == 2
+    assert capsys.readouterr().err == "Error: confidence=1.5; expected a number between 0 and 1\n"
