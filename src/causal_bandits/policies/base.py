@@ -4,28 +4,28 @@ When discovery runs is in `schedule`, saving and loading in `keeping`.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiled import Bools, Floats
 from ..data import History, Rows, WaitingRows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
 from ..errors import OptionError, flag, share, whole_number
 from ..problem import Arm, Level, Problem, check_problem
 from ..seeds import Seed, generator
-from .allowing import allowed_arms
 from .beside import with_own_rows, with_pending_rows
+from .comparing import Comparing
 from .estimates import Estimates, Recommendation, enough_draws
 from .keeping import Draws
 from .naming import Variant, register
 from .protocol import choose_many, compared, expect_many, forget_many, settle_many
 from .schedule import Schedule
 from .standing import recommendation
-from .telling import Telling
 
 State = TypeVar("State")
 
@@ -33,7 +33,7 @@ MOST_AT_ONCE = 1_000_000
 """Arms of one ask."""
 
 
-class Policy(Telling, Generic[State]):
+class Policy(Comparing, Generic[State]):
     """A learner over sufficient statistics; `discovery` finds the sets it shares through, if it shares at all.
 
     A subclass holds a state and says how it is made, fed, and asked. Rules are compiled functions of the state.
@@ -162,32 +162,6 @@ class Policy(Telling, Generic[State]):
         arms = [self.problem.arms[arm] for arm in self._choose(self.ready(), self.rng, count)]
         return arms[0] if n is None else arms
 
-    def choose(
-        self, count: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.int64]:
-        """Arms by number, like `ask`, with the caller's random numbers and among some of the allowed arms only."""
-        state = self.ready()
-        return self._choose(state if among is None else self._among(state, self.allowed & among), rng, count)
-
-    def frequencies(
-        self, draws: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
-        """How often each arm is chosen in many draws from the state as it is; changes nothing."""
-        state = self._view()
-        chosen = self._choose(state if among is None else self._among(state, self.allowed & among), rng, draws)
-        return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
-
-    def indices(
-        self, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64] | None:
-        """What the next `choose` with the same random numbers compares: NaN for arms not compared, None if unknown."""
-        state = self.ready()
-        return self._indices(state if among is None else self._among(state, self.allowed & among), rng)
-
-    def restrict(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> None:
-        """From now on ask for and recommend these arms only (None: all); the others still tell what they know."""
-        self.allowed = allowed_arms(self.problem, arms)
-
     def ready(self) -> State:
         """The state that chooses the next arm, after discovery if it is due."""
         if self.schedule.is_due(self.progress):
@@ -245,7 +219,14 @@ class Policy(Telling, Generic[State]):
         """The same, had only the rows with a reward been told."""
         return self._reading()
 
-    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
+    def recommend(
+        self,
+        *,
+        draws: int | None = None,
+        margin: float | None = None,
+        among: Bools | None = None,
+        cost: Floats | None = None,
+    ) -> Recommendation:
         """The arm with the highest posterior mean, and how sure it is that no other is better.
 
         Args:
@@ -253,24 +234,35 @@ class Policy(Telling, Generic[State]):
                 sqrt(p (1 - p) / draws). Unless given, 4000, and with more than 250 arms fewer, but at least 200.
             margin: how far from the best arm is close enough, in units of the reward. Unless given, 5 % of the
                 recommended arm's mean.
+            among: which of the allowed arms are compared, (arms,); all by default.
+            cost: what each arm costs, (arms,) in units of the reward; means are then less that.
         """
-        draws, state = enough_draws(draws, len(self.problem.arms)), self._reading()
+        draws, state = enough_draws(draws, len(self.problem.arms)), self._some(self._reading(), among)
+        taken = np.zeros(len(self.allowed)) if cost is None else cost
+        asked = self._recommendable(state, self.allowed if among is None else self.allowed & among)
         known = [
-            estimate
-            for estimate, allowed in zip(self._estimate(state, 0.95), self.allowed, strict=True)
-            if allowed and estimate.own_rows >= self.fewest_rows
+            (estimate.mean - float(taken[number]), estimate.arm)
+            for number, estimate in enumerate(self._estimate(state, 0.95))
+            if asked[number]
         ]
-        best = max(known, key=lambda estimate: estimate.mean)
-        return recommendation(state, best.arm, best.mean, self.problem, self.rows, draws, margin)
+        mean, arm = max(known, key=lambda each: each[0])
+        return recommendation(self._to_draw(state), arm, mean, self.problem, self.rows, draws, margin, taken)
 
-    def estimates(self, *, level: float = 0.95) -> Estimates:
-        """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone."""
+    def _recommendable(self, state: State, asked: Bools) -> Bools:
+        """Which of the arms that are asked about can be recommended."""
+        return asked
+
+    def estimates(self, *, level: float = 0.95, control: Arm | Mapping[str, Level] | None = None) -> Estimates:
+        """Per arm: mean, interval, the set it was learnt through, and beside it what its own rows say alone.
+
+        With a `control` arm also the lift of every arm over it (see `Lift`).
+        """
         level = share("level", level)
         found = with_own_rows(self._estimate(self._reading(), level), self.history, level, self.allowed)
-        if not len(self.waiting):
-            return found
-        without = self._estimate(self._reading_without_pending(), level) if self.uses_pending else found
-        return with_pending_rows(found, without, self.waiting.all.arms)
+        if len(self.waiting):
+            without = self._estimate(self._reading_without_pending(), level) if self.uses_pending else found
+            found = with_pending_rows(found, without, self.waiting.all.arms)
+        return found if control is None else self.with_lifts(found, control, level=level)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""

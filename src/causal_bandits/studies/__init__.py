@@ -1,17 +1,24 @@
 """Studies: persisted ask and tell. The outside world plays the environment."""
 
+from .by_name import StudyInfo
 from .decisions import Decision
 from .evaluation import Evaluation
 from .explanation import Explanation
-from .levels import level_like
-from .rows import parse_arm, parse_metrics, parse_pattern, parse_reward
-from .study import Study, StudyInfo
+from .guardrails import ArmGuardrail, Guardrails
+from .health import Check, Health
+from .levels import level_like, parse_arm, parse_pattern
+from .rows import parse_metrics, parse_reward
+from .study import Study
 from .warm_up import kept_in, warm_up
 
 __all__ = [
+    "ArmGuardrail",
+    "Check",
     "Decision",
     "Evaluation",
     "Explanation",
+    "Guardrails",
+    "Health",
     "Study",
     "StudyInfo",
     "kept_in",

@@ -84,7 +84,7 @@ def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
 
 def _recommendation(state: StudyState) -> RecommendationRow | None:
     try:
-        return recommendation_row(state.policy.recommend())
+        return recommendation_row(state.recommend())
     except ObservationError:
         return None
 

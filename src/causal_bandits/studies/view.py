@@ -11,7 +11,7 @@ import polars as pl
 from ..discovery import SeparatingSets
 from ..errors import flag, share, whole_number
 from ..files import file_path, replacing
-from ..policies import Estimates, Policy, Recommendation
+from ..policies import Effects, Estimates, Policy, Recommendation
 from ..problem import Arm, Level, Problem
 from ..reporting import study_page
 from ..reporting.described import StudyDescription
@@ -22,6 +22,8 @@ from .describe import describe
 from .drift import watched_sets
 from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, explain
+from .guardrails import Guardrails
+from .health import Health, health_of
 from .propensities import propensities
 from .session import Session
 from .state import StudyState
@@ -78,14 +80,27 @@ class StudyView:
 
     def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
         """The arm to deploy among those that may be played, and how sure it is that none of them is better."""
-        return self._session.read(lambda state: state.policy.recommend(draws=draws, margin=margin))
+        return self._session.read(lambda state: state.recommend(draws=draws, margin=margin))
 
     def estimates(self, *, level: float = 0.95) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used, and its status.
 
-        The status is active, never played, forbidden or retired.
+        The status is active, never played, forbidden, retired, or which guardrails it breaks. Beside that its lift over
+        the control, with an interval and the probability of being better, and its cost.
         """
-        return self._session.read(lambda state: state.policy.estimates(level=level).with_status(state.status))
+        return self._session.read(lambda state: state.estimates(level))
+
+    def effects(self, *, level: float = 0.95) -> Effects:
+        """What each level of each lever does in place of the control's, averaged over the other levers."""
+        return self._session.read(lambda state: state.effects(level))
+
+    def guardrails(self) -> Guardrails:
+        """What the rows say of each arm and guardrail, and which arms break one."""
+        return self._session.read(lambda state: state.guards.status(state.policy))
+
+    def health(self) -> Health:
+        """Checks of the study itself: outcomes missing unevenly, the share of the control, a level that moves."""
+        return self._session.read(health_of)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""

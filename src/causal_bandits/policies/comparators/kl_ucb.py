@@ -39,4 +39,5 @@ class KLUCB(CountingPolicy):
 
     name = "kl-ucb"
     tier = Tier.REWARDS
+    plays_highest = True
     state = KLUCBState

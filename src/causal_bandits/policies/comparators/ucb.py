@@ -46,6 +46,7 @@ class UCB1(CountingPolicy):
 
     name = "ucb1"
     tier = Tier.REWARDS
+    plays_highest = True
     state = UCB1State
 
 
@@ -74,6 +75,7 @@ class UCBV(CountingPolicy):
 
     name = "ucb-v"
     tier = Tier.REWARDS
+    plays_highest = True
     state = UCBVState
 
 
@@ -102,6 +104,7 @@ class UCBTuned(CountingPolicy):
 
     name = "ucb-tuned"
     tier = Tier.REWARDS
+    plays_highest = True
     state = UCBTunedState
 
 
@@ -134,6 +137,7 @@ class SmallUCB(CountingPolicy):
 
     name = "ucb-small"
     tier = Tier.REWARDS
+    plays_highest = True
     needs = ("horizon",)
     hints = "the horizon"
 
