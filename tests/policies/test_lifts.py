@@ -2,13 +2,15 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, UnknownLevelError
-from causal_bandits.policies.lifts import difference, effects_of_levels
+from causal_bandits.policies.estimates import Estimates
+from causal_bandits.policies.lifts import as_wide_as_stated, difference, effects_of_levels
 from causal_bandits.policies.protocol import choose_net_many, highest_net
 
 SHOP = cb.Problem("buys", {"clicked": 2}, {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
@@ -27,8 +29,14 @@ def told(rows: int = 240, seed: int = 1) -> cb.ThompsonSampling:
 
 def test_a_lift_is_what_joint_draws_say() -> None:
     policy = told()
-    draws, rows = policy.draw_means(), policy.estimates(control={})
-    assert draws.shape == (4000, 6)
+    rows = policy.estimates(control={})
+    assert policy.draw_means().shape == (4000, 6)
+    draws = as_wide_as_stated(policy.draw_means(), rows, 0.95)
+    assert np.allclose(draws.std(axis=0), policy.draw_means().std(axis=0), rtol=0.1)  # draws as they are stated
+    wider = Estimates([replace(row, low=row.mean - 1, high=row.mean + 1) for row in rows])
+    low, high = np.quantile(as_wide_as_stated(draws - 0.5, wider, 0.95), [0.025, 0.975], axis=0)
+    assert high - low == pytest.approx(2)
+    assert as_wide_as_stated(draws, wider, 0.95).min() == 0  # means that are never below 0 stay so
     for number in range(1, 6):
         lift, apart = rows[number].lift, draws[:, number] - draws[:, 0]
         assert lift is not None

@@ -11,7 +11,7 @@ from ..errors import OptionError, share
 from ..problem import Arm, Level
 from .choosing import Choosing
 from .estimates import Estimates, enough_draws
-from .lifts import Effects, effects_of_levels, lift_over
+from .lifts import Effects, as_wide_as_stated, effects_of_levels, lift_over
 from .standing import drawn_means
 
 
@@ -32,16 +32,15 @@ class Comparing(Choosing):
         """The state that means are drawn from, or less of it where that serves more policies."""
         return state
 
-    def draw_means(self, draws: int | None = None, *, cost: Floats | None = None) -> Floats:
-        """(draws, arms): joint draws of all means from the posterior, less what they cost; the same until rows come.
+    def draw_means(self, draws: int | None = None) -> Floats:
+        """(draws, arms): joint draws of all means from the posterior; the same until rows come.
 
         Args:
             draws: How many; unless given, 4000, and with more than 250 arms fewer, but at least 200.
-            cost: What each arm costs, (arms,) in units of the reward.
         """
         arms = len(self.problem.arms)
         state = self._to_draw(self._among(self._reading(), np.ones(arms, dtype=np.bool_)))
-        return drawn_means(state, self.rows, enough_draws(draws, arms), arms, cost)
+        return drawn_means(state, self.rows, enough_draws(draws, arms), arms)
 
     def with_lifts(
         self,
@@ -53,9 +52,9 @@ class Comparing(Choosing):
     ) -> Estimates:
         """Estimates with the lift of every arm over a control arm; with `cost`, of means less their costs."""
         place = self.problem.index(control)
-        if not self._can_compare():
+        if not self.can_compare:
             return lift_over(found, place, None, level, cost)
-        return lift_over(found, place, self.draw_means(cost=cost), level, cost)
+        return lift_over(found, place, self._wide_draws(found, level, cost), level, cost)
 
     def effects(
         self,
@@ -72,12 +71,19 @@ class Comparing(Choosing):
             cost: What each arm costs, (arms,) in units of the reward; means are then less that.
         """
         base = self.problem.idle_settings if control is None else dict(self.problem.arms[self.problem.index(control)])
-        if not self._can_compare():
+        if not self.can_compare:
             raise OptionError("too few rows to compare levels; tell some outcomes first")
-        found = self._estimate(self._reading(), 0.95)
+        found = self._estimate(self._reading(), share("level", level))
+        draws = self._wide_draws(found, level, cost)
         means = np.array([row.mean for row in found]) - (0.0 if cost is None else cost)
         rows = np.array([row.own_rows for row in found])
-        return effects_of_levels(self.problem, base, self.draw_means(cost=cost), means, rows, share("level", level))
+        return effects_of_levels(self.problem, base, draws, means, rows, level)
 
-    def _can_compare(self) -> bool:
+    def _wide_draws(self, found: Estimates, level: float, cost: Floats | None) -> Floats:
+        """Draws as wide as what is stated, less costs."""
+        return as_wide_as_stated(self.draw_means(), found, level) - (0.0 if cost is None else cost)
+
+    @property
+    def can_compare(self) -> bool:
+        """Whether some arm has enough rows for a posterior."""
         return bool(np.any(np.bincount(self.history.packed["arms"], minlength=1) >= self.fewest_rows))

@@ -34,6 +34,23 @@ def difference(ours: Floats, base: Floats, mean: float, base_mean: float, level:
     return Lift(mean - base_mean, float(low) + moved, float(high) + moved, *relative, float(better))
 
 
+def as_wide_as_stated(draws: Floats, found: Estimates, level: float) -> Floats:
+    """The same draws, each arm's as far from their mean as its stated interval is wide, where they are narrower.
+
+    What is stated of an arm may be wider than what arms are compared by; a lift must not claim more than both. Draws
+    that are never below 0 stay so.
+    """
+    tail = (1 - level) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
+    stated = np.array([row.high - row.low for row in found])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = stated / (high - low)
+    factor = np.where(np.isfinite(factor), np.maximum(factor, 1.0), 1.0)
+    centre = draws.mean(axis=0)
+    wide: Floats = centre + (draws - centre) * factor
+    return np.where(draws.min(axis=0) >= 0, np.maximum(wide, 0.0), wide)
+
+
 def lift_over(
     found: Estimates, control: int, draws: Floats | None, level: float, cost: Floats | None = None
 ) -> Estimates:

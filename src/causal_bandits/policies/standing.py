@@ -28,9 +28,8 @@ def recommendation(
     return Recommendation(arm, mean, float(found[BEST]), float(found[CLOSE]), near, float(found[LOSS]))
 
 
-def drawn_means(state: Any, rows: int, draws: int, arms: int, cost: Floats | None = None) -> Floats:
-    """(draws, arms): joint draws of all means from the posterior, less their costs; they depend on the rows alone."""
+def drawn_means(state: Any, rows: int, draws: int, arms: int) -> Floats:
+    """(draws, arms): joint draws of all means from the posterior; they depend on the number of rows alone."""
     kept = np.empty((draws, arms))
-    taken = np.zeros(arms) if cost is None else cost
-    standings(state, np.random.default_rng(rows), draws, arms, 0.0, taken, kept)
+    standings(state, np.random.default_rng(rows), draws, arms, 0.0, np.zeros(arms), kept)
     return kept

@@ -1,12 +1,13 @@
 """Studies: persisted ask and tell. The outside world plays the environment."""
 
+from ..problem import parse_arm
 from .by_name import StudyInfo
 from .decisions import Decision
 from .evaluation import Evaluation
 from .explanation import Explanation
 from .guardrails import ArmGuardrail, Guardrails
 from .health import Check, Health
-from .levels import level_like, parse_arm, parse_pattern
+from .levels import level_like, parse_pattern
 from .rows import parse_metrics, parse_reward
 from .study import Study
 from .warm_up import kept_in, warm_up

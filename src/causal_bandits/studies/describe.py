@@ -4,18 +4,21 @@ from collections import Counter
 
 import numpy as np
 
-from ..errors import ObservationError
+from ..errors import ObservationError, OptionError
 from ..policies.overview import (
     ArmRow,
     RecommendationRow,
     arm_rows,
+    effect_rows,
     evidence_over_time,
+    finite,
     recommendation_row,
     set_rows,
 )
 from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription
 from .decisions import STATUS, moment
 from .drift import watched_sets
+from .health import health_of
 from .late import mediators_known
 from .session import Session
 from .state import StudyState
@@ -49,6 +52,9 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
         "sets": sets,
         "alarms": [found for found in sets if found["alarm"]],
         "recommendation": _recommendation(state),
+        "effects": effect_rows(state.effects(0.95)) if state.policy.can_compare else [],
+        "health": [{**vars(check), "p_value": finite(check.p_value)} for check in health_of(state)],  # type: ignore[typeddict-item]
+        "broken": [str(each) for each in state.guards.status(state.policy).broken],
     }
     if history:
         about["evidence_over_time"] = evidence_over_time(state.policy)
@@ -63,10 +69,9 @@ def _statuses(state: StudyState) -> dict[str, int]:
 
 
 def _arms(state: StudyState) -> list[ArmRow]:
-    found = arm_rows(state.policy)
+    found = arm_rows(state.policy, found=state.estimates(0.95))
     for row in found:
         number = state.problem.index(row["settings"])
-        row["status"] = state.status(number) or row.get("status", "active")
         row["decisions"] = int(np.count_nonzero(state.decisions.column("arm") == number))
     return found
 
@@ -85,7 +90,7 @@ def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
 def _recommendation(state: StudyState) -> RecommendationRow | None:
     try:
         return recommendation_row(state.recommend())
-    except ObservationError:
+    except (ObservationError, OptionError):  # too few rows, or every arm breaks a guardrail
         return None
 
 

@@ -1,12 +1,11 @@
 """Which arms a pattern names, and a problem with more arms: functions of the problem alone."""
 
-import csv
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..errors import ObservationError, OptionError, UnknownArmError, brief
-from ..problem import Arm, Level, Problem, Variable
+from ..errors import OptionError, UnknownArmError, brief
+from ..problem import Arm, Level, Problem, Variable, parse_arm
 
 ANY = "..."
 """How the command line spells `...`, any level."""
@@ -93,24 +92,6 @@ def level_like(variable: Variable, text: str) -> Level:
             what = "a whole number" if kinds == {int} else "a number"
             raise OptionError(f"{brief(text)} is no level for {variable.name!r}; expected {what}") from None
     return text
-
-
-def parse_arm(text: str) -> dict[str, str]:
-    """An arm from a text such as banner=red,discount=10%; empty for the idle arm. A pair with a comma is quoted.
-
-    >>> parse_arm('banner=red,"headline=Yes, please"')
-    {'banner': 'red', 'headline': 'Yes, please'}
-    """
-    if not isinstance(text, str):
-        raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...")
-    arm = {}
-    pairs = next(csv.reader([text.replace("\n", " ")], skipinitialspace=True), [])
-    for pair in filter(None, (part.strip() for part in pairs)):
-        name, sign, value = pair.partition("=")
-        if not sign:
-            raise ObservationError(f"{brief(pair)} is not of the form lever=value")
-        arm[name.strip()] = value.strip()
-    return arm
 
 
 def parse_pattern(problem: Problem, text: str) -> dict[str, Any]:

@@ -10,9 +10,8 @@ from ..compiled import Bools, Floats
 from ..doors import is_number
 from ..errors import CausalBanditsError, OptionError, brief
 from ..policies import Policy
-from ..problem import Arm, Level, Problem
+from ..problem import Arm, Level, Problem, parse_arm
 from .guardrails import Guardrail, read_guardrails
-from .levels import parse_arm
 from .metrics import read_metrics
 
 CONFIDENCE = 0.95
