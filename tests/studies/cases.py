@@ -1,11 +1,15 @@
 """Problems for studies, and users who answer the same way whoever asks."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.studies import Decision
+from causal_bandits.studies.events import Event, Kind
+from causal_bandits.studies.rules import Wishes, make_rules
+from causal_bandits.studies.settings import make_settings
 from causal_bandits.studies.state import StudyState
 from tests.policies.cases import full_state
 
@@ -62,3 +66,37 @@ def rebuilt(study: cb.Study) -> cb.Study:
     study._session.store.write(study._session.row.id, lambda transaction: transaction.drop_snapshots())
     url = study._session.store.url.render_as_string(hide_password=False)
     return cb.Study.load(study.name, storage=url)
+
+
+class Unstored:
+    """A study without a storage: what happens to it are events all the same."""
+
+    def __init__(self, problem: cb.Problem, *, seed: int = 1, policy: str = "ts", **rules: Any) -> None:
+        self.settings = make_settings(
+            problem,
+            policy,
+            seed=seed,
+            expire_after=None,
+            reward_window=None,
+            options=None,
+            rules=partial(make_rules, wishes=Wishes(**rules)),
+        )
+        self.state = StudyState(self.settings)
+
+    def add(self, kind: Kind, body: dict[str, Any]) -> None:
+        """One more event; a second passes."""
+        self.state.apply(Event(self.state.seq + 1, kind, float(self.state.seq), body))
+
+    def ask(self, count: int = 1, among: list[int] | None = None) -> list[int]:
+        """The arms of the next decisions."""
+        self.state.check_open(among)
+        arms = self.state.choose(count, among)
+        body: dict[str, Any] = {"first": self.state.decided + 1, "arms": arms}
+        self.add("asked", body if among is None else {**body, "among": among})
+        return arms
+
+    def tell(self, number: int, seen: dict[str, Any]) -> None:
+        """The outcome of a decision."""
+        body = self.state.outcome(number, seen, None, final=False)
+        if body:
+            self.add("told", body)

@@ -9,13 +9,24 @@ from rich.console import Console
 
 from ..analysis import Proposal, analyze, propose
 from ..files import replacing
-from ..reporting import analysis_page, answer, arms_sheet, first_rows, sets_sheet, terminal_table, written
+from ..reporting import (
+    analysis_page,
+    answer,
+    arms_sheet,
+    effects_sheet,
+    first_rows,
+    lifts_sheet,
+    sets_sheet,
+    terminal_table,
+    written,
+)
 from ..reporting.described import AnalysisDescription
 from ..reporting.sheets import Sheet
 from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
 
+CONTROL = "Arm that lifts are over, written lever=value,...; the idle arm by default."
 KINDS = "discrete, gaussian, count, revenue or levels; inferred from the target by default."
 FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the packaged table."
 SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
@@ -34,6 +45,7 @@ def analyze_command(
     kind: Annotated[str | None, typer.Option(help=KINDS)] = None,
     level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
+    control: Annotated[str | None, typer.Option(help=CONTROL)] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all arms and sets, not the first ones.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -60,6 +72,7 @@ def analyze_command(
             kind=kind,  # type: ignore[arg-type]
             level=level,
             max_size=max_size,
+            control=control,
             progress=tell,
         ).to_dict(history=as_json or html is not None)
     if html is not None:
@@ -108,6 +121,11 @@ def _show(terminal: Console, found: AnalysisDescription, everything: bool, html:
         sets = first_rows(sets, SHOWN_SETS, "--all shows all")
     terminal.print(written(answer(found)))
     terminal.print(terminal_table(arms))
+    lifts = lifts_sheet(found["arms"])
+    if lifts is not None:
+        terminal.print(terminal_table(lifts if everything else first_rows(lifts, SHOWN_ARMS, "--all shows all")))
+    if len(found["effects"]) and len(found["interventions"]) > 1:
+        terminal.print(terminal_table(effects_sheet(found["effects"])))
     terminal.print(terminal_table(sets))
     for title, lines in (("Noticed:", found["notices"]), ("Inferred from the table:", found["inferred"])):
         if lines:

@@ -50,17 +50,19 @@ def wrapped(text: str) -> str:
 def plot_estimates(
     rows: Sequence[ArmEstimate], axes: Axes | None = None, *, most: int | None = MOST_ARMS, title: str = ""
 ) -> Axes:
-    """The arms, the best first: thick with sharing, thin by own rows alone, a line at the idle arm's mean.
+    """The arms, the best first: thick with sharing, thin by own rows alone, a line at the mean of the control.
+
+    The control is the idle arm, unless the estimates name another.
 
     Args:
         rows: Estimates of all arms.
         axes: Where to draw; new ones by default.
-        most: Draw so many arms, and the idle one; None: all.
+        most: Draw so many arms, and the control; None: all.
         title: What to write above.
     """
     count = len(rows) if most is None else whole_number("most", most, 1)
     best = sorted(rows, key=lambda row: (math.isnan(row.mean), -row.mean))
-    idle = next((row for row in best if not row.arm.active), None)
+    idle = next((row for row in best if row.is_control), next((row for row in best if not row.arm.active), None))
     shown = best[:count]
     if idle is not None and idle not in shown:
         shown = [*shown[: max(count - 1, 1)], idle]
@@ -72,13 +74,17 @@ def plot_estimates(
             )
             _interval(found, place - 0.16, (row.mean, row.low, row.high), SHARED.light, 3.5, "with sharing")
         if idle is not None and math.isfinite(idle.mean):
-            found.axvline(idle.mean, color=SOFT.light, linestyle="--", linewidth=1, label=f"{idle.arm}, no lever moved")
+            found.axvline(idle.mean, color=SOFT.light, linestyle="--", linewidth=1, label=_control_name(idle))
         _name_arms(found, shown)
         _percent(found, [row.mean for row in shown])
         more = f"{len(shown)} of {len(rows)} arms" if len(shown) < len(rows) else f"{len(rows)} arms"
         found.set_title(wrapped(f"{title}: {more}" if title else more), loc="left", fontsize=11)
         _add_legend(found)
     return found
+
+
+def _control_name(row: ArmEstimate) -> str:
+    return wrapped(f"{row.arm}, {'no lever moved' if not row.arm.active else 'the control'}")
 
 
 def _add_legend(axes: Axes) -> None:

@@ -39,10 +39,12 @@ def segment_of(row: ArmRow | RecommendationRow) -> str:
 
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
-    gone = next((status for status in ("retired", "forbidden") if row.get("status") == status), "")
+    gone = row.get("status", "active")
+    gone = "" if gone in ("active", "never played", "not allowed") else gone
+    control = ", control" if row.get("is_control") else ""
     own = row["without_sharing"]
     return (
-        row["arm"] + (f" ({gone})" if gone else ""),
+        row["arm"] + control + (f" ({gone})" if gone else ""),
         f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
         _range(own) if row["own_rows"] else "never played",
         _range(row),
