@@ -42,7 +42,8 @@ class ArmRow(IntervalRow):
     decisions: NotRequired[int]
     """In a study."""
     segment: NotRequired[dict[str, Level]]
-    """Where the problem has segments."""
+    """Where the problem has segments; and then what the arm does there."""
+    lever_arm: NotRequired[str]
 
 
 class LeverTest(TypedDict):
@@ -94,7 +95,8 @@ class RecommendationRow(TypedDict):
 
     arm: str
     segment: NotRequired[dict[str, Level]]
-    """Where the problem has segments."""
+    """Where the problem has segments; and then what the arm does there."""
+    lever_arm: NotRequired[str]
     settings: dict[str, Level]
     mean: float
     probability_best: float
@@ -112,7 +114,10 @@ def finite(value: float) -> float | None:
 
 
 def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
-    """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last."""
+    """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last.
+
+    With segments, one segment after the other.
+    """
     rows: list[ArmRow] = [
         {
             "arm": str(shared.arm),
@@ -137,9 +142,12 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
         }
         for shared in policy.estimates(level=level)
     ]
-    if policy.problem.segments:
-        for row, arm in zip(rows, policy.problem.arms, strict=True):
-            row["segment"] = arm.segment
+    problem = policy.problem
+    if problem.segments:
+        for row, arm in zip(rows, problem.arms, strict=True):
+            row["segment"], row["lever_arm"] = arm.segment, str(arm.lever_arm)
+        both = zip(rows, problem.arm_segments.tolist(), strict=True)
+        return [row for row, _ in sorted(both, key=lambda pair: (-pair[1], _rank(pair[0])), reverse=True)]
     return sorted(rows, key=_rank, reverse=True)
 
 
@@ -211,5 +219,5 @@ def recommendation_row(best: Recommendation) -> RecommendationRow:
         "verdict": best.verdict,
     }
     if best.segment:
-        row["segment"] = best.segment
+        row["segment"], row["lever_arm"] = best.segment, str(best.arm.lever_arm)
     return row
