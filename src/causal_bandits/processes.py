@@ -30,7 +30,7 @@ def checked_jobs(jobs: int | None) -> int:
 def open_pool(jobs: int) -> ProcessPoolExecutor:
     """A pool of fresh processes; submit to it within `unnoticed_by_children`."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker)
+    return ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_worker)
 
 
 def stop_pool(pool: ProcessPoolExecutor) -> None:
@@ -50,7 +50,8 @@ def _kill(workers: Any) -> None:
             worker.kill()
 
 
-def _begin_worker() -> None:
+def begin_worker() -> None:
+    """The first thing that a worker does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, name="leaves with its parent", daemon=True).start()
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cache import NotKept, cache_for
+from .callees import ForCallers, serve_callers
+from .references import by_reference as by_reference
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -22,7 +24,7 @@ OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 def compiled(function: F) -> F:
     """Compile a module-level function on first use; cached on disk, GIL released, numpy's division.
 
-    What it gives is numba's dispatcher: other compiled functions can call it.
+    What it gives is numba's dispatcher: other compiled functions can call it, and it becomes a part of them.
     """
     return _compile(function, cache_for)
 
@@ -36,6 +38,7 @@ def _compile(function: F, cache: Callable[[F], object]) -> F:
     dispatcher: Any = numba.njit(**OPTIONS)(function)
     if hasattr(dispatcher, "_cache"):  # a plain function has none (NUMBA_DISABLE_JIT)
         dispatcher._cache = cache(function)
+        serve_callers(dispatcher, numba.njit(**OPTIONS, pipeline_class=ForCallers)(function))
     return cast(F, dispatcher)
 
 

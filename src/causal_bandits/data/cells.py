@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, by_reference, compiled
 from ..errors import ProblemError
 from ..problem import Problem
 from .subsets import LIMIT_BYTES, SubsetLayout, gib
@@ -21,6 +21,7 @@ from .tables import DEFAULT_BYTES, DEFAULT_SETS, joint_values, sized
 ROWS, MEAN, SCATTER = range(3)
 
 
+@by_reference
 class CellTables(NamedTuple):
     """The tables of all sets, flat: set, then arm, then cell. The first is that of the empty set: each arm's rows."""
 

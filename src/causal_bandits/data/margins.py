@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Ints, compiled
+from ..compiled import Ints, by_reference, compiled
 from ..problem import Problem
 from .subsets import SubsetLayout
 from .tables import CountTables, empty_tables, joint_values
 
 
+@by_reference
 class Levels(NamedTuple):
     """The levels of all levers, numbered one after the other."""
 

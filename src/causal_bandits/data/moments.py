@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..errors import ProblemError, whole_number
 from ..problem import Problem
 from .coding import Rows
@@ -60,6 +60,7 @@ def add_rows(moments: ArmMoments, arms: Ints, values: Floats) -> None:
         add_row(moments, arms[row], values[row])
 
 
+@by_reference
 class ViewMoments(NamedTuple):
     """Moments of some of the rows: view v has those rows in which nothing was missing that the sets of v need."""
 

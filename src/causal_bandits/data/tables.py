@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import Ints, compiled
+from ..compiled import Ints, by_reference, compiled
 from ..errors import ProblemError, whole_number
 from ..problem import Problem
 from .coding import Rows
@@ -25,6 +25,7 @@ BLOCK = 512
 NONE_PENDING: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
 
 
+@by_reference
 class CountTables(NamedTuple):
     """The tables of all candidate sets, flat in one array: set, then arm, then cell, then reward.
 

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, by_reference, compiled
 from .drawing import draw, fill, scratch
 
 
+@by_reference
 class RealSampler(NamedTuple):
     """A world as arrays. Columns are the observed variables, a discrete one as its level number, and the reward last.
 

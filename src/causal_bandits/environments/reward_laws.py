@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, compiled
+from ..compiled import Floats, by_reference, compiled
 from ..errors import WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Level, Levels, Problem
@@ -71,6 +71,7 @@ def negative_binomial(mean: float, shape: float) -> Law:
     return Law(NEGATIVE_BINOMIAL, float(mean), float(shape))
 
 
+@by_reference
 class RewardSampler(NamedTuple):
     """A discrete world, and the law of the reward for every level of its last node."""
 

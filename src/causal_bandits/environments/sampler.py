@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, by_reference, compiled
 from .drawing import draw, scratch
 
 
+@by_reference
 class Sampler(NamedTuple):
     """A world as arrays. Nodes are the shared noises and the variables; mechanisms are numbered tables."""
 

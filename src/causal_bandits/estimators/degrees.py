@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from .index_parts import ALL, DIFFERENCE, INDEX, KNOWN, NOISE, OTHERS, POOLED, RATIO, SCATTER, N
 
 SEPARATES = 0.1
@@ -25,6 +25,7 @@ COUNTED, SUM, SQUARES, GAINED = range(4)
 WAITING, WAITING_SUM, SCALED = range(3)
 
 
+@by_reference
 class Graded(NamedTuple):
     """Tables, own rows, and what the last refresh made of them."""
 

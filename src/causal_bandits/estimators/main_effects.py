@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from .lever_effects import (
     FACTOR,
     Beforehand,
@@ -36,6 +36,7 @@ LEVEL = 4.0
 ROWS, REWARDS, RATE, DEVIATION = range(4)
 
 
+@by_reference
 class MainEffects(NamedTuple):
     """Counts of every arm, and the lever effects of the last refresh."""
 

@@ -21,13 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, by_reference, compiled
 from ..data import CountTables, cell_of, count_pending, count_row
 from ..discovery import Findings
 from ..problem import Problem
 from .lever_trees import sparse_prior
 
 
+@by_reference
 class Pools(NamedTuple):
     """The accepted sets, the rewards each lets arms share, and the posterior moments of every arm through every set."""
 

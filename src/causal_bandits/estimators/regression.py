@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, by_reference, compiled
 from ..data import ArmMoments, DesignLayout, History, add_rows, merge_groups
 from ..data.moments import COLLINEAR
 from ..discovery import Findings, Told
 from ..doors import door
 
 
+@by_reference
 class RealPools(NamedTuple):
     """The accepted sets: their design columns, and which arms share through them."""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, by_reference, compiled
 from ..data import add_reward
 from .lever_effects import FACTOR, Beforehand, at_arm, effect_starts, fit_levers, without_own
 from .main_effects import LEVEL
@@ -33,6 +33,7 @@ from .reward_shapes import (
 )
 
 
+@by_reference
 class RewardEffects(NamedTuple):
     """Rows of every arm, and the lever effects of the last refresh."""
 

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from .protocol import believed, choose, indices, learn, look, look_at_nothing
 
 FIXED = 0.05
 """Prior count of each value of a node that a lever acts on: such a node is nearly always one value, not known which."""
 
 
+@by_reference
 class GraphState(NamedTuple):
     """Local counts and scores of every node given every set of parents."""
 

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..data import TableLayout
 from ..discovery.tiers import Tier
 from ..errors import OptionError, brief
@@ -30,6 +30,7 @@ Scale = Literal["linear", "logistic"]
 
 
 @plays_highest_draw
+@by_reference
 class MainEffectsState(NamedTuple):
     """Counts of every arm, and the lever effects of the last refresh."""
 

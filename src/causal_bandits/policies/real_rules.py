@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..data import ArmMoments, ViewMoments, add_row, design_row, merge_into, mirror, nothing_merged, view
 from ..estimators.bootstrap import bootstrap_variance
 from ..estimators.regression import RealPools, fit_pool, means_through, own_mean_and_variance
@@ -34,6 +34,7 @@ class RealOptions(NamedTuple):
     """How many rows with the variance of all rewards an arm's variance starts from; 0: it may stay 0."""
 
 
+@by_reference
 class RealState(NamedTuple):
     """All that decides the next arm, but for the random numbers."""
 
@@ -44,7 +45,6 @@ class RealState(NamedTuple):
     kept_values: Floats
     options: RealOptions
     allowed: Bools
-    """(arms,): which arms may be chosen; the others still tell what they know."""
     views: ViewMoments
     """Where values were missing: the rows that sets with such variables may use. `moments` has all rows."""
     view_of: Ints

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
 from ..estimators import expect as expect_row
@@ -19,6 +19,7 @@ LOOK_AGAIN = 0.01
 """The share of rounds in which doubted sets are believed only as far as they are probable."""
 
 
+@by_reference
 class ThompsonState(NamedTuple):
     """All that decides the next arm, but for the random numbers."""
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ..compiled import Bools, Floats, compiled
+from ..compiled import Bools, Floats, by_reference, compiled
 from ..data import CellLayout, Rows
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
@@ -32,6 +32,7 @@ FEWEST_PLAYS, BY_THEN = 5, 100
 """Every arm is played so often by the time that there are so many rows per arm, whatever its first rewards were."""
 
 
+@by_reference
 class CellState(NamedTuple):
     """Rewards in the cells of every set, and what the last refresh made of them."""
 

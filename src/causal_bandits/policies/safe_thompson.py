@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..data import NONE_PENDING, Rows, TableLayout
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
@@ -35,6 +35,7 @@ MANY = 100
 
 
 @plays_highest_draw
+@by_reference
 class GradedState(NamedTuple):
     """Counts of every set, and what the last refresh made of them."""
 

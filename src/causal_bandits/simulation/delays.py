@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Ints
+from ..compiled import Ints, by_reference
 from ..doors import is_number
 from ..errors import OptionError, brief, whole_number
 
@@ -57,6 +57,7 @@ class ByOutcome:
 Delay = Wait | ByOutcome
 
 
+@by_reference
 class Waits(NamedTuple):
     """For each round, how much later its reward is known if it is 0, and otherwise."""
 

@@ -4,12 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import Ints, compiled
+from ..compiled import Ints, by_reference, compiled
 from ..dispatch import entry, generic
 from ..environments import draw, scratch
 from ..policies import choose, expect, learn, settle
 
 
+@by_reference
 class Queue(NamedTuple):
     """Rewards on their way: of the rounds whose rewards come after round t, the first, the last, and the next of each.
 

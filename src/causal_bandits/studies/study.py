@@ -29,7 +29,7 @@ from .rows import close_windows, imported_bodies, tell_rows
 from .segments import asked_among
 from .session import Draft, Session, settings_of
 from .settings import checked_name, make_settings
-from .storage import Store
+from .storage import Store, opened
 from .view import Settable
 
 
@@ -68,7 +68,7 @@ class Study(ChangingArms):
         name: str,
         problem: Problem,
         *,
-        storage: str,
+        storage: str | Store,
         policy: str | Policy[Any] | None = None,
         options: dict[str, Any] | None = None,
         seed: int | None = None,
@@ -80,7 +80,7 @@ class Study(ChangingArms):
         Args:
             name: Name of the study.
             problem: What is played.
-            storage: Database URL: sqlite:///FILE or postgresql://...
+            storage: Database URL: sqlite:///FILE or postgresql://..., or an open store.
             policy: Preset ("safe" by default, or "paper"), policy name, or a new policy without rows.
             options: Options of a policy given by name.
             seed: Seed of its decisions; random by default.
@@ -93,7 +93,7 @@ class Study(ChangingArms):
             problem, policy, seed=seed, expire_after=expire_after, reward_window=reward_window, options=options
         )
         cls._check_names(name, problem, storage)
-        store = Store(storage, create=True)
+        store = opened(storage, create=True)
         row, is_new = store.add(name, time.time(), settings.to_dict())
         other = settings_of(store, row).difference(
             settings, ignore=("pending", "seed") if seed is None else ("pending",)
@@ -104,36 +104,36 @@ class Study(ChangingArms):
                 f"study {name!r} is already in storage {store.place}, with another {other}; "
                 "load it, delete it (Study.delete, `study delete`), or use another name"
             )
-        return cls(Session(store, row))
+        return cls(Session(store, row), is_new=is_new)
 
     @classmethod
-    def _check_names(cls, name: str, problem: Problem, storage: str) -> None:
+    def _check_names(cls, name: str, problem: Problem, storage: str | Store) -> None:
         """A new study has no variable called like a column of its table; one that is there is opened as it is."""
         try:
             check_names(problem)
         except ProblemError:
             with contextlib.suppress(UnknownStudyError, StorageError):
-                Store(storage, create=False).find(name)
+                opened(storage).find(name)
                 return
             raise
 
     @classmethod
-    def load(cls, name: str, *, storage: str) -> Self:
+    def load(cls, name: str, *, storage: str | Store) -> Self:
         """Open an existing study."""
-        store = Store(storage, create=False)
+        store = opened(storage)
         return cls(Session(store, store.find(checked_name(name))))
 
     @classmethod
-    def list(cls, *, storage: str) -> Sequence[StudyInfo]:
+    def list(cls, *, storage: str | Store) -> Sequence[StudyInfo]:
         """List the studies in a database, the oldest first."""
-        store = Store(storage, create=False)
+        store = opened(storage)
         made = [(row, settings_of(store, row)) for row in store.all()]
         return [StudyInfo(row.name, row.created, what.policy, what.problem["target"]) for row, what in made]
 
     @classmethod
-    def delete(cls, name: str, *, storage: str) -> None:
+    def delete(cls, name: str, *, storage: str | Store) -> None:
         """Delete a study and all its decisions permanently."""
-        Store(storage, create=False).delete(checked_name(name))
+        opened(storage).delete(checked_name(name))
 
     # Acting
 

@@ -1,7 +1,7 @@
 """What a study shows: looking at it never changes which arms come next."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import EllipsisType, TracebackType
 from typing import Any, Self
@@ -22,6 +22,7 @@ from .describe import describe
 from .drift import watched_sets
 from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, explain
+from .following import Change, DecisionRow, Newest, changes, decision_row, decision_rows, newest
 from .propensities import propensities
 from .segments import asked_among
 from .session import Session
@@ -35,8 +36,10 @@ Pattern = Arm | Mapping[str, Level | EllipsisType]
 class StudyView:
     """A study as one looks at it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, is_new: bool = False) -> None:
         self._session = session
+        self.is_new = is_new
+        """Whether this object created the study."""
 
     def close(self) -> None:
         """Let go of the storage."""
@@ -139,6 +142,23 @@ class StudyView:
     def to_frame(self) -> pl.DataFrame:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
         return self._session.read(decisions_frame)
+
+    @property
+    def newest(self) -> Newest:
+        """The number of the newest event and a mark of all events so far: what it gives is as old as what they are."""
+        return newest(self._session)
+
+    def changes(self, after: int = 0, *, limit: int = 1000) -> Sequence[Change]:
+        """What happened after the event with this number, in brief and in order."""
+        return changes(self._session, after, limit)
+
+    def decisions(self, after: int = 0, *, limit: int = 100) -> Sequence[DecisionRow]:
+        """The decisions after this id with their outcomes so far, in order; `to_frame` has all of them as a table."""
+        return self._session.read(lambda state: decision_rows(state, after, limit))
+
+    def decision(self, decision: int | Decision) -> DecisionRow:
+        """One decision with its outcome so far."""
+        return self._session.read(lambda state: decision_row(state, state.decisions.check(decision)))
 
     def describe(self, *, history: bool = False) -> StudyDescription:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""

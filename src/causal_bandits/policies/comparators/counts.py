@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ...compiled import Bools, Floats, Ints, compiled
+from ...compiled import Bools, Floats, Ints, by_reference, compiled
 from ...dispatch import Operation, entry, generic
 from ...estimators import beta_moments
 from ..protocol import believed, choose, indices, learn, look, look_at_nothing
@@ -18,6 +18,7 @@ TIE = 1e-12
 """Sums of the same terms differ in the last bits; arms this close are drawn from."""
 
 
+@by_reference
 class Counts(NamedTuple):
     """Rewards per arm, counts per cell of one set Z, and what is planned."""
 
@@ -204,6 +205,7 @@ def counted(state: S) -> S:
 
 
 @counted
+@by_reference
 class CountsState(NamedTuple):
     """Counts, of whatever state."""
 

@@ -2,12 +2,13 @@
 
 from typing import Any, NamedTuple, TypeVar
 
-from ...compiled import Bools, Ints, compiled
+from ...compiled import Bools, Ints, by_reference, compiled
 from ...dispatch import generic
 from ..protocol import learn
 from .counts import count
 
 
+@by_reference
 class Credit(NamedTuple):
     """Whose rows are credited to which other arms."""
 

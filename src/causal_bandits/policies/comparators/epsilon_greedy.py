@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import Floats, compiled
+from ...compiled import Floats, by_reference, compiled
 from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
@@ -15,6 +15,7 @@ from .counts import Counts, any_of, arm_index, choose_highest, counted, indices_
 
 
 @counted
+@by_reference
 class GreedyState(NamedTuple):
     """Counts, and how fast epsilon falls."""
 

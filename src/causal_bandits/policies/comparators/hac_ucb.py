@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...compiled import Bools, Floats, Ints, compiled
+from ...compiled import Bools, Floats, Ints, by_reference, compiled
 from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
@@ -40,6 +40,7 @@ from .told_set import bounds_of_cells
 
 
 @counted
+@by_reference
 class HACState(NamedTuple):
     """Counts, P(Z | arm) once it is known, and whether the test has failed."""
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compiled import by_reference, compiled
 from ...discovery.tiers import Tier
 from .base import CountingPolicy
 from .counts import Counts, arm_index, counted, mean_and_rows
@@ -13,6 +13,7 @@ from .indices import kl_ucb_index
 
 
 @counted
+@by_reference
 class KLUCBState(NamedTuple):
     """Counts are all it needs."""
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import Bools, Floats, Ints
+from ...compiled import Bools, Floats, Ints, by_reference
 from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph
@@ -25,6 +25,7 @@ from .ucb import ucb1_of_arm
 
 @through_chances
 @counted
+@by_reference
 class AllocatedState(NamedTuple):
     """Counts, P(Z | arm), and the probability of each arm."""
 
@@ -39,6 +40,7 @@ indices.of(AllocatedState)(nothing_compared)
 
 @credited
 @counted
+@by_reference
 class ObservedState(NamedTuple):
     """Counts, and whom the rows of do() serve."""
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import Floats, compiled
+from ...compiled import Floats, by_reference, compiled
 from ...discovery.tiers import Tier
 from ...errors import GraphError
 from ...graphs import MixedGraph, separated
@@ -21,6 +21,7 @@ from .ucb import ucb1_of_arm
 
 @credited
 @counted
+@by_reference
 class ObservingState(NamedTuple):
     """Counts, whom the rows of do() serve, and the number of do()."""
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compiled import by_reference, compiled
 from ...discovery.tiers import Tier
 from ...errors import ProblemError
 from ...graphs import MixedGraph, pomis_sets
@@ -17,6 +17,7 @@ from .settings import checked_graph, plain_graph, set_by, settings_of
 
 
 @counted
+@by_reference
 class BetaState(NamedTuple):
     """Counts are all it needs."""
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiled import Floats, compiled
+from ...compiled import Floats, by_reference, compiled
 from ...dispatch import generic
 from ..protocol import choose, indices
 from .counts import Counts, any_of, counted
@@ -22,6 +22,7 @@ def sample(weights: Floats, rng: np.random.Generator) -> int:
 
 
 @counted
+@by_reference
 class SamplingState(NamedTuple):
     """Counts, and the probability of each arm."""
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiled import Bools, Floats, Ints
+from ...compiled import Bools, Floats, Ints, by_reference
 from .counts import Counts, arm_index, counted
 from .through_cells import through_chances
 from .told_set import CommittingPolicy
@@ -15,6 +15,7 @@ from .ucb import ucb1_of_arm
 
 @through_chances
 @counted
+@by_reference
 class CommittedState(NamedTuple):
     """Counts and P(Z | arm): UCB1 over the arms that are left, which in the end is one."""
 

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...compiled import Floats, Ints, compiled
+from ...compiled import Floats, Ints, by_reference, compiled
 from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
@@ -70,6 +70,7 @@ class CommittingPolicy(ToldSetPolicy):
 
 @through_chances
 @counted
+@by_reference
 class CUCBState(NamedTuple):
     """Counts, P(Z | arm), and the horizon."""
 
@@ -141,6 +142,7 @@ class CUCB(ToldSetPolicy):
 
 @through_chances
 @counted
+@by_reference
 class CTSState(NamedTuple):
     """Counts and P(Z | arm)."""
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiled import compiled
+from ...compiled import by_reference, compiled
 from ...discovery.tiers import Tier
 from ...dispatch import generic
 from ...problem import Problem
@@ -16,6 +16,7 @@ from .indices import scaled_ucb_index, ucb1_index, ucb_tuned_index, ucb_v_index
 
 
 @counted
+@by_reference
 class UCB1State(NamedTuple):
     """Counts are all it needs."""
 
@@ -50,6 +51,7 @@ class UCB1(CountingPolicy):
 
 
 @counted
+@by_reference
 class UCBVState(NamedTuple):
     """Counts are all it needs."""
 
@@ -78,6 +80,7 @@ class UCBV(CountingPolicy):
 
 
 @counted
+@by_reference
 class UCBTunedState(NamedTuple):
     """Counts are all it needs."""
 
@@ -106,6 +109,7 @@ class UCBTuned(CountingPolicy):
 
 
 @counted
+@by_reference
 class ScaledUCBState(NamedTuple):
     """Counts, and the options of the bound."""
 

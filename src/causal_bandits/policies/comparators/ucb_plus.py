@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from ...compiled import by_reference
 from ...discovery.tiers import TARGETS, Tier
 from ...errors import OptionError, whole_number
 from ...problem import Problem
@@ -23,6 +24,7 @@ NO_LEVEL = 2**31
 
 @credited
 @counted
+@by_reference
 class CreditedUCBState(NamedTuple):
     """Counts, whom rows serve, and the options of the bound."""
 

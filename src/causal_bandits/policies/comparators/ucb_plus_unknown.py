@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ...compiled import Floats, Ints, compiled
+from ...compiled import Floats, Ints, by_reference, compiled
 from ...discovery.tiers import TARGETS, Tier
 from ...errors import whole_number
 from ...problem import Problem
@@ -24,6 +24,7 @@ MOST_MIXTURES = 40
 
 
 @counted
+@by_reference
 class MixingState(NamedTuple):
     """Counts of arms and of mixtures of arms, and the action that leads: an arm, or after all arms a mixture."""
 

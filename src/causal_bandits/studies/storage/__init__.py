@@ -2,7 +2,7 @@
 
 from . import forking
 from .chain import START, Head
-from .store import Store, StudyRow
+from .store import Store, StudyRow, opened
 from .transaction import Transaction, damaged
 
-__all__ = ["START", "Head", "Store", "StudyRow", "Transaction", "damaged", "forking"]
+__all__ = ["START", "Head", "Store", "StudyRow", "Transaction", "damaged", "forking", "opened"]

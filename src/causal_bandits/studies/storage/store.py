@@ -165,3 +165,8 @@ class Store:
         if not first or (first[0].kind, first[0].time, first[0].body) != ("created", found.created, settings):
             raise damaged(self.place, what)
         return StudyRow(int(found.id), found.name, float(found.created), settings)
+
+
+def opened(storage: object, *, create: bool = False) -> Store:
+    """The store at an address; one that is open is used as it is, so that many studies may share its connections."""
+    return storage if isinstance(storage, Store) else Store(storage, create=create)

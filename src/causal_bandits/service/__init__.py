@@ -1,0 +1,31 @@
+"""The service: every study over HTTP, for any language, and pages to watch it.
+
+`create_app` makes the application (extra `service`), `Client` speaks to one with the methods of `Study`. Both are
+imported when first used: the client needs no web framework, and the application no client.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .app import create_app
+    from .serving import serve
+    from .settings import ServiceSettings
+    from .tokens import Tokens, read_tokens
+
+_HOMES = {
+    "ServiceSettings": "settings",
+    "Tokens": "tokens",
+    "create_app": "app",
+    "read_tokens": "tokens",
+    "serve": "serving",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["ServiceSettings", "Tokens", "create_app", "read_tokens", "serve"]

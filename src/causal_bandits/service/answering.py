@@ -1,0 +1,81 @@
+"""Answers as JSON, and conditional ones: the newest event of a study is the ETag of all that is said of it."""
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import AfterValidator
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..studies import Study
+from .answers import Problem
+from .desk import Desk
+from .gate import name_in
+from .measuring import Measures
+from .plain import plain
+from .problems import MEDIA
+
+StudyName = Annotated[
+    str, Path(alias="name", description="The study, percent-encoded; / as %2F."), AfterValidator(name_in)
+]
+Id = Annotated[int, Path(alias="id", ge=1, description="A decision.")]
+
+
+def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:
+    """What the OpenAPI document says of refusals."""
+    content = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    common = {400: "malformed", 401: "no valid token", 403: "the token does not allow this", 422: "unusable values"}
+    others = {404: "unknown", 409: "contradicts what is stored", 413: "too long", 415: "of another type"}
+    chosen = {**common, **{status: others[status] for status in more}, 503: "the storage cannot be used"}
+    return {status: {"description": words, "content": content} for status, words in chosen.items()}
+
+
+def desk_of(request: Request) -> Desk:
+    """The open studies."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def measures_of(request: Request) -> Measures:
+    """The counters."""
+    measures: Measures = request.app.state.measures
+    return measures
+
+
+def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A plain value as JSON."""
+    return Response(json.dumps(value, separators=(",", ":"), allow_nan=False), status, headers, "application/json")
+
+
+def look(request: Request, name: str, work: Callable[[Study], Any]) -> Response:
+    """What somebody wants to know of a study; 304 if nothing has happened since they last asked."""
+    return look_as(request, name, lambda study: answer(plain(work(study))))
+
+
+def look_as(request: Request, name: str, work: Callable[[Study], Response]) -> Response:
+    """The same, where the answer is not JSON. The tag is read first, so it is never newer than the answer."""
+
+    def looked(study: Study) -> Response:
+        newest = study.newest
+        tag = f'"{newest.sequence}-{newest.mark}"'
+        if is_known(request.headers.get("if-none-match"), tag):
+            return Response(status_code=304, headers={"ETag": tag})
+        found = work(study)
+        found.headers["ETag"] = tag
+        return found
+
+    return desk_of(request).look(name, looked)
+
+
+def is_known(given: str | None, tag: str) -> bool:
+    """Whether a caller has an answer with this tag.
+
+    >>> is_known('W/"3-ab", "4-cd"', '"4-cd"'), is_known(None, '"4-cd"')
+    (True, False)
+    """
+    return given is not None and any(each.strip().removeprefix("W/") in (tag, "*") for each in given.split(","))
+
+
+__all__ = ["Id", "Problem", "StudyName", "answer", "desk_of", "errors_of", "is_known", "look", "look_as", "measures_of"]

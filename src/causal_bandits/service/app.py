@@ -1,0 +1,72 @@
+"""The application: routes behind one front."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+
+from .._version import __version__
+from ..errors import CausalBanditsError
+from . import problems
+from .answers import Problem
+from .bodies import Rows, Table
+from .desk import Desk
+from .front import Front
+from .measuring import Measures
+from .routes import ROUTERS
+from .settings import ServiceSettings
+from .watching import Watch
+
+
+def create_app(settings: ServiceSettings) -> FastAPI:
+    """The application for a storage; any ASGI server runs it. Its storage is opened here, so that an error is seen."""
+    measures = Measures()
+    app = FastAPI(
+        title="causal-bandits",
+        version=__version__,
+        summary="Adaptive experiments that share what every arm learns",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.settings = settings
+    app.state.measures = measures
+    app.state.desk = Desk(settings.storage)
+    app.state.closing = asyncio.Event()
+    app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)
+    app.add_middleware(Front, settings=settings, measures=measures)
+    app.add_exception_handler(CausalBanditsError, problems.answer_library)
+    app.add_exception_handler(HTTPException, problems.answer_http)
+    app.add_exception_handler(RequestValidationError, problems.answer_validation)
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)  # flat, so that whoever walks the routes sees them all
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    return app
+
+
+@contextlib.asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.closing.set()
+    app.state.desk.close()
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document: everything needs a token, where the server has tokens."""
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+        made["servers"] = [{"url": app.state.settings.root_path or "/"}]
+        schemas = made["components"]["schemas"]
+        for kind in (Problem, Rows, Table):
+            schemas[kind.__name__] = kind.model_json_schema(ref_template="#/components/schemas/{model}")
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        made["security"] = [{"token": []}]
+        app.openapi_schema = made
+    return app.openapi_schema

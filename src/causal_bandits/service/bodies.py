@@ -1,0 +1,111 @@
+"""What requests say. Unknown fields are refused; what values mean is the library's to check."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from ..policies.base import MOST_AT_ONCE
+
+Level = StrictBool | StrictInt | StrictFloat | StrictStr
+Value = Level | None
+Settings = Annotated[dict[str, Level], Field(description="An arm: lever -> level; a lever that is not named is idle.")]
+Whole = StrictInt
+Number = StrictInt | StrictFloat
+
+PROBLEM_EXAMPLE: dict[str, Any] = {
+    "target": "purchase",
+    "observed": {"clicked": 2, "cart": ["empty", "some", "full"]},
+    "interventions": {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]},
+}
+
+
+class Body(BaseModel):
+    """A JSON object with these fields and no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewStudy(Body):
+    """A study to create."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "checkout", "problem": PROBLEM_EXAMPLE, "seed": 1}]}
+    )
+    name: StrictStr
+    problem: dict[str, Any] = Field(description="target, observed and interventions; optionally arms, idle, reward.")
+    policy: StrictStr | None = Field(None, description="Preset (safe by default, or paper) or policy name.")
+    options: dict[str, Any] | None = Field(None, description="Options of the policy.")
+    seed: Whole | None = Field(None, description="Seed of its decisions; random by default.", ge=0)
+    expire_after: Number | None = Field(None, description="Seconds after which an open decision is closed.")
+    reward_window: Number | None = Field(None, description="Seconds in which a reward must come; then it is 0.")
+
+
+class Ask(Body):
+    """Decisions to make."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"count": 1}, {"count": 2, "arms": [{"banner": "red"}]}]})
+    count: Whole = Field(1, ge=1, le=MOST_AT_ONCE, description="How many decisions, all from the same state.")
+    arms: list[Settings] | None = Field(None, description="Choose among these arms alone.")
+
+
+class Outcome(Body):
+    """What came of a decision, whole or in part."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"metrics": {"clicked": 1, "cart": "some"}, "reward": 0}, {"reward": 1}]}
+    )
+    metrics: dict[str, Value] | None = Field(None, description="Variable -> value; null marks a variable as missing.")
+    reward: Value = None
+    final: StrictBool = Field(False, description="Treat variables that are still unknown as missing.")
+
+
+class Table(Body):
+    """A table by its columns: an empty cell is not known yet."""
+
+    columns: dict[str, list[Value]]
+
+
+class Rows(Body):
+    """Logged rows to import, by rows or by columns."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"rows": [{"banner": "red", "discount": "none", "clicked": 1, "cart": "some", "purchase": 0}]},
+                {"columns": {"clicked": [0, 1], "cart": ["empty", "some"], "purchase": [0, 1]}, "arm": {}},
+            ]
+        }
+    )
+    rows: list[dict[str, Value]] | None = None
+    columns: dict[str, list[Value]] | None = None
+    arm: Settings | None = Field(None, description="The arm of every row; {} for rows from before any lever moved.")
+
+
+class ArmState(Body):
+    """Whether an arm is chosen."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "forbidden"}]})
+    state: Literal["allowed", "forbidden", "retired"]
+
+
+class NewArm(Body):
+    """One more arm."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"arm": {"banner": "green"}, "new_levels": True}]})
+    arm: Settings
+    new_levels: StrictBool = Field(False, description="Its levers may have levels that no arm had before.")
+
+
+class NewLevel(Body):
+    """A new level of a lever, with every setting of the other levers."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"lever": "banner", "level": "green"}]})
+    lever: StrictStr
+    level: Level
+
+
+class Expiry(Body):
+    """Which open decisions to close."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"older_than": 86400}]})
+    older_than: Number = Field(description="Age in seconds.")

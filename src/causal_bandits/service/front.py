@@ -1,0 +1,143 @@
+"""The front: one middleware before every route and method. What the gate does not let through goes no further."""
+
+import logging
+import time
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from . import gate, sign_in
+from .gate import RefusedError
+from .measuring import Measures
+from .problems import problem
+from .settings import ServiceSettings
+
+log = logging.getLogger("causal_bandits.service")
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
+PRIVATE = (b"cache-control", b"private, no-cache")
+
+
+class Front:
+    """Path, host, token, scope, origin, type and length of the body; then the routes. Errors end as one sentence."""
+
+    def __init__(self, app: ASGIApp, settings: ServiceSettings, measures: Measures) -> None:
+        self.app = app
+        self.settings = settings
+        self.measures = measures
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = _Answer(send)
+        started = time.perf_counter()
+        self.measures.in_flight += 1
+        try:
+            await self._handle(scope, receive, answer)
+        finally:
+            self.measures.in_flight -= 1
+            self.measures.request(scope, answer.status, time.perf_counter() - started)
+
+    async def _handle(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        sent = gate.own_path(scope.get("raw_path") or scope["path"].encode(), self.settings.root_path)
+        path = gate.route_path(sent)
+        scope["root_path"], scope["path"] = self.settings.root_path, self.settings.root_path + path
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        method = scope["method"]
+        try:
+            gate.check_host(headers, self.settings)
+            gate.check_origin(method, headers)
+            if path in sign_in.PATHS and self.settings.tokens:
+                await sign_in.answered(path, method, headers, self.settings, scope, receive, answer)
+                return
+            held = gate.held_scope(headers, self.settings)
+            gate.check_scope(method, path, held)
+            scope.setdefault("state", {})["held"] = held
+            gate.check_type(method, headers)
+            limited = _Limited(receive, headers, gate.most_bytes(method, path, self.settings))
+            await self.app(scope, limited, answer)
+        except RefusedError as refused:
+            await self._refuse(refused, sent, headers, scope, receive, answer)
+        except Exception:
+            log.exception("%s %s failed", method, path)
+            if answer.status is None:
+                sentence = "something went wrong in the server; its log says what, nothing else is known here"
+                await problem(500, sentence)(scope, receive, answer)
+            else:
+                raise
+
+    async def _refuse(
+        self,
+        refused: RefusedError,
+        path: str,
+        headers: dict[str, str],
+        scope: Scope,
+        receive: Receive,
+        answer: "_Answer",
+    ) -> None:
+        if answer.status is not None:
+            return
+        response: Response
+        if refused.status == 401 and not path.startswith("/api/") and "text/html" in headers.get("accept", ""):
+            response = sign_in.page(path, self.settings)
+        else:
+            challenge = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
+            response = problem(refused.status, refused.sentence, None, challenge)
+        await response(scope, receive, answer)
+
+
+class _Answer:
+    """`send` that adds what every answer has, and remembers the status."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status: int | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers: list[Any] = [*message.get("headers", ()), *HEADERS]
+            if not any(name == b"cache-control" for name, _ in headers):
+                headers.append(PRIVATE)
+            message = {**message, "headers": headers}
+        await self._send(message)
+
+
+class _Limited:
+    """`receive` that refuses a body longer than allowed, declared or not."""
+
+    def __init__(self, receive: Receive, headers: dict[str, str], most: int) -> None:
+        self._receive = receive
+        self._most = most
+        self._left = most
+        declared = headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > most:
+            self._too_long()
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            if self._left < 0:
+                self._too_long()
+        return message
+
+    def _too_long(self) -> None:
+        raise RefusedError(413, f"the body is longer than {self._most:,} bytes; send it in parts")

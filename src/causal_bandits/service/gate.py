@@ -1,0 +1,151 @@
+"""The gate: who may do what. Functions of headers, method and path alone; what is not named is closed."""
+
+import re
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import quote, unquote, urlsplit
+
+from .settings import ServiceSettings
+from .tokens import Scope
+
+LOOKING = ("GET", "HEAD", "OPTIONS")
+COOKIE = "causal-bandits-session"
+JSON_TYPES = ("application/json", "application/x-ndjson", "application/ndjson")
+
+API = "/api/v1"
+DECIDING = re.compile(
+    rf"POST {API}/studies/[^/]+/(decisions|outcomes|decisions/[^/]+/abandon)|PATCH {API}/studies/[^/]+/decisions/[^/]+"
+)
+"""What changes something and needs the scope `decide` alone; everything else that does needs `admin`."""
+BATCHES = re.compile(rf"POST {API}/studies/[^/]+/(outcomes|imports)")
+
+
+class RefusedError(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+def own_path(raw_path: bytes, root_path: str) -> str:
+    """The path as it was sent, without the prefix of a proxy."""
+    path = raw_path.split(b"?", 1)[0].decode("ascii", "replace")
+    if root_path and (path == root_path or path.startswith(root_path + "/")):
+        return path[len(root_path) :] or "/"
+    return path
+
+
+def route_path(path: str) -> str:
+    """The path that routes see: each part decoded, but for / and % inside it.
+
+    >>> route_path("/studies/a%2Fb%20c")
+    '/studies/a%2Fb c'
+    """
+    if "%" not in path:
+        return path
+    return "/".join(unquote(part).replace("%", "%25").replace("/", "%2F") for part in path.split("/"))
+
+
+def name_in(part: str) -> str:
+    """A name from a part of such a path.
+
+    >>> name_in("a%2Fb 100%25")
+    'a/b 100%'
+    """
+    return part.replace("%2F", "/").replace("%25", "%") if "%" in part else part
+
+
+def in_path(name: str) -> str:
+    """A name as one part of a URL.
+
+    >>> in_path("../x")
+    '..%2Fx'
+    """
+    return quote(name, safe="", errors="replace")
+
+
+def needed_scope(method: str, path: str) -> Scope:
+    """What a request must be allowed to do."""
+    if method in LOOKING:
+        return "read"
+    return "decide" if DECIDING.fullmatch(f"{method} {path}") else "admin"
+
+
+def check_host(headers: Mapping[str, str], settings: ServiceSettings) -> None:
+    """Refuse names that are not this server's: a page elsewhere may have pointed its own name here (DNS rebinding)."""
+    host = headers.get("host", "").lower()
+    name = host.rpartition(":")[0] if re.search(r":\d*$", host) else host
+    if name in settings.all_hosts or any(
+        name.endswith(allowed[1:]) for allowed in settings.all_hosts if allowed.startswith("*.")
+    ):
+        return
+    raise RefusedError(
+        400, f"host {name[:100]!r} is not a name of this server; start it with --allow-host for that name"
+    )
+
+
+def held_scope(headers: Mapping[str, str], settings: ServiceSettings) -> Scope | None:
+    """What the sender may do: by a bearer token, or by the cookie of a browser that signed in."""
+    if not settings.tokens:
+        return "admin"
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return settings.tokens.scope_of(token.strip())
+    session = session_in(headers.get("cookie", ""))
+    return None if session is None else settings.tokens.scope_of_session(session)
+
+
+def session_in(cookies: str) -> str | None:
+    """The session among a browser's cookies."""
+    if COOKIE not in cookies:
+        return None
+    try:
+        found = SimpleCookie(cookies).get(COOKIE)
+    except CookieError:
+        return None
+    return None if found is None else found.value
+
+
+def check_scope(method: str, path: str, held: Scope | None) -> None:
+    """Refuse who is unknown (401), or may not do this (403)."""
+    if held is None:
+        raise RefusedError(401, "this server needs a token; send it as the header Authorization: Bearer TOKEN")
+    needed = needed_scope(method, path)
+    if ("read", "decide", "admin").index(held) < ("read", "decide", "admin").index(needed):
+        raise RefusedError(403, f"this token has the scope {held}; {method} here needs {needed}")
+
+
+def check_origin(method: str, headers: Mapping[str, str]) -> None:
+    """Refuse what another site's page makes a browser send."""
+    if method in LOOKING:
+        return
+    origin = headers.get("origin")
+    other = origin is not None and _netloc(origin) != headers.get("host", "").lower()
+    if other or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise RefusedError(403, "this request comes from a page of another site; nothing was changed")
+    if origin is None and "authorization" not in headers and "cookie" in headers:
+        raise RefusedError(403, "a request with a cookie must say its Origin; nothing was changed")
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def check_type(method: str, headers: Mapping[str, str]) -> None:
+    """Refuse bodies of another kind than JSON: a form on another site can send those."""
+    if method in LOOKING or not (headers.get("content-length", "0") != "0" or "transfer-encoding" in headers):
+        return
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in JSON_TYPES:
+        raise RefusedError(
+            415, f"the body is of type {kind[:100]!r}; expected application/json, or application/x-ndjson"
+        )
+
+
+def most_bytes(method: str, path: str, settings: ServiceSettings) -> int:
+    """How long the body may be."""
+    return settings.batch_bytes if BATCHES.fullmatch(f"{method} {path}") else settings.body_bytes

@@ -1,0 +1,73 @@
+"""What /metrics tells, in the text format of Prometheus. One process counts for itself; `worker` is its number."""
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from .._version import __version__
+
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+Labels = tuple[tuple[str, str], ...]
+
+
+class Measures:
+    """Counters of one process."""
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self.streams = 0
+        self._lock = threading.Lock()
+        self._requests: Counter[Labels] = Counter()
+        self._seconds: dict[Labels, list[float]] = {}
+        self._done: Counter[str] = Counter()
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Something that was done: decisions, outcomes."""
+        with self._lock:
+            self._done[what] += number
+
+    def request(self, scope: Any, status: int | None, seconds: float) -> None:
+        """One request; a route is known by its pattern, never by the names in it."""
+        route = getattr(scope.get("route"), "path", "none")
+        method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE") else "other"
+        self._requests[("route", route), ("method", method), ("status", str(status or 499))] += 1
+        sums = self._seconds.setdefault((("route", route), ("method", method)), [0.0] * (len(BOUNDS) + 2))
+        place = next((place for place, bound in enumerate(BOUNDS) if seconds <= bound), len(BOUNDS))
+        sums[place] += 1
+        sums[-1] += seconds
+
+    def text(self, gauges: Mapping[str, float]) -> str:
+        """All of it."""
+        worker = ("worker", str(os.getpid()))
+        lines = [
+            "# TYPE causal_bandits_info gauge",
+            _line("info", (("version", __version__), worker), 1),
+            "# TYPE causal_bandits_requests_total counter",
+            *(_line("requests_total", (*labels, worker), count) for labels, count in sorted(self._requests.items())),
+            "# TYPE causal_bandits_request_seconds histogram",
+        ]
+        for labels, sums in sorted(self._seconds.items()):
+            seen = 0.0
+            for bound, count in zip((*map(str, BOUNDS), "+Inf"), sums, strict=False):
+                seen += count
+                lines.append(_line("request_seconds_bucket", (*labels, ("le", bound), worker), seen))
+            lines.append(_line("request_seconds_sum", (*labels, worker), sums[-1]))
+            lines.append(_line("request_seconds_count", (*labels, worker), seen))
+        with self._lock:
+            done = sorted(self._done.items())
+        for what, number in done:
+            lines += [f"# TYPE causal_bandits_{what}_total counter", _line(f"{what}_total", (worker,), number)]
+        for name, value in {"in_flight": self.in_flight, "event_streams": self.streams, **gauges}.items():
+            lines += [f"# TYPE causal_bandits_{name} gauge", _line(name, (worker,), value)]
+        return "\n".join(lines) + "\n"
+
+
+def _line(name: str, labels: Labels, value: float) -> str:
+    inside = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels)
+    return f"causal_bandits_{name}{{{inside}}} {value:.10g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,90 @@
+"""Looking at a study; nothing here changes which arms come next."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...errors import OptionError
+from ...studies import Study
+from .. import answers
+from ..answering import StudyName, errors_of, look
+from ..plain import plain
+from .arms import pattern_in
+
+router = APIRouter(prefix="/api/v1/studies/{name}", tags=["looks"], responses=errors_of(404))
+
+Level = Annotated[float, Query(description="Level of the intervals.", gt=0, lt=1)]
+
+
+@router.get("/recommendation", response_model=answers.Recommendation)
+def recommendation(
+    request: Request,
+    name: StudyName,
+    draws: Annotated[int | None, Query(ge=1)] = None,
+    margin: Annotated[float | None, Query(description="What is close to the best, in units of the reward.")] = None,
+) -> Response:
+    """The arm to deploy, and how sure it is that none is better."""
+
+    def work(study: Study) -> dict[str, Any]:
+        found = study.recommend(draws=draws, margin=margin)
+        return {**plain(found), "stands_out": found.stands_out, "verdict": found.verdict}
+
+    return look(request, name, work)
+
+
+@router.get("/estimates", response_model=answers.Estimates)
+def estimates(request: Request, name: StudyName, level: Level = 0.95) -> Response:
+    """What is believed of each arm."""
+    return look(request, name, lambda study: {"estimates": study.estimates(level=level)})
+
+
+@router.get("/sets", response_model=answers.Sets)
+def sets(
+    request: Request, name: StudyName, rejected: Annotated[bool, Query(description="Also rejected sets.")] = False
+) -> Response:
+    """The separating sets with their evidence."""
+    return look(request, name, lambda study: {"sets": study.separating_sets(rejected=rejected)})
+
+
+@router.get("/drift", response_model=answers.Drifts)
+def drift(request: Request, name: StudyName) -> Response:
+    """Whether the sets in use still hold on recent rows."""
+
+    def work(study: Study) -> dict[str, Any]:
+        watched = [(found.variables, found.drift) for found in study.separating_sets() if found.drift is not None]
+        rows = [{"variables": names, "alarm": seen.alarm, **plain(seen)} for names, seen in watched]
+        return {"alarms": sum(row["alarm"] for row in rows), "sets": rows}
+
+    return look(request, name, work)
+
+
+@router.get("/evaluation", response_model=answers.Evaluation)
+def evaluation(
+    request: Request,
+    name: StudyName,
+    arm: Annotated[
+        list[str],
+        Query(
+            description="What to play: banner=red or a JSON object lever -> level; repeat it to mix arms.",
+            examples=["banner=red"],
+        ),
+    ],
+    share: Annotated[list[float], Query(description="The share of each arm; equal by default.")] = [],  # noqa: B006
+    method: Annotated[str, Query(description="direct, or weighted by propensities.")] = "direct",
+    level: Level = 0.95,
+    draws: Annotated[int, Query(ge=1)] = 200,
+) -> Response:
+    """What an arm or a mix of arms would have earned on the recorded decisions."""
+
+    def work(study: Study) -> Any:
+        if share and len(share) != len(arm):
+            raise OptionError(f"{len(arm)} arm but {len(share)} share; give a share for each arm, or none")
+        mix: dict[Any, float] = {}
+        for text, chance in zip(arm, share or [1 / len(arm)] * len(arm), strict=True):
+            chosen = study.problem.arm(pattern_in(study.problem, text))
+            mix[chosen] = mix.get(chosen, 0.0) + chance
+        return study.evaluate(mix, method=method, level=level, draws=draws)  # type: ignore[arg-type]
+
+    return look(request, name, work)

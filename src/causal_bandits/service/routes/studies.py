@@ -1,0 +1,60 @@
+"""Studies by name."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...errors import OptionError
+from ...problem import Problem
+from .. import answers
+from ..answering import StudyName, answer, desk_of, errors_of, look
+from ..bodies import NewStudy
+from ..gate import in_path
+from ..settled import study_settings
+
+router = APIRouter(prefix="/api/v1/studies", tags=["studies"], responses=errors_of())
+
+UNREACHABLE = (".", "..")
+"""Names that browsers and proxies take out of an address."""
+
+
+@router.post("", response_model=answers.StudySettings, status_code=201, responses={200: {}, **errors_of(409)})
+def create(request: Request, body: NewStudy) -> Response:
+    """Create a study; the same again is answered with 200, another one under its name with 409."""
+    if body.name.strip() in UNREACHABLE:
+        raise OptionError(f"name={body.name!r} cannot be part of an address; use another name")
+    options = body.model_dump(exclude={"name", "problem"}, exclude_none=True)
+    study = desk_of(request).create(body.name, Problem.from_dict(body.problem), options)
+    where = f"{request.scope['root_path']}/api/v1/studies/{in_path(body.name)}"
+    return answer(study_settings(study), 201 if study.is_new else 200, {"Location": where})
+
+
+@router.get("", response_model=answers.Studies)
+def studies(request: Request) -> Response:
+    """List all studies, the oldest first."""
+    return answer({"studies": [answers.listed(row) for row in desk_of(request).list()]})
+
+
+@router.get("/{name}", response_model=None, responses=errors_of(404))
+def describe(
+    request: Request,
+    name: StudyName,
+    history: Annotated[bool, Query(description="Also how it came about.")] = False,
+) -> Response:
+    """Everything about a study: decisions by status, arms, sets, alarms, the recommended arm."""
+    return look(request, name, lambda study: study.describe(history=history))
+
+
+@router.get("/{name}/settings", response_model=answers.StudySettings, responses=errors_of(404))
+def settings(request: Request, name: StudyName) -> Response:
+    """What a study is: its problem with the arms of today, its policy, its seed."""
+    return look(request, name, study_settings)
+
+
+@router.delete("/{name}", status_code=204, response_model=None, responses=errors_of(404))
+def delete(request: Request, name: StudyName) -> Response:
+    """Delete a study and all its decisions permanently."""
+    desk_of(request).delete(name)
+    return Response(status_code=204)
