@@ -21,7 +21,7 @@ from causal_bandits.environments import DiscreteWorld
 from causal_bandits.errors import OptionError
 from causal_bandits.policies import DiscretePolicy
 from causal_bandits.problem import Level
-from causal_bandits.simulation import Run, play
+from causal_bandits.simulation import Run, parts, play
 from causal_bandits.worlds import example_world, paper_world
 from tests.policies.cases import full_state
 
