@@ -28,6 +28,7 @@ from .waiting import waiting
 
 CONTROL = "Arm that lifts are over, written lever=value,...; the idle arm by default."
 KINDS = "discrete, gaussian, count, revenue or levels; inferred from the target by default."
+SEGMENTS = "Columns known before the decision (device, country), comma-separated."
 FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the packaged table."
 SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
@@ -37,9 +38,7 @@ def analyze_command(
     table: Annotated[str, typer.Argument(help=FILES)],
     target: Annotated[str | None, typer.Option(help="Reward column: 0 and 1, or a number.")] = None,
     interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
-    segments: Annotated[
-        str | None, typer.Option(help="Columns known before the decision (device, country), comma-separated.")
-    ] = None,
+    segments: Annotated[str | None, typer.Option(help=SEGMENTS)] = None,
     observed: Annotated[str | None, typer.Option(help="Columns in between; by default all others.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help=KINDS)] = None,
@@ -56,8 +55,7 @@ def analyze_command(
     """
     levers, by_nature = names_in(interventions or ""), names_in(segments or "")
     if target is None or not levers:
-        dropped = names_in(drop or "")
-        proposal = propose(table, target=target, interventions=levers, segments=by_nature, drop=dropped)
+        proposal = propose(table, target=target, interventions=levers, segments=by_nature, drop=names_in(drop or ""))
         if not _accepted(proposal, table, everything=everything, as_json=as_json):
             return
         target, levers = proposal.target, proposal.interventions

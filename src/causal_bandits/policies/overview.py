@@ -56,7 +56,8 @@ class ArmRow(IntervalRow):
     decisions: NotRequired[int]
     """In a study."""
     segment: NotRequired[dict[str, Level]]
-    """Where the problem has segments."""
+    """Where the problem has segments; and then what the arm does there."""
+    lever_arm: NotRequired[str]
     is_control: NotRequired[bool]
     lift: NotRequired[LiftRow | None]
     """Over the control, where there is one."""
@@ -126,7 +127,8 @@ class RecommendationRow(TypedDict):
 
     arm: str
     segment: NotRequired[dict[str, Level]]
-    """Where the problem has segments."""
+    """Where the problem has segments; and then what the arm does there."""
+    lever_arm: NotRequired[str]
     settings: dict[str, Level]
     mean: float
     probability_best: float
@@ -199,6 +201,7 @@ def arm_rows(policy: Policy[Any], level: float = 0.95, *, found: Estimates | Non
     """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last.
 
     `found` are the estimates, where they say more than those of the policy.
+    With segments, one segment after the other.
     """
     rows: list[ArmRow] = [
         {
@@ -228,9 +231,12 @@ def arm_rows(policy: Policy[Any], level: float = 0.95, *, found: Estimates | Non
         }
         for shared in (policy.estimates(level=level) if found is None else found)
     ]
-    if policy.problem.segments:
-        for row, arm in zip(rows, policy.problem.arms, strict=True):
-            row["segment"] = arm.segment
+    problem = policy.problem
+    if problem.segments:
+        for row, arm in zip(rows, problem.arms, strict=True):
+            row["segment"], row["lever_arm"] = arm.segment, str(arm.lever_arm)
+        both = zip(rows, problem.arm_segments.tolist(), strict=True)
+        return [row for row, _ in sorted(both, key=lambda pair: (-pair[1], _rank(pair[0])), reverse=True)]
     return sorted(rows, key=_rank, reverse=True)
 
 
@@ -303,7 +309,7 @@ def recommendation_row(best: Recommendation) -> RecommendationRow:
         "verdict": best.verdict,
     }
     if best.segment:
-        row["segment"] = best.segment
+        row["segment"], row["lever_arm"] = best.segment, str(best.arm.lever_arm)
     return row
 
 
