@@ -14,7 +14,7 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.analysis import infer, propose
 from causal_bandits.data.table_files import read_table, write_table
-from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError
+from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError, UnknownLevelError
 from causal_bandits.policies.overview import arm_rows
 from causal_bandits.reporting import analysis_page, answer, arms_sheet
 
@@ -313,3 +313,14 @@ def test_an_arm_for_each_segment() -> None:
     proposal = propose(table, segments=["device"])
     assert (proposal.target, proposal.interventions, proposal.named("segment")) == ("bought", ["banner"], ["device"])
     assert "--segments device" in proposal.command("data.csv")
+
+
+def test_lifts_are_over_the_control_that_is_named() -> None:
+    found = cb.analyze("example", target="purchase", interventions=["banner", "discount"], control="banner=red")
+    rows = found.estimates()
+    assert next(row for row in rows if row.is_control).arm == found.policy.problem.arm(banner="red")
+    about = found.to_dict(history=False)
+    assert sum(row["lift"] is None for row in about["arms"]) == 1
+    assert {row["base"] for row in about["effects"] if row["lever"] == "banner"} == {"red"}
+    with pytest.raises(UnknownLevelError, match="'green' is not a level of 'banner'"):
+        cb.analyze("example", target="purchase", interventions=["banner", "discount"], control={"banner": "green"})
