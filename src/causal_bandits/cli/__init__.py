@@ -1,6 +1,6 @@
 """The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
 
-from . import analyze, compare, reproduce, study, study_arms, study_looks, warm_up
+from . import analyze, compare, plan, reproduce, study, study_arms, study_looks, warm_up
 from .root import app, main
 
-__all__ = ["analyze", "app", "compare", "main", "reproduce", "study", "study_arms", "study_looks", "warm_up"]
+__all__ = ["analyze", "app", "compare", "main", "plan", "reproduce", "study", "study_arms", "study_looks", "warm_up"]
