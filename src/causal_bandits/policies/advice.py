@@ -27,8 +27,8 @@ Action = Literal["stop", "drop", "go on"]
 class Advice:
     """Whether to stop, to go on, or to drop arms; printed, it is one paragraph.
 
-    Claims hold with `confidence` over all looks together (docs/stopping.md). The probabilities and the expected loss are
-    estimates of the policy, and no part of the guarantee; NaN where they are of another arm than the one that is named.
+    Claims hold with `confidence` over all looks together (docs/stopping.md). Probabilities and the expected loss are
+    estimates of the policy, and no part of the guarantee; NaN where they are of another arm than the one named.
 
     Args:
         action: "stop" (deploy `arm`), "drop" (retire the arms in `drop`, then go on) or "go on".

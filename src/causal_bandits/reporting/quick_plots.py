@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..drawers import draws
 from ..errors import OptionError, brief, whole_number
-from ..markup import number, printable
+from ..markup import printable
 from .palette import ALONE, INK, PALETTE, SHARED, SOFT
 from .theme import drawing
 
@@ -145,5 +145,5 @@ def plot_simulation(simulation: Simulation, axes: Axes | None = None, *, name: s
         if name is not None:
             found.legend()
         if len(t):
-            found.annotate(number(float(mean[-1])), (t[-1], mean[-1]), xytext=(4, 0), textcoords="offset points")
+            found.annotate(f"{mean[-1]:.3g}", (t[-1], mean[-1]), xytext=(4, 0), textcoords="offset points")
     return found
