@@ -4,7 +4,7 @@ import json
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Query
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,9 +20,16 @@ from ..problems import KeyReusedError, sentence
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["decisions"], responses=errors_of(404))
 T = TypeVar("T", bound=BaseModel)
 
+
+def _in_utf8(text: str | None) -> str | None:
+    """A header, which comes byte by byte."""
+    return None if text is None else text.encode("latin-1").decode("utf-8", "replace")
+
+
 Key = Annotated[
     str | None,
     Header(alias="Idempotency-Key", description="Repeating a key repeats the answer; nothing is done twice."),
+    AfterValidator(_in_utf8),
 ]
 _ROWS: TypeAdapter[list[dict[str, Value]]] = TypeAdapter(list[dict[str, Value]])
 ROWS_EXAMPLE = [{"id": 1, "clicked": 1, "cart": "some", "purchase": 0}, {"id": 2, "clicked": 0}]
