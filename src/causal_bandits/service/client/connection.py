@@ -64,6 +64,9 @@ class Connection:
         answer = self._sent(method, f"{self.root}/api/v1{path}", content, sent)
         if answer.status >= 400:
             raise error_in(answer, self.place)
+        kind = answer.headers.get("content-type", "")
+        if answer.content and not kind.startswith(("application/json", "application/vnd.apache.parquet")):
+            raise StorageError(f"server {self.place} answered with something else than JSON; is it the right one?")
         return answer
 
     def _sent(self, method: str, target: str, content: bytes | None, headers: dict[str, str]) -> Answer:
