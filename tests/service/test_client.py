@@ -207,8 +207,9 @@ def test_a_server_that_is_not_there_or_another() -> None:
 
 def test_a_connection_that_the_server_closed_meanwhile(shop: RemoteStudy) -> None:
     shop.ask()
-    kept = shop._connection._local.connection
-    kept.sock.shutdown(socket.SHUT_RD)  # as if the server had closed it: nothing more will come
+    kept = shop._connection._wire()._socket
+    assert kept is not None
+    kept.shutdown(socket.SHUT_RD)  # as if the server had closed it: nothing more will come
     assert shop.ask().id == 2
 
 

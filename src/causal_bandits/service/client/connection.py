@@ -1,12 +1,11 @@
 """A connection to a server: one socket for each thread, kept open; every refusal is an error of the library."""
 
-import http.client
 import json
-import select
+import re
 import threading
 import weakref
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 
@@ -14,36 +13,30 @@ from ... import errors
 from ..._version import __version__
 from ...errors import AccessError, CausalBanditsError, ObservationError, OptionError, StorageError, brief
 from ...secrecy import may_hold_secret
+from .wire import Answer, Wire
 
 SECONDS = 130.0
 """How long an answer may take: a little longer than the server waits for its storage."""
-BROKEN = (http.client.HTTPException, OSError)
-
-
-class Answer(NamedTuple):
-    """What a server answered, all of it."""
-
-    status: int
-    headers: dict[str, str]
-    content: bytes
-
-    @property
-    def json(self) -> Any:
-        """Its values."""
-        return json.loads(self.content)
 
 
 class Connection:
     """Requests to one server; any number of threads may use it."""
 
     def __init__(self, url: str, token: str | None, seconds: float = SECONDS) -> None:
-        self._secure, self._host, self.root = _read(url)
-        self.place = f"{'https' if self._secure else 'http'}://{self._host}{self.root}"
+        parts = _read(url)
+        self._secure, self._host = parts.scheme == "https", str(parts.hostname)
+        self._port = parts.port or (443 if self._secure else 80)
+        self.root = parts.path.rstrip("/")
+        self.place = f"{parts.scheme}://{parts.netloc}{self.root}"
         self._seconds = seconds
         self._local = threading.local()
-        self._all: list[http.client.HTTPConnection] = []
+        self._all: list[Wire] = []
         self._closed_at_last = weakref.finalize(self, _close, self._all)
-        self._headers = {"User-Agent": f"causal-bandits/{__version__}", "Accept": "application/json"}
+        self._headers = {
+            "Host": parts.netloc,
+            "User-Agent": f"causal-bandits/{__version__}",
+            "Accept": "application/json",
+        }
         if token is not None:
             if not isinstance(token, str) or not token.isascii() or not token.isprintable():
                 raise OptionError("token is not a printable ASCII text; pass one of the server's tokens")
@@ -57,11 +50,15 @@ class Connection:
     def ask(self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None) -> Answer:
         """Send a request under the API and wait for its answer; an error of the server is raised here."""
         sent = {**self._headers, **(headers or {})}
-        content = None
+        content = b""
         if body is not None:
             content = encoded(body)
             sent["Content-Type"] = "application/json"
-        answer = self._sent(method, f"{self.root}/api/v1{path}", content, sent)
+        if method != "GET":
+            sent["Content-Length"] = str(len(content))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+        head = f"{method} {self.root}/api/v1{path} HTTP/1.1\r\n{lines}\r\n"
+        answer = self._sent(head.encode("latin-1") + content)
         if answer.status >= 400:
             raise error_in(answer, self.place)
         kind = answer.headers.get("content-type", "")
@@ -69,45 +66,35 @@ class Connection:
             raise StorageError(f"server {self.place} answered with something else than JSON; is it the right one?")
         return answer
 
-    def _sent(self, method: str, target: str, content: bytes | None, headers: dict[str, str]) -> Answer:
-        connection = self._kept()
+    def _sent(self, request: bytes) -> Answer:
         try:
-            connection.request(method, target, content, headers)
-            found = connection.getresponse()
-            return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
+            return self._wire().exchange(request)
         except ConnectionRefusedError:
-            connection.close()
             raise StorageError(f"server {self.place} cannot be reached; check that it runs") from None
-        except BROKEN as error:
-            connection.close()
+        except OSError as error:
             reason = " ".join(str(error).split())[:160] or type(error).__name__
             raise StorageError(
                 f"server {self.place} did not answer ({reason}); the last call may or may not have been stored; "
                 "check, or repeat it"
             ) from None
-        except BaseException:  # an interrupt: what is on the way belongs to nobody
-            connection.close()
-            raise
 
-    def _kept(self) -> http.client.HTTPConnection:
-        """This thread's socket; a new one where the server has closed it meanwhile."""
-        kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+    def _wire(self) -> Wire:
+        """This thread's socket."""
+        kept: Wire | None = getattr(self._local, "wire", None)
         if kept is None:
-            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            kept = self._local.connection = kind(self._host, timeout=self._seconds)
+            kept = Wire(self._host, self._port, secure=self._secure, seconds=self._seconds)
+            self._local.wire = kept
             self._all.append(kept)
-        elif kept.sock is not None and select.select([kept.sock], [], [], 0)[0]:
-            kept.close()
         return kept
 
 
-def _close(connections: list[http.client.HTTPConnection]) -> None:
+def _close(connections: list[Wire]) -> None:
     for each in connections:
         each.close()
 
 
-def _read(url: object) -> tuple[bool, str, str]:
-    """Whether it is secure, the host with its port, and the path before /api."""
+def _read(url: object) -> SplitResult:
+    """The address of a server, checked."""
     try:
         parts = urlsplit(url) if isinstance(url, str) else None
         _ = None if parts is None else parts.port
@@ -118,7 +105,9 @@ def _read(url: object) -> tuple[bool, str, str]:
         raise OptionError(f"url{shown} is not the address of a server; write for example 'http://127.0.0.1:8080'")
     if parts.username is not None or parts.password is not None:
         raise OptionError("url holds a user or a password; pass the server's token as token=...")
-    return parts.scheme == "https", parts.netloc, parts.path.rstrip("/")
+    if not parts.netloc.isascii() or not re.fullmatch(r"[!-~]*", parts.path):
+        raise OptionError("url holds signs that an address cannot have; write them as %XX, and a name as xn--...")
+    return parts
 
 
 def encoded(body: Any) -> bytes:
@@ -144,7 +133,7 @@ def _plain(value: Any) -> Any:
 def error_in(answer: Answer, place: str) -> CausalBanditsError:
     """The error that a server tells: the library's own where it names one."""
     try:
-        told = answer.json
+        told = json.loads(answer.content)
         sentence, name = str(told["detail"]), str(told.get("error"))
     except (ValueError, TypeError, LookupError, AttributeError):
         return StorageError(

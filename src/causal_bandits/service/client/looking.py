@@ -23,7 +23,8 @@ from ...reporting.quick_plots import MOST_ARMS, plot_estimates
 from ...studies import Change, Decision, DecisionRow, Evaluation, Explanation, Newest
 from ..gate import in_path
 from ..plain import revived
-from .connection import Answer, Connection
+from .connection import Connection
+from .wire import Answer
 
 Settable = Arm | Mapping[str, Level]
 
