@@ -122,7 +122,7 @@ def test_levels_and_patterns(shop: RemoteStudy) -> None:
     assert len(shop.retire_level("banner", "red")) == 2
     assert len(shop.forbid({"banner": "blue", "discount": ...})) == 2
     assert len(shop.allow_level("banner", "blue")) == 2
-    assert shop.add_level("banner", "green") == [
+    assert [dict(arm) for arm in shop.add_level("banner", "green")] == [
         {"banner": "green", "discount": "none"},
         {"banner": "green", "discount": "10%"},
     ]

@@ -60,13 +60,9 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(storage: str) ->
         assert frame[number]["status"] == "told"
         assert {name: frame[number][name] for name in outcome} == outcome
     assert len(set(acknowledged.values())) == len(acknowledged)
-    with serving("--storage", storage) as server:
-        again = cb.Client(server.address).load("shop")
-        for key, number in acknowledged.items():
-            assert again.ask(key=key).id == number
-    assert sorted(acknowledged.values()) == [*range(1, max(acknowledged.values()) + 1)][: len(acknowledged)] or (
-        len(frame) - len(acknowledged) <= 4  # decisions whose answer was cut off, at most one for each client
-    )
+    for key, number in acknowledged.items():
+        assert kept.ask(key=key).id == number
+    assert len(frame) - len(acknowledged) <= 4  # whose answer was cut off: at most one for each client
 
 
 def test_answers_in_flight_are_finished_and_streams_end(storage: str, tmp_path: Path) -> None:
@@ -96,6 +92,7 @@ def test_answers_in_flight_are_finished_and_streams_end(storage: str, tmp_path: 
         assert kept == ["told"] * 2000
 
 
+@pytest.mark.slow
 def test_several_workers(storage: str) -> None:
     with serving("--storage", storage, "--workers", "2") as server:
         client = cb.Client(server.address)
