@@ -13,6 +13,8 @@ from causal_bandits.studies.settings import make_settings
 from causal_bandits.studies.state import StudyState
 from tests.policies.cases import full_state
 
+from .kinds import inner, reopened
+
 SHOP = cb.Problem(
     "purchase",
     {"clicked": 2, "cart": ["empty", "some", "full"]},
@@ -58,14 +60,15 @@ def fingerprint(study: cb.Study) -> dict[str, Any]:
         known["late"] = repr(state.late.packed())
         return {**known, "open": list(state.decisions.open), "allowed": state.policy.allowed.tolist()}
 
-    return study._session.read(known_of)
+    return inner(study)._session.read(known_of)
 
 
 def rebuilt(study: cb.Study) -> cb.Study:
     """The same study from its events alone."""
-    study._session.store.write(study._session.row.id, lambda transaction: transaction.drop_snapshots())
-    url = study._session.store.url.render_as_string(hide_password=False)
-    return cb.Study.load(study.name, storage=url)
+    session = inner(study)._session
+    session.store.write(session.row.id, lambda transaction: transaction.drop_snapshots())
+    again: cb.Study = reopened(study)
+    return again
 
 
 class Unstored:

@@ -116,7 +116,9 @@ def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy
     try:
         # What a policy draws when it is made must be the same when the study is created again.
         defaults = {"seed": 0} if needs else make(problem, seed=0).options()
-        return chosen.from_options(problem, {**defaults, **{name: _plain(value) for name, value in options.items()}})
+        return chosen.from_options(
+            problem, {**defaults, **{name: plain_option(value) for name, value in options.items()}}
+        )
     except TypeError as error:
         raise OptionError(f"policy {chosen.name!r} does not take these options ({error})") from None
 
@@ -139,7 +141,7 @@ def _check_options(chosen: type[Policy[Any]], options: dict[str, Any]) -> list[s
     return needs
 
 
-def _plain(value: Any) -> Any:
+def plain_option(value: Any) -> Any:
     """A discovery or a graph as JSON has it; other values as they are."""
     if isinstance(value, MixedGraph):
         return plain_graph(value)
