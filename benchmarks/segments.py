@@ -31,13 +31,13 @@ from causal_bandits.environments.practice import (
     LARGEST,
     LEVERS,
     LIFT,
+    Funnel,
     _best,
     _draw_funnel,
     _draw_shifts,
-    _Funnel,
-    _mean,
     _scm,
-    _solve,
+    funnel_rate,
+    solve,
 )
 from causal_bandits.environments.sampler import Sampler
 from causal_bandits.simulation.segments import best_means
@@ -81,19 +81,19 @@ def draw_case(family: str, count: int, seed: int) -> Case:
     return Case(world, _ignoring(world, worlds[0].problem, shares), list(worlds), shares)
 
 
-def _nudged(funnel: _Funnel, log_odds: Floats) -> _Funnel:
+def _nudged(funnel: Funnel, log_odds: Floats) -> Funnel:
     stages = [Nudge(float(by)).apply(stage) for by, stage in zip(log_odds, funnel.stages, strict=True)]
     return funnel._replace(stages=stages)
 
 
 def _scales(
-    funnels: Sequence[_Funnel], draws: Sequence[list[Floats]], rng: np.random.Generator, *, common: bool
+    funnels: Sequence[Funnel], draws: Sequence[list[Floats]], rng: np.random.Generator, *, common: bool
 ) -> list[float] | None:
     """What makes the best arm 10 to 50 % better than the control: in every segment, or in the first one for all."""
     found = []
     for funnel, shifts in zip(funnels[:1] if common else funnels, draws, strict=False):
-        lift, control = rng.uniform(*LIFT), _mean(funnel, np.zeros(len(funnel.stages) + 1))
-        scale = _solve(lambda by: _best(funnel, shifts, by) / control - 1 - lift, 0.0, LARGEST)  # noqa: B023
+        lift, control = rng.uniform(*LIFT), funnel_rate(funnel, np.zeros(len(funnel.stages) + 1))
+        scale = solve(lambda by: _best(funnel, shifts, by) / control - 1 - lift, 0.0, LARGEST)  # noqa: B023
         if scale is None:
             return None
         found.append(scale)

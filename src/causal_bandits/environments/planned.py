@@ -27,8 +27,8 @@ def planned_world(
     *,
     rate: float,
     lift: float,
-    mediators: Sequence[str] | Mapping[str, float | None] | None = None,
     direct: bool = False,
+    mediators: Sequence[str] | Mapping[str, float | None] | None = None,
     seed: Seed = None,
 ) -> DiscreteSCM:
     """A funnel with the levers of a problem, in which the control has `rate` and the best arm is `lift` above it.

@@ -62,7 +62,12 @@ class Recommending(Comparing):
         return asked
 
     def advice(
-        self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
+        self,
+        *,
+        segment: Segment | None = None,
+        margin: float | None = None,
+        confidence: float = CONFIDENCE,
+        among: Bools | None = None,
     ) -> Advice:
         """Stop, go on, or drop arms; valid at every look (docs/stopping.md).
 
@@ -70,13 +75,14 @@ class Recommending(Comparing):
             segment: the segment that is asked about, if the problem has any.
             margin: how far from the best arm is close enough, in units of the reward; 5 % of its mean by default.
             confidence: probability that no stop or drop is ever wrong, over all looks together.
+            among: which of the allowed arms are compared, (arms,); all by default.
         """
         confidence = share("confidence", confidence)
         try:
-            best = self.recommend(segment=self.problem.segment(segment), margin=margin)
+            best = self.recommend(segment=self.problem.segment(segment), margin=margin, among=among)
         except ObservationError:  # no arm has rows enough
             best = None
-        return self.advise(best, segment, confidence)
+        return self.advise(best, segment, confidence, among)
 
     def advise(
         self,

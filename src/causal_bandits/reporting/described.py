@@ -2,7 +2,8 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from ..policies.overview import AdviceRow, ArmRow, EffectRow, EvidenceCourse, RecommendationRow, SetRow
+from ..policies.answer_rows import AdviceRow, EffectRow
+from ..policies.overview import ArmRow, EvidenceCourse, RecommendationRow, SetRow
 
 
 class Known(TypedDict):

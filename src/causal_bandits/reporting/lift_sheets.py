@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from ..markup import between, number
-from ..policies.overview import ArmRow, EffectRow, LiftRow
+from ..policies.answer_rows import EffectRow, LiftRow
+from ..policies.overview import ArmRow
 from .sheets import Sheet
 
 

@@ -3,7 +3,8 @@
 import math
 
 from ..markup import Markup, braces, markup, tag
-from ..policies.overview import AdviceRow, ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetCourse, SetRow
+from ..policies.answer_rows import AdviceRow
+from ..policies.overview import ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetCourse, SetRow
 from .described import AnalysisDescription, CheckRow, Known, StudyDescription
 from .html import page, sheet_table, soft
 from .inline_svg import Interval, intervals, lines, stacked

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Bools, Floats
-from ..errors import ObservationError, OptionError, brief, share
+from ..errors import OptionError, brief
 from ..policies import Advice, Effects, Estimates, Policy, Recommendation
 from ..policies.allowing import arm_numbers
 from ..problem import Arm, Level, Problem, Segment
@@ -206,18 +206,17 @@ class Deciding:
 
     def advice(self, *, segment: Segment | None, margin: float | None, confidence: float) -> Advice:
         """Stop, go on, or drop arms, of those in play that break no guardrail."""
-        confidence = share("confidence", confidence)
-        try:
-            best = self.recommend(segment=self.problem.segment(segment), margin=margin)
-        except ObservationError:  # no arm has rows enough
-            best = None
-        return self.advise(best, segment, confidence)
+        self._check_free()
+        return self.policy.advice(segment=segment, margin=margin, confidence=confidence, among=self.open_arms(None))
 
     def advise(self, best: Recommendation | None, segment: Segment | None, confidence: float) -> Advice:
         """`advice`, given what is recommended."""
+        self._check_free()
+        return self.policy.advise(best, segment, confidence, among=self.open_arms(None))
+
+    def _check_free(self) -> None:
         if self.cost is not None:
             raise OptionError("advice compares rewards and knows nothing of costs; see recommend() for what is left")
-        return self.policy.advise(best, segment, confidence, among=self.open_arms(None))
 
     def estimates(self, level: float, segment: Segment | None = None) -> Estimates:
         """What is known of every arm, with its status, its cost and its lift over the control."""

@@ -7,17 +7,8 @@ import numpy as np
 from ..errors import ObservationError, OptionError
 from ..policies import Recommendation
 from ..policies.advice import CONFIDENCE
-from ..policies.overview import (
-    AdviceRow,
-    ArmRow,
-    advice_row,
-    arm_rows,
-    effect_rows,
-    evidence_over_time,
-    finite,
-    recommendation_row,
-    set_rows,
-)
+from ..policies.answer_rows import AdviceRow, advice_row, effect_rows, finite
+from ..policies.overview import ArmRow, arm_rows, evidence_over_time, recommendation_row, set_rows
 from ..problem import Segment
 from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription
 from .decisions import STATUS, moment
