@@ -78,7 +78,7 @@ def test_compare_lists_and_compares(tmp_path: Path) -> None:
     listed = run("compare", "--list").stdout
     assert "causal-ts" in listed
     assert "bilodeau-worst" in listed
-    options = ("--policies", "ucb1, kl-ucb", "--worlds", "iv", "--horizon", 50, "--runs", 1, "--jobs", 1)
+    options = ("--policies", "ucb1, kl-ucb", "--worlds", "iv", "--horizon", 50, "--runs", 1, "--jobs", 1, "--delay", 9)
     result = run("compare", *options, "--out", tmp_path / "new")
     assert result.returncode == 0, result.stderr
     assert "0: rewards only" in " ".join(result.stdout.split())
@@ -91,6 +91,7 @@ def test_compare_lists_and_compares(tmp_path: Path) -> None:
     [
         (["reproduce", "fig9"], "Error: figure 'fig9' is not known; expected one of 'fig2a', 'fig2b', 'fig2c'"),
         (["compare", "--worlds", "mars"], "Error: worlds 'mars' are not known; expected some of 'dags4'"),
+        (["compare", "--delay", "soon"], "Error: delay 'soon'; expected a number of rounds such as 500, geometric:500"),
         (["compare", "--worlds", "iv", "--policies", "c-ucb"], "Error: the world does not provide a separating set"),
         (
             ["compare", "--worlds", "confounded4", "--policies", "c-ts"],

@@ -303,7 +303,7 @@ def test_an_arm_for_each_segment() -> None:
     assert "For device=mobile: Recommended: do(banner=red), mean" in answer(about)
     assert answer(about).count("when no lever is moved (do())") == 2
     assert [row["segment"]["device"] for row in about["arms"]] == ["desktop"] * 3 + ["mobile"] * 3
-    assert {row[1] for row in arms_sheet(about["arms"]).rows} == {"do()", "do(banner=red)", "do(banner=blue)"}
+    assert {row[1] for row in arms_sheet(about["arms"]).rows} == {"do(), control", "do(banner=red)", "do(banner=blue)"}
     assert "segment device: 'desktop', 'mobile'" in about["inferred"]
     assert repr(found).count("do(") == 2
     with pytest.raises(OptionError, match="'banner' is both a segment and a lever"):

@@ -24,6 +24,13 @@ from causal_bandits.studies import session
 
 from .cases import SHOP, fingerprint, rebuilt
 
+COUNTED = cb.Problem(
+    SHOP.target,
+    {variable.name: variable.levels for variable in SHOP.observed},
+    {lever.name: lever.levels for lever in SHOP.interventions},
+    reward="count",
+)
+"""The same with purchases counted: another policy, another kind of table."""
 NAMES = [*SHOP.observed_names, SHOP.target]
 VALUES: dict[str, Any] = {
     "clicked": st.sampled_from([0, 1, None]),
@@ -49,10 +56,10 @@ class Model(RuleBasedStateMachine):
         self.asked: list[float] = []
         self.now = 1000.0
 
-    @initialize(seed=st.integers(0, 3), window=st.sampled_from([None, 5.0]))
-    def create(self, seed: int, window: float | None) -> None:
+    @initialize(seed=st.integers(0, 3), window=st.sampled_from([None, 5.0]), problem=st.sampled_from([SHOP, COUNTED]))
+    def create(self, seed: int, window: float | None, problem: cb.Problem) -> None:
         self.window = window
-        self._open([cb.Study.create("s", SHOP, storage=self.storage, seed=seed, reward_window=window) for _ in "ab"])
+        self._open([cb.Study.create("s", problem, storage=self.storage, seed=seed, reward_window=window) for _ in "ab"])
         self.turn = 0
 
     def _open(self, studies: list[cb.Study]) -> None:
@@ -197,7 +204,7 @@ class Model(RuleBasedStateMachine):
         for place in late:
             self.status[place] = "expired"
 
-    @rule(part=st.sampled_from([{"cart": "huge"}, {"purchase": 3}, {"nothing": 1}]))
+    @rule(part=st.sampled_from([{"cart": "huge"}, {"purchase": -3}, {"nothing": 1}]))
     def tell_rubbish(self, part: dict[str, Any]) -> None:
         with pytest.raises(CausalBanditsError):
             self.study.tell(1, part)

@@ -9,6 +9,7 @@ from ..errors import OptionError
 from ..experiments import FAMILIES, compare_field
 from ..reporting import written
 from ..simulation import FIELD
+from ..simulation.delays import delay_in
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, run_long, show
 from .root import app, console, names_in
 
@@ -42,6 +43,13 @@ def compare_command(
     worlds: Annotated[str, typer.Option(help="Families of worlds, separated by commas.")] = "dags4,structureless",
     horizon: Annotated[int, typer.Option(help="Number of rounds.")] = 2000,
     runs: Annotated[int, typer.Option(help="Runs per world.")] = 5,
+    delay: Annotated[
+        str | None,
+        typer.Option(
+            help="Rounds after which a reward is known: 500, geometric:500, or zero=2000,other=geometric:50. "
+            "What is observed beside it is known at once."
+        ),
+    ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Out = Path("comparison"),
@@ -54,6 +62,7 @@ def compare_command(
     ] = False,
 ) -> None:
     """Compare policies over families of worlds; writes a table of regret by tier, a figure and a report."""
+    late = None if delay is None else delay_in(delay)
     terminal = console(quiet=quiet or as_json)
     terminal.print("Checking which policies apply. The first run of a release compiles for about a minute.")
     found = run_long(
@@ -65,6 +74,7 @@ def compare_command(
             horizon=horizon,
             runs=runs,
             seed=seed,
+            delay=late,
             out=out,
             jobs=jobs,
             engine=engine,

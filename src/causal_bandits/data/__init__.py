@@ -1,6 +1,6 @@
 """What was done and seen: rows (`coding`, `history`), and what the rules read: counts (`tables`) and `moments`."""
 
-from .cells import CellLayout, CellTables, add_reward, count_reward, merge_cell, reward_cell
+from .cells import CellLayout, CellTables, add_reward, count_late, count_reward, merge_cell, reward_cell, with_late
 from .coding import MISSING, Rows
 from .history import History
 from .margins import Levels, count_lines, empty_margins, levels_of, margin_bytes, margins_of, member_table
@@ -54,6 +54,7 @@ __all__ = [
     "add_row",
     "add_rows",
     "cell_of",
+    "count_late",
     "count_lines",
     "count_pending",
     "count_reward",
@@ -75,5 +76,6 @@ __all__ = [
     "recount_pending",
     "reward_cell",
     "view",
+    "with_late",
     "with_pending",
 ]

@@ -4,19 +4,21 @@ What `CountTables` are for rewards of 0 or 1, for any other reward: what the fam
 numbers. They are kept centred (Welford), so values around a million with a spread of one lose nothing.
 
 Revenue is mostly zero, and how often it is above zero says more than how much it is. So for revenue "above zero" is one
-more variable with two levels, and every set has a second table with it.
+more variable with two levels, and every set has a second table with it. A row whose reward is pending counts in the
+first one alone.
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..compiled import Floats, Ints, by_reference, compiled
 from ..errors import ProblemError
 from ..problem import Problem
 from .subsets import LIMIT_BYTES, SubsetLayout, gib
-from .tables import DEFAULT_BYTES, DEFAULT_SETS, joint_values, sized
+from .tables import DEFAULT_BYTES, DEFAULT_SETS, NONE_PENDING, joint_values, sized
 
 ROWS, MEAN, SCATTER = range(3)
 
@@ -36,6 +38,8 @@ class CellTables(NamedTuple):
     arms: int
     plain: int
     """How many tables are without "above zero"; for revenue as many follow that have it."""
+    pending: NDArray[np.int32] = NONE_PENDING
+    """(cells of tables without "above zero",): rows whose reward is not known yet; empty while there was none."""
 
     def table(self, place: int) -> Floats:
         """One table as a view of shape (arms, cells, 3)."""
@@ -84,6 +88,21 @@ def count_reward(tables: CellTables, arm: int, values: Floats, reward: float) ->
         cell = reward_cell(tables, place, values, reward)
         if cell >= 0:
             add_reward(tables.sums[tables.starts[place] + arm * tables.cells[place] + cell], reward)
+
+
+@compiled
+def count_late(tables: CellTables, arm: int, values: Floats, change: int) -> None:
+    """Add `change` rows whose reward is pending to every table that can tell their cell; there must be room."""
+    for place in range(tables.plain):
+        cell = reward_cell(tables, place, values, 0.0)
+        if cell >= 0:
+            tables.pending[tables.starts[place] + arm * tables.cells[place] + cell] += change
+
+
+def with_late(tables: CellTables) -> CellTables:
+    """The same tables with room for pending rows."""
+    room = int(tables.starts[tables.plain]) if len(tables.starts) > tables.plain else len(tables.sums)
+    return tables if len(tables.pending) == room else tables._replace(pending=np.zeros(room, dtype=np.int32))
 
 
 @dataclass(frozen=True)

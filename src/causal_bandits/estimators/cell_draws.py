@@ -1,15 +1,14 @@
-"""Playing and stating by degrees where rewards are not 0 or 1: draws, counting of rows, and what is said of an arm."""
+"""Playing and stating by degrees where rewards are not 0 or 1: draws, and what is said of an arm."""
 
 import math
 
 import numpy as np
 
 from ..compiled import Bools, Floats, compiled
-from ..data import count_reward, reward_cell
 from .cell_sharing import allowed_means
-from .degrees import GAINED, Graded, count_index
+from .degrees import Graded
 from .graded_draws import AHEAD, FAR, NOW, draw_sets, through_set
-from .reward_effects import draw_by_effects, learn_reward
+from .reward_effects import draw_by_effects
 from .reward_shapes import BOUNDED, EDGE, HIGH, LOW, NUMBER, RATE, SHAPE, one_more, own_dispersion, shape_at
 
 DISAGREEMENT, DOUBT, WIDER = 0.25, 0.1, 1.0
@@ -75,16 +74,3 @@ def believed_means(state: Graded, allowed: Bools, rng: np.random.Generator) -> F
             means[arm] = _draw_arm(state, arm, drawn, differs, 1.0, NOW, rng)
             means[arm] += math.sqrt(more) * rng.standard_normal()
     return means
-
-
-@compiled
-def learn_cells(state: Graded, arm: int, values: Floats, reward: float) -> None:
-    """Count one row."""
-    place = state.chosen[arm]
-    if place > 0:
-        cell = reward_cell(state.tables, place, values, reward)
-        if cell >= 0:
-            count_index(state, arm, 1.0, state.indices[state.starts[place] + cell])
-            state.sums[arm, GAINED] += reward - state.own.numbers[RATE]
-    count_reward(state.tables, arm, values, reward)
-    learn_reward(state.own, arm, reward)

@@ -23,18 +23,16 @@ from .index_parts import (
     ALL,
     CELL_ROWS,
     COLUMNS,
-    DIFFERENCE,
     INDEX,
     KNOWN,
     LEAST_NOISE,
-    LEAST_OTHERS,
     NOISE,
     OTHERS,
     POOLED,
-    RATIO,
     SCATTER,
     SHARE,
     N,
+    finish,
 )
 from .reward_shapes import (
     ABOVE,
@@ -93,8 +91,8 @@ def _cell_moments(cell: Floats, numbers: Floats, start: float, prior: float) -> 
 def cell_parts(tables: CellTables, place: int, numbers: Floats, index: Floats) -> Floats:
     """(arms, 11): what one set says about every arm; fills `index` with E[Y | S = s], less the mean over arms.
 
-    The columns are those of `index_parts`; INDEX and the scatter of indices are relative to the mean over arms. No row
-    is pending.
+    The columns are those of `index_parts`; INDEX and the scatter of indices are relative to the mean over arms. A
+    pending row counts where its cell is known without the reward.
     """
     cells, start, rate = tables.cells[place], tables.starts[place], numbers[RATE]
     amount, dispersion, steady = 0.0, 0.0, 0.0
@@ -105,6 +103,7 @@ def cell_parts(tables: CellTables, place: int, numbers: Floats, index: Floats) -
     if numbers[SHAPE] == NUMBER and _several(tables, place):
         fitted, prior = additive_cells(tables, place, pooled, numbers[DISPERSION])
     parts, totals = np.zeros((tables.arms, COLUMNS)), np.zeros(tables.arms)
+    waits = len(tables.pending) > 0 and place < tables.plain
     for cell in range(cells):
         if place < tables.plain:
             start_from = fitted[cell] if len(fitted) else numbers[MEAN]
@@ -117,41 +116,31 @@ def cell_parts(tables: CellTables, place: int, numbers: Floats, index: Floats) -
             variance = (scatter + steady * dispersion * mean) / (rows + steady)
         index[cell] = mean - rate
         for arm in range(tables.arms):
-            here = tables.sums[start + arm * cells + cell]
+            at = start + arm * cells + cell
+            here, later = tables.sums[at], tables.pending[at] if waits else 0
             if here[0] > 0:
                 totals[arm] += here[0] * (here[1] - rate)
-                _add_cell(parts[arm], here[0], pooled[cell, 0] + prior, index[cell], variance)
+            _add_cell(parts[arm], here[0], later, pooled[cell, 0] + prior, index[cell], variance)
     least = LEAST_NOISE * row_variance(numbers, rate)
     for arm in range(tables.arms):
-        _finish(parts[arm], totals[arm], least)
+        finish(parts[arm], totals[arm], least)
     return parts
 
 
 @compiled
-def _add_cell(part: Floats, here: float, total: float, index: float, variance: float) -> None:
-    """Add the rows of an arm in a cell to the sums that `_finish` divides."""
-    part[N] += here
-    part[INDEX] += here * index
-    part[SCATTER] += here * index * index
-    part[NOISE] += variance * here * (1 - here / total)
-    part[OTHERS] += here * here / total
-    part[POOLED] += here * here * variance / (total + 1)
-
-
-@compiled
-def _finish(part: Floats, total: float, least: float) -> None:
-    n = part[N]
-    part[ALL], part[RATIO] = n, 1.0
-    if n == 0:
-        part[OTHERS] = 1.0
-        return
-    part[INDEX] /= n
-    part[SCATTER] = max(part[SCATTER] - n * part[INDEX] ** 2, 0.0)
-    part[DIFFERENCE] = total / n - part[INDEX]
-    part[NOISE] = part[NOISE] / n**2 + least / n
-    part[OTHERS] = max(1 - part[OTHERS] / n, LEAST_OTHERS)
-    part[POOLED] /= n * n
-    part[KNOWN], part[SHARE] = part[INDEX], part[OTHERS]
+def _add_cell(part: Floats, here: float, later: float, total: float, index: float, variance: float) -> None:
+    """Add the rows of an arm in a cell, with a reward and pending, to the sums that `finish` divides."""
+    rows = here + later
+    if rows > 0:
+        part[N] += here
+        part[ALL] += later
+        part[INDEX] += rows * index
+        part[SCATTER] += rows * index * index
+        part[NOISE] += variance * here * (1 - here / total)
+        part[OTHERS] += rows * here / total
+        part[POOLED] += rows * rows * variance / (total + 1)
+        part[KNOWN] += here * index
+        part[SHARE] += here * here / total
 
 
 @compiled

@@ -9,10 +9,10 @@ lowest variance, or by its own rows, and never against its own rows.
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
-from ..data import CellTables
+from ..data import CellTables, with_late
 from .cell_parts import cell_parts, relative_noise
 from .degrees import ENOUGH, GUARD, SEPARATES, Graded, go_by_own, go_by_set, index_prior, mark_used, nothing_shared
-from .index_parts import INDEX, NOISE, SCATTER, N
+from .index_parts import ALL, INDEX, NOISE, SCATTER, N
 from .lever_effects import Beforehand
 from .main_effects import LEVEL
 from .reward_effects import refresh_rewards, reward_effects
@@ -22,7 +22,15 @@ from .settling import ANY, settle_difference, settle_index, weigh_difference
 
 def shared_cells(tables: CellTables, codes: Ints, levels: Ints, numbers: Floats) -> Graded:
     """Nothing known yet; indices and what is summed of them are less the mean over arms."""
-    return nothing_shared(tables, reward_effects(codes, levels, numbers), 0.0)
+    made = nothing_shared(tables, reward_effects(codes, levels, numbers), 0.0)
+    return made._replace(ahead=made.roots[1].copy()) if len(tables.pending) else made
+
+
+def with_late_cells(state: Graded) -> Graded:
+    """The same with room for pending rows."""
+    if len(state.ahead):
+        return state
+    return state._replace(tables=with_late(state.tables), ahead=state.roots[1].copy())
 
 
 @compiled
@@ -32,7 +40,7 @@ def _fit_index(state: Graded, place: int, parts: Floats, within: float) -> float
     rate, arms = numbers[RATE], len(parts)
     values, precision = np.zeros(arms), np.zeros(arms)
     for arm in range(arms):
-        n = parts[arm, N]
+        n = parts[arm, ALL]
         if n > 0:
             prior = index_prior(state, place, arm, within)
             values[arm] = parts[arm, INDEX]
@@ -86,11 +94,13 @@ def refresh_cells(state: Graded) -> None:
     numbers = state.own.numbers
     go_by_own(state)
     enough = _enough(numbers)
+    waiting = float(state.tables.pending[: len(state.chosen)].sum()) if len(state.ahead) else 0.0
     for place in range(1, len(state.tables.cells) if enough else 0):
         start = state.starts[place]
         index = state.indices[start : start + state.tables.cells[place]]
         parts = cell_parts(state.tables, place, numbers, index)
-        within = parts[:, SCATTER].sum() / numbers[ROWS] + 1e-9 * unit_of(numbers) ** 2
+        rows = numbers[ROWS] + (waiting if place < state.tables.plain else 0.0)
+        within = parts[:, SCATTER].sum() / rows + 1e-9 * unit_of(numbers) ** 2
         spread = _fit_index(state, place, parts, within)
         _fit_difference(state, place, parts, spread)
         if state.separates[place] >= SEPARATES:

@@ -37,7 +37,7 @@ def settle_graded(state: Graded, arm: int, codes: Ints, reward: int) -> None:
     if place > 0:
         cell = cell_of(state.tables, place, codes)
         if cell >= 0:
-            _add_waiting(state, arm, -1.0, state.indices[state.starts[place] + cell])
+            add_waiting(state, arm, -1.0, state.indices[state.starts[place] + cell])
             state.sums[arm, GAINED] += reward
     count_pending(state.tables, arm, codes, -1)
     count_row(state.tables, arm, codes, reward)
@@ -65,11 +65,11 @@ def _count_cell(state: Graded, arm: int, codes: Ints, waiting: float, reward: in
     if waiting == 0:
         state.sums[arm, GAINED] += reward
     else:
-        _add_waiting(state, arm, by, index)
+        add_waiting(state, arm, by, index)
 
 
 @compiled
-def _add_waiting(state: Graded, arm: int, by: float, index: float) -> None:
+def add_waiting(state: Graded, arm: int, by: float, index: float) -> None:
     """One pending row more or less in the sums of an arm's set."""
     state.late[arm, WAITING] += by
     state.late[arm, WAITING_SUM] += by * index

@@ -63,13 +63,13 @@ def index_parts(tables: CountTables, place: int, rate: float, rows: float, index
                 later = tables.pending[first + arm * cells + cell] if waits else 0
                 _add_cell(parts[arm], tables.counts[at] + tables.counts[at + 1], later, n, index[cell])
     for arm in range(arms):
-        _finish(parts[arm], rewards[arm], rate)
+        finish(parts[arm], rewards[arm], LEAST_NOISE * rate * (1 - rate))
     return parts
 
 
 @compiled
 def _add_cell(part: Floats, here: float, later: float, everywhere: float, chance: float) -> None:
-    """Add the rows of an arm in a cell, with a reward and pending, to the sums that `_finish` divides."""
+    """Add the rows of an arm in a cell, with a reward and pending, to the sums that `finish` divides."""
     rows = here + later
     if rows > 0:
         total = everywhere + CELL_ROWS
@@ -83,7 +83,8 @@ def _add_cell(part: Floats, here: float, later: float, everywhere: float, chance
 
 
 @compiled
-def _finish(part: Floats, rewards: float, rate: float) -> None:
+def finish(part: Floats, rewards: float, least: float) -> None:
+    """Means of the sums over cells; `rewards` is the sum of an arm's rewards, `least` a single row's least noise."""
     part[ALL] += part[N]
     part[RATIO] = 1.0
     n, rows = part[N], part[ALL]
@@ -99,4 +100,4 @@ def _finish(part: Floats, rewards: float, rate: float) -> None:
         part[SHARE] = max(1 - part[SHARE] / n, LEAST_OTHERS)
         part[RATIO] = part[OTHERS] / part[SHARE]
         part[DIFFERENCE] = (rewards / n - part[KNOWN]) * part[RATIO]
-        part[NOISE] = (part[NOISE] / n**2 + LEAST_NOISE * rate * (1 - rate) / n) * part[RATIO] ** 2
+        part[NOISE] = (part[NOISE] / n**2 + least / n) * part[RATIO] ** 2

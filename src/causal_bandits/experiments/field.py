@@ -13,6 +13,7 @@ from ..reporting.summaries import About
 from ..seeds import stream
 from ..simulation import FIELD, field, play
 from ..simulation import told as told_policy
+from ..simulation.delays import Delay, check_delay, delay_words
 from ..simulation.many_runs import PolicyFactory
 from ..simulation.one_run import World
 from .base import Scale, checked_scale
@@ -41,6 +42,7 @@ def compare_field(
     horizon: int,
     runs: int,
     seed: int = 0,
+    delay: Delay | None = None,
     out: str | os.PathLike[str] = "comparison",
     jobs: int | None = None,
     engine: str = "local",
@@ -49,16 +51,19 @@ def compare_field(
 ) -> list[Reproduced]:
     """Compare policies by name (all that apply, if none are named) over families of worlds by name.
 
-    Files as in `reproduce`: one folder per family, and a report over all of them.
+    Files as in `reproduce`: one folder per family, and a report over all of them. With a `delay` rewards come so many
+    rounds after the mediators, for every policy.
     """
     size = checked_scale(horizon, runs, 2)
     seed = whole_number("seed", seed, 0, None)
+    if delay is not None:
+        check_delay(delay)
     for name in worlds:
         if name not in FAMILIES:
             raise OptionError(f"worlds {name!r} are not known; expected some of {listing(FAMILIES, 20)}")
     found = []
     with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
-        experiments = [field_experiment(name, policies, size, seed) for name in worlds]
+        experiments = [field_experiment(name, policies, size, seed, delay) for name in worlds]
         for experiment in experiments:
             experiment.checked(size)
         root = ResultsFolder(out)
@@ -71,19 +76,22 @@ def compare_field(
     return found
 
 
-def field_experiment(name: str, policies: Sequence[str] | None, size: Scale, seed: int) -> Curves:
+def field_experiment(
+    name: str, policies: Sequence[str] | None, size: Scale, seed: int, delay: Delay | None = None
+) -> Curves:
     """The experiment of one family; policies that are named must apply to all its worlds."""
     family = FAMILIES[name]
     chosen = _applying(family, size, seed) if policies is None else _named(policies, family, size, seed)
     sample = _first(family, size, seed, 0)
     methods = [_method(policy, family, size.horizon, sample) for policy in chosen]
+    late = f" with rewards that come late ({delay_words(delay)})" if delay else ""
     return Curves(
         name=name,
         title=family.title,
-        question=f"Who has the least regret after {size.horizon} rounds, given what they are told?",
+        question=f"Who has the least regret after {size.horizon} rounds{late}, given what they are told?",
         scales={},
         methods=tuple(sorted(methods, key=lambda method: method.tier or 0)),
-        panels=(Panel("", "", family.worlds, partial(family.make, size.horizon)),),
+        panels=(Panel("", "", family.worlds, partial(family.make, size.horizon), delay=delay),),
         baseline=family.baseline,
         measure=BOTH_REGRETS,
         by_tier=True,

@@ -132,20 +132,24 @@ class Policy(Recommending, Generic[State]):
         """What `_choose` compares with the same random numbers: NaN for arms not compared; None if not one per arm."""
         return compared(state, rng)
 
+    def _seen(self, rows: Rows) -> NDArray[Any]:
+        """What its compiled rules see of rows."""
+        return rows.codes
+
     def _expect(self, rows: Rows) -> None:
         if self.uses_pending and self.waiting.made:
             self.make_room()
-            expect_many(self._state, rows.arms, rows.codes)
+            expect_many(self._state, rows.arms, self._seen(rows))
 
     def _complete(self, rows: Rows) -> None:
         if self.uses_pending:
-            settle_many(self._state, rows.arms, rows.codes, rows.rewards)
+            settle_many(self._state, rows.arms, self._seen(rows), rows.rewards)
         else:
             self._count(rows)
 
     def _forget(self, rows: Rows) -> None:
         if self.uses_pending:
-            forget_many(self._state, rows.arms, rows.codes)
+            forget_many(self._state, rows.arms, self._seen(rows))
 
     def _rows_seen(self) -> NDArray[np.int64]:
         """For each set how many rows have a value for all its variables."""

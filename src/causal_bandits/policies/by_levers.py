@@ -80,7 +80,7 @@ class LeverPolicy(Policy[S]):
         self._learn_anew(self._state)
 
     def _count(self, rows: Rows) -> None:
-        learn_many(self._state, rows.arms, rows.codes, rows.rewards)
+        learn_many(self._state, rows.arms, self._seen(rows), rows.rewards)
 
     def _recount(self) -> None:
         self._state = self._empty()

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ..compiled import Bools, Floats, by_reference, compiled
-from ..data import CellLayout, Rows
+from ..data import NONE_PENDING, CellLayout, Rows
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..dispatch import entry
 from ..estimators import beta_interval, gamma_interval
-from ..estimators.cell_draws import believed_means, learn_cells, played_means, stated_means
-from ..estimators.cell_sharing import refresh_cells, shared_cells
+from ..estimators.cell_draws import believed_means, played_means, stated_means
+from ..estimators.cell_rows import expect_cells, learn_cells, settle_cells
+from ..estimators.cell_sharing import refresh_cells, shared_cells, with_late_cells
 from ..estimators.degrees import Graded
 from ..estimators.main_effects import highest
 from ..estimators.reward_shapes import ABOVE, numbers_for, row_variance
@@ -22,7 +23,7 @@ from ..seeds import Seed
 from .by_levers import LeverPolicy
 from .estimates import ArmEstimate, Estimates
 from .main_effects import lever_sizes
-from .protocol import believed, choose, indices, learn, learn_many, look, look_at_nothing
+from .protocol import believed, choose, expect, forget, indices, learn, look, look_at_nothing, settle
 from .safe_thompson import EXPENSIVE, LATE, LEARNT, MOST
 
 OWN = ("known", "mean", "root", "numbers")
@@ -45,11 +46,11 @@ look.of(CellState)(look_at_nothing)
 
 @compiled
 def _left_alone(state: CellState) -> int:
-    """An arm with too few plays by now; -1 when there is none."""
-    own = state.shared.own.own
+    """An arm with too few plays by now, pending ones among them; -1 when there is none."""
+    own, pending = state.shared.own.own, state.shared.tables.pending
     if own[:, 0].sum() >= BY_THEN * len(own):
         for arm in range(len(own)):
-            if state.allowed[arm] and own[arm, 0] < FEWEST_PLAYS:
+            if state.allowed[arm] and own[arm, 0] + (pending[arm] if len(pending) else 0) < FEWEST_PLAYS:
                 return arm
     return -1
 
@@ -85,6 +86,27 @@ def learn_in_cells(state: CellState, arm: int, values: Floats, reward: float) ->
     learn_cells(state.shared, arm, values, reward)
 
 
+@expect.of(CellState)
+@compiled
+def expect_in_cells(state: CellState, arm: int, values: Floats) -> None:
+    """Count a row for P(S | arm) while its reward is pending."""
+    expect_cells(state.shared, arm, values, 1)
+
+
+@settle.of(CellState)
+@compiled
+def settle_in_cells(state: CellState, arm: int, values: Floats, reward: float) -> None:
+    """Count the reward of a pending row."""
+    settle_cells(state.shared, arm, values, reward)
+
+
+@forget.of(CellState)
+@compiled
+def forget_in_cells(state: CellState, arm: int, values: Floats) -> None:
+    """Take a pending row back."""
+    expect_cells(state.shared, arm, values, -1)
+
+
 @entry
 def refresh_shared(state: Any) -> None:
     """Learn everything anew."""
@@ -105,8 +127,8 @@ class CellPolicy(LeverPolicy[CellState]):
         made = shared_cells(self.layout.empty(), *self._levers(), numbers_for(self.problem.reward))
         return CellState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
 
-    def _count(self, rows: Rows) -> None:
-        learn_many(self._state, rows.arms, rows.codes.astype(np.float64), rows.rewards)
+    def _seen(self, rows: Rows) -> NDArray[Any]:
+        return rows.codes.astype(np.float64)
 
     def _learn_anew(self, state: CellState) -> None:
         refresh_shared(state.shared)
@@ -124,7 +146,8 @@ class CellPolicy(LeverPolicy[CellState]):
         return state._replace(shared=was._replace(own=own, **learnt))
 
     def _learnt(self, state: CellState) -> dict[str, NDArray[Any]]:
-        learnt = {f"cells_{name}": getattr(state.shared, name) for name in LEARNT}
+        kept = (*LEARNT, *LATE) if self.uses_pending and self.waiting.made else LEARNT
+        learnt = {f"cells_{name}": getattr(state.shared, name) for name in kept}
         return {**{f"reward_{name}": getattr(state.shared.own, name) for name in OWN}, **learnt}
 
     def _check_sums(self) -> None:
@@ -192,6 +215,7 @@ class SafeRewardThompson(CellPolicy):
 
     name = "safe-reward-ts"
     tier = Tier.OBSERVED
+    uses_pending = True
 
     def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
         self._max_size = max_size
@@ -202,6 +226,16 @@ class SafeRewardThompson(CellPolicy):
         while self._max_size is None and layout.max_size > 1 and layout.count * len(problem.arms) > MOST:
             layout = CellLayout.of(problem, layout.max_size - 1)
         return layout
+
+    def make_room(self) -> None:
+        """Make room in the tables for pending rows."""
+        if not len(self._state.shared.ahead):
+            self._state = self._state._replace(shared=with_late_cells(self._state.shared))
+
+    def _reading_without_pending(self) -> CellState:
+        found = self._state.shared
+        whole = found._replace(tables=found.tables._replace(pending=NONE_PENDING))
+        return self._settled(self._state._replace(shared=whole))
 
     def _discover(self) -> Findings:
         state, plain = self._reading().shared, self.layout.count

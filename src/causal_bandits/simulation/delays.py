@@ -1,5 +1,6 @@
 """Delays: how many rounds later a reward is known."""
 
+import contextlib
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -77,6 +78,47 @@ def _checked(name: str, wait: object) -> None:
             whole_number(name, wait, 0, MOST)
         except OptionError as error:
             raise OptionError(f"{error}; a delay is a number of rounds, Geometric(mean) or ByOutcome(...)") from None
+
+
+def delay_in(text: str) -> Delay:
+    """A delay from a command line: 500, geometric:500, or zero=2000,other=geometric:50.
+
+    >>> delay_in("500"), delay_in("geometric:20")
+    (500, Geometric(mean=20.0))
+    >>> delay_in("zero=2000,other=geometric:50")
+    ByOutcome(zero=2000, other=Geometric(mean=50.0))
+    """
+    parts = [part.strip().partition("=") for part in text.split(",")]
+    if [name for name, _, _ in parts] == ["zero", "other"]:
+        return ByOutcome(*(_wait_in(wait, text) for _, _, wait in parts))
+    return _wait_in(text, text)
+
+
+def _wait_in(part: str, whole: str) -> Wait:
+    kind, colon, mean = part.strip().partition(":")
+    with contextlib.suppress(ValueError):
+        if colon and kind == "geometric":
+            return Geometric(float(mean))
+        if not colon and 0 <= int(part) <= MOST:
+            return int(part)
+    raise OptionError(
+        f"delay {brief(whole)}; expected a number of rounds such as 500, geometric:500, or zero=2000,other=geometric:50"
+    )
+
+
+def delay_words(delay: Delay) -> str:
+    """A delay in words.
+
+    >>> delay_words(ByOutcome(zero=2000, other=Geometric(50)))
+    'a reward of 0 after 2,000 rounds, another after 50 on average'
+    """
+    if isinstance(delay, ByOutcome):
+        return f"a reward of 0 after {_wait_words(delay.zero)} rounds, another after {_wait_words(delay.other)}"
+    return f"after {_wait_words(delay)}, in rounds" if isinstance(delay, Geometric) else f"after {delay:,} rounds"
+
+
+def _wait_words(wait: Wait) -> str:
+    return f"{wait.mean:,g} on average" if isinstance(wait, Geometric) else f"{wait:,}"
 
 
 def draw_waits(delay: Delay, horizon: int, rng: np.random.Generator) -> Waits:

@@ -34,8 +34,8 @@ def _by_ask_and_tell(policy: Any, world: World, waits: Waits, rng: np.random.Gen
         arm = ask_in(policy, world, rng)
         seen = world.pull(arm, rng)
         arms[step], reward = world.problem.index(arm), seen[target]
-        rewards[step] = reward
-        wait = int(waits.zero[step] if reward == 0 else waits.other[step])
+        rewards[step] = world.problem.reward.number(reward)
+        wait = int(waits.zero[step] if rewards[step] == 0 else waits.other[step])
         if wait == 0:
             policy.tell(arm, seen)
         elif whole:
