@@ -68,6 +68,7 @@ class Made(BaseModel):
     id: int
     arm: Levels
     time: str
+    segment: Levels | None = None
 
 
 class Decisions(BaseModel):

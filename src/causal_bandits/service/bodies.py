@@ -39,6 +39,13 @@ class NewStudy(Body):
     seed: Whole | None = Field(None, description="Seed of its decisions; random by default.", ge=0)
     expire_after: Number | None = Field(None, description="Seconds after which an open decision is closed.")
     reward_window: Number | None = Field(None, description="Seconds in which a reward must come; then it is 0.")
+    control: dict[str, Any] | StrictStr | None = Field(None, description="The arm that others are compared with.")
+    control_share: Number | None = Field(None, description="Share of decisions that the control gets.")
+    min_share: Number | None = Field(None, description="Least share of every arm.")
+    max_share: Number | None = Field(None, description="Largest share of every arm.")
+    guardrails: dict[str, list[Any]] | None = Field(None, description='Metric -> ["<=" or ">=", limit].')
+    guardrail_confidence: Number | None = Field(None, description="How sure it must be that an arm breaks one.")
+    reward_value: Number | None = Field(None, description="What one unit of the reward is worth, in units of cost.")
 
 
 class Ask(Body):
@@ -46,6 +53,7 @@ class Ask(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"count": 1}, {"count": 2, "arms": [{"banner": "red"}]}]})
     count: Whole = Field(1, ge=1, le=MOST_AT_ONCE, description="How many decisions, all from the same state.")
+    segment: Settings | None = Field(None, description="Which segment they are for, where the problem has segments.")
     arms: list[Settings] | None = Field(None, description="Choose among these arms alone.")
 
 

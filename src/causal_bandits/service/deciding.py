@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from ..errors import CausalBanditsError, ConflictError, OptionError
+from ..studies import Decision
 from .answering import answer
 from .bodies import Ask, Outcome
 from .desk import Desk
@@ -33,12 +34,16 @@ def asked(desk: Desk, measures: Measures, name: str, content: bytes, key: str | 
     """Decisions, stored."""
     body = read(Ask, content)
     try:
-        made = desk.act(name, lambda study: study.ask(body.count, key=key, arms=body.arms))
+        made = desk.act(name, lambda study: study.ask(body.count, segment=body.segment, key=key, arms=body.arms))
     except ConflictError as error:
         raise KeyReusedError(str(error)) from None
     measures.count("decisions", len(made))
-    rows = [{"id": each.id, "arm": dict(each.arm), "time": each.time.isoformat()} for each in made]
-    return answer({"decisions": rows}, 201)
+    return answer({"decisions": [_row(each) for each in made]}, 201)
+
+
+def _row(made: Decision) -> dict[str, Any]:
+    row = {"id": made.id, "arm": dict(made.arm), "time": made.time.isoformat()}
+    return {**row, "segment": made.segment} if made.segment else row
 
 
 def told(desk: Desk, measures: Measures, name: str, number: int, content: bytes) -> Response:

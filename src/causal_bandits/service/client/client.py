@@ -1,13 +1,13 @@
 """Client: the studies of a server by name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
 from ...errors import OptionError, UnknownStudyError, brief
 from ...policies import Policy
-from ...problem import Problem
+from ...problem import Level, Problem
 from ...studies import StudyInfo
 from ...studies.settings import plain_option
 from ..gate import in_path
@@ -56,8 +56,18 @@ class Client:
         seed: int | None = None,
         expire_after: float | None = None,
         reward_window: float | None = None,
+        control: Mapping[str, Level] | str | None = None,
+        control_share: float | None = None,
+        min_share: float | None = None,
+        max_share: float | None = None,
+        guardrails: Mapping[str, Sequence[Any]] | None = None,
+        guardrail_confidence: float | None = None,
+        reward_value: float | None = None,
     ) -> RemoteStudy:
-        """Create a study; the same call again returns the existing one (see `Study.create`)."""
+        """Create a study; the same call again returns the existing one (see `Study.create`).
+
+        Shares and costs of single arms and further metrics are given where the storage is, with `Study.create`.
+        """
         if not isinstance(problem, Problem):
             raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
         if isinstance(policy, Policy):
@@ -73,6 +83,13 @@ class Client:
             "seed": seed,
             "expire_after": expire_after,
             "reward_window": reward_window,
+            "control": control,
+            "control_share": control_share,
+            "min_share": min_share,
+            "max_share": max_share,
+            "guardrails": guardrails,
+            "guardrail_confidence": guardrail_confidence,
+            "reward_value": reward_value,
         }
         given = {key: value for key, value in body.items() if value is not None or key == "name"}
         answer = self._connection.ask("POST", "/studies", given)

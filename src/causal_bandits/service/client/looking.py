@@ -16,11 +16,15 @@ from ...discovery import SeparatingSet, SeparatingSets
 from ...errors import OptionError, UnknownDecisionError, brief
 from ...files import file_path, replacing
 from ...policies import ArmEstimate, Estimates, Policy, Recommendation
+from ...policies.advice import Advice
+from ...policies.lifts import Effects, LevelEffect
 from ...problem import Arm, Level, Problem
 from ...reporting import study_page
 from ...reporting.described import StudyDescription
 from ...reporting.quick_plots import MOST_ARMS, plot_estimates
 from ...studies import Change, Decision, DecisionRow, Evaluation, Explanation, Newest
+from ...studies.guardrails import ArmGuardrail, Guardrails
+from ...studies.health import Check, Health
 from ..gate import in_path
 from ..plain import revived
 from .connection import Connection
@@ -103,17 +107,45 @@ class RemoteView:
     def _repr_html_(self) -> str:
         return self.estimates().table(f"{self!r}")
 
-    def recommend(self, *, draws: int | None = None, margin: float | None = None) -> Recommendation:
+    def recommend(
+        self,
+        *,
+        segment: Mapping[str, Level] | None = None,
+        draws: int | None = None,
+        margin: float | None = None,
+    ) -> Recommendation:
         """The arm to deploy among those that may be played, and how sure it is that none of them is better."""
-        found: Recommendation = revived(
-            Recommendation, self._look("/recommendation", draws=draws, margin=margin), self._problem
-        )
-        return found
+        found = self._look("/recommendation", segment=_segment(segment), draws=draws, margin=margin)
+        made: Recommendation = revived(Recommendation, found, self._problem)
+        return made
 
-    def estimates(self, *, level: float = 0.95) -> Estimates:
+    def advice(
+        self, *, segment: Mapping[str, Level] | None = None, margin: float | None = None, confidence: float = 0.95
+    ) -> Advice:
+        """Stop, go on, or drop arms (see `Study.advice`)."""
+        found = self._look("/advice", segment=_segment(segment), margin=margin, confidence=confidence)
+        made: Advice = revived(Advice, found, self._problem)
+        return made
+
+    def estimates(self, *, level: float = 0.95, segment: Mapping[str, Level] | None = None) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own and effective rows, and its status."""
-        rows = self._look("/estimates", level=level)["estimates"]
+        rows = self._look("/estimates", level=level, segment=_segment(segment))["estimates"]
         return Estimates([revived(ArmEstimate, row, self._problem) for row in rows])
+
+    def effects(self, *, level: float = 0.95) -> Effects:
+        """What each level of each lever does in place of the control's, averaged over the other levers."""
+        return Effects(
+            [revived(LevelEffect, row, self._problem) for row in self._look("/effects", level=level)["effects"]]
+        )
+
+    def guardrails(self) -> Guardrails:
+        """What the rows say of each arm and guardrail, and which arms break one."""
+        rows = self._look("/guardrails")["guardrails"]
+        return Guardrails([revived(ArmGuardrail, row, self._problem) for row in rows])
+
+    def health(self) -> Health:
+        """Checks of the study itself: outcomes missing unevenly, the share of the control, a level that moves."""
+        return Health(revived(Check, row, self._problem) for row in self._look("/health")["checks"])
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""
@@ -189,6 +221,10 @@ class RemoteView:
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""
         return {**dict.fromkeys(self._problem.observed_names, 0), **self.describe()["missing"]}
+
+
+def _segment(segment: Mapping[str, Level] | None) -> str | None:
+    return None if segment is None else json.dumps(dict(segment))
 
 
 def number_of(decision: object) -> int:

@@ -20,11 +20,30 @@ class RemoteStudy(RemoteView):
     # Acting
 
     @overload
-    def ask(self, n: None = None, *, key: str | None = None, arms: Iterable[Settable] | None = None) -> Decision: ...
-    @overload
-    def ask(self, n: int, *, key: str | None = None, arms: Iterable[Settable] | None = None) -> Sequence[Decision]: ...
     def ask(
-        self, n: int | None = None, *, key: str | None = None, arms: Iterable[Settable] | None = None
+        self,
+        n: None = None,
+        *,
+        segment: Mapping[str, Level] | None = None,
+        key: str | None = None,
+        arms: Iterable[Settable] | None = None,
+    ) -> Decision: ...
+    @overload
+    def ask(
+        self,
+        n: int,
+        *,
+        segment: Mapping[str, Level] | None = None,
+        key: str | None = None,
+        arms: Iterable[Settable] | None = None,
+    ) -> Sequence[Decision]: ...
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        segment: Mapping[str, Level] | None = None,
+        key: str | None = None,
+        arms: Iterable[Settable] | None = None,
     ) -> Decision | Sequence[Decision]:
         """The next decision, or `n` of them from the same state; stored before it is returned.
 
@@ -33,10 +52,16 @@ class RemoteStudy(RemoteView):
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
             raise OptionError(f"arms={brief(arms)}; expected a list of arms")
         among = None if arms is None else [_arm(arm) for arm in arms]
-        body = {**({} if n is None else {"count": n}), **({} if among is None else {"arms": among})}
+        given = {"count": n, "segment": segment, "arms": among}
+        body = {name: value for name, value in given.items() if value is not None}
         made = self._ask("POST", "/decisions", body, headers=_keyed(key))["decisions"]
         idle = self._problem.idle_settings
-        found = [Decision(row["id"], Arm(row["arm"], idle), datetime.fromisoformat(row["time"]), self) for row in made]
+        found = [
+            Decision(
+                row["id"], Arm(row["arm"], idle), datetime.fromisoformat(row["time"]), self, row.get("segment", {})
+            )
+            for row in made
+        ]
         return found[0] if n is None else found
 
     def tell(

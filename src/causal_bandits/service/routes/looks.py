@@ -1,12 +1,14 @@
 """Looking at a study; nothing here changes which arms come next."""
 
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...errors import OptionError
+from ...errors import OptionError, brief
+from ...policies import Recommendation
 from ...studies import Study
 from .. import answers
 from ..answering import StudyName, errors_of, look
@@ -16,28 +18,82 @@ from .arms import pattern_in
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["looks"], responses=errors_of(404))
 
 Level = Annotated[float, Query(description="Level of the intervals.", gt=0, lt=1)]
+Segment = Annotated[str | None, Query(description="A segment as a JSON object, where the problem has segments.")]
+
+
+def segment_in(text: str | None) -> dict[str, Any] | None:
+    """The segment that a query names."""
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise OptionError(f"segment={brief(text)}; expected a JSON object")
+    return found
 
 
 @router.get("/recommendation", response_model=answers.Recommendation)
 def recommendation(
     request: Request,
     name: StudyName,
+    segment: Segment = None,
     draws: Annotated[int | None, Query(ge=1)] = None,
     margin: Annotated[float | None, Query(description="What is close to the best, in units of the reward.")] = None,
 ) -> Response:
     """The arm to deploy, and how sure it is that none is better."""
 
     def work(study: Study) -> dict[str, Any]:
-        found = study.recommend(draws=draws, margin=margin)
+        found = study.recommend(segment=segment_in(segment), draws=draws, margin=margin)
+        if not isinstance(found, Recommendation):
+            raise OptionError("this study has segments; say which one with segment={...} as a JSON object")
         return {**plain(found), "stands_out": found.stands_out, "verdict": found.verdict}
 
     return look(request, name, work)
 
 
 @router.get("/estimates", response_model=answers.Estimates)
-def estimates(request: Request, name: StudyName, level: Level = 0.95) -> Response:
+def estimates(request: Request, name: StudyName, level: Level = 0.95, segment: Segment = None) -> Response:
     """What is believed of each arm."""
-    return look(request, name, lambda study: {"estimates": study.estimates(level=level)})
+    return look(
+        request, name, lambda study: {"estimates": [*study.estimates(level=level, segment=segment_in(segment))]}
+    )
+
+
+@router.get("/advice", response_model=None)
+def advice(
+    request: Request,
+    name: StudyName,
+    segment: Segment = None,
+    margin: Annotated[float | None, Query(description="What is close to the best, in units of the reward.")] = None,
+    confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
+) -> Response:
+    """Stop, go on, or drop arms; valid however often one looks. `says` is the paragraph that it prints as."""
+
+    def work(study: Study) -> dict[str, Any]:
+        found = study.advice(segment=segment_in(segment), margin=margin, confidence=confidence)
+        return {**plain(found), "says": str(found)}
+
+    return look(request, name, work)
+
+
+@router.get("/effects", response_model=None)
+def effects(request: Request, name: StudyName, level: Level = 0.95) -> Response:
+    """What each level of each lever does in place of the control's."""
+    return look(request, name, lambda study: {"effects": [*study.effects(level=level)]})
+
+
+@router.get("/guardrails", response_model=None)
+def guardrails(request: Request, name: StudyName) -> Response:
+    """What the rows say of each arm and guardrail."""
+    return look(request, name, lambda study: {"guardrails": [*study.guardrails()]})
+
+
+@router.get("/health", response_model=None)
+def health(request: Request, name: StudyName) -> Response:
+    """Checks of the study itself: missing outcomes, the share of the control, a level that moves."""
+    return look(request, name, lambda study: {"checks": [*study.health()]})
 
 
 @router.get("/sets", response_model=answers.Sets)
