@@ -18,6 +18,7 @@ from .bodies import Rows, Table
 from .desk import Desk
 from .front import Front
 from .measuring import Measures
+from .pages.views import Views
 from .routes import ROUTERS
 from .settings import ServiceSettings
 from .watching import Watch
@@ -37,6 +38,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.settings = settings
     app.state.measures = measures
     app.state.desk = Desk(settings.storage)
+    app.state.views = Views()
     app.state.closing = asyncio.Event()
     app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)
     app.add_middleware(Front, settings=settings, measures=measures)
