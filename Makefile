@@ -14,7 +14,7 @@ QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environment
 SOURCES := src tests benchmarks scripts docs/_extensions
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check format quick test test-slow test-all docs bench clean
+.PHONY: help setup demo check format quick test test-slow test-all notebooks docs bench clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ test-slow: setup ## The slow tests alone
 	@$(PYTEST) $(PARALLEL) -m slow
 
 test-all: test test-slow ## All checks and all tests
+
+notebooks: setup ## Run the notebooks of the documentation again, and keep what they show
+	@$(BIN)/python scripts/run_notebooks.py
 
 docs: setup ## Build the documentation site
 	@$(MKDOCS)

@@ -14,6 +14,7 @@ from .peers import against_mabwiser, against_river
 from .pending import pending_rows
 from .rounds import against_literal, growth, larger_problems, safe_against_paper, subsets
 from .scale import largest_factorial
+from .service import service
 from .start import starting
 from .studies import studies
 from .tests_speed import testing
@@ -45,6 +46,12 @@ TARGETS = {
     "study_load_1e5_s": ("at most", 2.0),
     "safe_pending_tell_vs_whole_ratio": ("at least", 1.0),
     "paper_pending_tell_vs_whole_ratio": ("at least", 1.0),
+    "service_vs_library_ratio": ("at least", 0.7),
+    "service_ask_p99_vs_median_ratio": ("at most", 10.0),
+    "service_page_1e5_ms": ("at most", 300.0),
+    "service_page_1e5_kb": ("at most", 150.0),
+    "service_8_clients_lost_or_doubled": ("at most", 0.0),
+    "service_start_s": ("at most", 3.0),
     "first_use_compile_s": ("at most", 20.0),
     "warm_start_s": ("at most", 3.0),
 }
@@ -63,6 +70,7 @@ THEMES: dict[str, Callable[[], dict[str, float]]] = {
     "an experiment over two processes, and storing it": spreading,
     "a fresh process": starting,
     "studies (27 arms, 8 sets; durable on SQLite)": studies,
+    "studies over HTTP beside the library (6 arms; durable on SQLite)": service,
 }
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from causal_bandits.policies import POLICIES
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if DOCS / "results" not in page.parents)]
+NOTEBOOKS = sorted(DOCS.rglob("*.ipynb"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
@@ -39,6 +41,21 @@ def test_code_blocks_run(
         assert text is None or printed == text
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_notebooks_run(path: Path) -> None:
+    """Every cell runs, and prints, shows and draws the kinds of things that are kept in the file."""
+    kept = json.loads(path.read_text())
+    found = runpy.run_path(str(ROOT / "scripts/run_notebooks.py"))["executed"](kept)
+
+    def kinds(notebook: dict[str, Any]) -> list[list[str]]:
+        cells = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        return [[kind for each in outputs for kind in each.get("data", ["text"])] for outputs in cells]
+
+    assert kinds(found) == kinds(kept)
+    assert path.stat().st_size < 300_000
+    assert "Error" not in json.dumps([cell.get("outputs") for cell in kept["cells"]])
+
+
 @pytest.mark.parametrize("page", sorted({*PAGES, *ROOT.glob("*.md")}), ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
@@ -47,7 +64,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     listed = set(re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
-    assert {str(page.relative_to(DOCS)) for page in PAGES if DOCS in page.parents} == listed
+    notebooks = {str(each.relative_to(DOCS).with_suffix(".md")) for each in NOTEBOOKS}
+    assert {str(page.relative_to(DOCS)) for page in PAGES if DOCS in page.parents} | notebooks == listed
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -18,6 +18,7 @@ cb.simulation    single runs; what a simulated policy is told
 cb.estimators    information sharing and its variance
 cb.independence  conditional independence tests and Bayes factors
 cb.experiments   figures and comparisons
+cb.service       studies over HTTP
 cb.errors        every exception raised on purpose
 """
 
@@ -47,14 +48,16 @@ from .worlds import DiscreteSCM, LinearGaussianSCM, LoggedWorld, Mechanism, Stru
 
 if TYPE_CHECKING:
     from . import experiments as experiments
+    from . import service as service
     from . import studies as studies
     from .experiments import compare, reproduce
+    from .service import Client
     from .studies import Study
 
 _ROOMS = (policies, worlds, graphs, discovery, simulation, estimators, independence)
-_LATER = {"compare": "experiments", "reproduce": "experiments", "Study": "studies"}
+_LATER = {"compare": "experiments", "reproduce": "experiments", "Study": "studies", "Client": "service"}
 """Names whose rooms draw or need a database: imported when first used, so that asking and telling starts quickly."""
-_LATER_ROOMS = ("experiments", "studies")
+_LATER_ROOMS = ("experiments", "service", "studies")
 
 
 def __getattr__(name: str) -> Any:
@@ -82,6 +85,7 @@ __all__ = [
     "CausalBanditsError",
     "CausalThompsonSampling",
     "CausalUCBNormal",
+    "Client",
     "DirectTesting",
     "DiscreteSCM",
     "History",

@@ -17,6 +17,7 @@
     ├── DecisionClosedError (ValueError)  a tell for a decision that was abandoned or has expired
     ├── ConflictError (ValueError)        something already stored says otherwise
     ├── StorageError (OSError)            a database that cannot be used: unreachable, read-only, full, newer
+    ├── AccessError (PermissionError)     a server that does not know the token, or does not let it do this
     ├── OutputError (OSError)             a folder or file that cannot be written
     ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
     ├── MissingExtraError (ImportError)   an optional library that is not installed
@@ -103,6 +104,10 @@ class ConflictError(CausalBanditsError, ValueError):
 
 class StorageError(CausalBanditsError, OSError):
     """A database that cannot be used."""
+
+
+class AccessError(CausalBanditsError, PermissionError):
+    """A server that does not know the token, or does not let it do this."""
 
 
 class OutputError(CausalBanditsError, OSError):

@@ -14,7 +14,7 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.analysis import infer, propose
 from causal_bandits.data.table_files import read_table, write_table
-from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError
+from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError, UnknownLevelError
 from causal_bandits.policies.overview import arm_rows
 from causal_bandits.reporting import analysis_page, answer, arms_sheet
 
@@ -300,8 +300,10 @@ def test_an_arm_for_each_segment() -> None:
     }
     about = found.to_dict(history=False)
     assert (about["recommendation"], about["segments"]) == (None, ["device"])
-    assert "For device=mobile: Recommended: do(banner=red | device=mobile)" in answer(about)
-    assert "do(| device=mobile)" in answer(about)
+    assert "For device=mobile: Recommended: do(banner=red), mean" in answer(about)
+    assert answer(about).count("when no lever is moved (do())") == 2
+    assert [row["segment"]["device"] for row in about["arms"]] == ["desktop"] * 3 + ["mobile"] * 3
+    assert {row[1] for row in arms_sheet(about["arms"]).rows} == {"do()", "do(banner=red)", "do(banner=blue)"}
     assert "segment device: 'desktop', 'mobile'" in about["inferred"]
     assert repr(found).count("do(") == 2
     with pytest.raises(OptionError, match="'banner' is both a segment and a lever"):
@@ -311,3 +313,14 @@ def test_an_arm_for_each_segment() -> None:
     proposal = propose(table, segments=["device"])
     assert (proposal.target, proposal.interventions, proposal.named("segment")) == ("bought", ["banner"], ["device"])
     assert "--segments device" in proposal.command("data.csv")
+
+
+def test_lifts_are_over_the_control_that_is_named() -> None:
+    found = cb.analyze("example", target="purchase", interventions=["banner", "discount"], control="banner=red")
+    rows = found.estimates()
+    assert next(row for row in rows if row.is_control).arm == found.policy.problem.arm(banner="red")
+    about = found.to_dict(history=False)
+    assert sum(row["lift"] is None for row in about["arms"]) == 1
+    assert {row["base"] for row in about["effects"] if row["lever"] == "banner"} == {"red"}
+    with pytest.raises(UnknownLevelError, match="'green' is not a level of 'banner'"):
+        cb.analyze("example", target="purchase", interventions=["banner", "discount"], control={"banner": "green"})

@@ -20,6 +20,7 @@ import scipy
 
 import causal_bandits as cb
 from causal_bandits.policies import Policy
+from causal_bandits.studies.snapshots import pack
 from tests.studies.cases import PLANT, SHOP, answer
 
 from .cases import CASES, Case
@@ -141,7 +142,7 @@ def study_events(storage: str, name: str) -> None:
     study.tell(batch[1].id, answer(study.problem, batch[1]))
     study.abandon(batch[2].id)
     session = study._session
-    content = session.read(lambda state: state.snapshot())
+    content = session.read(pack)
     session.store.write(session.row.id, lambda transaction: transaction.put_snapshot(session._head, content))
     study.forbid(study.problem.arms[1])
     for _ in range(25):

@@ -421,7 +421,8 @@ def test_arms_are_drawn_as_often_as_they_are_best() -> None:
     for make in (GaussianThompsonSampling, partial(CausalGaussianThompsonSampling, discovery=KnownSets(TOLD[1]))):
         policy = told(make, table_of(90, 13), seed=13)
         chosen = np.bincount([SIX.index(arm) for arm in policy.ask(20_000)], minlength=6)
-        wins = standings(policy.ready(), np.random.default_rng(14), 20_000, 6, 0.0)[:, BEST]
+        nothing = np.zeros(6), np.empty((0, 6))
+        wins = standings(policy.ready(), np.random.default_rng(14), 20_000, 6, 0.0, *nothing)[:, BEST]
         counts = np.array([chosen, wins])
         counts = counts[:, counts.sum(axis=0) >= 20]
         assert stats.chi2_contingency(counts, correction=False, lambda_="log-likelihood").pvalue > 1e-4

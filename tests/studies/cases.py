@@ -1,13 +1,19 @@
 """Problems for studies, and users who answer the same way whoever asks."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.studies import Decision
+from causal_bandits.studies.events import Event, Kind
+from causal_bandits.studies.rules import Wishes, make_rules
+from causal_bandits.studies.settings import make_settings
 from causal_bandits.studies.state import StudyState
 from tests.policies.cases import full_state
+
+from .kinds import inner, reopened
 
 SHOP = cb.Problem(
     "purchase",
@@ -54,11 +60,46 @@ def fingerprint(study: cb.Study) -> dict[str, Any]:
         known["late"] = repr(state.late.packed())
         return {**known, "open": list(state.decisions.open), "allowed": state.policy.allowed.tolist()}
 
-    return study._session.read(known_of)
+    return inner(study)._session.read(known_of)
 
 
 def rebuilt(study: cb.Study) -> cb.Study:
     """The same study from its events alone."""
-    study._session.store.write(study._session.row.id, lambda transaction: transaction.drop_snapshots())
-    url = study._session.store.url.render_as_string(hide_password=False)
-    return cb.Study.load(study.name, storage=url)
+    session = inner(study)._session
+    session.store.write(session.row.id, lambda transaction: transaction.drop_snapshots())
+    again: cb.Study = reopened(study)
+    return again
+
+
+class Unstored:
+    """A study without a storage: what happens to it are events all the same."""
+
+    def __init__(self, problem: cb.Problem, *, seed: int = 1, policy: str = "ts", **rules: Any) -> None:
+        self.settings = make_settings(
+            problem,
+            policy,
+            seed=seed,
+            expire_after=None,
+            reward_window=None,
+            options=None,
+            rules=partial(make_rules, wishes=Wishes(**rules)),
+        )
+        self.state = StudyState(self.settings)
+
+    def add(self, kind: Kind, body: dict[str, Any]) -> None:
+        """One more event; a second passes."""
+        self.state.apply(Event(self.state.seq + 1, kind, float(self.state.seq), body))
+
+    def ask(self, count: int = 1, among: list[int] | None = None) -> list[int]:
+        """The arms of the next decisions."""
+        self.state.check_open(among)
+        arms = self.state.choose(count, among)
+        body: dict[str, Any] = {"first": self.state.decided + 1, "arms": arms}
+        self.add("asked", body if among is None else {**body, "among": among})
+        return arms
+
+    def tell(self, number: int, seen: dict[str, Any]) -> None:
+        """The outcome of a decision."""
+        body = self.state.outcome(number, seen, None, final=False)
+        if body:
+            self.add("told", body)

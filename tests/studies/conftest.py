@@ -1,4 +1,4 @@
-"""Storages: every contract test runs on a fresh SQLite file and in a fresh PostgreSQL schema."""
+"""Storages: every contract test runs on a fresh SQLite file, in a fresh PostgreSQL schema and over a server."""
 
 import importlib.util
 import itertools
@@ -6,15 +6,17 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
 
 from causal_bandits.cli import app
 from causal_bandits.errors import CausalBanditsError
+from tests.service.servers import Applications, running
 
 from .cases import SHOP
+from .kinds import NewStudies, Served, Stored, Studies
 from .postgres import Server
 
 _numbers = itertools.count()
@@ -52,6 +54,29 @@ def new_storage(request: pytest.FixtureRequest, tmp_path: Path) -> NewStorage:
 @pytest.fixture
 def storage(new_storage: NewStorage) -> str:
     return new_storage()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Applications]:
+    with running() as apps:
+        yield apps
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "client"])
+def new_studies(request: pytest.FixtureRequest, tmp_path: Path) -> NewStudies:
+    """Makes studies of one kind: in a fresh storage, or on a real server with one."""
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres")
+        return lambda: Stored(new_schema(url))
+    if request.param == "sqlite":
+        return lambda: Stored(f"sqlite:///{tmp_path}/{next(_numbers)}.db")
+    server: Applications = request.getfixturevalue("server")
+    return lambda: cast(Studies, Served(server, f"sqlite:///{tmp_path}/{next(_numbers)}.db"))
+
+
+@pytest.fixture
+def studies(new_studies: NewStudies) -> Studies:
+    return new_studies()
 
 
 @pytest.fixture

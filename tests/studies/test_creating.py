@@ -82,7 +82,7 @@ def test_variables_called_like_columns(sqlite: str, name: str, role: str, monkey
         cb.Study.create("s", problem, storage=sqlite)
     with pytest.raises(StorageError, match="does not exist"):
         cb.Study.load("s", storage=sqlite)
-    monkeypatch.setattr("causal_bandits.studies.study.check_names", lambda problem: None)  # an older release made one
+    monkeypatch.setattr("causal_bandits.studies.by_name.check_names", lambda problem: None)  # an older release made one
     cb.Study.create("s", problem, storage=sqlite, seed=1)
     monkeypatch.undo()
     with pytest.raises(ProblemError, match="rename it"):

@@ -1,6 +1,6 @@
 """Analyse a logged table: which sets separate, what each arm is worth, which one to take."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,9 +9,10 @@ from ..data import History, Rows
 from ..doors import are_names
 from ..errors import OptionError, brief, flag
 from ..markup import number, printable
-from ..policies import DEFAULT, Policy, Recommendation, policy_class
-from ..policies.overview import arm_rows, evidence_over_time, recommendation_row, set_rows
-from ..problem import Problem
+from ..policies import DEFAULT, Effects, Estimates, Policy, Recommendation, policy_class
+from ..policies.allowing import fitting_arms
+from ..policies.overview import arm_rows, effect_rows, evidence_over_time, recommendation_row, set_rows
+from ..problem import Arm, Problem, parse_arm
 from ..reporting.described import AnalysisDescription
 from ..reporting.quick_plots import MOST_ARMS, plot_estimates
 from .infer import Inferred, Kind, infer
@@ -33,6 +34,8 @@ class Analysis:
     level: float
     notices: tuple[str, ...] = ()
     """What was noticed about columns: results of the reward, noise."""
+    control: Arm | None = None
+    """The arm that lifts are over."""
 
     def __repr__(self) -> str:
         found = [f"{printable(str(each.arm))} (mean {number(each.mean)})" for each in self._recommended]
@@ -47,9 +50,17 @@ class Analysis:
     def _repr_html_(self) -> str:
         return self.policy.estimates(level=self.level).table(repr(self)) + self.policy.separating_sets()._repr_html_()
 
+    def estimates(self) -> Estimates:
+        """Per arm: mean and interval, and the lift over the control, if there is one."""
+        return self.policy.estimates(level=self.level, control=self.control)
+
+    def effects(self) -> Effects:
+        """What each level of each lever does in place of the control's, averaged over the other levers."""
+        return self.policy.effects(level=self.level, control=self.control)
+
     def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Any:
         """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
-        found = self.policy.estimates(level=self.level)
+        found = self.estimates()
         return plot_estimates(found, axes, most=most, title=self.inferred.problem.target)
 
     def to_dict(self, *, history: bool = True) -> AnalysisDescription:
@@ -67,7 +78,8 @@ class Analysis:
             "level": self.level,
             "sets": sets,
             "accepted": [found for found in sets if found["accepted"]],
-            "arms": arm_rows(self.policy, self.level),
+            "arms": arm_rows(self.policy, self.level, found=self.estimates()),
+            "effects": effect_rows(self.effects()) if self.policy.can_compare else [],
             "recommendation": None if self.inferred.problem.segments else recommendation_row(self.recommendation),
         }
         if self.inferred.problem.segments:
@@ -89,6 +101,7 @@ def analyze(
     kind: Kind | None = None,
     level: float = 0.95,
     max_size: int | None = None,
+    control: Arm | Mapping[str, Any] | str | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Analysis:
     """Analyse a logged table: which sets separate, what each arm is worth, which one to take.
@@ -105,6 +118,8 @@ def analyze(
             inferred from the reward by default.
         level: Level of the intervals.
         max_size: Size of the largest sets to test.
+        control: The arm that lifts are over, as a mapping or as "lever=value,..."; the idle arm by default, if the
+            table has it.
         progress: Called with (what, parts done, all parts) while it works.
 
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
@@ -129,7 +144,15 @@ def analyze(
     policy = _told(inferred.problem, rows, max_size, tell)
     if inferred.kind == "discrete":
         notices += noise(inferred.problem, policy.history.rows, tell)
-    return Analysis(inferred, policy, policy.recommend(), level, tuple(notices))
+    base = control_of(policy.problem, control)
+    return Analysis(inferred, policy, policy.recommend(), level, tuple(notices), base)
+
+
+def control_of(problem: Problem, named: Arm | Mapping[str, Any] | str | None) -> Arm | None:
+    """The arm that was named as the control, or the idle one, if it is an arm."""
+    if named is None:
+        return next((arm.lever_arm for arm in problem.arms if not arm.active), None)
+    return fitting_arms(problem, parse_arm(named) if isinstance(named, str) else named)[0].lever_arm
 
 
 def _names(role: str, given: Sequence[str] | str) -> list[str]:

@@ -1,6 +1,20 @@
 """The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
 
-from . import analyze, compare, reproduce, serve, study, study_arms, study_looks, warm_up
+from . import analyze, compare, plan, reproduce, serve, study, study_arms, study_ask, study_create, study_looks, warm_up
 from .root import app, main
 
-__all__ = ["analyze", "app", "compare", "main", "reproduce", "serve", "study", "study_arms", "study_looks", "warm_up"]
+__all__ = [
+    "analyze",
+    "app",
+    "compare",
+    "main",
+    "plan",
+    "reproduce",
+    "serve",
+    "study",
+    "study_arms",
+    "study_ask",
+    "study_create",
+    "study_looks",
+    "warm_up",
+]

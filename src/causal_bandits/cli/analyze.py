@@ -9,14 +9,26 @@ from rich.console import Console
 
 from ..analysis import Proposal, analyze, propose
 from ..files import replacing
-from ..reporting import analysis_page, answer, arms_sheet, first_rows, sets_sheet, terminal_table, written
+from ..reporting import (
+    analysis_page,
+    answer,
+    arms_sheet,
+    effects_sheet,
+    first_rows,
+    lifts_sheet,
+    sets_sheet,
+    terminal_table,
+    written,
+)
 from ..reporting.described import AnalysisDescription
 from ..reporting.sheets import Sheet
 from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
 
+CONTROL = "Arm that lifts are over, written lever=value,...; the idle arm by default."
 KINDS = "discrete, gaussian, count, revenue or levels; inferred from the target by default."
+SEGMENTS = "Columns known before the decision (device, country), comma-separated."
 FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the packaged table."
 SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
@@ -26,14 +38,13 @@ def analyze_command(
     table: Annotated[str, typer.Argument(help=FILES)],
     target: Annotated[str | None, typer.Option(help="Reward column: 0 and 1, or a number.")] = None,
     interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
-    segments: Annotated[
-        str | None, typer.Option(help="Columns known before the decision (device, country), comma-separated.")
-    ] = None,
+    segments: Annotated[str | None, typer.Option(help=SEGMENTS)] = None,
     observed: Annotated[str | None, typer.Option(help="Columns in between; by default all others.")] = None,
     drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help=KINDS)] = None,
     level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
+    control: Annotated[str | None, typer.Option(help=CONTROL)] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all arms and sets, not the first ones.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -44,8 +55,7 @@ def analyze_command(
     """
     levers, by_nature = names_in(interventions or ""), names_in(segments or "")
     if target is None or not levers:
-        dropped = names_in(drop or "")
-        proposal = propose(table, target=target, interventions=levers, segments=by_nature, drop=dropped)
+        proposal = propose(table, target=target, interventions=levers, segments=by_nature, drop=names_in(drop or ""))
         if not _accepted(proposal, table, everything=everything, as_json=as_json):
             return
         target, levers = proposal.target, proposal.interventions
@@ -60,6 +70,7 @@ def analyze_command(
             kind=kind,  # type: ignore[arg-type]
             level=level,
             max_size=max_size,
+            control=control,
             progress=tell,
         ).to_dict(history=as_json or html is not None)
     if html is not None:
@@ -108,6 +119,11 @@ def _show(terminal: Console, found: AnalysisDescription, everything: bool, html:
         sets = first_rows(sets, SHOWN_SETS, "--all shows all")
     terminal.print(written(answer(found)))
     terminal.print(terminal_table(arms))
+    lifts = lifts_sheet(found["arms"])
+    if lifts is not None:
+        terminal.print(terminal_table(lifts if everything else first_rows(lifts, SHOWN_ARMS, "--all shows all")))
+    if len(found["effects"]) and len(found["interventions"]) > 1:
+        terminal.print(terminal_table(effects_sheet(found["effects"])))
     terminal.print(terminal_table(sets))
     for title, lines in (("Noticed:", found["notices"]), ("Inferred from the table:", found["inferred"])):
         if lines:

@@ -10,7 +10,7 @@ from ..data.table_files import output_ending, read_rows, write_table
 from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
-from ..reporting import arms_sheet, pending_words, recommended, sets_sheet, terminal_table, written
+from ..reporting import arms_sheet, lifts_sheet, pending_words, recommended, sets_sheet, terminal_table, written
 from .root import app, console
 from .streams import say, say_json
 
@@ -73,49 +73,6 @@ def problem_in(path: Path) -> Problem:
     return Problem.from_dict(described)
 
 
-@studies.command("create")
-def create(
-    name: Name,
-    problem: Annotated[
-        Path, typer.Option(help="JSON file with target, observed and interventions; optionally arms, idle, reward.")
-    ],
-    storage: Storage = DEFAULT_STORAGE,
-    policy: Annotated[
-        str | None, typer.Option(help="Preset (safe, paper) or policy name (ts, ...); safe by default.")
-    ] = None,
-    options: Annotated[str | None, typer.Option(help="Policy options as JSON.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Random seed; the same seed gives the same decisions.")
-    ] = None,
-    expire_after: Annotated[
-        float | None, typer.Option(help="Expire decisions left open for this many seconds.")
-    ] = None,
-    reward_window: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds in which a reward must come; rewards count when the window has closed, as 0 if none."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Create a study (idempotent)."""
-    from ..studies import Study
-
-    given = read_json("--options", options) if options else None
-    study = Study.create(
-        name,
-        problem_in(problem),
-        storage=storage,
-        policy=policy,
-        options=given,
-        seed=seed,
-        expire_after=expire_after,
-        reward_window=reward_window,
-    )
-    values = {"name": name, "policy": study.policy_name, "seed": study.seed, "arms": len(study.problem.arms)}
-    report(as_json, values, f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}")
-
-
 @studies.command("list")
 def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
     """List the studies in a database."""
@@ -145,45 +102,24 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     for variable, count in about["missing"].items():
         terminal.print(f"{variable} is missing in {count:,} rows")
     terminal.print(terminal_table(arms_sheet(about["arms"])))
+    lifts = lifts_sheet(about["arms"])
+    if lifts is not None:
+        terminal.print(terminal_table(lifts))
     terminal.print(terminal_table(sets_sheet(about["sets"])))
     for found in about["alarms"]:
         which = "{" + ", ".join(found["variables"]) + "}"
         terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red")
+    for sentence in about["broken"]:
+        terminal.print(written(f"Guardrail: {sentence}", "red"))
+    for check in about["health"]:
+        if check["alarm"]:
+            terminal.print(written(f"Alarm ({check['name']}): {check['says']}", "red"))
+    best = about["recommendation"]
+    if best is not None:
+        terminal.print(recommended(best))
     for best in [about["recommendation"], *about.get("recommendations", [])]:
         if best is not None:
             terminal.print(recommended(best))
-
-
-@studies.command("ask")
-def ask(
-    name: Name,
-    storage: Storage = DEFAULT_STORAGE,
-    n: Annotated[int, typer.Option("-n", min=1, help="Number of decisions.")] = 1,
-    key: Annotated[str | None, typer.Option(help="Idempotency key: repeating it returns the same decisions.")] = None,
-    arm: Annotated[
-        list[str] | None, typer.Option(help="Choose only among these arms, each written lever=value,...")
-    ] = None,
-    segment: Annotated[
-        str | None, typer.Option(help="The segment of the unit, written segment=value,..., where a study has segments.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Get the next decisions; pass each id to `tell`."""
-    from ..studies import parse_arm
-
-    among = None if arm is None else [parse_arm(text) for text in arm]
-    given = None if segment is None else parse_arm(segment)
-    made = load_study(name, storage).ask(n, key=key, arms=among, segment=given)
-    values = [
-        {
-            "id": one.id,
-            "arm": dict(one.arm),
-            **({"segment": one.segment} if one.segment else {}),
-            "time": one.time.isoformat(),
-        }
-        for one in made
-    ]
-    report(as_json, values, "\n".join(f"{one.id}\t{one.arm}" for one in made))
 
 
 @studies.command("tell")

@@ -92,12 +92,12 @@ def add_arm(
 @studies.command("add-level")
 def add_level(
     name: Name,
-    lever: Annotated[str, typer.Argument(help="The lever.")],
+    lever: Annotated[str, typer.Argument(help="The lever, or a segment.")],
     level: Annotated[str, typer.Argument(help="Its new level.")],
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """Add a level of a lever, as arms with every setting of the other levers that is in play."""
+    """Add a level of a lever or a segment, as arms with every setting of the other levers that is in play."""
     from ..studies import level_like
 
     study = load_study(name, storage)

@@ -14,6 +14,7 @@ from .logged import LoggedWorld
 from .mechanisms import Mechanism, Nudge, perfect
 from .paper import paper_world
 from .parallel import parallel_world
+from .planned import planned_world
 from .practice import practice_world
 from .real_sampler import RealSampler
 from .reward_laws import RewardSampler, RewardSCM, fixed, log_normal, negative_binomial, poisson
@@ -65,6 +66,7 @@ __all__ = [
     "paper_world",
     "parallel_world",
     "perfect",
+    "planned_world",
     "poisson",
     "practice_world",
     "random_linear_world",

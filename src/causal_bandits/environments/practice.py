@@ -46,7 +46,7 @@ LARGEST = 4.0
 """Nudges beyond so many log-odds are not tried; the world is drawn again."""
 
 
-class _Funnel(NamedTuple):
+class Funnel(NamedTuple):
     """The control: who has which intent, and the tables of stages and reward."""
 
     intent: Floats
@@ -93,7 +93,7 @@ def practice_world(
         levels = LEVERS[arms][rng.integers(len(LEVERS[arms]))]
         shifts = [_draw_shifts(size, len(funnel.stages), kind.endswith("direct"), rng) for size in levels]
         lift = rng.uniform(*LIFT)
-        scale = _solve(lambda scale: _best(funnel, shifts, scale) / rate - 1 - lift, 0.0, LARGEST)  # noqa: B023
+        scale = solve(lambda scale: _best(funnel, shifts, scale) / rate - 1 - lift, 0.0, LARGEST)  # noqa: B023
         if scale is not None:
             world = _scm(funnel, shifts, scale, kind == "noise", rng)
             if kind != "none":
@@ -106,7 +106,7 @@ def practice_world(
 # The control
 
 
-def _draw_funnel(rate: float, intent: bool, rng: np.random.Generator) -> _Funnel:
+def _draw_funnel(rate: float, intent: bool, rng: np.random.Generator) -> Funnel:
     """Stages whose rates of moving on multiply to the rate of the reward."""
     chances = np.array(INTENT) if intent else np.ones(1)
     count = int(rng.integers(2, 5))
@@ -117,13 +117,13 @@ def _draw_funnel(rate: float, intent: bool, rng: np.random.Generator) -> _Funnel
         levels = 3 if rng.random() < 1 / 3 else 2
         reached = joint.reshape(len(chances), -1, joint.shape[-1] if place else 1).sum(axis=1)
         lean = _lean(reached.shape, rng)
-        stages.append(_table(reached, lean, place > 0, levels, rng.uniform(0.5, 1.5), moving[place]))
-        joint = _with_stage(joint, stages[-1])
+        stages.append(stage_table(reached, lean, place > 0, levels, rng.uniform(0.5, 1.5), moving[place]))
+        joint = with_stage(joint, stages[-1])
     early = int(rng.integers(count - 1)) if rng.random() < 0.5 else None
-    reached = _before_reward(joint, early)
+    reached = before_reward(joint, early)
     lean = _lean((len(chances), reached.shape[2]), rng)[:, None, :]
     lean = lean + rng.uniform(0.3, 1.2) * np.arange(reached.shape[1])[:, None]
-    return _Funnel(chances, stages, early, _table(reached, lean, True, 2, 0.0, moving[-1]))
+    return Funnel(chances, stages, early, stage_table(reached, lean, True, 2, 0.0, moving[-1]))
 
 
 def _lean(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
@@ -133,20 +133,20 @@ def _lean(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
     return lean
 
 
-def _table(reached: Floats, lean: Floats, gated: bool, levels: int, spacing: float, rate: float) -> Floats:
+def stage_table(reached: Floats, lean: Floats, gated: bool, levels: int, spacing: float, rate: float) -> Floats:
     """P(level | parents), where a share `rate` of those who were not at 0 before move on; `reached` weighs parents."""
     passed = np.ones(reached.shape)
     if gated:
         passed[..., 0] = 0.0
     weight = reached * passed / (reached * passed).sum()
-    constant = _solve(lambda constant: float((weight * _logistic(lean + constant)).sum()) - rate, -30.0, 30.0)
+    constant = solve(lambda constant: float((weight * _logistic(lean + constant)).sum()) - rate, -30.0, 30.0)
     above = [passed * _logistic(lean + (constant or 0.0) - spacing * place) for place in range(levels - 1)]
     edges = np.stack([np.ones_like(weight), *above, np.zeros_like(weight)], axis=-1)
     table: Floats = -np.diff(edges, axis=-1)
     return table
 
 
-def _with_stage(joint: Floats, stage: Floats) -> Floats:
+def with_stage(joint: Floats, stage: Floats) -> Floats:
     """Joint probabilities (intent, stages so far) with one more stage, whose parents are the intent and the last."""
     if joint.ndim == 1:
         return np.asarray(joint[:, None] * stage[:, 0])
@@ -154,7 +154,7 @@ def _with_stage(joint: Floats, stage: Floats) -> Floats:
     return np.asarray(joint[..., None] * stage.reshape(stage.shape[0], *middle, *stage.shape[1:]))
 
 
-def _before_reward(joint: Floats, early: int | None) -> Floats:
+def before_reward(joint: Floats, early: int | None) -> Floats:
     """(intents, levels of the early stage or 1, levels of the last stage)."""
     rest = tuple(axis for axis in range(1, joint.ndim - 1) if early is None or axis != early + 1)
     kept = joint.sum(axis=rest)
@@ -165,7 +165,7 @@ def _logistic(x: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def _solve(function: Callable[[float], float], low: float, high: float) -> float | None:
+def solve(function: Callable[[float], float], low: float, high: float) -> float | None:
     """Where a function that is negative at `low` is 0; None where it is still negative at `high`."""
     from scipy import optimize  # takes a while to import, and only worlds of practice need it
 
@@ -193,32 +193,32 @@ def _arm_shifts(shifts: list[Floats]) -> Floats:
     return total
 
 
-def _mean(funnel: _Funnel, shift: Floats) -> float:
+def funnel_rate(funnel: Funnel, shift: Floats) -> float:
     """The reward rate of an arm."""
     joint = funnel.intent
     for stage, log_odds in zip(funnel.stages, shift, strict=False):
-        joint = _with_stage(joint, Nudge(log_odds).apply(stage))
+        joint = with_stage(joint, Nudge(log_odds).apply(stage))
     reward = Nudge(shift[-1]).apply(funnel.reward)
-    return float((_before_reward(joint, funnel.early) * reward[..., 1]).sum())
+    return float((before_reward(joint, funnel.early) * reward[..., 1]).sum())
 
 
-def _best(funnel: _Funnel, shifts: list[Floats], scale: float) -> float:
+def _best(funnel: Funnel, shifts: list[Floats], scale: float) -> float:
     """The reward rate of the best arm."""
-    return max(_mean(funnel, scale * shift) for shift in np.unique(_arm_shifts(shifts), axis=0))
+    return max(funnel_rate(funnel, scale * shift) for shift in np.unique(_arm_shifts(shifts), axis=0))
 
 
 # The world
 
 
-def _scm(funnel: _Funnel, shifts: list[Floats], scale: float, noise: bool, rng: np.random.Generator) -> DiscreteSCM:
+def _scm(funnel: Funnel, shifts: list[Floats], scale: float, noise: bool, rng: np.random.Generator) -> DiscreteSCM:
     hidden = len(funnel.intent) > 1
     names = STAGES[: len(funnel.stages)]
     targets = (*names, "purchase")
     mechanisms: dict[str, Mechanism] = {}
     for place, (name, stage) in enumerate(zip(names, funnel.stages, strict=True)):
-        mechanisms[name] = _mechanism([names[place - 1]] if place else [None], stage, hidden)
+        mechanisms[name] = funnel_mechanism([names[place - 1]] if place else [None], stage, hidden)
     early = None if funnel.early is None else names[funnel.early]
-    mechanisms["purchase"] = _mechanism([early, names[-1]], funnel.reward, hidden)
+    mechanisms["purchase"] = funnel_mechanism([early, names[-1]], funnel.reward, hidden)
     variables = {name: stage.shape[-1] for name, stage in zip(names, funnel.stages, strict=True)}
     levers: dict[str, dict[Level, Effect]] = {}
     for number, shift in enumerate(shifts, 1):
@@ -236,7 +236,7 @@ def _scm(funnel: _Funnel, shifts: list[Floats], scale: float, noise: bool, rng: 
     return DiscreteSCM({**variables, "purchase": 2}, mechanisms, levers, target="purchase", noise=chances)
 
 
-def _mechanism(parents: list[str | None], table: Floats, hidden: bool) -> Mechanism:
+def funnel_mechanism(parents: list[str | None], table: Floats, hidden: bool) -> Mechanism:
     """A table with axes for the intent and the parents; those that are none are left out."""
     names = (["intent"] if hidden else []) + [name for name in parents if name is not None]
     return Mechanism(names, table.reshape([size for size in table.shape[:-1] if size > 1] + [table.shape[-1]]))
@@ -253,5 +253,5 @@ def _separate_means(world: DiscreteSCM, rate: float, lift: float, rng: np.random
     shift = math.sqrt(1 - share) * np.asarray(effects) + math.sqrt(share) * own
     shift -= shift[0]
     base = math.log(rate / (1 - rate))
-    scale = _solve(lambda scale: float(_logistic(base + scale * shift).max()) / rate - 1 - lift, 0.0, LARGEST)
+    scale = solve(lambda scale: float(_logistic(base + scale * shift).max()) / rate - 1 - lift, 0.0, LARGEST)
     return None if scale is None else _logistic(base + scale * shift)

@@ -18,7 +18,7 @@ from ..errors import OptionError
 from ..problem import Level, Levels
 from ..seeds import Seed, generator
 from .mechanisms import Effect, Mechanism, Nudge
-from .practice import _logistic, _solve
+from .practice import _logistic, solve
 from .reward_laws import Law, RewardSCM, fixed, log_normal, negative_binomial, poisson
 
 CART = ("empty", "some", "full")
@@ -107,5 +107,5 @@ def _funnel(
 
 def _reach(control: Floats, lean: Floats, chance: float) -> Floats:
     """P(reaching a level | cart), with this chance over the control's carts."""
-    constant = _solve(lambda constant: float(control @ _logistic(lean + constant)) - chance, -30.0, 30.0)
+    constant = solve(lambda constant: float(control @ _logistic(lean + constant)) - chance, -30.0, 30.0)
     return _logistic(lean + (constant or 0.0))

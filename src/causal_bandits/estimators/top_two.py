@@ -1,35 +1,29 @@
 """The two arms that are hardest to tell apart, by own rows: the best in a draw, and its challenger."""
 
-import math
-
 import numpy as np
 
 from ..compiled import Bools, Floats, compiled
 
-
-@compiled
-def log_loss(ones: float, rows: float, chance: float) -> float:
-    """Minus the log-likelihood of rewards of 0 or 1."""
-    loss = 0.0
-    if ones > 0:
-        loss -= ones * math.log(chance)
-    if rows > ones:
-        loss -= (rows - ones) * math.log(1 - chance)
-    return loss
+NEAR = 0.05
+"""An arm within this share of the leader's mean need not be told apart from it."""
 
 
 @compiled
 def transport(rows: float, ones: float, other_rows: float, other_ones: float) -> float:
-    """What it costs in nats to take the first arm for no better than the second: 0 where it does not look better.
+    """What it costs to take the first arm for worse than the second by more than `NEAR`, in nats, about.
 
-    >>> transport(10.0, 5.0, 0.0, 0.0), round(transport(10.0, 9.0, 10.0, 1.0), 4)
-    (0.0, 7.3612)
+    0 where the second looks better than that, or where either was never played.
+
+    >>> transport(10.0, 5.0, 0.0, 0.0), round(transport(10.0, 9.0, 10.0, 1.0), 2)
+    (0.0, 7.14)
     """
-    if rows == 0 or other_rows == 0 or ones * other_rows <= other_ones * rows:
+    if rows == 0 or other_rows == 0:
         return 0.0
-    together = (ones + other_ones) / (rows + other_rows)
-    apart = log_loss(ones, rows, ones / rows) + log_loss(other_ones, other_rows, other_ones / other_rows)
-    return log_loss(ones, rows, together) + log_loss(other_ones, other_rows, together) - apart
+    ahead = (1 + NEAR) * ones / rows - other_ones / other_rows
+    if ahead <= 0:
+        return 0.0
+    chance = (ones + other_ones + 1) / (rows + other_rows + 2)
+    return ahead * ahead / (2 * chance * (1 - chance) * (1 / rows + 1 / other_rows))
 
 
 @compiled

@@ -9,6 +9,7 @@ from .field import compare_field
 from .figure_files import Reproduced, reproduce
 from .known_experiments import ALL, EXPERIMENTS, PAPER, find_experiments
 from .methods import Method, Panel
+from .planning import Plan, plan
 from .resume import Told
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Experiment",
     "Method",
     "Panel",
+    "Plan",
     "Reproduced",
     "Scale",
     "Told",
@@ -28,5 +30,6 @@ __all__ = [
     "compare_field",
     "find_experiments",
     "judge",
+    "plan",
     "reproduce",
 ]

@@ -30,10 +30,11 @@ from .comparators.ucb_plus import UCBPlus
 from .comparators.ucb_plus_unknown import UnknownUCBPlus
 from .comparators.yabe import YabePropagating
 from .discrete import DiscretePolicy
-from .estimates import ArmEstimate, Estimates, Recommendation
+from .estimates import ArmEstimate, Estimates, Lift, Recommendation
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
 from .known_policies import POLICIES, find_policies, load_policy
+from .lifts import Effects, LevelEffect
 from .main_effects import MainEffectsThompson
 from .naming import Variant
 from .presets import DEFAULT, PRESETS, policy_class, preset
@@ -66,12 +67,15 @@ __all__ = [
     "CausalUCBNormal",
     "CountingPolicy",
     "DiscretePolicy",
+    "Effects",
     "EpsilonGreedy",
     "Estimates",
     "GaussianThompsonSampling",
     "GraphPosteriorThompson",
     "LattimoreGeneral",
     "LattimoreParallel",
+    "LevelEffect",
+    "Lift",
     "LuTree",
     "MainEffectsThompson",
     "MaitiObserving",

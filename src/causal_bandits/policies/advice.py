@@ -27,10 +27,23 @@ Action = Literal["stop", "drop", "go on"]
 class Advice:
     """Whether to stop, to go on, or to drop arms; printed, it is one paragraph.
 
-    `action` is "stop" (deploy `arm`), "drop" (retire the arms in `drop`, then go on) or "go on". With `is_best` the arm
-    is the best one; otherwise a stop says that it is within `margin` of the best. Both are claims that hold with
-    `confidence` over all looks together (docs/stopping.md). `progress` is the share of the evidence that a stop needs.
-    The probabilities and the expected loss are estimates of the policy, and no part of the guarantee.
+    Claims hold with `confidence` over all looks together (docs/stopping.md). Probabilities and the expected loss are
+    estimates of the policy, and no part of the guarantee; NaN where they are of another arm than the one named.
+
+    Args:
+        action: "stop" (deploy `arm`), "drop" (retire the arms in `drop`, then go on) or "go on".
+        arm: The arm of a stop; otherwise the one that is recommended. None before any arm has rows enough.
+        drop: Arms that are not the best.
+        is_best: Whether the arm of a stop is the best one; otherwise it is within `margin` of the best.
+        confidence: Probability that no claim is ever wrong.
+        margin: How far from the best arm is close enough.
+        progress: Share of the evidence that a stop needs.
+        probability_best: Estimated probability that the arm is the best one.
+        probability_close: Estimated probability that it is within the margin.
+        expected_loss: How much the best arm is expected to be ahead of it, per decision.
+        rows: Number of rows.
+        arms: Number of arms in play.
+        binary: Whether rewards are 0 or 1.
     """
 
     action: Action

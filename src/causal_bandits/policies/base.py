@@ -4,30 +4,28 @@ When discovery runs is in `schedule`, saving and loading in `keeping`.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiled import Bools
 from ..data import History, Rows, WaitingRows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
-from ..errors import ObservationError, OptionError, flag, share, whole_number
+from ..errors import OptionError, flag, share, whole_number
 from ..problem import Arm, Level, Problem, Segment, check_problem
 from ..seeds import Seed, generator
-from .advice import CONFIDENCE, Advice, advise
-from .allowing import allowed_arms, arms_left
+from .allowing import arm_numbers
 from .beside import with_own_rows, with_pending_rows
-from .by_segment import Recommendations, segment_masks
-from .estimates import Estimates, Recommendation, enough_draws
+from .estimates import Estimates
 from .keeping import Draws
 from .naming import Variant, register
 from .protocol import choose_many, compared, expect_many, forget_many, settle_many
+from .recommending import Recommending
 from .schedule import Schedule
-from .standing import recommendation
-from .telling import Telling
 
 State = TypeVar("State")
 
@@ -35,7 +33,7 @@ MOST_AT_ONCE = 1_000_000
 """Arms of one ask."""
 
 
-class Policy(Telling, Generic[State]):
+class Policy(Recommending, Generic[State]):
     """A learner over sufficient statistics; `discovery` finds the sets it shares through, if it shares at all.
 
     A subclass holds a state and says how it is made, fed, and asked. Rules are compiled functions of the state.
@@ -166,33 +164,7 @@ class Policy(Telling, Generic[State]):
         arms = [self.problem.arms[arm] for arm in self.choose(count, self.rng, among=among)]
         return arms[0] if n is None else arms
 
-    def choose(
-        self, count: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.int64]:
-        """Arms by number, like `ask`, with the caller's random numbers and among some of the allowed arms only."""
-        left, state = arms_left(self.problem, self.allowed, among), self.ready()
-        return self._choose(state if among is None else self._among(state, left), rng, count)
-
-    def frequencies(
-        self, draws: int, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
-        """How often each arm is chosen in many draws from the state as it is; changes nothing."""
-        state = self._view()
-        chosen = self._choose(state if among is None else self._among(state, self.allowed & among), rng, draws)
-        return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
-
-    def indices(
-        self, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64] | None:
-        """What the next `choose` with the same random numbers compares: NaN for arms not compared, None if unknown."""
-        state = self.ready()
-        return self._indices(state if among is None else self._among(state, self.allowed & among), rng)
-
-    def restrict(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> None:
-        """From now on ask for and recommend these arms only (None: all); the others still tell what they know."""
-        self.allowed = allowed_arms(self.problem, arms)
-
-    def ready(self, among: NDArray[np.bool_] | None = None) -> State:
+    def ready(self, among: Bools | None = None) -> State:
         """The state that chooses the next arm, after discovery if it is due; `among` stands for the allowed arms."""
         if self.schedule.is_due(self.progress):
             self._refresh()
@@ -249,68 +221,25 @@ class Policy(Telling, Generic[State]):
         """The same, had only the rows with a reward been told."""
         return self._reading()
 
-    def recommend(
-        self, *, segment: Segment | None = None, draws: int | None = None, margin: float | None = None
-    ) -> Recommendation | Any:
-        """The arm with the highest posterior mean, and how sure it is that no other is better.
+    def estimates(
+        self,
+        *,
+        level: float = 0.95,
+        segment: Segment | None = None,
+        control: Arm | Mapping[str, Level] | None = None,
+    ) -> Estimates:
+        """Per arm, all or those of a segment: mean, interval, the set it goes through, what its own rows say alone.
 
-        Args:
-            segment: the segment to recommend for; unless given, `Recommendations` for all, if the problem has any.
-            draws: how many draws from the posterior to count; a probability p has standard error
-                sqrt(p (1 - p) / draws). Unless given, 4000, and with more than 250 arms fewer, but at least 200.
-            margin: how far from the best arm is close enough, in units of the reward. Unless given, 5 % of the
-                recommended arm's mean.
+        With a `control` arm also the lift of every arm over it (see `Lift`), in its own segment.
         """
-        draws, masks = enough_draws(draws, len(self.problem.arms)), segment_masks(self.problem, segment, self.allowed)
-        state = self._standing()
-        if not self.problem.segments:
-            return self._recommended(state, self.allowed, draws, margin)
-        found = [self._recommended(self._among(state, mask), mask, draws, margin) for mask in masks]
-        return Recommendations(found) if segment is None else found[0]
-
-    def _standing(self) -> State:
-        """The state that a recommendation is read from."""
-        return self._reading()
-
-    def _recommended(
-        self, state: State, allowed: NDArray[np.bool_], draws: int, margin: float | None
-    ) -> Recommendation:
-        """What to recommend among some arms."""
-        both = zip(self._estimate(state, 0.95), allowed, strict=True)
-        known = [each for each, yes in both if yes and each.own_rows >= self.fewest_rows]
-        best = max(known, key=lambda each: each.mean)
-        return recommendation(state, best.arm, best.mean, self.problem, self.rows, draws, margin)
-
-    def advice(
-        self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
-    ) -> Advice:
-        """Stop, go on, or drop arms; valid at every look (docs/stopping.md).
-
-        Args:
-            segment: the segment that is asked about, if the problem has any.
-            margin: how far from the best arm is close enough, in units of the reward; 5 % of its mean by default.
-            confidence: probability that no stop or drop is ever wrong, over all looks together.
-        """
-        confidence = share("confidence", confidence)
-        try:
-            best = self.recommend(segment=self.problem.segment(segment), margin=margin)
-        except ObservationError:  # no arm has rows enough
-            best = None
-        return self.advise(best, segment, confidence)
-
-    def advise(self, best: Recommendation | None, segment: Segment | None, confidence: float) -> Advice:
-        """`advice`, given what is recommended."""
-        among = self.problem.arms_in(segment)
-        return advise(best, self.history, self.allowed if among is None else self.allowed & among, confidence)
-
-    def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
-        """Per arm, all or those of a segment: mean, interval, the set it goes through, what its own rows say alone."""
         level, wanted = share("level", level), None if segment is None else self.problem.segment(segment)
         found = with_own_rows(self._estimate(self._reading(), level), self.history, level, self.allowed)
-        if not len(self.waiting):
-            return found.of(wanted)
-        without = self._estimate(self._reading_without_pending(), level) if self.uses_pending else found
-        return with_pending_rows(found, without, self.waiting.all.arms).of(wanted)
+        if len(self.waiting):
+            without = self._estimate(self._reading_without_pending(), level) if self.uses_pending else found
+            found = with_pending_rows(found, without, self.waiting.all.arms)
+        if control is not None:
+            found = self.with_lifts(found, arm_numbers(self.problem, control), level=level)
+        return found.of(wanted)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""

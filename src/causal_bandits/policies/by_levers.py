@@ -56,6 +56,7 @@ class LeverPolicy(Policy[S]):
     """
 
     growth: ClassVar[float] = 0.1
+    plays_highest = True
     counts_missing = True
     rolls_out_late = True
 

@@ -13,7 +13,11 @@ from .estimates import Recommendation
 
 
 class Recommendations(Sequence[Recommendation]):
-    """The arm to deploy in each segment, in the order of `problem.segment_settings`."""
+    """The arm to deploy in each segment, in the order of `problem.segment_settings`.
+
+    Args:
+        found: What is recommended in each segment.
+    """
 
     def __init__(self, found: Sequence[Recommendation]) -> None:
         self._found = tuple(found)

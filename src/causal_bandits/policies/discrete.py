@@ -39,6 +39,7 @@ class DiscretePolicy(Policy[ThompsonState]):
     """
 
     layout: TableLayout
+    plays_highest = True
     counts_missing = True
     uses_pending = True
     rolls_out_late = True

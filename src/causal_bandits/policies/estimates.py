@@ -1,12 +1,13 @@
 """What a policy believes about each arm, to read or to put into a table."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from ..compiled import Floats
 from ..data import TableLayout
 from ..doors import is_number
 from ..drawers import drawn
@@ -15,12 +16,18 @@ from ..estimators import beta_interval, own_moments
 from ..markup import between, braces, printable, titled_table
 from ..markup import number as shown
 from ..problem import Arm, Level
+from .listed import Listed
 from .rules import ThompsonState, best_sets
 
 MOST_DRAWS, FEWEST_DRAWS, ARMS_DRAWN = 4000, 200, 1_000_000
 LIMIT = 10_000_000
 """How often `recommend` draws every arm: less often with many arms, so that it answers within a second or so."""
 
+
+LIFT_COLUMNS = (
+    *("lift", "lift_low", "lift_high"),
+    *("relative_lift", "relative_low", "relative_high", "probability_better"),
+)
 
 STANDS_OUT = 0.9
 """An arm stands out that is the best one with this probability."""
@@ -85,6 +92,22 @@ def enough_draws(draws: int | None, arms: int) -> int:
     return whole_number("draws", draws, 1, LIMIT)
 
 
+class Lift(NamedTuple):
+    """How far an arm is above the control arm, from joint draws of both means; less their costs, where arms have some.
+
+    The relative lift is NaN where the control's mean may be 0 or below.
+    """
+
+    absolute: float
+    low: float
+    high: float
+    relative: float
+    relative_low: float
+    relative_high: float
+    probability_better: float
+    """That the arm's mean is above the control's."""
+
+
 @dataclass(frozen=True, repr=False)
 class ArmEstimate:
     """One arm: posterior mean, 95 % interval, the set it was learnt through (None: own rows only).
@@ -110,6 +133,16 @@ class ArmEstimate:
     """active or never played; not allowed after `restrict`; forbidden or retired in a study."""
     pending_rows: int = 0
     pending_effective: float = 0.0
+    lift: Lift | None = None
+    """Over the control, where one is named; None for the control itself and while too little is known."""
+    is_control: bool = False
+    cost: float = 0.0
+    """In units of the reward."""
+
+    @property
+    def net(self) -> float:
+        """The mean less the cost."""
+        return self.mean - self.cost
 
     @property
     def was_played(self) -> bool:
@@ -132,24 +165,8 @@ def segment_column(name: str) -> str:
     return f"segment {name}" if name in ("arm", "through", "status", *ArmEstimate.__annotations__) else name
 
 
-class Estimates(Sequence[ArmEstimate]):
+class Estimates(Listed[ArmEstimate]):
     """The estimates of all arms, in the order of the problem's arms."""
-
-    def __init__(self, rows: Sequence[ArmEstimate]) -> None:
-        self._rows = tuple(rows)
-
-    @overload
-    def __getitem__(self, place: int) -> ArmEstimate: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[ArmEstimate]: ...
-    def __getitem__(self, place: int | slice) -> ArmEstimate | Sequence[ArmEstimate]:
-        return self._rows[place]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[ArmEstimate]:
-        return iter(self._rows)
 
     def with_status(self, status: Callable[[int], str | None]) -> "Estimates":
         """The same where the arms that `status` has a word for, by their number, have that status."""
@@ -162,10 +179,14 @@ class Estimates(Sequence[ArmEstimate]):
         """The arms of one segment; all arms for None."""
         return self if segment is None else Estimates([row for row in self if row.arm.segment == segment])
 
+    def with_costs(self, cost: Floats) -> "Estimates":
+        """The same with what each arm costs."""
+        return Estimates([replace(row, cost=float(each)) for row, each in zip(self, cost, strict=True)])
+
     def to_frame(self) -> pl.DataFrame:
-        """One row per arm; a segment has a column of its own."""
+        """One row per arm; a segment has a column of its own, and so have costs and lifts where there are some."""
         segments = self[0].arm.segment if len(self) else {}
-        return pl.DataFrame(
+        frame = pl.DataFrame(
             {
                 "arm": [str(row.arm.lever_arm) for row in self],
                 **{segment_column(name): [str(row.arm[name]) for row in self] for name in segments},
@@ -185,6 +206,19 @@ class Estimates(Sequence[ArmEstimate]):
             },
             schema_overrides={"through": pl.String},
         )
+        if any(row.cost for row in self):
+            frame = frame.with_columns(cost=pl.Series([row.cost for row in self]), net=pl.Series([r.net for r in self]))
+        if any(row.is_control for row in self):
+            frame = frame.with_columns(is_control=pl.Series([row.is_control for row in self]), **self._lifts())
+        return frame
+
+    def _lifts(self) -> dict[str, pl.Series]:
+        lifts = [row.lift for row in self]
+        names = dict(zip(LIFT_COLUMNS, Lift._fields, strict=True))
+        return {
+            column: pl.Series([None if lift is None else getattr(lift, name) for lift in lifts], dtype=pl.Float64)
+            for column, name in names.items()
+        }
 
     def plot(self, axes: Any = None, *, most: int | None = 12) -> Any:
         """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""

@@ -53,6 +53,7 @@ class GraphPosteriorThompson(Policy[GraphState]):
     tier = Tier.OBSERVED
     hints = f"{TARGETS}, and that there are no hidden common causes"
     assumes = ("unconfounded",)
+    plays_highest = True
     layout: TableLayout
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:

@@ -11,7 +11,8 @@ from ..discovery import SeparatingSet
 from ..problem import Level
 from .advice import Advice
 from .base import Policy
-from .estimates import Recommendation
+from .estimates import Estimates, Lift, Recommendation
+from .lifts import Effects
 
 POINTS = 24
 
@@ -23,6 +24,18 @@ class IntervalRow(TypedDict):
     low: float | None
     high: float | None
     width: float | None
+
+
+class LiftRow(TypedDict):
+    """A difference with its interval; relative to what it is compared with, None where that may be 0 or below."""
+
+    absolute: float
+    low: float
+    high: float
+    relative: float | None
+    relative_low: float | None
+    relative_high: float | None
+    probability_better: float
 
 
 class ArmRow(IntervalRow):
@@ -43,7 +56,26 @@ class ArmRow(IntervalRow):
     decisions: NotRequired[int]
     """In a study."""
     segment: NotRequired[dict[str, Level]]
-    """Where the problem has segments."""
+    """Where the problem has segments; and then what the arm does there."""
+    lever_arm: NotRequired[str]
+    is_control: NotRequired[bool]
+    lift: NotRequired[LiftRow | None]
+    """Over the control, where there is one."""
+    cost: NotRequired[float]
+    net: NotRequired[float | None]
+    """The mean less the cost."""
+
+
+class EffectRow(TypedDict):
+    """What a level of a lever does in place of another, averaged over the other levers."""
+
+    lever: str
+    level: Level
+    base: Level
+    effect: LiftRow
+    settings: int
+    own_rows: int
+    mean: float
 
 
 class LeverTest(TypedDict):
@@ -95,7 +127,8 @@ class RecommendationRow(TypedDict):
 
     arm: str
     segment: NotRequired[dict[str, Level]]
-    """Where the problem has segments."""
+    """Where the problem has segments; and then what the arm does there."""
+    lever_arm: NotRequired[str]
     settings: dict[str, Level]
     mean: float
     probability_best: float
@@ -133,8 +166,43 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
-    """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last."""
+def lift_row(lift: Lift) -> LiftRow:
+    """A lift in plain values."""
+    relative = (finite(lift.relative), finite(lift.relative_low), finite(lift.relative_high))
+    return {
+        "absolute": lift.absolute,
+        "low": lift.low,
+        "high": lift.high,
+        "relative": relative[0],
+        "relative_low": relative[1],
+        "relative_high": relative[2],
+        "probability_better": lift.probability_better,
+    }
+
+
+def effect_rows(effects: Effects) -> list[EffectRow]:
+    """Per level: what it does; those that no pair of arms tells anything about are left out."""
+    return [
+        {
+            "lever": row.lever,
+            "level": row.level,
+            "base": row.base,
+            "settings": row.settings,
+            "own_rows": row.own_rows,
+            "mean": row.mean,
+            "effect": lift_row(row.effect),
+        }
+        for row in effects
+        if row.settings
+    ]
+
+
+def arm_rows(policy: Policy[Any], level: float = 0.95, *, found: Estimates | None = None) -> list[ArmRow]:
+    """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last.
+
+    `found` are the estimates, where they say more than those of the policy.
+    With segments, one segment after the other.
+    """
     rows: list[ArmRow] = [
         {
             "arm": str(shared.arm),
@@ -156,18 +224,26 @@ def arm_rows(policy: Policy[Any], level: float = 0.95) -> list[ArmRow]:
                 "width": finite(shared.own_high - shared.own_low),
             },
             "status": shared.status,
+            "is_control": shared.is_control,
+            "lift": None if shared.lift is None else lift_row(shared.lift),
+            "cost": shared.cost,
+            "net": finite(shared.net),
         }
-        for shared in policy.estimates(level=level)
+        for shared in (policy.estimates(level=level) if found is None else found)
     ]
-    if policy.problem.segments:
-        for row, arm in zip(rows, policy.problem.arms, strict=True):
-            row["segment"] = arm.segment
+    problem = policy.problem
+    if problem.segments:
+        for row, arm in zip(rows, problem.arms, strict=True):
+            row["segment"], row["lever_arm"] = arm.segment, str(arm.lever_arm)
+        both = zip(rows, problem.arm_segments.tolist(), strict=True)
+        return [row for row, _ in sorted(both, key=lambda pair: (-pair[1], _rank(pair[0])), reverse=True)]
     return sorted(rows, key=_rank, reverse=True)
 
 
 def _rank(row: ArmRow) -> tuple[bool, float]:
     """Arms with an interval before those with too few rows for one; then by their mean."""
-    return row["width"] is not None, -math.inf if row["mean"] is None else row["mean"]
+    net = row.get("net", row["mean"])
+    return row["width"] is not None, -math.inf if net is None else net
 
 
 def set_rows(sets: Sequence[SeparatingSet]) -> list[SetRow]:
@@ -233,7 +309,7 @@ def recommendation_row(best: Recommendation) -> RecommendationRow:
         "verdict": best.verdict,
     }
     if best.segment:
-        row["segment"] = best.segment
+        row["segment"], row["lever_arm"] = best.segment, str(best.arm.lever_arm)
     return row
 
 

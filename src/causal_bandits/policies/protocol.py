@@ -149,6 +149,31 @@ def choose_many(state: Any, rng: np.random.Generator, count: int) -> Ints:
     return arms
 
 
+@compiled
+def highest_net(values: Floats, cost: Floats, rng: np.random.Generator) -> int:
+    """The arm with the highest value less its cost, ties drawn; -1 where no arm has a value."""
+    best, most, ties = -1, -np.inf, 0
+    for arm in range(len(values)):
+        net = values[arm] - cost[arm]
+        if net > most or (best < 0 and not np.isnan(net)):
+            best, most, ties = arm, net, 1
+        elif net == most:
+            ties += 1
+            if rng.random() * ties < 1:
+                best = arm
+    return best
+
+
+@entry
+def choose_net_many(state: Any, rng: np.random.Generator, count: int, cost: Floats) -> Ints:
+    """The same by what `choose` compares less the cost of each arm; where nothing is compared, what `choose` says."""
+    arms = np.empty(count, dtype=np.int64)
+    for place in range(count):
+        best = highest_net(indices(state, rng), cost, rng)
+        arms[place] = best if best >= 0 else choose(state, rng)
+    return arms
+
+
 @entry
 def learn_many(state: Any, arms: Ints, seen: Any, rewards: Any) -> None:
     """Count many rows, one after the other."""
@@ -181,10 +206,18 @@ def add_standings(means: Floats, margin: float, rng: np.random.Generator, standi
 
 
 @entry
-def standings(state: Any, rng: np.random.Generator, draws: int, arms: int, margin: float) -> Floats:
-    """(arms, 3), sums over posterior draws: is the best, is within `margin` of the best, what it loses to it."""
+def standings(
+    state: Any, rng: np.random.Generator, draws: int, arms: int, margin: float, cost: Floats, kept: Floats
+) -> Floats:
+    """(arms, 3), sums over posterior draws: is the best, is within `margin` of the best, what it loses to it.
+
+    Arms are compared by their means less their `cost`. As many draws as `kept`, (draws, arms), has room for stay there.
+    """
     seen = look(state, rng)
     found = np.zeros((arms, 3))
-    for _ in range(draws):
-        add_standings(believed(state, seen, rng), margin, rng, found)
+    for draw in range(draws):
+        means = believed(state, seen, rng) - cost
+        if draw < len(kept):
+            kept[draw] = means
+        add_standings(means, margin, rng, found)
     return found

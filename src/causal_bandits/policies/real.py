@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from ..compiled import Bools
 from ..data import ArmMoments, DesignLayout, Rows, view
 from ..discovery import Findings, RealDiscovery, check_discovery, discovery_from_dict
 from ..doors import is_number
@@ -14,7 +15,7 @@ from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
-from .estimates import ArmEstimate, Estimates, Recommendation
+from .estimates import ArmEstimate, Estimates
 from .keeping import Draws
 from .real_draws import prior_of
 from .real_rules import (
@@ -61,6 +62,7 @@ class RealPolicy(Policy[RealState]):
     layout: DesignLayout
     numbers = float
     fewest_rows = 2
+    plays_highest = True
     counts_missing = True
 
     _prior_rows: float = 0.0
@@ -189,19 +191,15 @@ class RealPolicy(Policy[RealState]):
         """Whether the discovery reads rows, and itself leaves out those that miss a value."""
         return getattr(self.discovery, "reads_rows", False)
 
-    def _recommended(
-        self, state: RealState, allowed: NDArray[np.bool_], draws: int, margin: float | None
-    ) -> Recommendation:
-        """The arm with the highest mean of those with two rows or more, and how probable it is the best of all.
-
-        An arm with fewer rows is taken to be like the others, give or take what single rewards differ by.
-        """
-        if not np.any(self._state.moments.counts[allowed] >= self.fewest_rows):
-            where = f" in the segment {brief(self.problem.arms[allowed.argmax()].segment)}" * bool(
-                self.problem.segments
+    def _recommendable(self, state: RealState, asked: Bools) -> Bools:
+        """Those with two rows or more; an arm with fewer is taken to be like the others, give or take a reward."""
+        found: Bools = asked & (state.moments.counts >= self.fewest_rows)
+        if not found.any():
+            where = (
+                f" in the segment {brief(self.problem.arms[asked.argmax()].segment)}" if self.problem.segments else ""
             )
             raise ObservationError(f"no arm has two rows yet{where}; recommend() needs some")
-        return super()._recommended(state, allowed, draws, margin)
+        return found
 
     def _estimate(self, state: RealState, level: float) -> Estimates:
         """Intervals: Student's t from an arm's own rows, normal through a set."""

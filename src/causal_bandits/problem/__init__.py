@@ -1,6 +1,6 @@
 """The bandit problem: observed variables, a reward, levers, and the arms they make (sec. 2.2)."""
 
-from .arms import CONTEXT_PREFIX, Arm
+from .arms import CONTEXT_PREFIX, Arm, parse_arm
 from .problem import Problem, check_problem
 from .rewards import Reward, RewardKind
 from .segments import Segment
@@ -19,4 +19,5 @@ __all__ = [
     "Variable",
     "bins",
     "check_problem",
+    "parse_arm",
 ]

@@ -1,8 +1,10 @@
 """Arms: settings of all levers."""
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
+from ..errors import ObservationError, brief
 from .variables import Level
 
 CONTEXT_PREFIX = "I_"
@@ -88,3 +90,21 @@ class Arm(Mapping[str, Level]):
         return (
             f"do({settings}{' ' if settings else ''}| {', '.join(f'{name}={self[name]}' for name in self._segments)})"
         )
+
+
+def parse_arm(text: str) -> dict[str, str]:
+    """An arm from a text such as banner=red,discount=10%; empty for the idle arm. A pair with a comma is quoted.
+
+    >>> parse_arm('banner=red,"headline=Yes, please"')
+    {'banner': 'red', 'headline': 'Yes, please'}
+    """
+    if not isinstance(text, str):
+        raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...")
+    arm = {}
+    pairs = next(csv.reader([text.replace("\n", " ")], skipinitialspace=True), [])
+    for pair in filter(None, (part.strip() for part in pairs)):
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise ObservationError(f"{brief(pair)} is not of the form lever=value")
+        arm[name.strip()] = value.strip()
+    return arm

@@ -3,6 +3,7 @@
 from ..markup import printable
 from .figures import draw
 from .graph_plots import draw_graphs
+from .lift_sheets import effects_sheet, lifts_sheet
 from .progress import progress
 from .results_page import Rendered, Section, duration, page_of, rendered, report_page
 from .study_page import analysis_page, study_page
@@ -21,8 +22,10 @@ __all__ = [
     "draw",
     "draw_graphs",
     "duration",
+    "effects_sheet",
     "evidence",
     "first_rows",
+    "lifts_sheet",
     "page_of",
     "pending_words",
     "printable",

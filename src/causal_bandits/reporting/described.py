@@ -2,7 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from ..policies.overview import AdviceRow, ArmRow, EvidenceCourse, RecommendationRow, SetRow
+from ..policies.overview import AdviceRow, ArmRow, EffectRow, EvidenceCourse, RecommendationRow, SetRow
 
 
 class Known(TypedDict):
@@ -16,6 +16,8 @@ class Known(TypedDict):
     """Variables that some rows lack, with their number."""
     sets: list[SetRow]
     arms: list[ArmRow]
+    effects: NotRequired[list[EffectRow]]
+    """What levels of levers do, where arms can be compared."""
     evidence_over_time: NotRequired[EvidenceCourse]
     segments: NotRequired[list[str]]
     """What nature sets, where the problem has such."""
@@ -48,6 +50,16 @@ class PendingRewards(TypedDict):
     """In own rows, over all arms."""
 
 
+class CheckRow(TypedDict):
+    """One check of a study (see `studies.Check`)."""
+
+    name: str
+    alarm: bool
+    says: str
+    p_value: float | None
+    false_alarms: str
+
+
 class StudyDescription(Known):
     """A study: `Study.describe`; what has a course is there with `history=True`."""
 
@@ -60,6 +72,9 @@ class StudyDescription(Known):
     """By status, and `all`."""
     pending: PendingRewards
     alarms: list[SetRow]
+    health: NotRequired[list[CheckRow]]
+    broken: NotRequired[list[str]]
+    """Guardrails that arms break, in words."""
     recommendation: RecommendationRow | None
     advice: AdviceRow | None
     decisions_over_time: NotRequired[DecisionCourse]

@@ -76,8 +76,14 @@ def _bar(mean: float, low: float, high: float, y: float, colour: str, wide: floa
     return tag("line", at={**_level(low, high, y), **look}), tag("circle", at=dot)
 
 
-def intervals(names: Sequence[str], shared: Sequence[Interval | None], alone: Sequence[Interval | None]) -> Markup:
-    """One line per name: the interval with sharing, and under it the one without."""
+def intervals(
+    names: Sequence[str],
+    shared: Sequence[Interval | None],
+    alone: Sequence[Interval | None],
+    *,
+    mark: float | None = None,
+) -> Markup:
+    """One line per name: the interval with sharing, and under it the one without; `mark` draws a value across."""
     known = [value for each in (*shared, *alone) if each is not None for value in each]
     if not known:
         return soft("No arm has enough rows for an interval yet.")
@@ -85,6 +91,10 @@ def intervals(names: Sequence[str], shared: Sequence[Interval | None], alone: Se
     slope, offset = _scale(min(known), max(known), max(LETTER * letters + 20, 120), 690)
     height = 34 * len(names) + 40
     parts = []
+    if mark is not None:
+        x = f"{mark * slope + offset:.1f}"
+        ends = {"x1": x, "x2": x, "y1": "6", "y2": f"{height - 26}"}
+        parts.append(tag("line", at={**ends, "style": "stroke:var(--soft)", "stroke-dasharray": "4 3"}))
     for place, name in enumerate(names):
         y = 24 + 34 * place
         parts.append(_label(4, y + 4, name, LONGEST_LABEL))

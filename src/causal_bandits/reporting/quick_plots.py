@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..drawers import draws
 from ..errors import OptionError, brief, whole_number
-from ..markup import number, printable
+from ..markup import printable
 from .palette import ALONE, INK, PALETTE, SHARED, SOFT
 from .theme import drawing
 
@@ -26,7 +26,8 @@ WIDEST, LINES = 36, 3
 """Characters in a line of a name, and lines."""
 
 
-def _axes(given: Axes | None, width: float, height: float) -> Axes:
+def new_axes(given: Axes | None, width: float, height: float) -> Axes:
+    """The axes that were given, or new ones of this size in inches."""
     if given is None:
         import matplotlib.pyplot as plt
 
@@ -36,13 +37,13 @@ def _axes(given: Axes | None, width: float, height: float) -> Axes:
     return given
 
 
-def wrapped(text: str) -> str:
+def wrapped(text: str, widest: int = WIDEST) -> str:
     """A name over several lines, never cut within a word.
 
     >>> wrapped("do(banner=red, discount=10%, headline=Try it now)").splitlines()
     ['do(banner=red, discount=10%,', 'headline=Try it now)']
     """
-    lines = textwrap.wrap(printable(text), WIDEST, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(printable(text), widest, break_on_hyphens=False) or [""]
     return "\n".join(lines if len(lines) <= LINES else [*lines[: LINES - 1], f"{lines[LINES - 1]} …"])
 
 
@@ -50,35 +51,41 @@ def wrapped(text: str) -> str:
 def plot_estimates(
     rows: Sequence[ArmEstimate], axes: Axes | None = None, *, most: int | None = MOST_ARMS, title: str = ""
 ) -> Axes:
-    """The arms, the best first: thick with sharing, thin by own rows alone, a line at the idle arm's mean.
+    """The arms, the best first: thick with sharing, thin by own rows alone, a line at the mean of the control.
+
+    The control is the idle arm, unless the estimates name another.
 
     Args:
         rows: Estimates of all arms.
         axes: Where to draw; new ones by default.
-        most: Draw so many arms, and the idle one; None: all.
+        most: Draw so many arms, and the control; None: all.
         title: What to write above.
     """
     count = len(rows) if most is None else whole_number("most", most, 1)
     best = sorted(rows, key=lambda row: (math.isnan(row.mean), -row.mean))
-    idle = next((row for row in best if not row.arm.active), None)
+    idle = next((row for row in best if row.is_control), next((row for row in best if not row.arm.active), None))
     shown = best[:count]
     if idle is not None and idle not in shown:
         shown = [*shown[: max(count - 1, 1)], idle]
     with drawing({}):
-        found = _axes(axes, 7.2, 1.4 + 0.45 * len(shown))
+        found = new_axes(axes, 7.2, 1.4 + 0.45 * len(shown))
         for place, row in enumerate(shown):
             _interval(
                 found, place + 0.16, (row.own_mean, row.own_low, row.own_high), ALONE.light, 1.2, "own rows alone"
             )
             _interval(found, place - 0.16, (row.mean, row.low, row.high), SHARED.light, 3.5, "with sharing")
         if idle is not None and math.isfinite(idle.mean):
-            found.axvline(idle.mean, color=SOFT.light, linestyle="--", linewidth=1, label=f"{idle.arm}, no lever moved")
+            found.axvline(idle.mean, color=SOFT.light, linestyle="--", linewidth=1, label=_control_name(idle))
         _name_arms(found, shown)
         _percent(found, [row.mean for row in shown])
         more = f"{len(shown)} of {len(rows)} arms" if len(shown) < len(rows) else f"{len(rows)} arms"
         found.set_title(wrapped(f"{title}: {more}" if title else more), loc="left", fontsize=11)
         _add_legend(found)
     return found
+
+
+def _control_name(row: ArmEstimate) -> str:
+    return wrapped(f"{row.arm}, {'no lever moved' if not row.arm.active else 'the control'}")
 
 
 def _add_legend(axes: Axes) -> None:
@@ -131,7 +138,7 @@ def plot_simulation(simulation: Simulation, axes: Axes | None = None, *, name: s
     table = simulation.summary()
     t, mean, error = (table[column].to_numpy() for column in ("t", "mean", "se"))
     with drawing({}):
-        found = _axes(axes, 6.4, 4.0)
+        found = new_axes(axes, 6.4, 4.0)
         colour = PALETTE[len(found.lines) % len(PALETTE)]
         found.plot(t, mean, color=colour, linewidth=1.8, label=None if name is None else printable(name))
         if simulation.runs > 1:
@@ -144,5 +151,5 @@ def plot_simulation(simulation: Simulation, axes: Axes | None = None, *, name: s
         if name is not None:
             found.legend()
         if len(t):
-            found.annotate(number(float(mean[-1])), (t[-1], mean[-1]), xytext=(4, 0), textcoords="offset points")
+            found.annotate(f"{mean[-1]:.3g}", (t[-1], mean[-1]), xytext=(4, 0), textcoords="offset points")
     return found

@@ -4,9 +4,10 @@ import math
 
 from ..markup import Markup, braces, markup, tag
 from ..policies.overview import AdviceRow, ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetCourse, SetRow
-from .described import AnalysisDescription, Known, StudyDescription
+from .described import AnalysisDescription, CheckRow, Known, StudyDescription
 from .html import page, sheet_table, soft
 from .inline_svg import Interval, intervals, lines, stacked
+from .lift_sheets import effects_sheet, lifts_sheet
 from .study_sheets import answer, arms_sheet, pending_words, recommended, sets_sheet
 
 EVIDENCE = "Evidence as rows came in"
@@ -29,9 +30,11 @@ def study_page(study: StudyDescription) -> str:
         *map(_recommended, study["recommendations"] if "segments" in study else [study["recommendation"]]),
         *map(_advised, study["advices"] if "segments" in study else [study["advice"]]),
         *map(_alarm, study["alarms"]),
+        *_health(study),
         *_what_is_known(study),
         tag("h2", "Decisions over time"),
         stacked(over_time["until"], over_time["arms"], over_time["shares"]),
+        *_checks(study.get("health", [])),
     ]
     return page(f"Study {study['name']}", parts)
 
@@ -59,9 +62,13 @@ def _what_is_known(values: Known) -> list[Markup]:
     """What both pages show: arms, sets and their evidence."""
     return [
         _missing(values["missing"]),
-        tag("h2", "Arms, the best first"),
+        tag(
+            "h2",
+            "Arms, the best first" + (" (mean less cost)" if any(row.get("cost") for row in values["arms"]) else ""),
+        ),
         _arms_figure(values["arms"]),
         sheet_table(arms_sheet(values["arms"])),
+        *_lifts(values),
         tag("h2", "Separating sets"),
         _sets(values["sets"]),
         tag("h2", EVIDENCE),
@@ -74,6 +81,42 @@ def _advised(found: AdviceRow | None) -> Markup:
         return Markup()
     where = "".join(f"{name}={level}: " for name, level in found.get("segment", {}).items())
     return markup([tag("p", where + found["text"]), soft(found["guarantee"])])
+
+
+def _lifts(values: Known) -> list[Markup]:
+    """Lifts over the control, and what levels do, where they can be told."""
+    lifts, effects = lifts_sheet(values["arms"]), values.get("effects", [])
+    parts = []
+    if lifts is not None:
+        parts += [tag("h2", lifts.title), sheet_table(lifts)]
+    if effects:
+        sheet = effects_sheet(effects)
+        parts += [tag("h2", sheet.title), sheet_table(sheet)]
+    return parts
+
+
+def _health(study: StudyDescription) -> list[Markup]:
+    """What is wrong with the study: guardrails that arms break, checks that fail."""
+    broken = [tag("b", "Guardrail:", at={"class": "fails"}), " " + "; ".join(study.get("broken", [])) + "."]
+    alarms = [check for check in study.get("health", []) if check["alarm"]]
+    parts = [tag("p", *broken, at={"class": "box fails"})] if study.get("broken") else []
+    for check in alarms:
+        said = f" {check['name']}: {check['says']}. False alarms: {check['false_alarms']}."
+        parts.append(tag("p", tag("b", "Alarm:", at={"class": "fails"}), said, at={"class": "box fails"}))
+    return parts
+
+
+def _checks(checks: list[CheckRow]) -> list[Markup]:
+    """Every check with what it found and how often it is wrong."""
+    said = [
+        tag(
+            "li",
+            tag("b", "ALARM" if check["alarm"] else "ok", at={"class": "fails"} if check["alarm"] else None),
+            f" {check['name']}: {check['says']}. False alarms: {check['false_alarms']}.",
+        )
+        for check in checks
+    ]
+    return [tag("h2", "Checks of the study"), tag("ul", *said)] if said else []
 
 
 def _recommended(best: RecommendationRow | None) -> Markup:
@@ -108,9 +151,12 @@ def _arms_figure(arms: list[ArmRow]) -> Markup:
         [row["arm"] for row in shown],
         [_interval(row) for row in shown],
         [_interval(row["without_sharing"]) for row in shown],
+        mark=next((row["mean"] for row in arms if row.get("is_control")), None),
     )
     more = f" The best {MOST_ARMS} of {len(arms)} arms." if len(arms) > MOST_ARMS else ""
-    return markup([figure, soft(f"Thick: with sharing. Thin: what the arm's own rows alone would say.{more}")])
+    line = " Broken line: the control." if any(row.get("is_control") for row in arms) else ""
+    words = f"Thick: with sharing. Thin: what the arm's own rows alone would say.{line}{more}"
+    return markup([figure, soft(words)])
 
 
 def _sets(sets: list[SetRow]) -> Markup:

@@ -28,8 +28,7 @@ def arms_sheet(arms: list[ArmRow]) -> Sheet:
     columns = ("arm", "own rows", "own rows say", "with sharing", "through", "borrowed rows")
     if not any(row.get("segment") for row in arms):
         return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 5))
-    ordered = sorted(arms, key=segment_of)
-    rows = tuple((segment_of(row), *_arm_cells(row)) for row in ordered)
+    rows = tuple((segment_of(row), *_arm_cells(row)) for row in arms)
     return Sheet("Arms, the best of each segment first", "", ("segment", *columns), rows, (2, 3, 4, 6), grouped=True)
 
 
@@ -38,11 +37,18 @@ def segment_of(row: ArmRow | RecommendationRow) -> str:
     return ", ".join(f"{name}={level}" for name, level in row.get("segment", {}).items())
 
 
+def _does(row: ArmRow | RecommendationRow) -> str:
+    """What an arm does, without its segment."""
+    return row.get("lever_arm", row["arm"])
+
+
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
-    gone = next((status for status in ("retired", "forbidden") if row.get("status") == status), "")
+    gone = row.get("status", "active")
+    gone = "" if gone in ("active", "never played", "not allowed") else gone
+    control = ", control" if row.get("is_control") else ""
     own = row["without_sharing"]
     return (
-        row["arm"] + (f" ({gone})" if gone else ""),
+        _does(row) + control + (f" ({gone})" if gone else ""),
         f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
         _range(own) if row["own_rows"] else "never played",
         _range(row),
@@ -69,15 +75,16 @@ def pending_words(pending: PendingRewards) -> str:
 
 
 def recommended(best: RecommendationRow) -> str:
-    """The recommended arm in two sentences: what it is worth, and how sure that is."""
-    worth = f"Recommended: {best['arm']}, mean {number(best['mean'])}"
+    """The recommended arm in two sentences: what it is worth, and how sure that is; in its segment if it is for one."""
+    where = f"For {segment_of(best)}: " if best.get("segment") else ""
+    worth = f"Recommended: {_does(best)}, mean {number(best['mean'])}"
     sure = (
         f"It is the best arm with probability {best['probability_best']:.2f}, within {number(best['margin'])} of the "
         f"best with probability {best['probability_close']:.2f}, and expected to lose {number(best['expected_loss'])}."
     )
     if best["stands_out"]:
-        return f"{worth}: it stands out. {sure}"
-    return f"No arm stands out yet. {worth}. {sure}"
+        return f"{where}{worth}: it stands out. {sure}"
+    return f"{where}{'no' if where else 'No'} arm stands out yet. {worth}. {sure}"
 
 
 def answer(found: AnalysisDescription) -> str:
@@ -96,15 +103,15 @@ def _advice(found: AnalysisDescription, best: RecommendationRow) -> str:
     """The arm to take, in one segment if there are segments."""
     row = next(each for each in found["arms"] if each["arm"] == best["arm"])
     among = [each for each in found["arms"] if each.get("segment") == best.get("segment")]
-    idle = next((each for each in among if each["arm"].startswith(("do()", "do(|")) and each is not row), None)
-    against = "" if idle is None else f", against {_range(idle)} when no lever is moved ({idle['arm']})"
+    idle = next((each for each in among if _does(each) == "do()" and each is not row), None)
+    against = "" if idle is None else f", against {_range(idle)} when no lever is moved (do())"
     sure = (
         f"It is the best arm with probability {best['probability_best']:.2f}, within {number(best['margin'])} of the "
         f"best with probability {best['probability_close']:.2f}, and expected to lose {number(best['expected_loss'])}."
     )
     where = f"For {segment_of(best)}: " if best.get("segment") else ""
     stands_out = "" if best["stands_out"] else "no arm stands out yet. " if where else "No arm stands out yet. "
-    return f"{where}{stands_out}Recommended: {best['arm']}, mean {found['target']} {_range(row)}{against}. {sure}"
+    return f"{where}{stands_out}Recommended: {_does(best)}, mean {found['target']} {_range(row)}{against}. {sure}"
 
 
 def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .app import create_app
+    from .client import Client, RemoteStudy
     from .serving import serve
     from .settings import ServiceSettings
     from .tokens import Tokens, read_tokens
 
 _HOMES = {
+    "Client": "client",
+    "RemoteStudy": "client",
     "ServiceSettings": "settings",
     "Tokens": "tokens",
     "create_app": "app",
@@ -28,4 +31,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["ServiceSettings", "Tokens", "create_app", "read_tokens", "serve"]
+__all__ = ["Client", "RemoteStudy", "ServiceSettings", "Tokens", "create_app", "read_tokens", "serve"]

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..studies import StudyInfo
 from ..studies.decisions import moment
-from .bodies import Level
+from .bodies import Level, Value
 
 Levels = dict[str, Level]
 
@@ -125,7 +125,7 @@ class OneDecision(BaseModel):
     asked: str
     done: str | None
     arm: Levels
-    outcome: dict[str, Level | None]
+    outcome: dict[str, Value]
 
 
 class Page(BaseModel):
@@ -133,6 +133,21 @@ class Page(BaseModel):
 
     decisions: list[OneDecision]
     next: int | None
+
+
+class Change(BaseModel):
+    """An event of a study in brief."""
+
+    sequence: int
+    kind: str
+    time: str
+    decisions: list[int]
+
+
+class Changes(BaseModel):
+    """What happened, in order."""
+
+    changes: list[Change]
 
 
 class Recommendation(BaseModel):

@@ -14,7 +14,8 @@ from .._version import __version__
 from ..errors import CausalBanditsError
 from . import problems
 from .answers import Problem
-from .bodies import Rows, Table
+from .bodies import Ask, Outcome, Rows, Table
+from .deciding import Deciding
 from .desk import Desk
 from .front import Front
 from .measuring import Measures
@@ -41,7 +42,8 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.views = Views()
     app.state.closing = asyncio.Event()
     app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)
-    app.add_middleware(Front, settings=settings, measures=measures)
+    app.state.deciding = Deciding(app.state.desk, measures)
+    app.add_middleware(Front, settings=settings, measures=measures, deciding=app.state.deciding)
     app.add_exception_handler(CausalBanditsError, problems.answer_library)
     app.add_exception_handler(HTTPException, problems.answer_http)
     app.add_exception_handler(RequestValidationError, problems.answer_validation)
@@ -55,6 +57,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     app.state.closing.set()
+    app.state.deciding.close()
     app.state.desk.close()
 
 
@@ -64,7 +67,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         made = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
         made["servers"] = [{"url": app.state.settings.root_path or "/"}]
         schemas = made["components"]["schemas"]
-        for kind in (Problem, Rows, Table):
+        for kind in (Ask, Outcome, Problem, Rows, Table):
             schemas[kind.__name__] = kind.model_json_schema(ref_template="#/components/schemas/{model}")
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)

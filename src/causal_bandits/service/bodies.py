@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
 from ..policies.base import MOST_AT_ONCE
 
-Level = StrictBool | StrictInt | StrictFloat | StrictStr
-Value = Level | None
+Level = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Value = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+"""What a level or a value may be: the library knows, and has the sentence for what it may not be."""
 Settings = Annotated[dict[str, Level], Field(description="An arm: lever -> level; a lever that is not named is idle.")]
 Whole = StrictInt
 Number = StrictInt | StrictFloat

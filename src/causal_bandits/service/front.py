@@ -8,6 +8,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from . import gate, sign_in
+from .deciding import Deciding
 from .gate import RefusedError
 from .measuring import Measures
 from .problems import problem
@@ -33,8 +34,9 @@ PRIVATE = (b"cache-control", b"private, no-cache")
 class Front:
     """Path, host, token, scope, origin, type and length of the body; then the routes. Errors end as one sentence."""
 
-    def __init__(self, app: ASGIApp, settings: ServiceSettings, measures: Measures) -> None:
+    def __init__(self, app: ASGIApp, settings: ServiceSettings, measures: Measures, deciding: Deciding) -> None:
         self.app = app
+        self.deciding = deciding
         self.settings = settings
         self.measures = measures
 
@@ -72,7 +74,12 @@ class Front:
             scope.setdefault("state", {})["held"] = held
             gate.check_type(method, headers)
             limited = _Limited(receive, headers, gate.most_bytes(method, path, self.settings))
-            await self.app(scope, limited, answer)
+            short = await self.deciding.answered(method, path, headers, limited)
+            if short is None:
+                await self.app(scope, limited, answer)
+            else:
+                scope["route_path"] = self.deciding.route(path)
+                await short(scope, receive, answer)
         except RefusedError as refused:
             await self._refuse(refused, sent, headers, scope, receive, answer)
         except Exception:

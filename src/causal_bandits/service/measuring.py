@@ -30,7 +30,7 @@ class Measures:
 
     def request(self, scope: Any, status: int | None, seconds: float) -> None:
         """One request; a route is known by its pattern, never by the names in it."""
-        route = getattr(scope.get("route"), "path", "none")
+        route = scope.get("route_path") or getattr(scope.get("route"), "path", "none")
         method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE") else "other"
         self._requests[("route", route), ("method", method), ("status", str(status or 499))] += 1
         sums = self._seconds.setdefault((("route", route), ("method", method)), [0.0] * (len(BOUNDS) + 2))

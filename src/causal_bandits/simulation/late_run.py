@@ -9,11 +9,9 @@ from ..compiled import Ints
 from ..policies import Policy as AskTell
 from .delays import Delay, Waits, draw_waits
 from .late_rollout import empty_queue, rollout_late
+from .parts import PATIENCE
 from .runs import Policy, Run, World
 from .segments import ask_in
-
-PATIENCE = 0.5
-"""Seconds of compiled rounds between two looks at signals."""
 
 
 def play_late(

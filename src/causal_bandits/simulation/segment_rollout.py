@@ -16,11 +16,11 @@ def rollout_segments(
     sampler: Any,
     policy_rng: np.random.Generator,
     world_rng: np.random.Generator,
-    arms: Ints,
-    seen: Any,
-    rewards: Any,
     cumulative: Floats,
     masks: Any,
+    seen: Any,
+    rewards: Any,
+    arms: Ints,
 ) -> None:
     """Draw a segment, choose among its arms, pull, learn, as often as `arms` is long.
 

@@ -36,8 +36,8 @@ def play_in_segments(policy: Any, world: Any, horizon: int, rng: np.random.Gener
     for part in parts_of(policy, horizon):
         policy.reserve(part.stop - part.start)
         rollout_segments(
-            *(policy.ready(allowed), world.sampler, policy.rng, rng),
-            *(arms[part], seen[part], rewards[part], world.cumulative_chances, masks),
+            *(policy.ready(allowed), world.sampler, policy.rng, rng, world.cumulative_chances, masks),
+            *(seen[part], rewards[part], arms[part]),
         )
         policy.remember(world.rows(arms[part], seen[part], rewards[part]))
     return Run(arms, rewards)

@@ -43,7 +43,11 @@ def decisions_frame(state: StudyState) -> pl.DataFrame:
         codes = problem.arm_codes[arms, place] if len(arms) else []
         columns[column_of(lever.name)] = pl.Series([levels[code] for code in codes], strict=False)
     frame = pl.DataFrame(columns).with_columns(pl.col("id").cast(pl.Int64))
-    return frame.join(_told_frame(state), on="id", how="left", maintain_order="left")
+    told = frame.join(_told_frame(state), on="id", how="left", maintain_order="left")
+    further = {
+        name: pl.Series(state.metrics.column(name, len(decisions))).fill_nan(None) for name in state.metrics.kinds
+    }
+    return told.with_columns(**further)
 
 
 def _told_frame(state: StudyState) -> pl.DataFrame:

@@ -4,14 +4,17 @@ from collections import Counter
 
 import numpy as np
 
-from ..errors import ObservationError
+from ..errors import ObservationError, OptionError
 from ..policies import Recommendation
 from ..policies.advice import CONFIDENCE
 from ..policies.overview import (
+    AdviceRow,
     ArmRow,
     advice_row,
     arm_rows,
+    effect_rows,
     evidence_over_time,
+    finite,
     recommendation_row,
     set_rows,
 )
@@ -19,6 +22,7 @@ from ..problem import Segment
 from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription
 from .decisions import STATUS, moment
 from .drift import watched_sets
+from .health import health_of
 from .late import mediators_known
 from .session import Session
 from .state import StudyState
@@ -53,6 +57,9 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
         "alarms": [found for found in sets if found["alarm"]],
         "recommendation": None,
         "advice": None,
+        "effects": effect_rows(state.effects(0.95)) if state.policy.can_compare else [],
+        "health": [{**vars(check), "p_value": finite(check.p_value)} for check in health_of(state)],  # type: ignore[typeddict-item]
+        "broken": [str(each) for each in state.guards.status(state.policy).broken],
     }
     _add_answers(about, state)
     if history:
@@ -68,10 +75,9 @@ def _statuses(state: StudyState) -> dict[str, int]:
 
 
 def _arms(state: StudyState) -> list[ArmRow]:
-    found = arm_rows(state.policy)
+    found = arm_rows(state.policy, found=state.estimates(0.95))
     for row in found:
         number = state.problem.index(row["settings"])
-        row["status"] = state.status(number) or row.get("status", "active")
         row["decisions"] = int(np.count_nonzero(state.decisions.column("arm") == number))
     return found
 
@@ -92,20 +98,26 @@ def _add_answers(about: StudyDescription, state: StudyState) -> None:
     if not state.problem.segments:
         best = _recommendation(state, None)
         about["recommendation"] = None if best is None else recommendation_row(best)
-        about["advice"] = advice_row(state.policy.advise(best, None, CONFIDENCE))
+        about["advice"] = _advised(state, best, None)
         return
     about["segments"] = list(state.problem.segments)
     found = [(segment, _recommendation(state, segment)) for segment in state.problem.segment_settings]
     about["recommendations"] = [recommendation_row(best) for _, best in found if best is not None]
-    about["advices"] = [
-        {**advice_row(state.policy.advise(best, segment, CONFIDENCE)), "segment": segment} for segment, best in found
-    ]
+    advised = [(segment, _advised(state, best, segment)) for segment, best in found]
+    about["advices"] = [{**advice, "segment": segment} for segment, advice in advised if advice is not None]
+
+
+def _advised(state: StudyState, best: Recommendation | None, segment: Segment | None) -> AdviceRow | None:
+    try:
+        return advice_row(state.advise(best, segment, CONFIDENCE))
+    except OptionError:  # it knows nothing of costs
+        return None
 
 
 def _recommendation(state: StudyState, segment: Segment | None) -> Recommendation | None:
     try:
-        return state.policy.recommend(segment=segment)
-    except ObservationError:
+        return state.recommend(segment=segment)
+    except (ObservationError, OptionError):  # too few rows, or every arm breaks a guardrail
         return None
 
 

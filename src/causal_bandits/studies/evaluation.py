@@ -179,9 +179,9 @@ class _Watcher:
         """Before a decision is counted."""
         self._catch_up(then)
         rng = np.random.default_rng((self.seed, event.seq))
-        among = then.mask(asked_among(then.problem, event.body))
-        found = then.policy.frequencies(self.draws, rng, among=among)
-        possible = then.policy.allowed if among is None else then.policy.allowed & among
+        among = asked_among(then.problem, event.body)
+        found, mask = then.frequencies(self.draws, rng, among), then.open_arms(among)
+        possible = then.policy.allowed if mask is None else then.policy.allowed & mask
         # A draw's worth is kept for every arm that was possible, so that no weight is infinite.
         smoothed = np.zeros(self.arms)
         smoothed[: len(found)] = (found * self.draws + 0.5 * possible) / (self.draws + 0.5 * possible.sum())

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 
 from ..compiled import Floats
 from ..discovery import SeparatingSet
 from ..markup import printable
-from ..policies import ArmEstimate, Policy
+from ..policies import ArmEstimate
 from ..problem import Arm
 from .decisions import moment
 from .drift import drift_of
@@ -95,8 +94,9 @@ def explain(session: Session, number: int) -> Explanation:
     body = session.event(seq).body
     among = asked_among(then.problem, body)
     chances = propensities(then, number, among)
-    estimates = then.policy.estimates()
-    indices = _indices(then, number - body["first"], among)
+    estimates = then.policy.estimates().with_status(then.status)
+    compared = then.compared(number - body["first"], len(body["arms"]), among)
+    indices = None if isinstance(compared, int) else compared
     views = [
         ArmView(estimate, None if indices is None or np.isnan(indices[place]) else float(indices[place]), float(chance))
         for place, (estimate, chance) in enumerate(zip(estimates, chances, strict=True))
@@ -107,7 +107,7 @@ def explain(session: Session, number: int) -> Explanation:
         chosen.arm,
         moment(asked),
         then.policy.rows,
-        _reason(then.policy, indices, arm_number),
+        _reason(then, compared, arm_number),
         float(chances[arm_number]),
         chosen,
         _set(then, chosen.through),
@@ -115,25 +115,24 @@ def explain(session: Session, number: int) -> Explanation:
     )
 
 
-def _indices(then: StudyState, before: int, among: list[int] | None) -> Floats | None:
-    """The numbers that were compared: the same random numbers, after those of the decisions before it in its batch."""
-    rng = then.random(len(then.decisions) + 1)
-    mask = then.mask(among)
-    if before:
-        then.policy.choose(before, rng, among=mask)
-    return then.policy.indices(rng, among=mask)
-
-
-def _reason(policy: Policy[Any], indices: Floats | None, chosen: int) -> str:
-    """What decided, in words; `indices` is None where the policy does not store what it compares."""
-    if indices is None:
-        return f"{policy.compares} was the highest; the policy does not store what it compares"
-    if np.isnan(indices[chosen]):
+def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str:
+    """What decided, in words; None where the policy does not store what it compares, a number for an own share."""
+    policy = then.policy
+    if isinstance(compared, int):
+        if compared in then.controls and then.rules.control_share is not None:
+            return f"this decision was reserved for the control, whose share is {then.rules.control_share:.3g}"
+        return (
+            f"this decision was part of the least share of this arm, {then.rules.shares(then.problem)[0][chosen]:.3g}"
+        )
+    what = policy.compares if then.cost is None else f"{policy.compares}, less its cost"
+    if compared is None:
+        return f"{what} was the highest; the policy does not store what it compares"
+    if np.isnan(compared[chosen]):
         return policy.without_comparing
-    if np.isinf(indices[chosen]):
+    if np.isinf(compared[chosen]):
         return "it had no rows yet; the policy tries such arms first"
-    what, value = policy.compares, float(indices[chosen])
-    others = np.where(np.arange(len(indices)) == chosen, np.nan, indices)
+    value = float(compared[chosen])
+    others = np.where(np.arange(len(compared)) == chosen, np.nan, compared)
     if np.isnan(others).all():
         return f"it was the only arm in play ({what}: {value:.4g})"
     best = int(np.nanargmax(others))

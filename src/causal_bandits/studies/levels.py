@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..errors import OptionError, UnknownArmError, brief
-from ..problem import Arm, Level, Problem, Variable
+from ..problem import Arm, Level, Problem, Variable, parse_arm
 
 ANY = "..."
 """How the command line spells `...`, any level."""
@@ -94,3 +94,9 @@ def level_like(variable: Variable, text: str) -> Level:
             what = "a whole number" if kinds == {int} else "a number"
             raise OptionError(f"{brief(text)} is no level for {variable.name!r}; expected {what}") from None
     return text
+
+
+def parse_pattern(problem: Problem, text: str) -> dict[str, Any]:
+    """Arms from a text such as banner=red,discount=...; the dots are any level, unless a level has that name."""
+    pairs = parse_arm(text).items()
+    return {name: ... if level == ANY and not problem.intervention(name).has(ANY) else level for name, level in pairs}

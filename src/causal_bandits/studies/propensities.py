@@ -15,7 +15,8 @@ def propensities(then: StudyState, number: int, among: list[int] | None, draws: 
     """For each arm, how often the policy chooses it, over many draws with fixed random numbers.
 
     `then` is the state just before the decision. A draw is the policy's own choice, so that whatever rule it has, this
-    is its probability up to the error of the draws: sqrt(p (1 - p) / draws).
+    is its probability up to the error of the draws: sqrt(p (1 - p) / draws). Shares that the study deals out itself, as
+    that of the control, are exact.
     """
     rng = np.random.default_rng(stream(then.settings.seed, number, STREAM))
-    return then.policy.frequencies(draws, rng, among=then.mask(among))
+    return then.frequencies(draws, rng, among)

@@ -1,6 +1,5 @@
 """Tables that a study is given: outcomes of its decisions, and logged rows from before."""
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ from ..data.frames import columns_of
 from ..doors import are_names
 from ..errors import CausalBanditsError, ObservationError, OptionError, brief, flag, listing
 from ..problem import Arm, Level, Problem
-from .levels import ANY
 from .session import Draft
 from .state import StudyState
 
@@ -25,9 +23,10 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
     """Tell every row of a table; an error names its row, and then nothing is stored."""
     state, final = draft.state, flag("final", final)
     columns = columns_of(frame)
-    names = [name for name in columns if name in {*state.problem.observed_names, state.problem.target}]
+    known = (*state.problem.observed_names, state.problem.target, *state.metrics.kinds)
+    names = [name for name in columns if name in known]
     if "id" not in columns or (not names and not final):
-        wanted = listing(["id", *state.problem.observed_names, state.problem.target])
+        wanted = listing(["id", *known])
         raise ObservationError(f"the table has columns {listing(columns)}; expected id and some of {wanted}")
     told = 0
     close_windows(draft)
@@ -39,8 +38,9 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
                 said = {name: value for name, value in said.items() if name in frame[row]}
             else:
                 said = _without_empty(state, number, said)
-            if is_missing(said.get(state.problem.target)):
-                said.pop(state.problem.target, None)
+            for name in (state.problem.target, *state.metrics.kinds):
+                if is_missing(said.get(name)):
+                    said.pop(name, None)
             body = state.outcome(number, said, None, final=final) if said or final else None
         except CausalBanditsError as error:
             raise type(error)(f"row {row + 1}: {error}") from None
@@ -145,27 +145,3 @@ def _number(name: str, text: str) -> float:
 
 def _levels(problem: Problem, name: str) -> set[str]:
     return {str(level) for variable in problem.observed if variable.name == name for level in variable.levels}
-
-
-def parse_arm(text: str) -> dict[str, str]:
-    """An arm from a text such as banner=red,discount=10%; empty for the idle arm. A pair with a comma is quoted.
-
-    >>> parse_arm('banner=red,"headline=Yes, please"')
-    {'banner': 'red', 'headline': 'Yes, please'}
-    """
-    if not isinstance(text, str):
-        raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...")
-    arm = {}
-    pairs = next(csv.reader([text.replace("\n", " ")], skipinitialspace=True), [])
-    for pair in filter(None, (part.strip() for part in pairs)):
-        name, sign, value = pair.partition("=")
-        if not sign:
-            raise ObservationError(f"{brief(pair)} is not of the form lever=value")
-        arm[name.strip()] = value.strip()
-    return arm
-
-
-def parse_pattern(problem: Problem, text: str) -> dict[str, Any]:
-    """Arms from a text such as banner=red,discount=...; the dots are any level, unless a level has that name."""
-    pairs = parse_arm(text).items()
-    return {name: ... if level == ANY and not problem.intervention(name).has(ANY) else level for name, level in pairs}

@@ -10,6 +10,7 @@ from ..errors import CausalBanditsError, SaveFileError, StorageError
 from .decisions import LATEST
 from .events import Event, Kind
 from .settings import Settings, read_settings
+from .snapshots import pack, restore
 from .state import StudyState
 from .storage import START, Head, Store, StudyRow, Transaction, damaged, forking
 
@@ -150,7 +151,7 @@ class Session:
         found = transaction.snapshot(until)
         if found is not None:
             with contextlib.suppress(SaveFileError):  # the events have it all
-                return StudyState.restore(self.settings, found[1]), found[0]
+                return restore(self.settings, found[1]), found[0]
         try:
             return StudyState(self.settings), START
         except CausalBanditsError:
@@ -189,7 +190,7 @@ class Session:
             return
         # What was asked for is already stored; a snapshot that cannot be written is tried again later.
         with contextlib.suppress(StorageError):
-            content = state.snapshot()
+            content = pack(state)
             self.store.write(self.row.id, lambda transaction: transaction.put_snapshot(head, content))
         self._kept = state.seq, state.policy.rows
 

@@ -4,6 +4,7 @@ import inspect
 import json
 import math
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,11 +28,13 @@ class Settings:
     reward_window: float | None = None
     pending: bool = False
     """Whether rows count before their reward is known; not in studies from before this was possible."""
+    rules: dict[str, Any] | None = None
+    """Control, shares, guardrails and costs (see `rules`); not stored where nothing was asked for."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON gives them back."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return plain
+        return plain if self.rules is not None else {name: each for name, each in plain.items() if name != "rules"}
 
     def make_policy(self, problem: Problem | None = None) -> Policy[Any]:
         """A policy that has seen nothing yet; with a problem that got more arms, for that."""
@@ -41,7 +44,11 @@ class Settings:
     def difference(self, other: "Settings", *, ignore: tuple[str, ...]) -> str | None:
         """The first setting in which two differ."""
         mine, theirs = self.to_dict(), other.to_dict()
-        return next((name for name in mine if name not in ignore and mine[name] != theirs[name]), None)
+        mine_rules, rules = mine.pop("rules", None) or {}, theirs.pop("rules", None) or {}
+        unlike = (name for name in mine if name not in ignore and mine[name] != theirs[name])
+        return next(unlike, None) or next(
+            (name for name in {**mine_rules, **rules} if mine_rules.get(name) != rules.get(name)), None
+        )
 
 
 def read_settings(stored: dict[str, Any]) -> Settings:
@@ -66,6 +73,7 @@ def make_settings(
     expire_after: float | None,
     reward_window: float | None,
     options: dict[str, Any] | None,
+    rules: Callable[[Problem, Policy[Any]], dict[str, Any] | None],
 ) -> Settings:
     """Settings from what a caller gave, checked by making the policy once."""
     if not isinstance(problem, Problem):
@@ -85,7 +93,9 @@ def make_settings(
         )
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
     number = whole_number("seed", seed, 0, 2**128 - 1)
-    return Settings(problem.to_dict(), made.name, plain, number, after, window, pending=True)
+    asked = rules(problem, made)
+    kept = None if asked is None else json.loads(json.dumps(asked))
+    return Settings(problem.to_dict(), made.name, plain, number, after, window, pending=True, rules=kept)
 
 
 def _seconds(name: str, value: float | None) -> float | None:
@@ -106,7 +116,9 @@ def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy
     try:
         # What a policy draws when it is made must be the same when the study is created again.
         defaults = {"seed": 0} if needs else make(problem, seed=0).options()
-        return chosen.from_options(problem, {**defaults, **{name: _plain(value) for name, value in options.items()}})
+        return chosen.from_options(
+            problem, {**defaults, **{name: plain_option(value) for name, value in options.items()}}
+        )
     except TypeError as error:
         raise OptionError(f"policy {chosen.name!r} does not take these options ({error})") from None
 
@@ -129,7 +141,7 @@ def _check_options(chosen: type[Policy[Any]], options: dict[str, Any]) -> list[s
     return needs
 
 
-def _plain(value: Any) -> Any:
+def plain_option(value: Any) -> Any:
     """A discovery or a graph as JSON has it; other values as they are."""
     if isinstance(value, MixedGraph):
         return plain_graph(value)

@@ -4,77 +4,41 @@ Any process that has applied the same events has the same state to the bit, and 
 numbers of a decision come from the study's seed and the decision's number.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..errors import ConflictError, DecisionClosedError, ObservationError, OptionError, brief
-from ..policies import POLICIES, Policy
-from ..policies.allowing import arm_numbers
-from ..policies.saving import Saved, from_bytes, to_bytes
-from ..problem import Arm, Level, Problem
-from ..seeds import stream
+from ..errors import ConflictError, DecisionClosedError, ObservationError, brief
+from ..policies import Policy
+from ..problem import Problem
+from .deciding import Deciding
 from .decisions import ABANDONED, EXPIRED, LATEST, Decisions
 from .events import Event
 from .late import LateRewards, mediators_known
 from .levels import with_arms
-from .segments import check_segment
+from .metrics import Metrics
+from .segments import asked_among, check_segment
 from .settings import Settings
 
 
-class StudyState:
+class StudyState(Deciding):
     """What the events say so far."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+        self.begin(settings)
         self.policy: Policy[Any] = settings.make_policy()
         self.decisions = Decisions()
         self.parts: dict[int, dict[str, Any]] = {}
         """What was told of open decisions."""
         self.late = LateRewards(settings)
+        self.metrics = Metrics(self.rules.metrics)
         self.retired: set[int] = set()
         self.forbidden: set[int] = set()
         self.seq = 0
 
     @property
-    def problem(self) -> Problem:
-        """The problem as it is now: arms may have been added."""
-        return self.policy.problem
-
-    def status(self, number: int) -> str | None:
-        """Why an arm is not in play: retired or forbidden; None where it is."""
-        return "retired" if number in self.retired else "forbidden" if number in self.forbidden else None
-
-    # Choosing
-
-    def random(self, number: int) -> np.random.Generator:
-        """The random numbers of a decision."""
-        return np.random.default_rng(stream(self.settings.seed, number))
-
-    def choose(self, count: int, among: list[int] | None) -> list[int]:
-        """The next arms, by number."""
-        rng = self.random(len(self.decisions) + 1)
-        chosen: list[int] = self.policy.choose(count, rng, among=self.mask(among)).tolist()
-        return chosen
-
-    def mask(self, among: Iterable[int] | None) -> NDArray[np.bool_] | None:
-        """Arms by number as a mask; None for all."""
-        if among is None:
-            return None
-        chosen = np.zeros(len(self.problem.arms), dtype=np.bool_)
-        chosen[list(among)] = True
-        return chosen
-
-    def subset(self, arms: Iterable[Arm | Mapping[str, Level]] | None) -> list[int] | None:
-        """The arms that one ask may choose from, checked."""
-        if arms is None:
-            return None
-        if isinstance(arms, Mapping | str) or not isinstance(arms, Iterable) or getattr(arms, "ndim", 1) == 0:
-            raise OptionError(f"arms={brief(arms)}; expected a list of arms")
-        return sorted({number for arm in arms for number in arm_numbers(self.problem, arm)})
+    def decided(self) -> int:
+        """The number of decisions so far."""
+        return len(self.decisions)
 
     # Telling
 
@@ -82,10 +46,26 @@ class StudyState:
         self, number: int, metrics: Mapping[str, Any] | None, reward: object | None, *, final: bool
     ) -> dict[str, Any] | None:
         """The body of the event that records an outcome, checked; None when it adds nothing."""
-        news = self.news(number, metrics, reward, final=final)
+        further: dict[str, float] = {}
+        if self.metrics.kinds and isinstance(metrics, Mapping):
+            said = dict(metrics)
+            further = self.metrics.taken_from(number, said)
+            taken, metrics = len(said) < len(metrics), said
+            if taken and not said and reward is None and not final:
+                self.check_takes(number)
+                return {"id": number, "seen": {}, "metrics": further} if further else None
+        body: dict[str, Any] = {"id": number, "seen": self.news(number, metrics, reward, final=final)}
+        if further:
+            body["metrics"] = further
         if final and self.late.window is not None and number in self.decisions.open:
-            return {"id": number, "seen": news, "final": True}
-        return {"id": number, "seen": news} if news else None
+            return {**body, "final": True}
+        return body if body["seen"] or further else None
+
+    def check_takes(self, number: int) -> None:
+        """Refuse what is told of a decision that was closed without an outcome."""
+        status = self.decisions.status(number)
+        if status in ("abandoned", "expired"):
+            raise DecisionClosedError(f"decision {number} is {status}; it takes no more outcomes")
 
     def news(
         self, number: int, metrics: Mapping[str, Any] | None, reward: object | None, *, final: bool
@@ -105,9 +85,7 @@ class StudyState:
             raise ObservationError(f"decision {number} got no values; pass metrics or a reward, or final=True")
         value = self.policy.history.value
         seen = {name: value(name, given) for name, given in said.items()}
-        status = self.decisions.status(number)
-        if status in ("abandoned", "expired"):
-            raise DecisionClosedError(f"decision {number} is {status}; it takes no more outcomes")
+        self.check_takes(number)
         known = self.known(number)
         self.late.check(number, known, seen, target, final=final)
         for name, given in seen.items():
@@ -166,6 +144,7 @@ class StudyState:
         if among is not None:
             self._check_arms(among)
         check_segment(self.problem, event.body)
+        self.count_reserved(arms, asked_among(self.problem, event.body))
         self.policy.ready()  # the discovery that was due then
         self.decisions.add(arms, event.seq, event.time)
 
@@ -180,6 +159,10 @@ class StudyState:
 
     def _told(self, event: Event) -> None:
         number = event.body["id"]
+        if "metrics" in event.body:
+            self._measured(number, event.body["metrics"])
+            if not event.body["seen"] and "final" not in event.body:
+                return
         self._check_open(number)
         part = {**self.parts.pop(number, {}), **event.body["seen"]}
         if number <= self.late.closed and mediators_known(self.problem, part):
@@ -190,6 +173,14 @@ class StudyState:
             return
         self.parts[number] = part
         self.late.expect(self.policy, self.problem, number, int(self.decisions.column("arm")[number - 1]), part)
+
+    def _measured(self, number: int, values: dict[str, float]) -> None:
+        """Further metrics of a decision, which may have its outcome already."""
+        if not 1 <= number <= len(self.decisions) or not set(values) <= set(self.metrics.kinds):
+            raise ValueError(f"metrics {values!r} of decision {number!r}")
+        self.metrics.put(number, values)
+        for name, value in values.items():
+            self.guards.count_metric(name, int(self.decisions.column("arm")[number - 1]), value)
 
     def _count(self, number: int, part: dict[str, Any], time: float) -> None:
         """The row of a decision is whole, and counts."""
@@ -246,41 +237,6 @@ class StudyState:
             name: [self.problem.arms[arm][name] for arm in body["arms"]] for name in self.problem.intervention_names
         }
         self.policy.learn(self.policy.history.encode_many({**levers, **body["seen"]}, missing=True))
-
-    # Snapshots
-
-    def snapshot(self) -> bytes:
-        """Everything as plain arrays."""
-        saved = self.policy.pack()
-        parts = [[number, part] for number, part in self.parts.items()]
-        study: dict[str, Any] = {
-            "seq": self.seq,
-            "parts": parts,
-            "retired": sorted(self.retired),
-            "forbidden": sorted(self.forbidden),
-        }
-        if self.late.counts_early:
-            study["late"] = self.late.packed()
-        text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
-        return to_bytes(Saved(saved.header, {**saved.arrays, **self.decisions.arrays(), "study": text}))
-
-    @classmethod
-    def restore(cls, settings: Settings, content: bytes) -> "StudyState":
-        """Read back what `snapshot` gave."""
-        saved = from_bytes(content)
-        state = cls.__new__(cls)
-        with saved.checked():
-            state.settings = settings
-            state.policy = POLICIES[settings.policy].restore(saved)
-            state.decisions = Decisions.of(saved.arrays)
-            study = json.loads(saved.arrays["study"].tobytes())
-            state.parts = dict(study["parts"])
-            state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
-            state.seq = study["seq"]
-            state.late = LateRewards(settings)
-            if "late" in study:
-                state.late.fill(study["late"], state.policy)
-        return state
 
 
 def _spoken(value: object) -> str:

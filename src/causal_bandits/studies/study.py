@@ -1,48 +1,22 @@
 """Study: a persisted causal bandit. Ask for an arm, tell what came of it, from any number of processes."""
 
-import contextlib
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, overload
 
 from ..doors import is_number
-from ..errors import (
-    ConflictError,
-    DecisionClosedError,
-    OptionError,
-    ProblemError,
-    StorageError,
-    StudyExistsError,
-    UnknownStudyError,
-    brief,
-    flag,
-    whole_number,
-)
-from ..policies import Policy
+from ..errors import ConflictError, DecisionClosedError, OptionError, brief, flag, whole_number
 from ..policies.base import MOST_AT_ONCE
 from ..problem import Problem, Segment
-from .changing_arms import ChangingArms
-from .decision_table import check_names
+from .by_name import StudiesByName
 from .decisions import Decision, moment
 from .events import Event
 from .rows import close_windows, imported_bodies, tell_rows
 from .segments import asked_among
-from .session import Draft, Session, settings_of
-from .settings import checked_name, make_settings
-from .storage import Store, opened
+from .session import Draft
 from .view import Settable
 
 
-class StudyInfo(NamedTuple):
-    """A study in a list."""
-
-    name: str
-    created: float
-    policy: str
-    target: str
-
-
-class Study(ChangingArms):
+class Study(StudiesByName):
     """A causal bandit whose every decision is stored: it survives restarts, crashes and many processes at once.
 
     What it answers is a function of its settings and the stored events alone: the same calls in the same order give
@@ -59,81 +33,6 @@ class Study(ChangingArms):
     [(1, 'told', 0)]
     >>> folder.cleanup()
     """
-
-    # Studies by name
-
-    @classmethod
-    def create(
-        cls,
-        name: str,
-        problem: Problem,
-        *,
-        storage: str | Store,
-        policy: str | Policy[Any] | None = None,
-        options: dict[str, Any] | None = None,
-        seed: int | None = None,
-        expire_after: float | None = None,
-        reward_window: float | None = None,
-    ) -> Self:
-        """Create a study; the same call again returns the existing one.
-
-        Args:
-            name: Name of the study.
-            problem: What is played.
-            storage: Database URL: sqlite:///FILE or postgresql://..., or an open store.
-            policy: Preset ("safe" by default, or "paper"), policy name, or a new policy without rows.
-            options: Options of a policy given by name.
-            seed: Seed of its decisions; random by default.
-            expire_after: Seconds after which the next ask closes an open decision; until then late outcomes count.
-            reward_window: Seconds in which a reward must come. Rewards count when the window of their decision has
-                closed, all at once, and one that did not come is 0; without a window they count as they come.
-        """
-        checked_name(name)
-        settings = make_settings(
-            problem, policy, seed=seed, expire_after=expire_after, reward_window=reward_window, options=options
-        )
-        cls._check_names(name, problem, storage)
-        store = opened(storage, create=True)
-        row, is_new = store.add(name, time.time(), settings.to_dict())
-        other = settings_of(store, row).difference(
-            settings, ignore=("pending", "seed") if seed is None else ("pending",)
-        )
-        if not is_new and other is not None:
-            store.close()
-            raise StudyExistsError(
-                f"study {name!r} is already in storage {store.place}, with another {other}; "
-                "load it, delete it (Study.delete, `study delete`), or use another name"
-            )
-        return cls(Session(store, row), is_new=is_new)
-
-    @classmethod
-    def _check_names(cls, name: str, problem: Problem, storage: str | Store) -> None:
-        """A new study has no variable called like a column of its table; one that is there is opened as it is."""
-        try:
-            check_names(problem)
-        except ProblemError:
-            with contextlib.suppress(UnknownStudyError, StorageError):
-                opened(storage).find(name)
-                return
-            raise
-
-    @classmethod
-    def load(cls, name: str, *, storage: str | Store) -> Self:
-        """Open an existing study."""
-        store = opened(storage)
-        return cls(Session(store, store.find(checked_name(name))))
-
-    @classmethod
-    def list(cls, *, storage: str | Store) -> Sequence[StudyInfo]:
-        """List the studies in a database, the oldest first."""
-        store = opened(storage)
-        made = [(row, settings_of(store, row)) for row in store.all()]
-        return [StudyInfo(row.name, row.created, what.policy, what.problem["target"]) for row, what in made]
-
-    @classmethod
-    def delete(cls, name: str, *, storage: str | Store) -> None:
-        """Delete a study and all its decisions permanently."""
-        opened(storage).delete(checked_name(name))
 
     # Acting
 
@@ -181,12 +80,10 @@ class Study(ChangingArms):
 
     def _asked(self, draft: Draft, count: int, wanted: Mapping[str, Any], key: str | None) -> Event:
         among = asked_among(draft.state.problem, wanted)
-        if among is not None and not any(draft.state.policy.allowed[among]):
-            raise OptionError(
-                "none of the given arms can be played; they are retired or forbidden, or the list is empty"
-            )
+        draft.state.check_open(among)
         close_windows(draft)
         self._expire(draft, self._session.settings.expire_after)
+        draft.state.check_open(among)  # rows that count now may show that an arm breaks a guardrail
         draft.touched = True  # discovery may be due
         body = {"first": len(draft.state.decisions) + 1, "arms": draft.state.choose(count, among)}
         event = draft.add("asked", {**body, **{name: given for name, given in wanted.items() if given is not None}})

@@ -11,7 +11,7 @@ import polars as pl
 from ..discovery import SeparatingSets
 from ..errors import flag, share, whole_number
 from ..files import file_path, replacing
-from ..policies import Advice, Estimates, Policy, Recommendation
+from ..policies import Advice, Effects, Estimates, Policy, Recommendation
 from ..policies.advice import CONFIDENCE
 from ..problem import Arm, Level, Problem, Segment
 from ..reporting import study_page
@@ -24,6 +24,8 @@ from .drift import watched_sets
 from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, explain
 from .following import Change, DecisionRow, Newest, changes, decision_row, decision_rows, newest
+from .guardrails import Guardrails
+from .health import Health, health_of
 from .propensities import propensities
 from .segments import asked_among
 from .session import Session
@@ -88,7 +90,7 @@ class StudyView:
 
         For one segment; without, a problem with segments gets `Recommendations`, one for each.
         """
-        return self._session.read(lambda state: state.policy.recommend(segment=segment, draws=draws, margin=margin))
+        return self._session.read(lambda state: state.recommend(segment=segment, draws=draws, margin=margin))
 
     def advice(
         self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
@@ -98,21 +100,28 @@ class StudyView:
         `margin` is how far from the best arm is close enough, in units of the reward: 5 % of its mean by default. With
         probability `confidence` no stop and no drop is ever wrong, over all looks together.
         """
-        return self._session.read(
-            lambda state: state.policy.advice(segment=segment, margin=margin, confidence=confidence)
-        )
+        return self._session.read(lambda state: state.advice(segment=segment, margin=margin, confidence=confidence))
 
     def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used, and its status.
 
-        The status is active, never played, forbidden or retired. With `segment` the arms of that segment alone.
+        The status is active, never played, forbidden, retired, or which guardrails it breaks. Beside that its lift over
+        the control, with an interval and the probability of being better, and its cost. With `segment` the arms of that
+        segment alone.
         """
+        return self._session.read(lambda state: state.estimates(level, segment))
 
-        def work(state: StudyState) -> Estimates:
-            wanted = None if segment is None else state.problem.segment(segment)
-            return state.policy.estimates(level=level).with_status(state.status).of(wanted)
+    def effects(self, *, level: float = 0.95) -> Effects:
+        """What each level of each lever does in place of the control's, averaged over the other levers."""
+        return self._session.read(lambda state: state.effects(level))
 
-        return self._session.read(work)
+    def guardrails(self) -> Guardrails:
+        """What the rows say of each arm and guardrail, and which arms break one."""
+        return self._session.read(lambda state: state.guards.status(state.policy))
+
+    def health(self) -> Health:
+        """Checks of the study itself: outcomes missing unevenly, the share of the control, a level that moves."""
+        return self._session.read(health_of)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""

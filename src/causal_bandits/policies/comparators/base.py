@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...compiled import Floats, Ints
+from ...compiled import Bools, Floats, Ints
 from ...data import Rows, TableLayout
 from ...discovery import Findings
 from ...doors import are_names
@@ -17,10 +17,9 @@ from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy
-from ..estimates import ArmEstimate, Estimates, Recommendation
+from ..estimates import ArmEstimate, Estimates
 from ..keeping import Draws
 from ..protocol import believed, learn, learn_many, look
-from ..standing import recommendation
 from .counts import Counts, empty_counts, moments, moments_of_arms, narrowed, own_rows
 
 NEVER = 2**62
@@ -134,16 +133,12 @@ class CountingPolicy(Policy[Any]):
         """Its state is a copy while some arms are left out, and a rollout would learn in vain."""
         return bool(self.allowed.all())
 
-    def _standing(self) -> Any:
-        return self._view()
+    def _recommendable(self, state: Any, asked: Bools) -> Bools:
+        """Those that it still plays."""
+        return state.counts.allowed  # type: ignore[no-any-return]
 
-    def _recommended(self, state: Any, allowed: NDArray[np.bool_], draws: int, margin: float | None) -> Recommendation:
-        """The arm with the highest posterior mean of those it still plays, and how sure it is their best."""
-        means = moments_of_arms(narrowed(state, moments))[:, 0]
-        best = int(np.where(state.counts.allowed, means, -np.inf).argmax())
-        arm = self.problem.arms[best]
-        drawn = narrowed(state, look, believed)
-        return recommendation(drawn, arm, float(means[best]), self.problem, self.rows, draws, margin)
+    def _to_draw(self, state: Any) -> Any:
+        return narrowed(state, look, believed)
 
     def _share(self, findings: Findings, draws: Draws) -> Any:
         return self._state

@@ -40,4 +40,5 @@ class KLUCB(CountingPolicy):
 
     name = "kl-ucb"
     tier = Tier.REWARDS
+    plays_highest = True
     state = KLUCBState

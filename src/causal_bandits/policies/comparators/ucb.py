@@ -47,6 +47,7 @@ class UCB1(CountingPolicy):
 
     name = "ucb1"
     tier = Tier.REWARDS
+    plays_highest = True
     state = UCB1State
 
 
@@ -76,6 +77,7 @@ class UCBV(CountingPolicy):
 
     name = "ucb-v"
     tier = Tier.REWARDS
+    plays_highest = True
     state = UCBVState
 
 
@@ -105,6 +107,7 @@ class UCBTuned(CountingPolicy):
 
     name = "ucb-tuned"
     tier = Tier.REWARDS
+    plays_highest = True
     state = UCBTunedState
 
 
@@ -138,6 +141,7 @@ class SmallUCB(CountingPolicy):
 
     name = "ucb-small"
     tier = Tier.REWARDS
+    plays_highest = True
     needs = ("horizon",)
     hints = "the horizon"
 

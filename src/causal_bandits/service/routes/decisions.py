@@ -4,16 +4,17 @@ import json
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Query
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import ConflictError, OptionError, UnknownVariableError, brief, listing
-from ...studies import Decision, Study
+from ...studies import Study
 from .. import answers
 from ..answering import Id, StudyName, answer, desk_of, errors_of, look, measures_of
 from ..bodies import Ask, Expiry, Outcome, Rows, Table, Value
+from ..deciding import asked, in_utf8, told
 from ..plain import plain
 from ..problems import KeyReusedError, sentence
 
@@ -23,34 +24,36 @@ T = TypeVar("T", bound=BaseModel)
 Key = Annotated[
     str | None,
     Header(alias="Idempotency-Key", description="Repeating a key repeats the answer; nothing is done twice."),
+    AfterValidator(in_utf8),
 ]
 _ROWS: TypeAdapter[list[dict[str, Value]]] = TypeAdapter(list[dict[str, Value]])
 ROWS_EXAMPLE = [{"id": 1, "clicked": 1, "cart": "some", "purchase": 0}, {"id": 2, "clicked": 0}]
 OWN = ("id", "status", "asked", "done")
 
 
-def made(decision: Decision) -> dict[str, Any]:
-    """A decision as JSON."""
-    return {"id": decision.id, "arm": dict(decision.arm), "time": decision.time.isoformat()}
+def documented(kind: type[BaseModel]) -> dict[str, Any]:
+    """What the OpenAPI document says of a body that a route reads by itself."""
+    schema = {"$ref": f"#/components/schemas/{kind.__name__}"}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-@router.post("/decisions", response_model=answers.Decisions, status_code=201, responses=errors_of(404))
-def ask(request: Request, name: StudyName, body: Ask, key: Key = None) -> Response:
+@router.post("/decisions", response_model=answers.Decisions, status_code=201, openapi_extra=documented(Ask))
+async def ask(request: Request, name: StudyName, key: Key = None) -> Response:
     """Make decisions; each is stored before it is answered. The same key again gives the same decisions."""
-    try:
-        decisions = desk_of(request).act(name, lambda study: study.ask(body.count, key=key, arms=body.arms))
-    except ConflictError as error:
-        raise KeyReusedError(str(error)) from None
-    measures_of(request).count("decisions", len(decisions))
-    return answer({"decisions": [made(each) for each in decisions]}, 201)
+    content = await request.body()
+    return await run_in_threadpool(asked, desk_of(request), measures_of(request), name, content, key)
 
 
-@router.patch("/decisions/{id}", response_model=answers.Recorded, responses=errors_of(404, 409))
-def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Response:
+@router.patch(
+    "/decisions/{id}",
+    response_model=answers.Recorded,
+    responses=errors_of(404, 409),
+    openapi_extra=documented(Outcome),
+)
+async def tell(request: Request, name: StudyName, number: Id) -> Response:
     """Record the outcome of a decision, whole or in part; the same again changes nothing."""
-    desk_of(request).act(name, lambda study: study.tell(number, body.metrics, body.reward, final=body.final))
-    measures_of(request).count("outcomes")
-    return answer({"id": number})
+    content = await request.body()
+    return await run_in_threadpool(told, desk_of(request), measures_of(request), name, number, content)
 
 
 @router.post("/decisions/{id}/abandon", response_model=answers.Recorded, responses=errors_of(404, 409))

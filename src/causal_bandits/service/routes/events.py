@@ -6,7 +6,8 @@ from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from ..answering import StudyName, errors_of
+from .. import answers
+from ..answering import StudyName, errors_of, look
 from ..watching import Watch
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["events"], responses=errors_of(404))
@@ -33,3 +34,14 @@ async def events(
     begin = int(last) if last is not None and last.isascii() and last.isdigit() and len(last) < 16 else after
     stream = await watch.stream(name, begin)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+@router.get("/changes", response_model=answers.Changes)
+def changes(
+    request: Request,
+    name: StudyName,
+    after: Annotated[int, Query(ge=0, description="Begin after this event.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Response:
+    """What happened so far, without waiting for more."""
+    return look(request, name, lambda study: {"changes": study.changes(after, limit=limit)})

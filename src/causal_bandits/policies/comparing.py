@@ -1,0 +1,93 @@
+"""Comparing arms with a control, and levels of levers with each other, by joint draws from the posterior."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..compiled import Floats
+from ..errors import OptionError, share
+from ..problem import Arm, Level
+from .allowing import arm_numbers
+from .choosing import Choosing
+from .estimates import Estimates, enough_draws
+from .lifts import Effects, as_wide_as_stated, effects_of_levels, lift_over
+from .standing import drawn_means
+
+
+class Comparing(Choosing):
+    """What can say by how much arms differ."""
+
+    fewest_rows = 0
+
+    @abstractmethod
+    def _reading(self) -> Any:
+        """The state that estimates are read from."""
+
+    @abstractmethod
+    def _estimate(self, state: Any, level: float) -> Estimates:
+        """What the state says of every arm."""
+
+    def _to_draw(self, state: Any) -> Any:
+        """The state that means are drawn from, or less of it where that serves more policies."""
+        return state
+
+    def draw_means(self, draws: int | None = None) -> Floats:
+        """(draws, arms): joint draws of all means from the posterior; the same until rows come.
+
+        Args:
+            draws: How many; unless given, 4000, and with more than 250 arms fewer, but at least 200.
+        """
+        arms = len(self.problem.arms)
+        state = self._to_draw(self._among(self._reading(), np.ones(arms, dtype=np.bool_)))
+        return drawn_means(state, self.rows, enough_draws(draws, arms), arms)
+
+    def with_lifts(
+        self,
+        found: Estimates,
+        controls: Sequence[int],
+        *,
+        level: float = 0.95,
+        cost: Floats | None = None,
+    ) -> Estimates:
+        """Estimates with the lift of every arm over the control, one arm or one of each segment, by number.
+
+        With `cost` lifts are of means less their costs.
+        """
+        draws = self._wide_draws(found, level, cost) if self.can_compare else None
+        return lift_over(found, controls, draws, level, cost)
+
+    def effects(
+        self,
+        *,
+        level: float = 0.95,
+        control: Arm | Mapping[str, Level] | None = None,
+        cost: Floats | None = None,
+    ) -> Effects:
+        """What each level of each lever does, averaged over all settings of the other levers, with intervals.
+
+        Args:
+            level: Level of the intervals.
+            control: Levels are compared with those of this arm; with the idle ones by default.
+            cost: What each arm costs, (arms,) in units of the reward; means are then less that.
+        """
+        base = (
+            self.problem.idle_settings if control is None else self.problem.arms[arm_numbers(self.problem, control)[0]]
+        )
+        if not self.can_compare:
+            raise OptionError("too few rows to compare levels; tell some outcomes first")
+        found = self._estimate(self._reading(), share("level", level))
+        draws = self._wide_draws(found, level, cost)
+        means = np.array([row.mean for row in found]) - (0.0 if cost is None else cost)
+        rows = np.array([row.own_rows for row in found])
+        return effects_of_levels(self.problem, base, draws, means, rows, level)
+
+    def _wide_draws(self, found: Estimates, level: float, cost: Floats | None) -> Floats:
+        """Draws as wide as what is stated, less costs."""
+        return as_wide_as_stated(self.draw_means(), found, level) - (0.0 if cost is None else cost)
+
+    @property
+    def can_compare(self) -> bool:
+        """Whether some arm has enough rows for a posterior."""
+        return bool(np.any(np.bincount(self.history.packed["arms"], minlength=1) >= self.fewest_rows))

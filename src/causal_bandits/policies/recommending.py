@@ -1,0 +1,91 @@
+"""What to deploy, and whether to stop: answers of a policy, for each segment where there are some."""
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled import Bools, Floats
+from ..errors import ObservationError, share
+from ..problem import Segment
+from .advice import CONFIDENCE, Advice, advise
+from .by_segment import Recommendations, segment_masks
+from .comparing import Comparing
+from .estimates import Recommendation, enough_draws
+from .standing import recommendation
+
+
+class Recommending(Comparing):
+    """What recommends an arm and gives advice."""
+
+    def recommend(
+        self,
+        *,
+        segment: Segment | None = None,
+        draws: int | None = None,
+        margin: float | None = None,
+        among: Bools | None = None,
+        cost: Floats | None = None,
+    ) -> Recommendation | Any:
+        """The arm with the highest posterior mean, and how sure it is that no other is better.
+
+        Args:
+            segment: the segment to recommend for; unless given, `Recommendations` for all, if the problem has any.
+            draws: how many draws from the posterior to count; a probability p has standard error
+                sqrt(p (1 - p) / draws). Unless given, 4000, and with more than 250 arms fewer, but at least 200.
+            margin: how far from the best arm is close enough, in units of the reward. Unless given, 5 % of the
+                recommended arm's mean.
+            among: which of the allowed arms are compared, (arms,); all by default.
+            cost: what each arm costs, (arms,) in units of the reward; means are then less that.
+        """
+        draws, state = enough_draws(draws, len(self.problem.arms)), self._reading()
+        asked = self.allowed if among is None else self.allowed & among
+        taken = np.zeros(len(self.allowed)) if cost is None else cost
+        masks = segment_masks(self.problem, segment, asked)
+        if not self.problem.segments:
+            return self._recommended(self._some(state, among), asked, draws, margin, taken)
+        found = [self._recommended(self._among(state, mask), mask, draws, margin, taken) for mask in masks]
+        return Recommendations(found) if segment is None else found[0]
+
+    def _recommended(self, state: Any, asked: Bools, draws: int, margin: float | None, cost: Floats) -> Recommendation:
+        """What to recommend among the arms that are asked about."""
+        can = self._recommendable(state, asked)
+        known = [
+            (estimate.mean - float(cost[number]), estimate.arm)
+            for number, estimate in enumerate(self._estimate(state, 0.95))
+            if can[number]
+        ]
+        mean, arm = max(known, key=lambda each: each[0])
+        return recommendation(self._to_draw(state), arm, mean, self.problem, self.rows, draws, margin, cost)
+
+    def _recommendable(self, state: Any, asked: Bools) -> Bools:
+        """Which of the arms that are asked about can be recommended."""
+        return asked
+
+    def advice(
+        self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
+    ) -> Advice:
+        """Stop, go on, or drop arms; valid at every look (docs/stopping.md).
+
+        Args:
+            segment: the segment that is asked about, if the problem has any.
+            margin: how far from the best arm is close enough, in units of the reward; 5 % of its mean by default.
+            confidence: probability that no stop or drop is ever wrong, over all looks together.
+        """
+        confidence = share("confidence", confidence)
+        try:
+            best = self.recommend(segment=self.problem.segment(segment), margin=margin)
+        except ObservationError:  # no arm has rows enough
+            best = None
+        return self.advise(best, segment, confidence)
+
+    def advise(
+        self,
+        best: Recommendation | None,
+        segment: Segment | None,
+        confidence: float,
+        among: Bools | None = None,
+    ) -> Advice:
+        """`advice`, given what is recommended among some of the allowed arms."""
+        asked = self.allowed if among is None else self.allowed & among
+        inside = self.problem.arms_in(segment)
+        return advise(best, self.history, asked if inside is None else asked & inside, confidence)

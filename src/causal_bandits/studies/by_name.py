@@ -1,0 +1,139 @@
+"""Studies by name: create, load, list and delete them."""
+
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+from ..errors import ProblemError, StorageError, StudyExistsError, UnknownStudyError
+from ..policies import Policy
+from ..problem import Problem
+from .changing_arms import ChangingArms
+from .decision_table import check_names
+from .rules import Wishes, make_rules
+from .session import Session, settings_of
+from .settings import Settings, checked_name, make_settings
+from .storage import Store, opened
+from .view import Settable
+
+
+class StudyInfo(NamedTuple):
+    """A study in a list."""
+
+    name: str
+    created: float
+    policy: str
+    target: str
+
+
+class StudiesByName(ChangingArms):
+    """What is done with studies of a storage."""
+
+    @classmethod
+    def create(
+        cls,
+        name: str,
+        problem: Problem,
+        *,
+        storage: str | Store,
+        policy: str | Policy[Any] | None = None,
+        options: dict[str, Any] | None = None,
+        seed: int | None = None,
+        expire_after: float | None = None,
+        reward_window: float | None = None,
+        control: Settable | str | None = None,
+        control_share: float | None = None,
+        shares: Mapping[Any, Sequence[float | None]] | None = None,
+        min_share: float | None = None,
+        max_share: float | None = None,
+        guardrails: Mapping[Any, Sequence[Any]] | None = None,
+        guardrail_confidence: float | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        cost: Mapping[Any, Any] | None = None,
+        reward_value: float | None = None,
+    ) -> Self:
+        """Create a study; the same call again returns the existing one.
+
+        Args:
+            name: Name of the study.
+            problem: What is played.
+            storage: Database URL: sqlite:///FILE or postgresql://..., or an open store.
+            policy: Preset ("safe" by default, or "paper"), policy name, or a new policy without rows.
+            options: Options of a policy given by name.
+            seed: Seed of its decisions; random by default.
+            expire_after: Seconds after which the next ask closes an open decision; until then late outcomes count.
+            reward_window: Seconds in which a reward must come. Rewards count when the window of their decision has
+                closed, all at once, and one that did not come is 0; without a window they count as they come.
+            control: The arm that lifts are over; the idle arm by default.
+            control_share: The share of decisions that the control gets, no more and no less.
+            shares: Arm -> (least, greatest) share of decisions; an arm may be written "lever=value,...".
+            min_share: The least share of every other arm.
+            max_share: The greatest share of every other arm.
+            guardrails: Observed variable, metric or reward -> ("<=" or ">=", limit), on its mean under each arm; for
+                the share of one level "cart=empty". An arm that breaks one is not asked for.
+            guardrail_confidence: An arm that keeps a guardrail is excluded with a probability of at most 1 less this,
+                over the whole study; 0.95 by default.
+            metrics: Further metrics to tell, for guardrails alone: name -> bool (0 or 1) or float.
+            cost: Lever -> {level: cost}, or arm -> cost, in units of the reward; the study maximises reward less cost.
+            reward_value: What a reward of 1 is worth in the unit of the costs, where they have another; 1 by default.
+        """
+        checked_name(name)
+        wishes = Wishes(
+            *(control, control_share, shares, min_share, max_share),
+            *(guardrails, guardrail_confidence, cost, reward_value, metrics),
+        )
+        settings = make_settings(
+            problem,
+            policy,
+            seed=seed,
+            expire_after=expire_after,
+            reward_window=reward_window,
+            options=options,
+            rules=partial(make_rules, wishes=wishes),
+        )
+        cls._check_names(name, problem, storage)
+        return cls._stored(name, settings, storage, same_seed=seed is not None)
+
+    @classmethod
+    def _stored(cls, name: str, settings: Settings, storage: str | Store, *, same_seed: bool) -> Self:
+        """The study with these settings, new or there already."""
+        store = opened(storage, create=True)
+        row, is_new = store.add(name, time.time(), settings.to_dict())
+        other = settings_of(store, row).difference(settings, ignore=("pending",) if same_seed else ("pending", "seed"))
+        if not is_new and other is not None:
+            store.close()
+            raise StudyExistsError(
+                f"study {name!r} is already in storage {store.place}, with another {other}; "
+                "load it, delete it (Study.delete, `study delete`), or use another name"
+            )
+        return cls(Session(store, row), is_new=is_new)
+
+    @classmethod
+    def _check_names(cls, name: str, problem: Problem, storage: str | Store) -> None:
+        """A new study has no variable called like a column of its table; one that is there is opened as it is."""
+        try:
+            check_names(problem)
+        except ProblemError:
+            with contextlib.suppress(UnknownStudyError, StorageError):
+                opened(storage).find(name)
+                return
+            raise
+
+    @classmethod
+    def load(cls, name: str, *, storage: str | Store) -> Self:
+        """Open an existing study."""
+        store = opened(storage)
+        return cls(Session(store, store.find(checked_name(name))))
+
+    @classmethod
+    def list(cls, *, storage: str | Store) -> Sequence[StudyInfo]:
+        """List the studies in a database, the oldest first."""
+        store = opened(storage)
+        made = [(row, settings_of(store, row)) for row in store.all()]
+        return [StudyInfo(row.name, row.created, what.policy, what.problem["target"]) for row, what in made]
+
+    @classmethod
+    def delete(cls, name: str, *, storage: str | Store) -> None:
+        """Delete a study and all its decisions permanently."""
+        opened(storage).delete(checked_name(name))

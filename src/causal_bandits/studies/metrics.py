@@ -1,0 +1,93 @@
+"""Further metrics of decisions: told like observed variables, at any time, and used by guardrails alone."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Floats
+from ..doors import is_number
+from ..errors import ConflictError, ObservationError, OptionError, ProblemError, brief
+from ..problem import Problem
+
+KINDS = {bool: "binary", float: "real", "binary": "binary", "bool": "binary", "real": "real", "float": "real"}
+OWN = ("id", "status", "asked", "done")
+
+
+def read_metrics(problem: Problem, given: object) -> dict[str, str]:
+    """Metrics that a caller declares: name -> bool (0 or 1) or float."""
+    if not isinstance(given, Mapping):
+        raise OptionError(f"metrics={brief(given)}; expected a mapping name -> bool (0 or 1) or float (a number)")
+    taken = {*problem.observed_names, *problem.intervention_names, problem.target, *OWN}
+    found = {}
+    for name, kind in given.items():
+        if not isinstance(name, str) or not name.strip() or name in taken:
+            raise ProblemError(f"the metric {brief(name)} has no name of its own; rename it")
+        if not isinstance(kind, str | type) or kind not in KINDS:
+            raise OptionError(f"the metric {name!r} is {brief(kind)}; expected bool (0 or 1) or float (a number)")
+        found[name] = KINDS[kind]
+    return found
+
+
+class Metrics:
+    """What was told of each decision, a column per metric; NaN where nothing was."""
+
+    def __init__(self, kinds: Mapping[str, str]) -> None:
+        self.kinds = dict(kinds)
+        self._columns: dict[str, Floats] = {name: np.empty(0) for name in kinds}
+
+    def column(self, name: str, decisions: int) -> Floats:
+        """One metric of all decisions."""
+        return self._long_enough(name, decisions)[:decisions]
+
+    def taken_from(self, number: int, said: dict[str, Any]) -> dict[str, float]:
+        """Take the further metrics out of what was said of a decision; returns what is new, checked."""
+        news = {}
+        for name in [name for name in said if name in self.kinds]:
+            value = self._value(name, said.pop(name))
+            known = math.nan if value is None else float(self._long_enough(name, number)[number - 1])
+            if value is None or known == value:
+                continue
+            if not math.isnan(known):
+                raise ConflictError(
+                    f"decision {number}: {name!r} was told to be {known:g}, now {value:g}; "
+                    "recorded values cannot be changed"
+                )
+            news[name] = value
+        return news
+
+    def _value(self, name: str, given: Any) -> float | None:
+        if given is None or (isinstance(given, float) and math.isnan(given)):
+            return None
+        try:
+            value = float(given) if is_number(given) or isinstance(given, str | bool | np.bool_) else math.nan
+        except ValueError:
+            value = math.nan
+        if self.kinds[name] == "binary" and value not in (0.0, 1.0):
+            raise ObservationError(f"{name!r} is {brief(given)}; expected 0 or 1")
+        if not abs(value) <= 1e100:
+            raise ObservationError(f"{name!r} is {brief(given)}; expected a finite number")
+        return value
+
+    def put(self, number: int, values: Mapping[str, float]) -> None:
+        """Record what an event says."""
+        for name, value in values.items():
+            self._long_enough(name, number)[number - 1] = value
+
+    def _long_enough(self, name: str, length: int) -> Floats:
+        column = self._columns[name]
+        if len(column) < length:
+            more = np.full(max(length, 2 * len(column)) - len(column), np.nan)
+            column = self._columns[name] = np.concatenate([column, more])
+        return column
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Plain arrays for a snapshot."""
+        return {f"metric_{place}": column for place, column in enumerate(self._columns.values())}
+
+    def fill(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Read back what `arrays` gave."""
+        for place, name in enumerate(self._columns):
+            self._columns[name] = arrays[f"metric_{place}"].astype(np.float64)

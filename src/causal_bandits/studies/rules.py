@@ -1,0 +1,227 @@
+"""What a study keeps to while it chooses: a control, shares, guardrails, costs; checked once, then plain JSON."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiled import Bools, Floats
+from ..doors import is_number
+from ..errors import CausalBanditsError, OptionError, brief
+from ..policies import Policy
+from ..policies.allowing import arm_numbers
+from ..problem import Arm, Level, Problem, parse_arm
+from .guardrails import Guardrail, read_guardrails
+from .metrics import read_metrics
+
+CONFIDENCE = 0.95
+
+
+class Wishes(NamedTuple):
+    """What a caller asks for, unchecked; None where nothing was said."""
+
+    control: Any = None
+    control_share: Any = None
+    shares: Any = None
+    min_share: Any = None
+    max_share: Any = None
+    guardrails: Any = None
+    guardrail_confidence: Any = None
+    cost: Any = None
+    reward_value: Any = None
+    metrics: Any = None
+
+
+class Rules:
+    """What a study keeps to, from its settings; for whatever arms it has by now."""
+
+    def __init__(self, plain: Mapping[str, Any] | None) -> None:
+        self._plain = plain or {}
+        self.guardrails = tuple(Guardrail(*each) for each in self._plain.get("guardrails", ()))
+        self.confidence: float = self._plain.get("guardrail_confidence", CONFIDENCE)
+        self.metrics: dict[str, str] = self._plain.get("metrics", {})
+        self.control_share: float | None = self._plain.get("control_share")
+        self.reward_value: float = self._plain.get("reward_value", 1.0)
+
+    def controls(self, problem: Problem) -> list[int]:
+        """The numbers of the control arm, one in each segment: the one that was named, else the idle arm."""
+        if "control" in self._plain:
+            return arm_numbers(problem, self._plain["control"])
+        return [number for number, arm in enumerate(problem.arms) if not arm.active]
+
+    @property
+    def shares_out(self) -> bool:
+        """Whether arms have a least or a greatest share."""
+        return any(name in self._plain for name in ("control_share", "shares", "min_share", "max_share"))
+
+    def shares(self, problem: Problem) -> tuple[Floats, Floats]:
+        """The least and the greatest share of each arm."""
+        low = np.full(len(problem.arms), float(self._plain.get("min_share", 0.0)))
+        high = np.full(len(problem.arms), float(self._plain.get("max_share", 1.0)))
+        for settings, least, most in self._plain.get("shares", ()):
+            numbers = arm_numbers(problem, settings)
+            low[numbers], high[numbers] = least, most
+        if self.control_share is not None:
+            low[self.controls(problem)] = high[self.controls(problem)] = self.control_share
+        return low, high
+
+    def cost(self, problem: Problem) -> Floats | None:
+        """What each arm costs, in units of the reward; None where nothing costs anything."""
+        if "cost" not in self._plain:
+            return None
+        levels, arms = self._plain["cost"]["levels"], self._plain["cost"]["arms"]
+        found = np.zeros(len(problem.arms))
+        for lever, level, value in levels:
+            variable = problem.intervention(lever)
+            found += value * np.array(
+                [arm[variable.name] == variable.levels[variable.code(level)] for arm in problem.arms]
+            )
+        for settings, value in arms:
+            found[arm_numbers(problem, settings)] = value
+        return found / self.reward_value
+
+
+def make_rules(problem: Problem, policy: Policy[Any], wishes: Wishes) -> dict[str, Any] | None:
+    """The rules as plain values, checked; None where nothing is asked for."""
+    plain: dict[str, Any] = {}
+    if wishes.control is not None:
+        plain["control"] = _settings(problem, "control", wishes.control)
+    if wishes.metrics is not None:
+        plain["metrics"] = read_metrics(problem, wishes.metrics)
+    if wishes.guardrails is not None:
+        plain["guardrails"] = read_guardrails(problem, plain.get("metrics", {}), wishes.guardrails)
+    if wishes.guardrail_confidence is not None:
+        if "guardrails" not in plain:
+            raise OptionError("guardrail_confidence is given without guardrails; name what must hold in guardrails=")
+        plain["guardrail_confidence"] = _part("guardrail_confidence", wishes.guardrail_confidence)
+    _add_shares(problem, wishes, plain)
+    _add_costs(problem, policy, wishes, plain)
+    if Rules(plain).shares_out or "guardrails" in plain:
+        _check_restrictable(policy)
+    return plain or None
+
+
+def _settings(problem: Problem, name: str, arm: object) -> dict[str, Level]:
+    """The levers of an arm, given as an arm, a mapping or a text lever=value,..."""
+    given: Any = parse_arm(arm) if isinstance(arm, str) else arm
+    try:
+        arm_of = problem.arms[arm_numbers(problem, given)[0]].lever_arm
+        return dict(arm_of)
+    except CausalBanditsError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _part(name: str, value: object) -> float:
+    """Validate a share that is neither none nor all."""
+    if not is_number(value) or not 0 < float(value) < 1:  # type: ignore[arg-type]
+        raise OptionError(f"{name}={brief(value)}; expected a number between 0 and 1")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _add_shares(problem: Problem, wishes: Wishes, plain: dict[str, Any]) -> None:
+    controls = Rules(plain).controls(problem)
+    if wishes.control_share is not None:
+        plain["control_share"] = _part("control_share", wishes.control_share)
+        if not controls:
+            raise OptionError("control_share needs a control, and the idle arm is not an arm; name one in control=")
+    for name, value in (("min_share", wishes.min_share), ("max_share", wishes.max_share)):
+        if value is not None:
+            plain[name] = _part(name, value)
+    if wishes.shares is not None:
+        plain["shares"] = [list(_share(problem, arm, ends)) for arm, ends in _pairs("shares", wishes.shares)]
+        if wishes.control_share is not None and any(
+            controls == arm_numbers(problem, each[0]) for each in plain["shares"]
+        ):
+            raise OptionError(
+                f"the control {problem.arms[controls[0]].lever_arm} has a share in shares= and in control_share=;"
+                " give one"
+            )
+    low, high = Rules(plain).shares(problem)
+    least, most = (np.bincount(problem.arm_segments, each) for each in (low, high))
+    if least.max() > 1 + 1e-9:
+        raise OptionError(f"the least shares of the arms add up to {least.max():.4g}; expected at most 1")
+    if most.min() < 1 - 1e-9:
+        raise OptionError(f"the greatest shares of the arms add up to {most.min():.4g}; expected 1 or more")
+    if np.any(low > high):
+        arm = problem.arms[int(np.flatnonzero(low > high)[0])]
+        raise OptionError(f"the least share of {arm} is above its greatest one")
+
+
+def _share(problem: Problem, arm: object, ends: object) -> tuple[dict[str, Level], float, float]:
+    if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
+        raise OptionError(f"the share of {brief(arm)} is {brief(ends)}; expected (least, greatest)")
+    low, high = (default if end is None else end for end, default in zip(ends, (0.0, 1.0), strict=True))
+    if not (is_number(low) and is_number(high) and 0 <= low <= high <= 1):
+        raise OptionError(f"the share of {brief(arm)} is {brief(ends)}; expected 0 <= least <= greatest <= 1")
+    return _settings(problem, "shares", arm), float(low), float(high)
+
+
+def _pairs(name: str, given: object) -> Iterable[tuple[Any, Any]]:
+    if not isinstance(given, Mapping):
+        raise OptionError(f"{name}={brief(given)}; expected a mapping")
+    return given.items()
+
+
+def _add_costs(problem: Problem, policy: Policy[Any], wishes: Wishes, plain: dict[str, Any]) -> None:
+    if wishes.cost is None:
+        if wishes.reward_value is not None:
+            raise OptionError("reward_value is given without cost; it says what one unit of reward is worth in costs")
+        return
+    if wishes.reward_value is not None:
+        value = wishes.reward_value
+        if not is_number(value) or not 0 < float(value) < math.inf:
+            raise OptionError(f"reward_value={brief(value)}; expected a number above 0")
+        plain["reward_value"] = float(value)
+    levels: list[list[Any]] = []
+    arms: list[list[Any]] = []
+    for key, value in _pairs("cost", wishes.cost):
+        if isinstance(key, str) and isinstance(value, Mapping):
+            lever = problem.intervention(key)
+            levels += [
+                [lever.name, lever.levels[lever.code(level)], _cost(f"{key}={level}", each)]
+                for level, each in value.items()
+            ]
+        elif isinstance(key, Arm) or (isinstance(key, str) and "=" in key):
+            arms.append([_settings(problem, "cost", key), _cost(str(key), value)])
+        else:
+            raise OptionError(
+                f"cost of {brief(key)} is {brief(value)}; expected lever -> {{level: cost}}, or an arm -> cost"
+            )
+    plain["cost"] = {"levels": levels, "arms": arms}
+    _check_unit(problem, plain)
+    if not policy.takes_costs:
+        raise OptionError(f"policy {policy.name!r} cannot weigh costs: it does not play the arm with the highest index")
+
+
+def _cost(name: str, value: object) -> float:
+    if not is_number(value) or not abs(float(value)) <= 1e100:  # type: ignore[arg-type]
+        raise OptionError(f"the cost of {name} is {brief(value)}; expected a number in units of the reward")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _check_unit(problem: Problem, plain: dict[str, Any]) -> None:
+    """Costs that differ by more than rewards can are in another unit."""
+    reward = problem.reward
+    cost = Rules(plain).cost(problem)
+    if reward.kind not in ("binary", "levels") or cost is None:
+        return
+    most = 1.0 if reward.kind == "binary" else max(reward.values) - min(reward.values)
+    apart = float(cost.max() - cost.min())
+    if apart > most:
+        raise OptionError(
+            f"costs differ by {apart:.4g} and rewards by {most:.4g} at most, so they are in different units; "
+            "pass reward_value= (what a reward of 1 is worth in the unit of the costs)"
+        )
+
+
+def _check_restrictable(policy: Policy[Any]) -> None:
+    """Validate that a policy can choose among some arms only."""
+    some: Bools = np.ones(len(policy.problem.arms), dtype=np.bool_)
+    some[-1] = False
+    try:
+        policy.frequencies(1, np.random.default_rng(0), among=some)
+    except CausalBanditsError:
+        raise OptionError(
+            f"policy {policy.name!r} cannot leave out arms, which shares and guardrails need; use another policy"
+        ) from None

@@ -1,0 +1,225 @@
+"""The client: the methods of `Study`, and every trouble on the way as one sentence."""
+
+import inspect
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import causal_bandits as cb
+from causal_bandits.errors import (
+    AccessError,
+    ConflictError,
+    ObservationError,
+    OptionError,
+    StorageError,
+    UnknownArmError,
+    UnknownDecisionError,
+    UnknownStudyError,
+)
+from causal_bandits.service import RemoteStudy
+from causal_bandits.service.plain import plain
+from tests.studies.cases import SHOP, answer, play
+
+from .calls import ADMIN, READ, TOKENS
+from .servers import Applications, running
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Applications]:
+    with running() as apps:
+        yield apps
+
+
+@pytest.fixture
+def address(server: Applications, tmp_path: Path) -> str:
+    return server.serve(f"sqlite:///{tmp_path}/studies.db")
+
+
+@pytest.fixture
+def shop(address: str) -> RemoteStudy:
+    return cb.Client(address).create("shop", SHOP, policy="ts", seed=1)
+
+
+def test_it_has_every_method_of_a_study() -> None:
+    by_name = {"create", "load", "list", "delete"}
+    for name, method in inspect.getmembers(cb.Study):
+        if name.startswith("_"):
+            continue
+        mine = getattr(cb.Client if name in by_name else RemoteStudy, name)
+        if callable(method):
+            theirs = [each for each in inspect.signature(method).parameters if each != "storage"]
+            own = [each for each in inspect.signature(mine).parameters if each != "self"]
+            assert own == [each for each in theirs if each != "self"], name
+
+
+def test_answers_are_the_objects_of_the_library(shop: RemoteStudy, tmp_path: Path) -> None:
+    play(shop, 12)  # type: ignore[arg-type]
+    twin = cb.Study.load("shop", storage=f"sqlite:///{tmp_path}/studies.db")
+    assert repr(shop.estimates()) == repr(twin.estimates())
+    assert shop.recommend(draws=50) == twin.recommend(draws=50)
+    assert shop.separating_sets(rejected=True) == twin.separating_sets(rejected=True)
+    assert str(shop.explain(5)) == str(twin.explain(5))
+    assert shop.explain(5).arms == twin.explain(5).arms
+    assert shop.propensity(5) == twin.propensity(5)
+    red = SHOP.arm(banner="red")
+    for policy in (red, {red: 0.5, SHOP.arm(): 0.5}):
+        assert shop.evaluate(policy) == twin.evaluate(policy)
+    assert shop.to_frame().equals(twin.to_frame())
+    assert shop.describe(history=True) == twin.describe(history=True)
+    assert shop.decisions(3, limit=4) == twin.decisions(3, limit=4)
+    assert shop.decision(2) == twin.decision(2)
+    assert shop.changes(2) == twin.changes(2)
+    assert shop.newest == twin.newest
+    assert shop.problem == twin.problem
+    assert shop.report(tmp_path / "a.html").read_text() == twin.report(tmp_path / "b.html").read_text()
+    assert shop._repr_html_().startswith("<")
+    assert "shop" in repr(shop)
+    twin.close()
+
+
+def test_sets_come_back_whole(address: str, tmp_path: Path) -> None:
+    study = cb.Client(address).create("paper", SHOP, policy="paper", seed=1)
+    play(study, 40)  # type: ignore[arg-type]
+    twin = cb.Study.load("paper", storage=f"sqlite:///{tmp_path}/studies.db")
+    assert plain(study.separating_sets(rejected=True)) == plain(twin.separating_sets(rejected=True))
+    assert (
+        study.separating_sets(rejected=True)[1].evidence.words == twin.separating_sets(rejected=True)[1].evidence.words
+    )
+    assert plain(study.explain(30)) == plain(twin.explain(30))
+    twin.close()
+
+
+def test_tables_of_any_kind(shop: RemoteStudy) -> None:
+    rows = [{"id": each.id, **answer(SHOP, each)} for each in shop.ask(8)]
+    assert shop.tell_many(pl.DataFrame(rows[:2])) == 2
+    assert shop.tell_many(pd.DataFrame(rows[2:4])) == 2
+    assert shop.tell_many(rows[4:6]) == 2
+    assert shop.tell_many({name: [row[name] for row in rows[6:]] for name in rows[0]}) == 2
+    assert set(shop.to_frame()["status"]) == {"told"}
+    shop.tell(shop.ask().id, {"clicked": np.int64(1), "cart": np.str_("some")}, reward=np.float64(1))
+    with pytest.raises(ObservationError, match="cannot be sent as JSON"):
+        shop.tell(shop.ask().id, {"clicked": object()})
+
+
+def test_keys_of_any_text(shop: RemoteStudy, tmp_path: Path) -> None:
+    twin = cb.Study.load("shop", storage=f"sqlite:///{tmp_path}/studies.db")
+    for key in ("visitor 1", "100%", "schlüssel 😀", "a,b;c=d"):
+        assert shop.ask(key=key) == twin.ask(key=key)
+    for odd in ("", " a", "a\nb", 3):
+        with pytest.raises(OptionError, match="key="):
+            shop.ask(key=odd)  # type: ignore[arg-type]
+    assert len(shop.to_frame()) == 4
+    twin.close()
+
+
+def test_levels_and_patterns(shop: RemoteStudy) -> None:
+    assert len(shop.retire_level("banner", "red")) == 2
+    assert len(shop.forbid({"banner": "blue", "discount": ...})) == 2
+    assert len(shop.allow_level("banner", "blue")) == 2
+    assert [dict(arm) for arm in shop.add_level("banner", "green")] == [
+        {"banner": "green", "discount": "none"},
+        {"banner": "green", "discount": "10%"},
+    ]
+    assert len(shop.problem.arms) == 8
+    assert len(shop.forbid_level("banner", "green")) == 2
+    for odd in ("red", {"banner": object()}):
+        with pytest.raises(UnknownArmError):
+            shop.retire(odd)  # type: ignore[arg-type]
+
+
+def test_bad_calls_say_what_a_study_says(shop: RemoteStudy) -> None:
+    shop.ask(key="k")
+    with pytest.raises(ConflictError, match="used for a different ask"):
+        shop.ask(2, key="k")
+    for number in (0, -1, True, "1", None, 9):
+        with pytest.raises(UnknownDecisionError, match="is not known"):
+            shop.tell(number, reward=1)  # type: ignore[arg-type]
+    with pytest.raises(ObservationError, match="reward 'purchase' is nan"):
+        shop.tell(1, reward=float("nan"))
+    with pytest.raises(OptionError, match="evaluate a policy where the storage is"):
+        shop.evaluate(cb.ThompsonSampling(SHOP))
+    with pytest.raises(OptionError, match="count=0"):
+        shop.ask(0)
+
+
+def test_who_may_do_what(server: Applications, tmp_path: Path) -> None:
+    address = server.serve(f"sqlite:///{tmp_path}/closed.db", tokens=TOKENS)
+    with pytest.raises(AccessError, match="needs a token"):
+        cb.Client(address).list()
+    with pytest.raises(AccessError, match="needs a token"):
+        cb.Client(address, token="wrong-token-0123456789").list()
+    admin, reader = cb.Client(address, token=ADMIN), cb.Client(address, token=READ)
+    admin.create("shop", SHOP, policy="ts")
+    assert [row.name for row in reader.list()] == ["shop"]
+    with pytest.raises(AccessError, match="has the scope read"):
+        reader.load("shop").ask()
+    assert ADMIN not in repr(admin) + repr(admin.load("shop")) + str(vars(admin.load("shop")))
+    with pytest.raises(OptionError, match="token is not a printable"):
+        cb.Client(address, token="a\nb")
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8080", "ftp://x", "http://", "http://h:x", "http://h?a=1", 3, "sqlite:///x.db"]
+)
+def test_addresses_that_are_none(url: str) -> None:
+    with pytest.raises(OptionError, match="is not the address of a server"):
+        cb.Client(url)
+
+
+def test_an_address_with_a_password() -> None:
+    with pytest.raises(OptionError, match="pass the server's token") as caught:
+        cb.Client("http://me:secret@host")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_or_another() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        said = [
+            b"HTTP/1.1 200 OK\r\n\r\n<html>",
+            b"SSH-2.0-x\r\n\r\n",
+            b"HTTP/1.1 500 No\r\nContent-Length: 1\r\n\r\nx",
+        ]
+
+        def answer_oddly() -> None:
+            for text in said:
+                connection, _ = other.accept()
+                connection.recv(65536)
+                connection.sendall(text)
+                connection.close()
+
+        thread = threading.Thread(target=answer_oddly)
+        thread.start()
+        for sentence in ("is it the right one", "did not answer", "status 500 and no sentence"):
+            client = cb.Client(f"http://127.0.0.1:{port}", timeout=5)
+            with pytest.raises(StorageError, match=sentence):
+                client.list()
+        thread.join()
+    with pytest.raises(StorageError, match="cannot be reached; check that it runs"):
+        cb.Client(f"http://127.0.0.1:{port}").list()
+
+
+def test_a_connection_that_the_server_closed_meanwhile(shop: RemoteStudy) -> None:
+    shop.ask()
+    kept = shop._connection._wire()._socket
+    assert kept is not None
+    kept.shutdown(socket.SHUT_RD)  # as if the server had closed it: nothing more will come
+    assert shop.ask().id == 2
+
+
+def test_names_that_cannot_be_addressed(address: str) -> None:
+    client = cb.Client(address)
+    for name in ("../x", "a/b", "<script>", "😀", "100%"):
+        client.create(name, SHOP, policy="ts")
+        assert client.load(name).ask().id == 1
+        client.delete(name)
+    with pytest.raises(UnknownStudyError):
+        client.load("..")
+    with pytest.raises(OptionError, match="name="):
+        client.load("")

@@ -1,0 +1,110 @@
+"""Health: outcomes that get lost, a control without its share, a level that moves."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import causal_bandits as cb
+from causal_bandits.compiled import Floats, Ints
+from causal_bandits.studies.health import (
+    FALSE_ALARMS,
+    STRETCH,
+    health_of,
+    looks,
+    share_evidence,
+    share_of_look,
+    shifted,
+    uneven,
+)
+
+from .cases import Unstored
+
+TWO = cb.Problem("Y", {"A": 2}, {"I": ["none", "a"]})
+
+
+def slowly(arms: Ints, missing: Floats, count: int) -> tuple[float, float]:
+    """Cochran, Mantel and Haenszel, stretch by stretch, for all arms but the last."""
+    apart, variance = np.zeros(count), np.zeros((count, count))
+    for start in range(0, len(arms), STRETCH):
+        here, gone = arms[start : start + STRETCH], missing[start : start + STRETCH]
+        n, m = len(here), gone.sum()
+        for arm in range(count):
+            apart[arm] += gone[here == arm].sum() - (here == arm).sum() * m / n
+            for other in range(count):
+                both = (here == arm).sum() * (n * (arm == other) - (here == other).sum())
+                variance[arm, other] += m * (n - m) * both / (n * n * max(n - 1, 1))
+    found = float(apart[:-1] @ np.linalg.solve(variance[:-1, :-1], apart[:-1]))
+    return found, float(stats.chi2.sf(found, count - 1))
+
+
+def test_uneven_is_the_test_of_cochran_mantel_and_haenszel() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        arms = rng.integers(0, 3, 430)
+        missing = (rng.random(430) < np.array([0.2, 0.3, 0.25])[arms]).astype(float)
+        assert uneven(arms, missing, 3) == pytest.approx(slowly(arms, missing, 3))
+
+
+def test_rare_arms_are_taken_together_and_nothing_to_test_is_no_alarm() -> None:
+    arms = np.array([0, 1] * 200 + [2])
+    assert uneven(arms, np.zeros(401), 3) == (0.0, 1.0)
+    assert uneven(arms, np.ones(401), 3) == (0.0, 1.0)
+    statistic, p_value = uneven(arms, np.where(arms == 2, 1.0, (np.arange(401) % 4 < 2) * 1.0), 3)
+    assert 0 <= statistic < 30
+    assert 0 < p_value <= 1
+
+
+def test_looks_share_the_false_alarms() -> None:
+    assert looks(199) == []
+    assert looks(200) == [200]
+    assert sum(share_of_look(number) for number in range(10_000)) == pytest.approx(1, abs=1e-3)
+
+
+def test_traffic_that_shifts_while_outcomes_are_late_is_no_alarm_and_losing_an_arm_is() -> None:
+    """Most decisions late in a study are open and of the better arm; comparing arms as a whole would cry wolf."""
+    arms = np.concatenate([np.tile([0, 1], 300), np.tile([1, 1, 1, 1, 0], 120)])
+    late = (np.arange(1200) >= 600).astype(float)
+    assert uneven(arms, late, 2)[1] == 1.0
+    assert stats.chi2_contingency(np.histogram2d(arms, late, 2)[0]).pvalue < 1e-20
+    lost = np.where((arms == 1) & (np.arange(1200) % 3 == 0), 1.0, late)
+    assert uneven(arms, lost, 2)[1] < 1e-9
+
+
+def test_a_control_without_its_share_is_an_alarm() -> None:
+    """The evidence is one on average while the share is right, whenever one stops; it grows where it is wrong."""
+    chances = [math.comb(12, hits) * 0.3**hits * 0.7 ** (12 - hits) for hits in range(13)]
+    average = sum(c * math.exp(share_evidence(12, hits, 0.3)) for hits, c in enumerate(chances))
+    assert average == pytest.approx(1)
+    assert share_evidence(1000, 100, 0.1) < 0 < -math.log(FALSE_ALARMS) < share_evidence(1000, 160, 0.1)
+
+
+def test_health_of_a_study() -> None:
+    """The arm `a` loses outcomes, its traffic grows, and the level of rewards falls half-way. Seed 8."""
+    rng = np.random.default_rng(8)
+    good, bad = (Unstored(TWO, seed=8, control_share=0.5) for _ in range(2))
+    for number in range(1, 1501):
+        for study in (good, bad):
+            (arm,) = study.ask()
+            lost = study is bad and arm == 1 and rng.random() < 0.3
+            level = 0.7 if study is good or number < 700 else 0.3
+            if not lost:
+                study.tell(number, {"A": 0, "Y": int(rng.random() < level)})
+    found = health_of(good.state)
+    assert [check.name for check in found] == ["outcomes", "control", "period"]
+    assert found.ok
+    assert "alike in all arms" in found[0].says
+    found = health_of(bad.state)
+    assert [check.name for check in found.alarms] == ["outcomes", "period"]
+    assert "lowest: do(I=a)" in found[0].says
+    assert "rewards of the same arm have moved" in found[2].says
+    assert found.to_frame().height == 3
+    assert "ALARM outcomes" in str(found)
+    assert health_of(Unstored(TWO).state).ok
+
+
+def test_traffic_that_moved() -> None:
+    assert shifted(np.repeat([0, 1], 100), 2) == 1
+    assert shifted(np.tile([0, 1], 100), 2) == 0
+    assert shifted(np.array([0, 1]), 2) == 0
