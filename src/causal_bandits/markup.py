@@ -74,6 +74,10 @@ class Markup(str):
 
     __slots__ = ()
 
+    def __html__(self) -> str:
+        """What templates take as it is."""
+        return self
+
 
 def markup(parts: Iterable[str]) -> Markup:
     """Parts one after the other; what is not HTML already is escaped, here and nowhere else."""

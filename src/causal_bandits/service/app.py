@@ -19,6 +19,7 @@ from .deciding import Deciding
 from .desk import Desk
 from .front import Front
 from .measuring import Measures
+from .pages.views import Views
 from .routes import ROUTERS
 from .settings import ServiceSettings
 from .watching import Watch
@@ -38,6 +39,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.settings = settings
     app.state.measures = measures
     app.state.desk = Desk(settings.storage)
+    app.state.views = Views()
     app.state.closing = asyncio.Event()
     app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)
     app.state.deciding = Deciding(app.state.desk, measures)

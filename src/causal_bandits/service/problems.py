@@ -43,9 +43,14 @@ def problem(status: int, detail: str, error: str | None = None, headers: dict[st
     return Response(json.dumps(body), status, headers, MEDIA)
 
 
+def status_of(error: CausalBanditsError) -> int:
+    """What an error of ours is in HTTP."""
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 422)
+
+
 def of_library(error: CausalBanditsError) -> Response:
     """The answer to a request that the library refused."""
-    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 422)
+    status = status_of(error)
     name = "ConflictError" if isinstance(error, KeyReusedError) else type(error).__name__
     return problem(status, without_secrets(str(error)), name)
 

@@ -6,21 +6,39 @@ from typing import Any
 
 import jinja2
 
-from ..markup import printable
+from ..markup import Markup, braces, printable
+from ..reporting import charts
+from ..reporting.study_sheets import pending_words
 from .gate import in_path
+from .pages.naming import short
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
+
+
+def progress(share: float) -> Markup:
+    """A bar that fills up."""
+    return charts.bars([(share, "own"), (1 - share, "rest")], f"{share:.0%}")
 
 
 @cache
 def environment() -> jinja2.Environment:
     """The templates, with escaping everywhere and no names that are not given."""
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     made.filters["in_path"] = in_path
     made.filters["printable"] = printable
+    made.filters["short"] = short
+    made.filters["braces"] = braces
+    made.filters["key"] = charts.key
+    made.filters["share"] = progress
+    made.filters["progress"] = progress
+    made.filters["pending"] = pending_words
     return made
 
 

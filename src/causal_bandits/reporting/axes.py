@@ -1,0 +1,106 @@
+"""Axes: round ticks, and numbers in the unit of what is shown."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..markup import number
+
+
+class Unit(NamedTuple):
+    """How values are written: rates in percent, anything else as it is."""
+
+    percent: bool
+
+    def show(self, value: float | None) -> str:
+        """A value with three digits or so.
+
+        >>> rate = Unit(percent=True)
+        >>> [rate.show(value) for value in (0.0312, 0.456, 0.00123, 0.0, 1.0, None)]
+        ['3.12 %', '45.6 %', '0.123 %', '0 %', '100 %', '–']
+        """
+        if value is None or not self.percent:
+            return number(value)
+        shown = 100 * value
+        digits = 0 if shown in (0, 100) else 1 if abs(shown) >= 10 else 2 if abs(shown) >= 1 else 3
+        return f"{shown:.{digits}f} %"
+
+    def change(self, value: float | None) -> str:
+        """A difference with its sign; of rates in percentage points.
+
+        >>> Unit(percent=True).change(0.0123), Unit(percent=False).change(-2.5)
+        ('+1.23 pp', '-2.500')
+        """
+        if value is None:
+            return "–"
+        shown = self.show(abs(value)).replace(" %", " pp")
+        return f"{'-' if value < 0 else '+'}{shown}"
+
+
+RATE = Unit(percent=True)
+PLAIN = Unit(percent=False)
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers inside an interval, at most so many.
+
+    >>> ticks(0.0, 0.043), ticks(3, 3)
+    ([0.0, 0.01, 0.02, 0.03, 0.04], [3.0])
+    """
+    if not high > low:
+        return [float(low)]
+    rough = (high - low) / max(most - 1, 1)
+    base = 10.0 ** math.floor(math.log10(rough))
+    step = next(base * factor for factor in (1, 2, 2.5, 5, 10, 20) if base * factor >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{place * step:.12g}") for place in range(first, last + 1)]
+
+
+class Axis(NamedTuple):
+    """From values to shares of the axis."""
+
+    low: float
+    high: float
+    marks: tuple[float, ...]
+    words: tuple[str, ...]
+    is_log: bool = False
+
+    def at(self, value: float) -> float:
+        """The share of the axis up to a value, from 0 to 1."""
+        low, high = self.low, self.high
+        if self.is_log:
+            value, low, high = (math.log(max(each, 1e-300)) for each in (value, low, high))
+        return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
+
+
+def axis_for(values: Iterable[float | None], unit: Unit, *, from_zero: bool = False, most: int = 6) -> Axis:
+    """An axis on which all values have room, that begins and ends a little beyond them."""
+    known = [value for value in values if value is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    if from_zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    room = 0.04 * (high - low) or abs(high) * 0.1 or 1.0
+    low, high = (low if from_zero and low == 0 else low - room), high + room
+    if known and min(known) >= 0:
+        low = max(low, 0.0)
+    marks = ticks(low, high, most)
+    return Axis(low, high, tuple(marks), tuple(tick_words(marks, unit)))
+
+
+def tick_words(marks: Sequence[float], unit: Unit) -> list[str]:
+    """Ticks with as many digits as tell them apart.
+
+    >>> tick_words([0.0, 0.005, 0.01], Unit(percent=True)), tick_words([0, 5000], Unit(percent=False))
+    (['0 %', '0.5 %', '1 %'], ['0', '5,000'])
+    """
+    factor, end = (100.0, " %") if unit.percent else (1.0, "")
+    return [f"{float(f'{mark * factor:.6g}'):,.6g}{end}" for mark in marks]
+
+
+def counts_axis(first: float, last: float, *, is_log: bool = False) -> Axis:
+    """An axis of rows or decisions."""
+    if not is_log:
+        marks = [mark for mark in ticks(first, last, 5) if mark == int(mark)] or [last]
+        return Axis(first, last, tuple(marks), tuple(f"{mark:,.0f}" for mark in marks))
+    powers = [10.0**power for power in range(12) if first <= 10.0**power <= last] or [first]
+    return Axis(first, last, tuple(powers), tuple(f"{mark:,.0f}" for mark in powers), is_log=last > first > 0)

@@ -1,0 +1,196 @@
+"""Charts that fit any width: letters keep their size, only what is drawn is stretched.
+
+Their colours are classes (c0 to c7, grey), which a style sheet gives a shade for light and for dark paper. There is no
+style attribute anywhere, so a strict Content-Security-Policy may forbid them.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ..markup import Markup, markup, tag
+from .axes import Axis, Unit
+from .inline_svg import Interval
+
+HEIGHT = 200
+LETTER = 7.4
+"""The width of a digit at an axis, at most."""
+
+
+class Series(NamedTuple):
+    """Values over a common axis, by the class of their colour."""
+
+    name: str
+    colour: str
+    values: Sequence[float | None]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"
+
+
+def _frame(x: Axis, y: Axis, drawn: Iterable[Markup], label: str, x_label: str) -> Markup:
+    """Axes with ticks and a grid around what is drawn."""
+    width = f"{max(map(len, y.words), default=1) * LETTER + 8:.0f}"
+    heights = [HEIGHT * (1 - y.at(mark)) + 10 for mark in y.marks]
+    beside = [
+        tag("text", word, at={"x": str(int(width) - 6), "y": f"{at + 4:.1f}", "text-anchor": "end"})
+        for word, at in zip(y.words, heights, strict=True)
+    ]
+    grid = [tag("line", at={"class": "grid", "x2": "100%", "y1": f"{at:.1f}", "y2": f"{at:.1f}"}) for at in heights]
+    for mark, word in zip(x.marks, x.words, strict=True):
+        at = x.at(mark)
+        anchor = "start" if at < 0.06 else "end" if at > 0.94 else "middle"
+        place = {"x1": _percent(at), "x2": _percent(at), "y1": "10", "y2": f"{HEIGHT + 14}"}
+        grid.append(tag("line", at={"class": "grid", **place}))
+        grid.append(tag("text", word, at={"x": _percent(at), "y": f"{HEIGHT + 28}", "text-anchor": anchor}))
+    named = tag("text", x_label, at={"class": "name", "x": "50%", "y": f"{HEIGHT + 48}", "text-anchor": "middle"})
+    about = {"role": "img", "aria-label": label, "class": "plot", "width": "100%", "height": f"{HEIGHT + 54}"}
+    left = tag(
+        "svg", *beside, at={"class": "beside", "width": width, "height": f"{HEIGHT + 54}", "aria-hidden": "true"}
+    )
+    return tag("div", left, tag("svg", *grid, *drawn, named, at=about), at={"class": "chart"})
+
+
+def _stretched(*parts: Markup) -> Markup:
+    """What is drawn over the whole width, in thousandths of it."""
+    box = {"y": "10", "width": "100%", "height": str(HEIGHT), "viewBox": f"0 0 1000 {HEIGHT}"}
+    return tag("svg", *parts, at={"class": "drawn", "preserveAspectRatio": "none", **box})
+
+
+def level_line(y: Axis, value: float, name: str) -> Markup:
+    """A value across the whole chart."""
+    at = f"{HEIGHT * (1 - y.at(value)) + 10:.1f}"
+    return tag("line", tag("title", name), at={"class": "level", "x2": "100%", "y1": at, "y2": at})
+
+
+def _hovers(x: Axis, xs: Sequence[float], words: Sequence[str]) -> list[Markup]:
+    """Columns that say under the pointer what is there."""
+    places = [x.at(value) for value in xs]
+    edges = [0.0, *((a + b) / 2 for a, b in pairwise(places)), 1.0]
+    return [
+        tag("rect", tag("title", said), at={"class": "hover", **_box(start, end, 10, HEIGHT)})
+        for start, end, said in zip(edges, edges[1:], words, strict=False)
+    ]
+
+
+def _box(start: float, end: float, top: float, height: float) -> dict[str, str]:
+    across = {"x": _percent(start), "width": _percent(max(end - start, 0.0))}
+    return {**across, "y": f"{top:.1f}", "height": f"{height:.1f}"}
+
+
+def said_at(series: Sequence[Series], place: int, unit: Unit) -> str:
+    """What all series say at a point."""
+    return "".join(f"\n{each.name}: {unit.show(each.values[place])}" for each in series)
+
+
+def lines(
+    x: Axis, y: Axis, xs: Sequence[float], series: Sequence[Series], *, unit: Unit, names: tuple[str, str], label: str,
+    level: tuple[float, str] | None = None, band: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> Markup:  # fmt: skip
+    """Lines over a common axis; `level` draws a value across, `band` shades between two lines.
+
+    `names` are what stands under the axis, and what one x is called.
+    """
+    drawn = [level_line(y, *level)] if level is not None else []
+    places = [x.at(value) for value in xs]
+    shapes = [] if band is None else [_band(y, places, *band)]
+    for each in series:
+        known = [(at, y.at(value)) for at, value in zip(places, each.values, strict=True) if value is not None]
+        points = " ".join(f"{1000 * at:.1f},{HEIGHT * (1 - up):.1f}" for at, up in known)
+        shapes.append(tag("polyline", at={"class": f"line {each.colour}", "points": points}))
+        if len(known) < 2:
+            dots = [{"cx": _percent(at), "cy": f"{HEIGHT * (1 - up) + 10:.1f}", "r": "4"} for at, up in known]
+            drawn += [tag("circle", at={"class": f"fill {each.colour}", **dot}) for dot in dots]
+    words = [f"{names[1]} {value:,.0f}{said_at(series, place, unit)}" for place, value in enumerate(xs)]
+    return _frame(x, y, [*drawn, _stretched(*shapes), *_hovers(x, xs, words)], label, names[0])
+
+
+def _band(y: Axis, places: Sequence[float], low: Sequence[float], high: Sequence[float]) -> Markup:
+    there = [(at, y.at(value)) for at, value in zip(places, high, strict=True)]
+    back = [(at, y.at(value)) for at, value in zip(places, low, strict=True)]
+    points = " ".join(f"{1000 * at:.1f},{HEIGHT * (1 - up):.1f}" for at, up in [*there, *reversed(back)])
+    return tag("polygon", at={"class": "band", "points": points})
+
+
+def shares(x: Axis, y: Axis, until: Sequence[int], series: Sequence[Series], *, unit: Unit, label: str) -> Markup:
+    """Columns that add up to one, for stretches of decisions that end at `until`."""
+    drawn = []
+    for place, (start, end) in enumerate(zip((0, *until), until, strict=False)):
+        bottom = float(HEIGHT + 10)
+        said = f"decisions {start + 1:,} to {end:,}{said_at(series, place, unit)}"
+        parts = []
+        for each in series:
+            height = HEIGHT * (each.values[place] or 0.0)
+            bottom -= height
+            if height > 0:
+                box = _box(x.at(start), x.at(end), bottom, height)
+                parts.append(tag("rect", at={"class": f"column {each.colour}", **box}))
+        drawn.append(tag("g", tag("title", said), *parts))
+    return _frame(x, y, drawn, label, "decisions")
+
+
+def legend(series: Iterable[tuple[str, str, str]]) -> Markup:
+    """Colours, names, and a value each."""
+    return tag(
+        "ul",
+        *(
+            tag("li", key(colour), tag("bdi", name), *([tag("b", value)] if value else []))
+            for colour, name, value in series
+        ),
+        at={"class": "legend"},
+    )
+
+
+def key(colour: str) -> Markup:
+    """A spot of colour."""
+    dot = tag("circle", at={"cx": "6", "cy": "6", "r": "5", "class": f"fill {colour}"})
+    return tag("svg", dot, at={"class": "key", "width": "12", "height": "12", "aria-hidden": "true"})
+
+
+def strip(axis: Axis, shared: Interval | None, alone: Interval | None, level: float | None, said: str) -> Markup:
+    """One line of a table: an interval with sharing, under it the one of own rows, and the control across."""
+    parts = []
+    for mark in axis.marks:
+        at = _percent(axis.at(mark))
+        parts.append(tag("line", at={"class": "grid", "x1": at, "x2": at, "y2": "100%"}))
+    if level is not None:
+        at = _percent(axis.at(level))
+        parts.append(tag("line", at={"class": "level", "x1": at, "x2": at, "y2": "100%"}))
+    for each, y, look in ((alone, "24", "alone"), (shared, "13", "shared")):
+        if each is not None:
+            mean, low, high = (_percent(axis.at(value)) for value in each)
+            parts.append(tag("line", at={"class": f"bar {look}", "x1": low, "x2": high, "y1": y, "y2": y}))
+            size = "5" if look == "shared" else "3"
+            parts.append(tag("circle", at={"class": f"dot {look}", "cx": mean, "cy": y, "r": size}))
+    about = {"role": "img", "aria-label": said, "class": "strip", "width": "100%", "height": "34"}
+    return tag("svg", tag("title", said), *parts, at=about)
+
+
+def strip_axis(axis: Axis) -> Markup:
+    """The ticks above such lines."""
+    words = []
+    for mark, word in zip(axis.marks, axis.words, strict=True):
+        at = axis.at(mark)
+        anchor = "start" if at < 0.08 else "end" if at > 0.92 else "middle"
+        words.append(tag("text", word, at={"x": _percent(at), "y": "14", "text-anchor": anchor}))
+    return tag("svg", *words, at={"class": "strip", "width": "100%", "height": "20", "aria-hidden": "true"})
+
+
+def bars(parts: Iterable[tuple[float, str]], said: str) -> Markup:
+    """One bar of several parts, in shares of the whole width, with the class of each."""
+    drawn, start = [], 0.0
+    for share, look in parts:
+        box = _box(start, start + share, 2, 10)
+        drawn.append(tag("rect", at={"class": look, **box}))
+        start += share
+    about = {"role": "img", "aria-label": said, "class": "bars", "width": "100%", "height": "14"}
+    return tag("svg", tag("title", said), *drawn, at=about)
+
+
+def numbers(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """The values behind a chart, folded away."""
+    head = tag("tr", *(tag("th", name) for name in columns))
+    body = [tag("tr", *(tag("td", cell) for cell in cells)) for cells in rows]
+    shown = tag("div", tag("table", tag("thead", head), tag("tbody", *body)), at={"class": "scroll"})
+    return tag("details", tag("summary", "Numbers"), markup([shown]))

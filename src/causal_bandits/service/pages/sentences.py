@@ -1,0 +1,91 @@
+"""What is known, how sure, and what to do: one plain sentence."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...problem import Problem
+from ...reporting.axes import Unit
+from .naming import ArmNames, short
+from .views import View
+
+NAMED_ARMS = 4
+
+
+class Answer(NamedTuple):
+    """The answer to: what shall I do?"""
+
+    action: str
+    """stop, drop, go on or wait."""
+    says: str
+    segment: str
+    progress: float
+    guarantee: str
+
+
+def answers(view: View) -> list[Answer]:
+    """One for the study, or one for each segment."""
+    about = view.about
+    advices: list[Any] = about.get("advices") or [about["advice"]]
+    return [_answer(view, advice) for advice in advices if advice is not None]
+
+
+def unit_of(problem: Problem) -> Unit:
+    """Rewards of 0 or 1 have rates."""
+    return Unit(percent=problem.reward.kind == "binary")
+
+
+def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
+    names, unit = view.names, unit_of(view.problem)
+    segment = advice.get("segment") or {}
+    where = names.segment_of(segment)
+    rows = [row for row in view.about["arms"] if not segment or row.get("segment") == segment]
+    playing = sum(row.get("status") not in ("retired", "forbidden") for row in rows)
+    if advice["settings"] is None:
+        says = "Nothing is known yet: no arm has enough rows. Ask for decisions and tell their outcomes."
+        return Answer("wait", says, where, 0.0, "")
+    row = next(row for row in rows if row["settings"] == {**advice["settings"]})
+    leads = _worth(row, names, unit, view.about["target"])
+    sure = f"{100 * advice['confidence']:.3g} % confidence"
+    if advice["action"] == "stop":
+        claim = "the best" if advice["is_best"] else f"within {unit.show(advice['margin'])} of the best"
+        says = f"Stop and deploy {leads}. It is {claim} of {playing} arms with {sure}."
+    elif advice["action"] == "drop":
+        gone = _listed(advice["drop"], names)
+        says = f"Retire {gone}: not the best, with {sure}. Then go on; {_ahead(leads, advice, unit)}"
+    else:
+        says = f"Keep going: {_ahead(leads, advice, unit)}"
+    return Answer(advice["action"], says, where, advice["progress"], advice["guarantee"])
+
+
+def _ahead(leads: str, advice: Mapping[str, Any], unit: Unit) -> str:
+    """Which arm leads, and what stopping now would risk."""
+    if advice["probability_best"] is None:
+        return f"{leads} leads."
+    chance, loss = chance_words(advice["probability_best"]), unit.change(advice["expected_loss"]).lstrip("+-")
+    return (
+        f"{leads} leads and is the best arm with a probability of {chance}. "
+        f"Deploying it now is expected to lose {loss} per decision against the best arm."
+    )
+
+
+def _worth(row: Mapping[str, Any], names: ArmNames, unit: Unit, target: str) -> str:
+    mean, ends = unit.show(row["mean"]), (row["low"], row["high"])
+    between = "" if None in ends else f", {unit.show(ends[0])} to {unit.show(ends[1])}"
+    return f"{names.of(row['settings'])} ({short(target, 40)} {mean}{between})"
+
+
+def _listed(dropped: list[dict[str, Any]], names: ArmNames) -> str:
+    shown = ", ".join(names.of(settings) for settings in dropped[:NAMED_ARMS])
+    more = len(dropped) - NAMED_ARMS
+    return shown + (f" and {more} more" if more > 0 else "")
+
+
+def chance_words(probability: float) -> str:
+    """A probability from draws; never certain.
+
+    >>> chance_words(0.624), chance_words(1.0), chance_words(0.0)
+    ('62 %', 'over 99 %', 'under 1 %')
+    """
+    if probability >= 0.995:
+        return "over 99 %"
+    return "under 1 %" if probability < 0.005 else f"{100 * probability:.0f} %"
