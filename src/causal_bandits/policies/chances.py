@@ -54,7 +54,7 @@ def _chances(policy: Policy[Any], arms: Sequence[int]) -> list[float | None]:
 
 def _chance(policy: Policy[Any], arm: int) -> float:
     """All arms are looked at with the same draws: these depend on the number of rows alone."""
-    problem, state = policy.problem, policy._standing()
+    problem, state = policy.problem, policy._reading()
     if problem.segments:
         state = policy._among(state, policy.allowed & (problem.arm_segments == problem.arm_segments[arm]))
     if isinstance(policy, CountingPolicy):

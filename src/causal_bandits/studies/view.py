@@ -1,22 +1,17 @@
 """What a study shows: looking at it never changes which arms come next."""
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import EllipsisType, TracebackType
-from typing import Any, Self
+from types import EllipsisType
+from typing import Any
 
 import polars as pl
 
 from ..discovery import SeparatingSets
 from ..errors import flag, share, whole_number
-from ..files import file_path, replacing
 from ..policies import Advice, Effects, Estimates, Policy, Recommendation
 from ..policies.advice import CONFIDENCE
 from ..problem import Arm, Level, Problem, Segment
-from ..reporting import study_page
 from ..reporting.described import StudyDescription
-from ..reporting.quick_plots import MOST_ARMS, plot_estimates
 from .decision_table import decisions_frame
 from .decisions import Decision
 from .describe import describe
@@ -29,6 +24,7 @@ from .health import Health, health_of
 from .propensities import propensities
 from .segments import asked_among
 from .session import Session
+from .showing import Showing
 from .state import StudyState
 
 Settable = Arm | Mapping[str, Level]
@@ -36,7 +32,7 @@ Pattern = Arm | Mapping[str, Level | EllipsisType]
 """An arm, or a mapping in which `...` stands for any level of a lever."""
 
 
-class StudyView:
+class StudyView(Showing):
     """A study as one looks at it."""
 
     def __init__(self, session: Session, *, is_new: bool = False) -> None:
@@ -47,14 +43,6 @@ class StudyView:
     def close(self) -> None:
         """Let go of the storage."""
         self._session.store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def name(self) -> str:
@@ -185,17 +173,6 @@ class StudyView:
     def describe(self, *, history: bool = False) -> StudyDescription:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
         return describe(self._session, history=flag("history", history))
-
-    def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Any:
-        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
-        return plot_estimates(self.estimates(), axes, most=most, title=f"Study {self.name}")
-
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
-        file = file_path(path)
-        with replacing(file) as temporary:
-            temporary.write_text(study_page(self.describe(history=True)), encoding="utf-8")
-        return file
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""

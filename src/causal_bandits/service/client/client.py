@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from ...errors import OptionError, UnknownStudyError, brief
 from ...policies import Policy
 from ...problem import Level, Problem
 from ...studies import StudyInfo
 from ...studies.settings import plain_option
+from ...studies.showing import Closing
 from ..gate import in_path
 from .connection import SECONDS, Connection
 from .remote import RemoteStudy
 
 
-class Client:
+class Client(Closing):
     """Studies on a server (`causal-bandits serve`), with the methods that `Study` has for a storage.
 
     Args:
@@ -37,14 +37,6 @@ class Client:
     def close(self) -> None:
         """Close the connections; they are opened again when they are needed."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def create(
         self,

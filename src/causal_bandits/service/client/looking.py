@@ -2,29 +2,24 @@
 
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlencode
 
 import polars as pl
 
 from ...discovery import SeparatingSet, SeparatingSets
 from ...errors import OptionError, UnknownDecisionError, brief
-from ...files import file_path, replacing
 from ...policies import ArmEstimate, Estimates, Policy, Recommendation
 from ...policies.advice import Advice
 from ...policies.lifts import Effects, LevelEffect
 from ...problem import Arm, Level, Problem
-from ...reporting import study_page
 from ...reporting.described import StudyDescription
-from ...reporting.quick_plots import MOST_ARMS, plot_estimates
 from ...studies import Change, Decision, DecisionRow, Evaluation, Explanation, Newest
 from ...studies.guardrails import ArmGuardrail, Guardrails
 from ...studies.health import Check, Health
+from ...studies.showing import Showing
 from ..gate import in_path
 from ..plain import revived
 from .connection import Connection
@@ -33,7 +28,7 @@ from .wire import Answer
 Settable = Arm | Mapping[str, Level]
 
 
-class RemoteView:
+class RemoteView(Showing):
     """A study on a server as one looks at it."""
 
     def __init__(self, connection: Connection, settings: dict[str, Any], *, is_new: bool = False) -> None:
@@ -48,14 +43,6 @@ class RemoteView:
     def close(self) -> None:
         """Let go of the connection; it is opened again when it is needed."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _ask(self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None) -> Any:
         return self._connection.ask(method, self._path + path, body, headers=headers).json
@@ -206,17 +193,6 @@ class RemoteView:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
         found: StudyDescription = self._look("", history=history)
         return found
-
-    def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Any:
-        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
-        return plot_estimates(self.estimates(), axes, most=most, title=f"Study {self.name}")
-
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
-        file = file_path(path)
-        with replacing(file) as temporary:
-            temporary.write_text(study_page(self.describe(history=True)), encoding="utf-8")
-        return file
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""

@@ -66,7 +66,7 @@ class RemoteStudy(RemoteView):
 
     def tell(
         self,
-        decision: int | Decision,
+        decision: Decision | int,
         metrics: Mapping[str, Any] | None = None,
         reward: Any = None,
         *,
