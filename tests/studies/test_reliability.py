@@ -132,7 +132,10 @@ BAD = [
 
 
 @pytest.mark.parametrize(("storage", "message"), BAD)
-def test_storages_that_cannot_be_used(storage: Any, message: str) -> None:
+def test_storages_that_cannot_be_used(
+    storage: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where a file with a wrong option may be left empty
     with pytest.raises(StorageError, match=message) as caught:
         cb.Study.create("s", SHOP, storage=storage)
     assert "secret" not in str(caught.value)
