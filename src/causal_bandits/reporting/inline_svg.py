@@ -34,8 +34,10 @@ def _size(name: str) -> int:
 def shortened(name: str, most: int) -> str:
     """A name that is no wider than so many letters, its middle left out: arms differ at either end.
 
-    >>> shortened("do(banner=red, discount=10%)", 16)
-    'do(banne…nt=10%)'
+    It is cut between words; only a name whose first or last word is too long for its half is cut within.
+
+    >>> shortened("do(banner=red, discount=10%)", 20)
+    'do(banner=…=10%)'
     """
     if _size(name) <= most:
         return name
@@ -44,7 +46,12 @@ def shortened(name: str, most: int) -> str:
         start -= 1
     while end < len(name) and _size(name[end:]) > most - most // 2 - 1:
         end += 1
-    return f"{name[:start]}…{name[end:]}"
+    first, last = start, end
+    while first and name[first - 1 : first + 1].isalnum():
+        first -= 1
+    while last < len(name) and name[last - 1 : last + 1].isalnum():
+        last += 1
+    return f"{name[: first or start]}…{name[last if last < len(name) else end :]}"
 
 
 def _label(x: float, y: float, name: str, most: int) -> Markup:

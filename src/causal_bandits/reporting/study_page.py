@@ -12,7 +12,7 @@ from .lift_sheets import effects_sheet, lifts_sheet
 from .study_sheets import answer, arms_sheet, pending_words, recommended, sets_sheet
 
 EVIDENCE = "Evidence as rows came in"
-MOST_ARMS, MOST_SETS = 40, 8
+MOST_ARMS, MOST_SETS = 12, 8
 """That are drawn; tables have all of them."""
 
 
