@@ -1,8 +1,5 @@
 """One answer for every segment."""
 
-from collections.abc import Iterator, Sequence
-from typing import overload
-
 import polars as pl
 
 from ..compiled import Bools
@@ -10,30 +7,15 @@ from ..markup import number, printable, titled_table
 from ..problem import Problem, Segment
 from .allowing import arms_left
 from .estimates import Recommendation
+from .listed import Listed
 
 
-class Recommendations(Sequence[Recommendation]):
+class Recommendations(Listed[Recommendation]):
     """The arm to deploy in each segment, in the order of `problem.segment_settings`.
 
     Args:
-        found: What is recommended in each segment.
+        rows: The recommendations.
     """
-
-    def __init__(self, found: Sequence[Recommendation]) -> None:
-        self._found = tuple(found)
-
-    @overload
-    def __getitem__(self, place: int) -> Recommendation: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Recommendation]: ...
-    def __getitem__(self, place: int | slice) -> Recommendation | Sequence[Recommendation]:
-        return self._found[place]
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def __iter__(self) -> Iterator[Recommendation]:
-        return iter(self._found)
 
     def to_frame(self) -> pl.DataFrame:
         """One row per segment."""
