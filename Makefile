@@ -14,10 +14,10 @@ QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environment
 SOURCES := src tests benchmarks scripts docs/_extensions
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check format quick test test-slow test-all notebooks docs bench clean
+.PHONY: help setup demo demo-service check format quick test test-slow test-all notebooks docs bench clean
 
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready ## Set up .venv with everything that development needs
 
@@ -30,6 +30,9 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 
 demo: setup ## Reproduce Figure 2(a) at a small scale: numbers, figure, report
 	@$(BIN)/causal-bandits reproduce fig2a --scale quick --out results
+
+demo-service: setup ## Serve a simulated study and its dashboard on port 8080
+	@$(BIN)/python scripts/demo_service.py
 
 check: setup ## Lint, formatting, types, import contracts, the docs site
 	@$(MAKE) --no-print-directory -j 2 types rest

@@ -5,13 +5,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from ..compiled import Bools, Floats
 from ..data import Rows
-from ..errors import CausalBanditsError
 from .base import Policy
-from .comparators.base import CountingPolicy
-from .comparators.counts import narrowed
-from .protocol import believed, look
-from .standing import recommendation
 
 POINTS = 24
 DRAWS = 500
@@ -28,35 +24,41 @@ class ChanceCourse(TypedDict):
     """For each of `rows`, of each arm; None before that can be said."""
 
 
-def chances_over_time(policy: Policy[Any], arms: Sequence[int]) -> ChanceCourse:
-    """Replay all rows and look at some arms, at points that are evenly spread over the rows."""
+def chances_over_time(policy: Policy[Any], arms: Sequence[int], cost: Floats | None = None) -> ChanceCourse:
+    """Replay all rows and look at some arms, at points that are evenly spread over the rows.
+
+    With `cost`, (arms,), the best arm is the one whose mean less its cost is the highest.
+    """
     rows = policy.history.rows
     total = len(rows.arms)
     points = sorted({int(at) for at in np.linspace(total / POINTS, total, POINTS)} - {0})
     fresh = type(policy).from_options(policy.problem, policy.options())
-    fresh.allowed = policy.allowed.copy()
     found: list[list[float | None]] = []
     start = 0
     for at in points:
         fresh.learn(Rows(rows.arms[start:at], rows.codes[start:at], rows.rewards[start:at], rows.raw[start:at]))
         start = at
-        found.append(_chances(fresh, arms))
+        if not fresh.can_compare:
+            found.append([None] * len(arms))
+            continue
+        means = fresh.draw_means(DRAWS) - (0.0 if cost is None else cost)
+        found.append(best_shares(means, policy.allowed, policy.problem.arm_segments)[list(arms)].tolist())
     return {"rows": points, "arms": list(arms), "chances": found}
 
 
-def _chances(policy: Policy[Any], arms: Sequence[int]) -> list[float | None]:
-    try:
-        policy.recommend(draws=1)
-    except CausalBanditsError:  # too few rows
-        return [None] * len(arms)
-    return [_chance(policy, arm) if policy.allowed[arm] else 0.0 for arm in arms]
+def best_shares(means: Floats, allowed: Bools, segments: Any) -> Floats:
+    """(arms,): in which share of the draws, (draws, arms), each is the best allowed arm of its segment.
 
-
-def _chance(policy: Policy[Any], arm: int) -> float:
-    """All arms are looked at with the same draws: these depend on the number of rows alone."""
-    problem, state = policy.problem, policy._reading()
-    if problem.segments:
-        state = policy._among(state, policy.allowed & (problem.arm_segments == problem.arm_segments[arm]))
-    if isinstance(policy, CountingPolicy):
-        state = narrowed(state, look, believed)
-    return recommendation(state, problem.arms[arm], 0.0, problem, policy.rows, DRAWS, 0.0).probability_best
+    >>> draws = np.array([[0.1, 0.3, 0.9], [0.4, 0.2, 0.9], [0.5, 0.5, 0.9]])
+    >>> best_shares(draws, np.array([True, True, False]), np.zeros(3, dtype=int)).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    shares: Floats = np.zeros(means.shape[1])
+    for segment in np.unique(segments):
+        within = np.flatnonzero(allowed & (segments == segment))
+        if not len(within):
+            continue
+        known = np.where(np.isnan(means[:, within]), -np.inf, means[:, within])
+        first = known == known.max(axis=1, keepdims=True)
+        shares[within] = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares

@@ -18,7 +18,10 @@ def short(name: object, most: int = LONGEST) -> str:
     >>> short("a" * 100, 9), short("two\\nlines")
     ('aaaa…aaaa', 'two\\\\nlines')
     """
-    return shortened(printable(str(name)), most)
+    text = printable(str(name))
+    if len(text) > 2 * most:  # its middle is left out anyway
+        text = text[:most] + text[-most:]
+    return shortened(text, most)
 
 
 class ArmNames:

@@ -9,6 +9,9 @@ from .naming import ArmNames, short
 from .views import View
 
 NAMED_ARMS = 4
+NOTHING = "Nothing is known yet: no arm has enough rows. Ask for decisions and tell their outcomes."
+UNADVISED = {"action": "go on", "confidence": 0.0, "progress": None, "guarantee": ""}
+"""Of a study with costs, of which stops are not advised."""
 
 
 class Answer(NamedTuple):
@@ -18,15 +21,19 @@ class Answer(NamedTuple):
     """stop, drop, go on or wait."""
     says: str
     segment: str
-    progress: float
+    progress: float | None
+    """The share of the evidence that a stop needs; None where stops are not advised."""
     guarantee: str
 
 
 def answers(view: View) -> list[Answer]:
     """One for the study, or one for each segment."""
     about = view.about
-    advices: list[Any] = about.get("advices") or [about["advice"]]
-    return [_answer(view, advice) for advice in advices if advice is not None]
+    advices: list[Any] = [each for each in about.get("advices", [about["advice"]]) if each is not None]
+    if advices:
+        return [_answer(view, advice) for advice in advices]
+    best = [each for each in about.get("recommendations", [about["recommendation"]]) if each is not None]
+    return [_answer(view, {**each, **UNADVISED}) for each in best] or [Answer("wait", NOTHING, "", None, "")]
 
 
 def unit_of(problem: Problem) -> Unit:
@@ -40,9 +47,8 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
     where = names.segment_of(segment)
     rows = [row for row in view.about["arms"] if not segment or row.get("segment") == segment]
     playing = sum(row.get("status") not in ("retired", "forbidden") for row in rows)
-    if advice["settings"] is None:
-        says = "Nothing is known yet: no arm has enough rows. Ask for decisions and tell their outcomes."
-        return Answer("wait", says, where, 0.0, "")
+    if advice["settings"] is None or not view.about["rows"]:
+        return Answer("wait", NOTHING, where, None, "")
     row = next(row for row in rows if row["settings"] == {**advice["settings"]})
     leads = _worth(row, names, unit, view.about["target"])
     sure = f"{100 * advice['confidence']:.3g} % confidence"

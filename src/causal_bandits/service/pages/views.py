@@ -88,7 +88,7 @@ def _made(study: Study, mark: Newest, before: _Kept | None) -> _Kept:
     about = study.describe(history=True)
     problem = study.problem
     coloured = _coloured(about, problem)
-    chances = _read(study, lambda state: chances_over_time(state.policy, coloured))
+    chances = _read(study, lambda state: chances_over_time(state.policy, coloured, state.cost))
     explained = {} if before is None else before.view.explained
     view = View(about, problem, ArmNames(problem), coloured, chances, explained)
     return _Kept(mark, view, about["rows"], time.perf_counter() - started)
