@@ -33,6 +33,15 @@ FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx fil
 SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
 
+def _answer(found: AnalysisDescription, html: Path | None, *, everything: bool, as_json: bool) -> None:
+    if html is not None:
+        _write_page(html, found)
+    if as_json:
+        say_json(found, indent=1)
+    else:
+        _show(console(), found, everything, html)
+
+
 @app.command("analyze")
 def analyze_command(
     table: Annotated[str, typer.Argument(help=FILES)],
@@ -73,12 +82,7 @@ def analyze_command(
             control=control,
             progress=tell,
         ).to_dict(history=as_json or html is not None)
-    if html is not None:
-        _write_page(html, found)
-    if as_json:
-        say_json(found, indent=1)
-    else:
-        _show(console(), found, everything, html)
+    _answer(found, html, everything=everything, as_json=as_json)
 
 
 def _write_page(html: Path, found: AnalysisDescription) -> None:

@@ -35,6 +35,12 @@ def _list(wanted: bool) -> None:
         raise typer.Exit
 
 
+DELAY = (
+    "Rounds after which a reward is known: 500, geometric:500, or zero=2000,other=geometric:50. "
+    "What is observed beside it is known at once."
+)
+
+
 @app.command("compare")
 def compare_command(
     policies: Annotated[
@@ -43,13 +49,7 @@ def compare_command(
     worlds: Annotated[str, typer.Option(help="Families of worlds, separated by commas.")] = "dags4,structureless",
     horizon: Annotated[int, typer.Option(help="Number of rounds.")] = 2000,
     runs: Annotated[int, typer.Option(help="Runs per world.")] = 5,
-    delay: Annotated[
-        str | None,
-        typer.Option(
-            help="Rounds after which a reward is known: 500, geometric:500, or zero=2000,other=geometric:50. "
-            "What is observed beside it is known at once."
-        ),
-    ] = None,
+    delay: Annotated[str | None, typer.Option(help=DELAY)] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Out = Path("comparison"),

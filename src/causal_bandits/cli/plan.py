@@ -24,18 +24,18 @@ def _mediators(given: list[str]) -> dict[str, float | None] | None:
     return found or None
 
 
+MEDIATOR = (
+    "Observed variable that carries effects, as NAME or NAME=RATE at the control; repeat it for several. "
+    "All discrete ones by default."
+)
+
+
 @app.command("plan")
 def plan_command(
     problem: Annotated[Path, typer.Argument(help="JSON file with the problem, as for `study create`.")],
     rate: Annotated[float, typer.Option(help="Reward rate of the control, such as 0.02.")],
     lift: Annotated[float, typer.Option(help="Smallest lift of the best arm that matters: 0.2 for 20 %.")],
-    mediator: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Observed variable that carries effects, as NAME or NAME=RATE at the control; repeat it for several. "
-            "All discrete ones by default."
-        ),
-    ] = None,
+    mediator: Annotated[list[str] | None, typer.Option(help=MEDIATOR)] = None,
     direct: Annotated[bool, typer.Option("--direct", help="Levers act on the reward itself as well.")] = False,
     policy: Annotated[str, typer.Option(help="safe or best-arm.")] = "safe",
     confidence: Annotated[float, typer.Option(help="Share of studies that shall recommend a right arm.")] = 0.9,

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,17 +162,8 @@ def plan(
     kind: Any = policy_class(policy, problem)
     if not issubclass(kind, SafeThompsonSampling):
         raise OptionError(f"policy={brief(policy)}; expected 'safe' or 'best-arm'")
-    worlds = [
-        planned_world(
-            problem,
-            rate=rate,
-            lift=lift,
-            mediators=mediators,
-            direct=direct,
-            seed=np.random.default_rng([seed, number]),
-        )
-        for number in range(runs)
-    ]
+    draw = partial(planned_world, problem, rate=rate, lift=lift, mediators=mediators, direct=direct)
+    worlds = [draw(seed=np.random.default_rng([seed, number])) for number in range(runs)]
     ways: dict[str, dict[str, Any]] = {"with mediators": {}, "without mediators": {"max_size": 0}}
     if not worlds[0].problem.observed:
         ways.pop("with mediators")

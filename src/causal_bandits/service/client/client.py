@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import OptionError, UnknownStudyError, brief
 from ...policies import Policy
-from ...problem import Level, Problem
+from ...problem import Level, Problem, check_problem
 from ...studies import StudyInfo
 from ...studies.settings import plain_option
 from ...studies.showing import Closing
@@ -60,13 +60,9 @@ class Client(Closing):
 
         Shares and costs of single arms and further metrics are given where the storage is, with `Study.create`.
         """
-        if not isinstance(problem, Problem):
-            raise OptionError(f"problem is a {type(problem).__name__}; expected causal_bandits.Problem(...)")
+        check_problem(problem)
         if isinstance(policy, Policy):
-            if policy.problem != problem or policy.rows or options:
-                raise OptionError("a policy given to a study must be new, have its problem, and hold its options")
-            options = policy.options()
-            policy = policy.name
+            policy, options = _described(policy, problem, options)
         body = {
             "name": name,
             "problem": problem.to_dict(),
@@ -108,3 +104,10 @@ def _part(name: object) -> str:
     if name in (".", ".."):
         raise UnknownStudyError(f"a server has no study {name!r}; such a name cannot be part of an address")
     return in_path(name)
+
+
+def _described(policy: Policy[Any], problem: Problem, options: dict[str, Any] | None) -> tuple[str, dict[str, Any]]:
+    """A new policy by its name and options."""
+    if policy.problem != problem or policy.rows or options:
+        raise OptionError("a policy given to a study must be new, have its problem, and hold its options")
+    return policy.name, policy.options()
