@@ -79,8 +79,9 @@ class Client(Closing):
             "guardrail_confidence": guardrail_confidence,
             "reward_value": reward_value,
         }
-        given = {key: value for key, value in body.items() if value is not None or key == "name"}
-        answer = self._connection.ask("POST", "/studies", given)
+        answer = self._connection.ask(
+            "POST", "/studies", {key: value for key, value in body.items() if value is not None}
+        )
         return RemoteStudy(self._connection, answer.json, is_new=answer.status == 201)
 
     def load(self, name: str) -> RemoteStudy:
