@@ -79,9 +79,7 @@ class Client(Closing):
             "guardrail_confidence": guardrail_confidence,
             "reward_value": reward_value,
         }
-        answer = self._connection.ask(
-            "POST", "/studies", {key: value for key, value in body.items() if value is not None}
-        )
+        answer = self._connection.ask("POST", "/studies", _given(body))
         return RemoteStudy(self._connection, answer.json, is_new=answer.status == 201)
 
     def load(self, name: str) -> RemoteStudy:
@@ -112,3 +110,8 @@ def _described(policy: Policy[Any], problem: Problem, options: dict[str, Any] | 
     if policy.problem != problem or policy.rows or options:
         raise OptionError("a policy given to a study must be new, have its problem, and hold its options")
     return policy.name, policy.options()
+
+
+def _given(body: dict[str, Any]) -> dict[str, Any]:
+    """What was said, and the name even if it is none: the server says what is wrong with it."""
+    return {key: value for key, value in body.items() if value is not None or key == "name"}
