@@ -38,7 +38,7 @@ def test_the_report_in_a_browser(report: Path, tmp_path: Path, width: int, dark:
     assert found["errors"] == []
     assert found["width"] == width
     assert found["scroll"] <= width, "the page scrolls sideways"
-    assert len(found["images"]) == 10
+    assert len(found["images"]) == 11
     assert all(natural > 0 and shown > 0.7 * min(width, 1000) for natural, shown in found["images"])
     assert found["text"] > 5000
     shade = [int(part) for part in re.findall(r"\d+", found["dark"])[:3]]
@@ -68,7 +68,19 @@ def test_every_section_says_what_the_issue_of_a_figure_is(report: Path) -> None:
 
 def test_the_order_is_the_papers(report: Path) -> None:
     found = [summary["figure"] for summary in read_summaries(report.parent, pytest.fail)]
-    assert found == ["fig2a", "fig2b", "fig2c", "fig3", "fig4", "fig5", "theorem", "example", "beyond", "practice"]
+    assert found == [
+        "fig2a",
+        "fig2b",
+        "fig2c",
+        "fig3",
+        "fig4",
+        "fig5",
+        "theorem",
+        "example",
+        "beyond",
+        "practice",
+        "late",
+    ]
 
 
 def test_text_is_escaped() -> None:

@@ -48,7 +48,7 @@ def planned_world(
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red", "blue"]})
     >>> planned_world(problem, rate=0.02, lift=0.2, mediators={"clicked": 0.1}, seed=1).means.round(4).tolist()
-    [0.02, 0.024, 0.018]
+    [0.02, 0.0216, 0.024]
     """
     rate, lift, direct = share("rate", rate), checked_lift(lift, rate), flag("direct", direct)
     if problem.reward.kind != "binary":

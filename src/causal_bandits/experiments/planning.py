@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.optimize import isotonic_regression
 
 from ..compiled import Bools, Floats, Ints
 from ..drawers import drawn
@@ -202,6 +201,8 @@ def _played(
 
 def _smooth(shares: Floats) -> Floats:
     """Shares that never fall: more decisions do no harm."""
+    from scipy.optimize import isotonic_regression  # slow to import
+
     return np.asarray(isotonic_regression(shares).x, dtype=np.float64)
 
 
