@@ -72,9 +72,9 @@ def test_many_arms_are_drawn_when_asked_for(call: Caller) -> None:
     levels = [f"b{number}" for number in range(150)]
     call.create(problem={**SHOP, "interventions": {"banner": levels, "discount": ["none", "10%"]}})
     text = call("GET", "/studies/shop").text
-    assert text.count('<th scope="row">') == 12
+    assert text.count('<td class="wide">') == 12
     assert "12 of 300 arms" in text
-    assert call("GET", "/studies/shop?arms=all").text.count('<th scope="row">') == 300
+    assert call("GET", "/studies/shop?arms=all").text.count('<td class="wide">') == 300
 
 
 def test_difference_is_that_of_pairs_of_arms() -> None:
