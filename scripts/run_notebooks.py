@@ -78,6 +78,7 @@ def run_cell(cell: Cell, names: dict[str, Any], count: int) -> list[dict[str, An
 
 def executed(notebook: dict[str, Any]) -> dict[str, Any]:
     """The notebook with fresh outputs."""
+    _figures()  # that were open before belong to nobody
     mpl.use("Agg")
     names: dict[str, Any] = {"__name__": "notebook"}
     cells, count = [], 0

@@ -259,6 +259,7 @@ def test_a_killed_worker_of_dask_here_costs_only_its_chunk(tmp_path: Path) -> No
     assert found == list(range(6))
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_chunk_of_dask_here_is_raised() -> None:
     with make_engine("dask", jobs=2) as engine, pytest.raises(ValueError, match="a mistake in a policy"):
         list(engine.run([Chunk("0", partial(fail, 0))]))
