@@ -9,7 +9,7 @@ from ...reporting.inline_svg import shortened
 
 LONGEST = 90
 """Letters of a name on a page; its middle is left out where it has more."""
-CONTROL = "control"
+IDLE = "no lever moved"
 
 
 def short(name: object, most: int = LONGEST) -> str:
@@ -30,7 +30,7 @@ class ArmNames:
     >>> problem = Problem("Y", {}, {"banner": ["none", "red"], "text": ["short", "long"]})
     >>> names = ArmNames(problem)
     >>> [names.of(arm) for arm in problem.arms]
-    ['control', 'text=long', 'banner=red', 'banner=red, text=long']
+    ['no lever moved', 'text=long', 'banner=red', 'banner=red, text=long']
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -40,13 +40,13 @@ class ArmNames:
         """By number."""
 
     def of(self, settings: Mapping[str, Level]) -> str:
-        """The levers that are not idle; an arm that moves none is the control."""
+        """The levers that are not idle; a study may name any arm as its control."""
         moved = [
             f"{name}={level}"
             for name, level in settings.items()
             if name not in self._segments and level != self._idle.get(name)
         ]
-        return short(", ".join(moved) or CONTROL)
+        return short(", ".join(moved) or IDLE)
 
     def segment_of(self, settings: Mapping[str, Any]) -> str:
         """The segment of an arm; empty where there is none."""
