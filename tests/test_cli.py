@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real processes, but for errors, of which one real one is enough."""
+"""The command line as a user meets it: real processes where that matters, else this one, which has started already."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,27 @@ from tests.command_line import exit_code
 COMMAND = [str(Path(sys.executable).parent / "causal-bandits")]
 
 
+Here = Callable[..., tuple[object, str, str]]
+
+
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-def test_version_and_help() -> None:
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Here:
+    """Runs a command in this process: how it ended, and what it wrote."""
+
+    def command(*arguments: object) -> tuple[object, str, str]:
+        code = exit_code([str(each) for each in arguments], monkeypatch)
+        return code, *capfd.readouterr()
+
+    return command
+
+
+def test_version_and_help(here: Here) -> None:
     assert run("--version").stdout.startswith("causal-bandits 0.")
-    shown = run("reproduce", "--help").stdout
+    _, shown, _ = here("reproduce", "--help")
     assert "fig2a" in shown
     assert "--scale" in shown
 
@@ -43,19 +58,19 @@ def test_a_figure_from_start_to_report(tmp_path: Path) -> None:
     assert "causal-bandits reproduce example --scale smoke --seed 4" in (out / "report.html").read_text()
 
 
-def test_quiet_says_nothing_and_json_nothing_else(tmp_path: Path) -> None:
+def test_quiet_says_nothing_and_json_nothing_else(tmp_path: Path, here: Here) -> None:
     options = ("reproduce", "example", "--scale", "smoke", "--jobs", 1, "--out", tmp_path / "results")
-    quiet = run(*options, "--quiet")
-    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
-    found = json.loads(run(*options, "--json").stdout)
+    assert here(*options, "--quiet") == (0, "", "")
+    _, shown, _ = here(*options, "--json")
+    found = json.loads(shown)
     assert found["example"] == json.loads((tmp_path / "results/example/summary.json").read_text())
 
 
-def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path: Path) -> None:
+def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path: Path, here: Here) -> None:
     """Two processes killed with kill -9, then one process to the end: the bytes of an uninterrupted run."""
     options = ("reproduce", "theorem", "--scale", "smoke", "--runs", 4000, "--seed", 4)
-    whole = run(*options, "--jobs", 1, "--out", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
+    code, _, said = here(*options, "--jobs", 1, "--out", tmp_path / "whole")
+    assert code == 0, said
     command = [*COMMAND, *map(str, options), "--jobs", "2", "--out", str(tmp_path / "parts")]
     chunks = tmp_path / "parts/theorem/chunks"
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -67,21 +82,21 @@ def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path: Path) -> None
     kept = {path: path.stat().st_mtime_ns for path in chunks.glob("*.parquet")}
     assert 3 <= len(kept) < 13
     assert not (tmp_path / "parts/theorem/summary.json").exists()
-    again = run(*options, "--jobs", 1, "--out", tmp_path / "parts")
-    assert again.returncode == 0, again.stderr
+    code, _, said = here(*options, "--jobs", 1, "--out", tmp_path / "parts")
+    assert code == 0, said
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     for name in ("summary.json", "figure.svg", "runs.parquet"):
         assert (tmp_path / "parts/theorem" / name).read_bytes() == (tmp_path / "whole/theorem" / name).read_bytes()
 
 
-def test_compare_lists_and_compares(tmp_path: Path) -> None:
-    listed = run("compare", "--list").stdout
+def test_compare_lists_and_compares(tmp_path: Path, here: Here) -> None:
+    _, listed, _ = here("compare", "--list")
     assert "causal-ts" in listed
     assert "bilodeau-worst" in listed
     options = ("--policies", "ucb1, kl-ucb", "--worlds", "iv", "--horizon", 50, "--runs", 1, "--jobs", 1, "--delay", 9)
-    result = run("compare", *options, "--out", tmp_path / "new")
-    assert result.returncode == 0, result.stderr
-    assert "0: rewards only" in " ".join(result.stdout.split())
+    code, shown, said = here("compare", *options, "--out", tmp_path / "new")
+    assert code == 0, said
+    assert "0: rewards only" in " ".join(shown.split())
     assert (tmp_path / "new/iv/figure.png").exists()
     assert (tmp_path / "new/report.html").exists()
 

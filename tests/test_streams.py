@@ -12,6 +12,7 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.data.table_files import neutral
 from causal_bandits.reporting import printable
+from tests.command_line import exit_code
 
 COMMAND = str(Path(sys.executable).parent / "causal-bandits")
 ANALYZE = "analyze example --target purchase --interventions banner,discount"
@@ -95,12 +96,12 @@ def test_safe_csv_neutralises_formulas(tmp_path: Path, cell: str) -> None:
     assert table.rows() == [(f"'{cell}", 1.5), ("x", -2.0), (None, None)]
 
 
-def test_export_neutralises_when_asked(tmp_path: Path) -> None:
-    storage = study_with_hostile_names(tmp_path)
-    for option, expected in (("", "=1+1"), ("--safe-csv", "'=1+1")):
-        line = f'{COMMAND} study export "$STUDY_NAME" --out t.csv {option} --storage {storage}'
-        assert shell(line, tmp_path, STUDY_NAME=HOSTILE).returncode == 0
-        assert expected in pl.read_csv(tmp_path / "t.csv")["lever"].to_list()
+def test_export_neutralises_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, out = study_with_hostile_names(tmp_path), str(tmp_path / "t.csv")
+    for options, expected in (([], "=1+1"), (["--safe-csv"], "'=1+1")):
+        command = ["study", "export", HOSTILE, "--out", out, *options, "--storage", storage]
+        assert exit_code(command, monkeypatch) == 0
+        assert expected in pl.read_csv(out)["lever"].to_list()
 
 
 def test_asking_does_not_import_what_only_draws() -> None:

@@ -109,6 +109,7 @@ def test_a_dask_cluster_writes_the_same_bytes(tmp_path: Path, alone: bytes, clus
     assert summary_bytes(tmp_path / "dask", engine="dask", scheduler=cluster.address) == alone
 
 
+@pytest.mark.slow
 def test_without_an_address_dask_starts_workers_here(tmp_path: Path, alone: bytes) -> None:
     assert summary_bytes(tmp_path / "dask", jobs=1, engine="dask") == alone
 

@@ -74,6 +74,7 @@ def test_all_means_those_that_apply_to_every_world() -> None:
     assert tiers == sorted(tiers)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_two_processes(tmp_path: Path) -> None:
     for jobs in (1, 2):
         compare_field(["ucb1", "c-ts"], ["bilodeau-benign"], horizon=1000, runs=11, jobs=jobs, out=tmp_path / str(jobs))

@@ -274,4 +274,4 @@ def _frequent_snapshots() -> Any:
 
 
 TestStudies = Model.TestCase
-TestStudies.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestStudies.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)

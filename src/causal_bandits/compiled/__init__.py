@@ -38,7 +38,7 @@ def _compile(function: F, cache: Callable[[F], object]) -> F:
     dispatcher: Any = numba.njit(**OPTIONS)(function)
     if hasattr(dispatcher, "_cache"):  # a plain function has none (NUMBA_DISABLE_JIT)
         dispatcher._cache = cache(function)
-        serve_callers(dispatcher, numba.njit(**OPTIONS, pipeline_class=ForCallers)(function))
+        serve_callers(dispatcher, lambda: numba.njit(**OPTIONS, pipeline_class=ForCallers)(function))
     return cast(F, dispatcher)
 
 

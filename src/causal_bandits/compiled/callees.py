@@ -6,6 +6,8 @@ that. For its callers a function is typed and lowered here, and nothing else: it
 code as a part of them. What that is depends on the arguments alone, so results are the same to the bit.
 """
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from numba.core.caching import NullCache
@@ -59,17 +61,20 @@ class ForCallers(CompilerBase):
         return [passes]
 
 
-def serve_callers(dispatcher: Any, callee: Any) -> None:
-    """Have compiled callers of a function take its part from `callee`, compiled by `ForCallers`.
+def serve_callers(dispatcher: Any, make: Callable[[], Any]) -> None:
+    """Have compiled callers of a function take their part from a dispatcher of its own.
 
     Args:
         dispatcher: What Python calls.
-        callee: The same function, for compiled callers.
+        make: Makes the dispatcher for compiled callers, by `ForCallers`; called when the first of them is compiled.
     """
 
-    def keep(result: Any) -> None:
-        callee.overloads[tuple(result.signature.args)] = result
+    @cache
+    def callee() -> Any:
+        made = make()
+        made._cache = NullCache()
+        made.add_overload = lambda result: made.overloads.update({tuple(result.signature.args): result})
+        return made
 
-    callee._cache = NullCache()
-    callee.add_overload = keep
-    dispatcher.get_call_template, dispatcher.get_overload = callee.get_call_template, callee.get_overload
+    dispatcher.get_call_template = lambda args, kws: callee().get_call_template(args, kws)
+    dispatcher.get_overload = lambda signature: callee().get_overload(signature)

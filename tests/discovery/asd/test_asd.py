@@ -84,6 +84,7 @@ def test_without_partial_a_set_separates_all_or_nothing() -> None:
         assert found.accepted == all(value > 0 for value in found.evidence.confidence.values())
 
 
+@pytest.mark.slow
 def test_both_engines_discover_the_same() -> None:
     layout, tables = counted(uniform_history(40))
     listed = ASD(partial=True).discover(layout, tables, 1)
