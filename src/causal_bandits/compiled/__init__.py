@@ -42,6 +42,17 @@ def _compile(function: F, cache: Callable[[F], object]) -> F:
     return cast(F, dispatcher)
 
 
+@compiled
+def put(target: NDArray[Any], values: NDArray[Any]) -> None:
+    """`target[:] = values` for vectors of one length, in compiled code.
+
+    numba words what it would say of other lengths from the numbers: such an assignment brings its code for text into
+    every function that has one, which takes seconds to compile.
+    """
+    for place in range(len(target)):
+        target[place] = values[place]
+
+
 def interpreted(function: F) -> F:
     """The Python function behind a compiled one; tests compare the two."""
     return cast(F, getattr(function, "py_func", function))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, by_reference, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
 from ..errors import ProblemError, whole_number
 from ..problem import Problem
 from .coding import Rows
@@ -131,8 +131,9 @@ def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
 def merge_arms(moments: ArmMoments, member: Bools, mean: Floats, scatter: Floats) -> int:
     """Mean and centred cross-products of some arms together, into `mean` and `scatter`; gives their rows."""
     merged = merge_groups(moments, np.where(member, 0, 1))
-    mean[:] = merged.means[0]
-    scatter[:, :] = merged.scatter[0]
+    put(mean, merged.means[0])
+    for column in range(len(mean)):
+        put(scatter[column], merged.scatter[0, column])
     return int(merged.counts[0])
 
 

@@ -90,9 +90,17 @@ def weigh_options(evidence: Floats, part: int, levels: Ints, strides: Ints, one_
     if left == 0:
         options[-1] = one_leaf
         return options
-    options[:-1] += math.log(SPLIT / left)
+    for lever in range(len(levels)):
+        options[lever] += math.log(SPLIT / left)
     options[-1] = one_leaf + math.log(1 - SPLIT)
     return options
+
+
+@compiled
+def _add(totals: Ints, counts: Ints) -> None:
+    """`totals += counts`, without numba's words for lengths that differ (see `compiled.put`)."""
+    for cell in range(len(totals)):
+        totals[cell] += counts[cell]
 
 
 @compiled
@@ -102,13 +110,13 @@ def draw_leaves(table: Ints, codes: Ints, levels: Ints, prior: float, rng: np.ra
     parts = strides[0] * (levels[0] + 1)
     counts = np.zeros((parts, table.shape[1]), dtype=np.int64)
     for arm in range(len(table)):
-        counts[(codes[arm] * strides).sum()] += table[arm]
+        _add(counts[(codes[arm] * strides).sum()], table[arm])
     evidence, split = np.empty(parts), np.empty(parts, dtype=np.int64)
     for part in range(parts):  # "any" is the last level, so what a part is made of comes before it
         for lever in range(len(levels)):
             if part // strides[lever] % (levels[lever] + 1) == levels[lever]:
                 for level in range(levels[lever]):
-                    counts[part] += counts[part - (levels[lever] - level) * strides[lever]]
+                    _add(counts[part], counts[part - (levels[lever] - level) * strides[lever]])
                 break
         options = weigh_options(evidence, part, levels, strides, log_evidence(counts[part], prior))
         highest = options.max()

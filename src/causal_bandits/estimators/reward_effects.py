@@ -10,7 +10,7 @@ import numpy as np
 
 from ..compiled import Floats, Ints, by_reference, compiled
 from ..data import add_reward
-from .lever_effects import FACTOR, Beforehand, at_arm, effect_starts, fit_levers, without_own
+from .lever_effects import FACTOR, Beforehand, at_arm, effect_starts, fit_levers, keep_effects, without_own
 from .main_effects import LEVEL
 from .reward_shapes import (
     DEVIATION,
@@ -117,8 +117,7 @@ def refresh_rewards(state: RewardEffects) -> None:
         rows, mean, scatter = state.own[arm]
         state.known[arm, 0], state.known[arm, 1] = posterior(numbers, said, variance, rows, mean, scatter)
         state.known[arm, 2], state.known[arm, 3] = said, variance
-    state.mean[:], state.root[:] = fit.mean, fit.root
-    state.mean[0] += rate
+    keep_effects(fit, rate, state.mean, state.root)
     numbers[DEVIATION] = fit.deviation
 
 

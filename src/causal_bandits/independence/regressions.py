@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Bools, Floats, Ints, compiled, put
 from ..data import ArmMoments, merge_groups
 from ..data.moments import COLLINEAR
 from .residual import rounding
@@ -102,7 +102,7 @@ def _factor(cells: ArmMoments, members: Ints, columns: Ints) -> float:
     for place in range(len(members)):
         alone = members[place : place + 1]
         count = _merged(cells, alone, np.ones(1), columns, matrix, mean)
-        limits[:] = kept
+        put(limits, kept)
         _limits(matrix, mean, count, limits)
         rank = 1 + _eliminate(matrix, limits, count)[0]
         weights[place] = 1.0 / (1.0 + count / rank)

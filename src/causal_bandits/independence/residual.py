@@ -209,7 +209,8 @@ def compare_residuals(moments: ArmMoments, chosen: Bools, group: Ints) -> Compar
             if rows <= rank + 1:
                 continue
             for this in range(len(places)):
-                residuals[this] = _residuals(moments, places[this], mean, scatter, rows, weights)
+                gap, left, noise = _residuals(moments, places[this], mean, scatter, rows, weights)
+                residuals[this, 0], residuals[this, 1], residuals[this, 2] = gap, left, noise
             _, _, total, noise = _merge(moments.counts, places, residuals, -1)
             if total <= noise:
                 continue

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, by_reference, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
 from .protocol import believed, choose, indices, learn, look, look_at_nothing
 
 FIXED = 0.05
@@ -55,7 +55,7 @@ def learn_graph_row(state: GraphState, arm: int, codes: Ints, reward: int) -> No
     """Count one row in every local table of every node that was left to its causes."""
     nodes = len(state.sizes)
     values = np.empty(nodes, dtype=np.int64)
-    values[: nodes - 1] = codes
+    put(values[: nodes - 1], codes)
     values[nodes - 1] = reward
     state.own[arm, reward] += 1
     for node in range(nodes):

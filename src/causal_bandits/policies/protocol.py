@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, compiled, put
 from ..dispatch import Operation, entry, generic
 
 TIE = 1e-12
@@ -218,6 +218,6 @@ def standings(
     for draw in range(draws):
         means = believed(state, seen, rng) - cost
         if draw < len(kept):
-            kept[draw] = means
+            put(kept[draw], means)
         add_standings(means, margin, rng, found)
     return found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, by_reference, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
 from ..data import ArmMoments, ViewMoments, add_row, design_row, merge_into, mirror, nothing_merged, view
 from ..estimators.bootstrap import bootstrap_variance
 from ..estimators.regression import RealPools, fit_pool, means_through, own_mean_and_variance
@@ -86,8 +86,8 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
         through, variance = means_through(rows_of, pools, state.options.bootstraps == 0)
         for index in range(len(pools.widths)):
             if state.view_of[index] == place:
-                shared[index] = through[index]
-                spread[index] = variance[index]
+                put(shared[index], through[index])
+                put(spread[index], variance[index])
     if state.options.bootstraps:
         rows = moments.counts.sum()
         kept = state.kept_arms[:rows], state.kept_values[:rows]
@@ -272,7 +272,7 @@ def learn_real_row(state: RealState, arm: int, values: Floats) -> None:
     rows = state.moments.counts.sum()
     if rows < len(state.kept_arms):
         state.kept_arms[rows] = arm
-        state.kept_values[rows] = values
+        put(state.kept_values[rows], values)
     add_row(state.moments, arm, values)
     for place in range(len(state.views.counts)):
         add_row(view(state.views, place), arm, values)
