@@ -4,7 +4,7 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from causal_bandits.errors import GraphError, OptionError, UnknownVariableError
@@ -17,6 +17,7 @@ from causal_bandits.graphs import (
     to_networkx,
 )
 from tests.graphs.strategies import mixed_graphs
+from tests.reference.cycles import acyclified
 from tests.reference.graphs import Separation
 
 Criterion = Literal["d", "sigma"]
@@ -102,6 +103,18 @@ def test_agrees_with_networkx_on_hidden_causes() -> None:
         for a, b in combinations(graph.nodes, 2):
             for condition in subsets(tuple(name for name in graph.nodes if name not in (a, b))):
                 assert separated(graph, a, b, condition) == nx.is_d_separator(G, {a}, {b}, condition)
+
+
+@given(mixed_graphs(), st.data())
+def test_sigma_separation_is_d_separation_without_the_cycles(graph: MixedGraph, data: st.DataObject) -> None:
+    """In the acyclification of Bongers et al. (2021), asked of networkx."""
+    G = acyclified(graph)
+    parts = [data.draw(st.sampled_from(["a", "b", "given", "none"])) for _ in graph.nodes]
+    a, b, condition = (
+        {x for x, part in zip(graph.nodes, parts, strict=True) if part == of} for of in ("a", "b", "given")
+    )
+    assume(a and b)
+    assert separated(graph, a, b, condition, criterion="sigma") == nx.is_d_separator(G, a, b, condition)
 
 
 @given(mixed_graphs(), st.data())

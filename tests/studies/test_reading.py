@@ -11,7 +11,7 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.errors import ObservationError, OptionError, UnknownDecisionError
 from causal_bandits.reporting import study_page
-from causal_bandits.studies.evaluation import Method, Record, direct_mean, weighted_mean
+from causal_bandits.studies.evaluation import Method, Record, direct_mean, matched_decisions, weighted_mean
 
 from .cases import PLANT, PROBLEMS, SHOP, fingerprint, play
 
@@ -94,6 +94,20 @@ def test_intervals_cover_though_arms_were_chosen_adaptively(target: tuple[float,
     for found in (direct, weighted) if target == (0.0, 1.0) else (direct,):
         assert np.mean([each.low <= truth <= each.high for each in found]) > 0.90 - 3.3 * 0.021
     assert abs(np.mean([each.mean for each in weighted]) - truth) < 0.05
+
+
+def test_weights_are_refused_where_the_arms_were_hardly_played(sqlite: str) -> None:
+    """By hand: half and half of an arm with 60 decisions and one with 20 is worth 1 / (.25 / 60 + .25 / 20) = 60."""
+    arms = np.repeat([0, 1], [60, 20])
+    assert matched_decisions(arms, np.array([0.5, 0.5, 0.0])) == pytest.approx(60)
+    assert matched_decisions(arms, np.array([0.5, 0.0, 0.5])) == 0
+    by_segment = np.where(np.arange(80)[:, None] < 40, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+    assert matched_decisions(arms, by_segment) == pytest.approx(60)
+    study = cb.Study.create("s", SHOP, policy="ts", storage=sqlite, seed=4)
+    play(study, 30)
+    with pytest.raises(ObservationError, match="method='weighted' needs 40 recorded decisions of the arms to evaluate"):
+        study.evaluate({"banner": "red"}, method="weighted")
+    assert study.evaluate({"banner": "red"}).decisions == 30
 
 
 def test_direct_evaluation_of_real_rewards() -> None:

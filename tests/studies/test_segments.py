@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.errors import ConflictError, OptionError, ProblemError, UnknownLevelError, UnknownVariableError
+from causal_bandits.errors import (
+    ConflictError,
+    ObservationError,
+    OptionError,
+    ProblemError,
+    UnknownLevelError,
+    UnknownVariableError,
+)
 from causal_bandits.studies import warm_up
 from tests.command_line import exit_code
 
@@ -157,7 +164,9 @@ def test_evaluating_within_segments(sqlite: str) -> None:
         mean += share * (int(rows["purchase"].sum()) + 1) / (rows.height + 2)
     direct = study.evaluate({"banner": "red"})
     assert direct.mean == pytest.approx(mean)
-    weighted = study.evaluate({"banner": "red"}, method="weighted", draws=50)
+    with pytest.raises(ObservationError, match=r"needs 40 recorded decisions .* worth 15; use method='direct'"):
+        study.evaluate({"banner": "red"}, method="weighted", draws=50)
+    weighted = study.evaluate(cb.ThompsonSampling(SHOP, seed=1), method="weighted", draws=50)
     assert weighted.low < weighted.mean < weighted.high
     mixed = {arm: 0.5 for arm in SHOP.arms if arm["banner"] == "red" and arm["device"] == "mobile"}
     with pytest.raises(OptionError, match=r"add up to 0 in the segment \{'device': 'desktop'\}"):

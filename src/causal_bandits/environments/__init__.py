@@ -4,18 +4,20 @@ from ..errors import moved
 from .bilodeau import bilodeau_world
 from .changes import Change, fix, scale, shift
 from .continuous_world import ContinuousWorld
+from .cyclic import cyclic_world
 from .discrete_scm import DiscreteSCM
 from .drawing import draw, scratch
 from .examples import example_world
 from .hillstrom import hillstrom_spend_world, hillstrom_world
 from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
-from .linear_scm import LinearGaussianSCM, random_linear_world
+from .linear_scm import LinearGaussianSCM
 from .logged import LoggedWorld
 from .mechanisms import Mechanism, Nudge, perfect
 from .paper import paper_world
 from .parallel import parallel_world
 from .planned import planned_world
 from .practice import practice_world
+from .random_linear import random_linear_world
 from .real_sampler import RealSampler
 from .reward_laws import RewardSampler, RewardSCM, fixed, log_normal, negative_binomial, poisson
 from .reward_worlds import count_world, ordered_world, revenue_world
@@ -52,6 +54,7 @@ __all__ = [
     "StructurelessWorld",
     "bilodeau_world",
     "count_world",
+    "cyclic_world",
     "draw",
     "draw_segment_number",
     "example_world",

@@ -2,19 +2,21 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Floats
-from ..errors import GraphError, UnknownVariableError, WorldError, brief, listing
+from ..errors import UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Levels, Problem, Variable
 from ..problem.variables import declare
+from .equilibria import Cycles, Equilibria
 from .factors import Factors
 from .mechanisms import Effect, Mechanism, Nudge
 from .sampler import Sampler
+from .separations import sets_of_graph
 from .world import DiscreteWorld
 
 ENUMERABLE = 10
@@ -27,6 +29,11 @@ MOST_NODES = 52
 class DiscreteSCM(DiscreteWorld):
     """A discrete SCM whose variables are all observed, with the arms its levers make.
 
+    Mechanisms may form cycles. A table is then read as a structural equation: a variable has a uniform noise of its own
+    and takes the level whose share of the row for its parents' levels holds that noise. What is seen solves all of the
+    equations at once. `means` are exact: every value of the noise is gone through. Sets separate by sigma-separation,
+    which `graphs.separated` uses wherever there is a cycle; d-separation is not valid there.
+
     Args:
         variables: Name -> number of levels or their names.
         mechanisms: Name -> `Mechanism`, one per variable.
@@ -35,6 +42,11 @@ class DiscreteSCM(DiscreteWorld):
         target: Name of the reward.
         noise: Exogenous variables that several mechanisms may share (confounding): name -> probabilities.
         arms: Arms that can be pulled; all combinations by default.
+        cycles: Which values variables on a cycle take. ``"unique"``: the only solution of their equations; a world in
+            which some noise has none or several is refused. ``"iterate"``: the fixed point that synchronous updates
+            reach from `start` with the noise held, one strongly connected component after the other, parents first; a
+            world in which some noise never settles is refused.
+        start: Levels that the updates of ``cycles="iterate"`` start from; the first level where none is given.
 
     >>> from causal_bandits import perfect
     >>> scm = DiscreteSCM(
@@ -44,6 +56,11 @@ class DiscreteSCM(DiscreteWorld):
     ...     interventions={"I_A": perfect("A")})
     >>> scm.means.round(2).tolist(), scm.graph
     ([0.18, 0.3, 0.3], MixedGraph(A -> Y, A <-> Y))
+    >>> follow = [[0.8, 0.2], [0.2, 0.8]]
+    >>> loop = {"A": Mechanism(["B"], follow), "B": Mechanism(["A"], follow), "Y": Mechanism(["B"], follow)}
+    >>> scm = DiscreteSCM(dict.fromkeys("ABY", 2), loop, {"I_A": perfect("A")}, cycles="iterate")
+    >>> scm.distribution({}, ["A", "B"]).round(2).tolist(), scm.graph
+    ([[0.64, 0.04], [0.04, 0.28]], MixedGraph(A -> B, B -> A, B -> Y))
     """
 
     def __init__(
@@ -55,6 +72,8 @@ class DiscreteSCM(DiscreteWorld):
         target: str = "Y",
         noise: Mapping[str, Sequence[float]] | None = None,
         arms: Iterable[Mapping[str, Level]] | None = None,
+        cycles: Cycles = "unique",
+        start: Mapping[str, Level] | None = None,
     ) -> None:
         _check_mappings(variables, mechanisms, interventions, {} if noise is None else noise)
         self.variables = {name: declare(name, levels) for name, levels in variables.items()}
@@ -63,6 +82,7 @@ class DiscreteSCM(DiscreteWorld):
         _check_effects(interventions)
         self.interventions = {name: dict(effects) for name, effects in interventions.items()}
         self._check(target)
+        self.cycles, self.start = cycles, self._started(cycles, start)
         problem = Problem(
             target,
             {name: variable.levels for name, variable in self.variables.items() if name != target},
@@ -78,6 +98,7 @@ class DiscreteSCM(DiscreteWorld):
         for name, chances in self.noise.items():
             self._factors.number(name, Mechanism((), chances))
         self._arms = [self._factors_of(arm) for arm in problem.arms]
+        self._break_cycles(problem)
         sampler = self._sampler(problem)
         super().__init__(problem, sampler, np.array([self._marginal(chosen, [target])[1] for chosen in self._arms]))
 
@@ -105,6 +126,20 @@ class DiscreteSCM(DiscreteWorld):
             raise WorldError(
                 f"{len(self.variables)} variables and {len(self.noise)} noises; at most {MOST_NODES} together"
             )
+
+    def _started(self, cycles: object, start: Mapping[str, Level] | None) -> dict[str, Level] | None:
+        """The start of updates, checked."""
+        if cycles not in get_args(Cycles):
+            raise WorldError(f"cycles={brief(cycles)}; expected one of {', '.join(get_args(Cycles))}")
+        if start is None:
+            return None
+        if cycles != "iterate":
+            raise WorldError("start is where updates begin; pass cycles='iterate' with it")
+        if not isinstance(start, Mapping):
+            raise WorldError(f"start is {brief(start)}; expected a mapping from variables to levels")
+        for name, level in start.items():
+            self._known(name).code(level)
+        return dict(start)
 
     def _known(self, name: str) -> Variable:
         if name not in self.variables:
@@ -147,33 +182,28 @@ class DiscreteSCM(DiscreteWorld):
             self._nudges[name, log_odds] = Mechanism(own.parents, Nudge(log_odds).apply(table))
         return self._nudges[name, log_odds]
 
-    def _order(self, factors: Iterable[int]) -> list[int]:
-        """The nodes, parents first; a GraphError when the mechanisms form a cycle."""
-        edges = [
-            (self._nodes[parent].name, self._factors.node_names[number])
-            for number in factors
-            for parent in self._factors.parents[number]
-        ]
-        order = MixedGraph([node.name for node in self._nodes], directed=edges).topological_order()
-        return [self._places[name] for name in order]
+    def _break_cycles(self, problem: Problem) -> None:
+        """Put the law of its solution in place of every cycle of mechanisms."""
+        if self._factors.graph(range(len(self._factors.tables))).is_acyclic:
+            return
+        codes = {name: self.variables[name].code(level) for name, level in (self.start or {}).items()}
+        equilibria = Equilibria(self._factors, self.cycles, codes)
+        self._arms = [equilibria.settled(arm, chosen) for arm, chosen in zip(problem.arms, self._arms, strict=True)]
 
-    def _orders(self, problem: Problem) -> list[list[int]]:
+    def _order(self, factors: Iterable[int]) -> list[int]:
+        """The nodes, parents first."""
+        return [self._places[name] for name in self._factors.graph(factors).topological_order()]
+
+    def _orders(self) -> list[list[int]]:
         """An order of the nodes per arm: one for all where there is one."""
-        try:
-            return [self._order(range(len(self._factors.tables)))] * len(problem.arms)
-        except GraphError:
-            pass
-        orders = []
-        for arm, chosen in zip(problem.arms, self._arms, strict=True):
-            try:
-                orders.append(self._order(chosen))
-            except GraphError:
-                raise WorldError(f"the mechanisms form a cycle under {arm}; a discrete SCM must be acyclic") from None
-        return orders
+        used = sorted({number for chosen in self._arms for number in chosen})
+        if self._factors.graph(used).is_acyclic:
+            return [self._order(used)] * len(self._arms)
+        return [self._order(chosen) for chosen in self._arms]
 
     def _sampler(self, problem: Problem) -> Sampler:
         observed = np.array([self._places[name] for name in problem.observed_names], dtype=np.int64)
-        orders, arms = np.array(self._orders(problem)), np.array(self._arms)
+        orders, arms = np.array(self._orders()), np.array(self._arms)
         return self._factors.sampler(orders, arms, observed, self._places[problem.target])
 
     # The truth
@@ -202,6 +232,13 @@ class DiscreteSCM(DiscreteWorld):
         """Exact P(variables | arm), one axis per variable in the order named; all variables by default."""
         names = list(self.variables) if variables is None else [self._known(name).name for name in variables]
         return self._marginal(self._arms[self.problem.index(arm)], names)
+
+    def separating_sets(self, *, max_size: int | None = None) -> list[tuple[str, ...]]:
+        """Every set of observed variables that separates all levers from the reward, the smallest first.
+
+        By d-separation in the graph with the levers, and by sigma-separation where it has a cycle.
+        """
+        return sets_of_graph(self.graph, self.problem, "auto", max_size)
 
     def _marginal(self, chosen: list[int], names: list[str]) -> Floats:
         """Multiply the mechanisms and sum out the rest; in a large world einsum finds an elimination order first."""

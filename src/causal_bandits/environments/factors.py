@@ -1,12 +1,13 @@
 """The distinct mechanisms of a world, numbered and flattened."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 
 from ..compiled import Floats, Ints
 from ..errors import UnknownVariableError, WorldError, brief
+from ..graphs import MixedGraph
 from ..problem import Level, Variable
 from .mechanisms import Mechanism
 from .sampler import Sampler
@@ -38,12 +39,21 @@ class Factors:
                     raise UnknownVariableError(
                         f"{name!r} has a parent {brief(parent)} that is neither variable nor noise"
                     )
+                if parent == name:
+                    raise WorldError(f"{name!r} is a parent of itself; a cycle needs two variables or more")
             parents = [self.places[parent] for parent in mechanism.parents]
             self._numbers[key] = len(self.tables)
             self.node_names.append(name)
             self.parents.append(parents)
             self.tables.append(mechanism.probabilities(node, [self.nodes[place] for place in parents]))
         return self._numbers[key]
+
+    def graph(self, numbers: Iterable[int]) -> MixedGraph:
+        """The directed edges of some mechanisms, among variables and noises."""
+        names = [node.name for node in self.nodes]
+        return MixedGraph(
+            names, [(names[parent], self.node_names[number]) for number in numbers for parent in self.parents[number]]
+        )
 
     def sampler(self, order: Ints, mechanism: Ints, observed: Ints, target: int) -> Sampler:
         """Everything flat, for the compiled draw."""

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..compiled import Floats
-from ..doors import door
 from ..errors import UnknownVariableError, WorldError, brief, listing
 from ..graphs import MixedGraph
 from ..problem import Arm, Level, Problem
-from ..seeds import generator
-from .changes import Change, finite_number, shift
+from .changes import Change, finite_number
 from .continuous_world import ContinuousWorld
-from .mechanisms import IDLE
+from .feedback import check_stable, parts_in_order, settle
 from .real_sampler import gaussian_sampler
+from .separations import sets_of_graph
 
 Pair = tuple[str, str]
 
@@ -28,6 +27,10 @@ def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
 
 class LinearGaussianSCM(ContinuousWorld):
     """Every variable is a linear function of its parents plus Gaussian noise; all of them are observed.
+
+    Coefficients may form cycles: the variables are then (I - B)^-1 (intercepts + noise), where updates with the noise
+    held settle. They settle if the spectral radius of B is below 1; a world with an arm in which it is not is refused.
+    Linear equations obey d-separation with cycles, too (Spirtes 1995): more sets separate than sigma-separation says.
 
     Args:
         coefficients: (cause, effect) -> number; 0 is no edge.
@@ -71,7 +74,7 @@ class LinearGaussianSCM(ContinuousWorld):
         self._weights = self._effects(self.coefficients)
         self._correlations = self._symmetric(self.correlated)
         self.graph = self._graph()
-        self._order = [self._places[name] for name in self.graph.topological_order()]
+        self._parts = parts_in_order(self.graph)
         self._intercepts = self._vector("intercepts", intercepts, 0.0)
         self._noise = self._vector("noise", noise, 1.0, least=0.0)
         self._noise_root = _positive_definite_root(self._correlations)
@@ -104,7 +107,9 @@ class LinearGaussianSCM(ContinuousWorld):
             at = self._place(effect), self._place(cause)
             matrix[at] = finite_number(f"the coefficient {brief(cause)} -> {brief(effect)}", value)
             if cause == effect:
-                raise WorldError(f"{brief(cause)} has a coefficient on itself; the world must be acyclic")
+                raise WorldError(
+                    f"{brief(cause)} has a coefficient on itself; a cycle goes through two variables or more"
+                )
         return matrix
 
     def _symmetric(self, given: Mapping[Pair, float]) -> Floats:
@@ -126,15 +131,11 @@ class LinearGaussianSCM(ContinuousWorld):
         return vector
 
     def _graph(self) -> MixedGraph:
-        """Directed edges for coefficients, bidirected ones for correlations; a WorldError where there is a cycle."""
+        """Directed edges for coefficients, bidirected ones for correlations."""
         names = self.variables
         directed = [(names[cause], names[effect]) for effect, cause in np.argwhere(self._weights)]
         bidirected = [(names[one], names[other]) for one, other in np.argwhere(np.triu(self._correlations, 1))]
-        graph = MixedGraph(names, directed, bidirected)
-        for part in graph.strongly_connected_components():
-            if len(part) > 1:
-                raise WorldError(f"the coefficients form a cycle through {listing(part)}; the world must be acyclic")
-        return graph
+        return MixedGraph(names, directed, bidirected)
 
     def _checked(
         self, interventions: Mapping[str, Mapping[Level, Mapping[str, Change]]]
@@ -174,7 +175,9 @@ class LinearGaussianSCM(ContinuousWorld):
         So a fixed variable has a variance of exactly 0, which no decomposition of the covariance would promise.
         """
         weights, intercepts, noise = self._weights.copy(), self._intercepts.copy(), self._noise.copy()
-        for name, change in self._changes(arm).items():
+        changes = self._changes(arm)
+        cut = {name for name, change in changes.items() if change.cuts}
+        for name, change in changes.items():
             place = self._places[name]
             if change.cuts:
                 weights[place], intercepts[place] = 0.0, 0.0
@@ -182,9 +185,15 @@ class LinearGaussianSCM(ContinuousWorld):
             noise[place] *= change.noise
         mean, root = intercepts, noise[:, None] * self._noise_root
         with np.errstate(over="ignore", invalid="ignore"):
-            for place in self._order:
-                mean[place] += weights[place] @ mean
-                root[place] += weights[place] @ root
+            for part in self._parts:
+                if len(part) > 1:
+                    free = [place for place in part if self.variables[place] not in cut]
+                    check_stable(weights, free, self.variables, arm)
+                    settle(weights, free, mean)
+                    settle(weights, free, root)
+                else:
+                    mean[part[0]] += weights[part[0]] @ mean
+                    root[part[0]] += weights[part[0]] @ root
             finite = np.all(np.isfinite(mean)) and np.all(np.isfinite(root @ root.T))
         if not finite:
             raise WorldError(f"the values under {arm} are too large for floating point; lower the coefficients")
@@ -196,6 +205,13 @@ class LinearGaussianSCM(ContinuousWorld):
         """Exact mean of every variable (the observed ones in the problem's order, then the target) under an arm."""
         mean: Floats = self.sampler.means[self.problem.index(arm)].copy()
         return mean
+
+    def separating_sets(self, *, max_size: int | None = None) -> list[tuple[str, ...]]:
+        """Every set of observed variables that separates all levers from the reward, the smallest first.
+
+        By d-separation in the graph with the levers, which is valid in linear worlds with cycles, too.
+        """
+        return sets_of_graph(self.graph, self.problem, "d", max_size)
 
     def covariance(self, arm: Arm | Mapping[str, Level]) -> Floats:
         """Exact covariance of the variables, in the same order, under an arm."""
@@ -228,46 +244,3 @@ def _positive_definite_root(correlations: Floats) -> Floats:
         raise WorldError(
             "the noise correlations are inconsistent (the matrix is not positive definite); use smaller ones"
         ) from None
-
-
-@door
-def random_linear_world(
-    graph: MixedGraph, *, target: str = "Y", seed: int | np.random.SeedSequence | np.random.Generator | None = None
-) -> LinearGaussianSCM:
-    """A linear Gaussian world on a graph, with a shift up or down by 1 on every variable but the target.
-
-    Coefficients are uniform in [0.5, 1.5] with a random sign, noises have standard deviation 1. Bidirected edges
-    are correlations of 0.5 with random signs, all of them smaller where no matrix has these.
-
-    Args:
-        graph: Graph over the variables and the target.
-        target: Name of the reward.
-        seed: Seed or Generator of the coefficients and signs.
-
-    >>> graph = MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")], bidirected=[("A", "Y")])
-    >>> world = random_linear_world(graph, seed=0)
-    >>> len(world.problem.arms), world.graph == graph
-    (9, True)
-    """
-    if target not in graph.nodes:
-        raise WorldError(f"target {brief(target)} is not a node of the graph; its nodes are {listing(graph.nodes)}")
-    rng = generator(seed)
-    sizes = rng.uniform(0.5, 1.5, size=len(graph.directed)) * rng.choice([-1.0, 1.0], size=len(graph.directed))
-    signs = rng.choice([-1.0, 1.0], size=len(graph.bidirected))
-    adjacency = np.zeros((len(graph.nodes), len(graph.nodes)))
-    for (one, other), sign in zip(graph.bidirected, signs, strict=True):
-        at = graph.nodes.index(one), graph.nodes.index(other)
-        adjacency[at] = adjacency[at[::-1]] = sign
-    least = np.linalg.eigvalsh(adjacency)[0]
-    rho = 0.5 if least > -1.8 else -0.9 / least  # no eigenvalue of 1 + rho * adjacency is below 0.1
-    return LinearGaussianSCM(
-        dict(zip(graph.directed, sizes.tolist(), strict=True)),
-        {f"I_{name}": _up_and_down(name) for name in graph.nodes if name != target},
-        target=target,
-        variables=graph.nodes,
-        correlated=dict(zip(graph.bidirected, (rho * signs).tolist(), strict=True)),
-    )
-
-
-def _up_and_down(name: str) -> dict[Level, dict[str, Change]]:
-    return {IDLE: {}, "up": {name: shift(1.0)}, "down": {name: shift(-1.0)}}

@@ -1,8 +1,13 @@
 """The paper's simulated worlds (appendix B.1)."""
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from ..doors import door
 from ..errors import WorldError, brief
 from ..graphs import MixedGraph
+from ..problem import Level
 from ..seeds import Seed, generator
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Mechanism, perfect
@@ -28,20 +33,36 @@ def paper_world(graph: MixedGraph, *, target: str = "Y", seed: Seed = None) -> D
     if target not in graph.nodes:
         raise WorldError(f"target {brief(target)} is not a node of the graph; its nodes are {list(graph.nodes)}")
     if not graph.is_acyclic:
-        raise WorldError("the graph has a directed cycle; a discrete SCM must be acyclic")
-    rng = generator(seed)
-    coins = {f"U({a},{b})": (a, b) for a, b in graph.bidirected}
-    mechanisms = {}
-    for name in graph.nodes:
-        parents = [*graph.parents(name), *(coin for coin, ends in coins.items() if name in ends)]
-        mechanisms[name] = _counting(parents, rng.integers(2, size=len(parents)).tolist())
+        raise WorldError("the graph has a directed cycle; use cyclic_world(), or a graph without one")
+    return counting_world(graph, target, random_targets(graph, generator(seed)))
+
+
+def random_targets(graph: MixedGraph, rng: np.random.Generator) -> dict[str, list[int]]:
+    """A target value for each parent of each variable: its parents in the graph, then the coins it shares."""
+    return {name: rng.integers(2, size=len(_parents(graph, name))).tolist() for name in graph.nodes}
+
+
+def counting_world(
+    graph: MixedGraph, target: str, wanted: Mapping[str, list[int]], start: Mapping[str, Level] | None = None
+) -> DiscreteSCM:
+    """The world with these target values; cycles settle from `start`."""
     return DiscreteSCM(
         variables=dict.fromkeys(graph.nodes, 2),
-        mechanisms=mechanisms,
+        mechanisms={name: _counting(_parents(graph, name), wanted[name]) for name in graph.nodes},
         interventions={f"I_{name}": perfect(name) for name in graph.nodes if name != target},
         target=target,
-        noise={coin: [0.5, 0.5] for coin in coins},
+        noise={_coin(arc): [0.5, 0.5] for arc in graph.bidirected},
+        cycles="unique" if start is None else "iterate",
+        start=start,
     )
+
+
+def _coin(arc: tuple[str, str]) -> str:
+    return f"U({arc[0]},{arc[1]})"
+
+
+def _parents(graph: MixedGraph, name: str) -> list[str]:
+    return [*graph.parents(name), *(_coin(arc) for arc in graph.bidirected if name in arc)]
 
 
 def _counting(parents: list[str], wanted: list[int]) -> Mechanism:

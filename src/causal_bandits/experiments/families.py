@@ -23,7 +23,11 @@ from ..environments import (
 from ..environments.practice import LEVERS, RATES, Kind
 from ..graphs import random_mixed_graph
 from ..simulation.one_run import World
+from .cyclic_worlds import four_node_cycles
 from .worlds import class_world, random_world, structureless_world
+
+CYCLIC_ASD = ("causal-ts-asd-cyclic",)
+"""It says the same as `causal-ts-asd` where there are no cycles, and takes longer to begin."""
 
 
 class Family(NamedTuple):
@@ -34,7 +38,7 @@ class Family(NamedTuple):
     make: Callable[[int, int, np.random.SeedSequence], World]
     claimed: tuple[str, ...] | None = None
     """A set that policies are told separates although it does not."""
-    too_slow: tuple[str, ...] = ()
+    too_slow: tuple[str, ...] = CYCLIC_ASD
     """Policies that are left out unless they are asked for."""
     baseline: str = "ts"
     """The policy that the others are compared with."""
@@ -50,6 +54,8 @@ def single_interventions(world: DiscreteSCM) -> DiscreteSCM:
         target=world.problem.target,
         noise={name: chances.tolist() for name, chances in world.noise.items()},
         arms=arms,
+        cycles=world.cycles,
+        start=world.start,
     )
 
 
@@ -160,8 +166,20 @@ REWARDS: dict[str, Family] = {
     ),
 }
 
-ASD = ("causal-ts-asd",)
+ASD = ("causal-ts-asd", *CYCLIC_ASD)
 """Causal discovery with hidden common causes is quick over four variables and slow over more."""
+
+CYCLIC: dict[str, Family] = {
+    f"cyclic4{'-confounded' * confounded}{'' if separable else '-none'}": Family(
+        f"random 4-node graphs with cycles{' and hidden common causes' * confounded}, 27 arms: "
+        f"{'sets separate' if separable else 'no set separates'}",
+        48,
+        partial(four_node_cycles, confounded, separable),
+        too_slow=(),
+    )
+    for confounded in (False, True)
+    for separable in (True, False)
+}
 
 FAMILIES: dict[str, Family] = {
     "dags4": Family("all 4-node DAGs, 27 arms", 64, _classes),
@@ -172,6 +190,7 @@ FAMILIES: dict[str, Family] = {
     "confounded4-singles": Family(
         "random 4-node graphs with hidden common causes, do() and single interventions: 7 arms", 64, _confounded_singles
     ),
+    **CYCLIC,
     "structureless": Family(
         "4 nodes, no set separates (a false one is told): 27 arms", 64, _structureless, ("A", "B", "C")
     ),

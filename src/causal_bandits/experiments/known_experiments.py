@@ -3,12 +3,13 @@
 from ..errors import OptionError, listing
 from .base import Experiment
 from .beyond import BEYOND
+from .cycles import CYCLES
 from .de_kroon import EXAMPLE, FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM
 from .late import LATE_FIGURE
 from .practice import PRACTICE_FIGURE
 
 PAPER: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE)
+    experiment.name: experiment for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE, CYCLES)
 }
 """What `all` stands for."""
 EXPERIMENTS: dict[str, Experiment] = {

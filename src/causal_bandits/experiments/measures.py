@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from ..compiled import Bools, Floats, Ints
 from ..environments import DiscreteSCM
 from ..errors import OptionError, WorldError
-from ..graphs import separating_sets
 from ..policies import Policy as LearntPolicy
 from ..simulation import play
 from ..simulation.delays import Delay
@@ -89,9 +88,8 @@ def geometric_checkpoints(horizon: int) -> Ints:
 
 
 def true_sets(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
-    """Which sets separate all levers from the reward, by the world's graph (Definition 1)."""
-    graph = world.graph.with_context(dict(world.problem.targets))
-    true = {frozenset(S) for S in separating_sets(graph, world.problem.intervention_names, world.problem.target)}
+    """Which sets separate all levers from the reward, by the world's graph (Definition 1; sigma with cycles)."""
+    true = {frozenset(S) for S in world.separating_sets()}
     return np.array([frozenset(S) in true for S in names])
 
 

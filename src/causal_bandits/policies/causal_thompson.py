@@ -47,6 +47,7 @@ class CausalThompsonSampling(DiscretePolicy):
     tier = Tier.OBSERVED
     variants: ClassVar[Mapping[str, Variant]] = {
         "causal-ts-asd": Variant({"discovery": ASD()}),
+        "causal-ts-asd-cyclic": Variant({"discovery": ASD(acyclic=False)}),
         "causal-ts-known": Variant(needs=("discovery",)),
     }
 

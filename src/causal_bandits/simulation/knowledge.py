@@ -30,7 +30,7 @@ WORDS = {
     "parents": "the number of parents of the reward",
     "skeleton": "that its variables form a forest with one parent of the reward and no latents",
     "marginals": "P(X) of its variables",
-    "unconfounded": "that it has no hidden common causes",
+    "unconfounded": "that it has no hidden common causes and no cycles",
 }
 
 
@@ -172,7 +172,8 @@ def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -
     if graph is None:
         return Known(claimed, chances, None, None, horizon)
     parents = len(graph.parents(base.problem.target))
-    plain = True if not graph.bidirected and len(graph.nodes) == len(base.problem.observed) + 1 else None
+    hidden = graph.bidirected or len(graph.nodes) > len(base.problem.observed) + 1
+    plain = None if hidden or not graph.is_acyclic else True
     skeleton = _forest(graph, base.problem) if plain else None
     return Known(claimed, chances, graph, parents, horizon, skeleton, _marginals(base), plain)
 

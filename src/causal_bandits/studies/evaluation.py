@@ -15,7 +15,10 @@ with e_t the propensities at that decision, and m_t(a) the mean of the arm's row
 that G_t is unbiased given the past whatever m_t is. Decisions that carry little information weigh little:
 h_t = (sum_a pi(a)^2 / e_t(a))^(-1/2), which makes the weighted mean asymptotically normal though the arms were chosen
 adaptively (Hadad, Hirshberg, Zhan, Wager and Athey 2021). Where the policy plays arms that the study hardly ever played
-the normal law is far: in the same simulation the intervals of the worse arm covered in 84 % of runs only.
+the normal law is far: after Thompson Sampling on four arms (300 and 1000 rounds) the 95 % intervals of the worst one
+covered in 74 to 78 % of runs; those of arms played less than ten times covered in 5 to 42 %, and from 40 decisions on
+in 93 to 97 % (`python -m benchmarks.evaluation --runs 300`; after 4000 rounds, 100 runs: 85 % with 20 to 39 decisions,
+91 to 95 % from 40 on). With fewer than 40 the method is refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,6 +40,8 @@ from .session import Session
 from .state import StudyState
 
 CHUNK = 5000
+LEAST_MATCHED = 40
+"""Decisions of the policy's arms below which intervals of `weighted` cover too rarely."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +111,30 @@ def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
             where = f" in the segment {brief(segment)}" if segment else ""
             raise OptionError(f"the probabilities of the arms add up to {total:g}{where}; expected 1, and none below 0")
     return chances
+
+
+def matched_decisions(arms: Ints, target: Floats) -> float:
+    """As how many decisions of one arm the recorded ones inform about a policy: 1 / sum_a pi(a)^2 / decisions of a.
+
+    With segments `target` has a row for every decision, and pi(a) is its mean.
+
+    >>> matched_decisions(np.array([0, 0, 0, 0, 1]), np.array([1.0, 0.0]))
+    4.0
+    """
+    chances = target if target.ndim == 1 else target.mean(axis=0)
+    played = chances > 0
+    rows = np.bincount(arms, minlength=len(chances))[played]
+    return float(1 / (chances[played] ** 2 / rows).sum()) if rows.all() else 0.0
+
+
+def check_matched(arms: Ints, target: Floats) -> None:
+    """Refuse a policy whose arms the study has hardly played."""
+    matched = matched_decisions(arms, target)
+    if matched < LEAST_MATCHED:
+        raise ObservationError(
+            f"method='weighted' needs {LEAST_MATCHED} recorded decisions of the arms to evaluate, in the shares to be "
+            f"played, and those recorded are worth {matched:.0f}; use method='direct'"
+        )
 
 
 def weighted_mean(record: Record, target: Floats, level: float) -> Evaluation:
@@ -225,13 +254,14 @@ def evaluate(session: Session, policy: Any, *, method: Method, level: float, dra
         nothing = np.empty((0, len(problem.arms)))
         record = Record(arms[told], rewards[rows[told]], nothing, nothing)
         return direct_mean(record, target, level, real=problem.reward_is_real)
+    if problem.segments:
+        target = np.where(problem.arm_segments == segments[:, None], target, 0.0)
+    check_matched(arms[told], target)
     watcher = _Watcher(len(problem.arms), draws, session.settings.seed)
     then = StudyState(session.settings)
     for event in _events(session):
         if event.kind == "asked" and len(watcher.means) <= told[-1]:
             watcher.look(then, event)
         then.apply(event)
-    if problem.segments:
-        target = np.where(problem.arm_segments == segments[:, None], target, 0.0)
     chances, means = np.array(watcher.chances)[told], np.array(watcher.means)[told]
     return weighted_mean(Record(arms[told], rewards[rows[told]], chances, means), target, level)
