@@ -27,7 +27,7 @@ from .cyclic_worlds import four_node_cycles
 from .worlds import class_world, random_world, structureless_world
 
 CYCLIC_ASD = ("causal-ts-asd-cyclic",)
-"""It says the same as `causal-ts-asd` where there are no cycles, and takes longer to begin."""
+"""For worlds with cycles, and its table of graphs takes longer to build: left out elsewhere."""
 
 
 class Family(NamedTuple):
