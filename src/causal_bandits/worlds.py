@@ -5,6 +5,7 @@ They know the truth, so no policy imports them. The implementations are in `caus
 
 from .environments import (
     DIAGRAMS,
+    NETWORKS,
     Change,
     ContinuousWorld,
     DiscreteSCM,
@@ -20,6 +21,7 @@ from .environments import (
     example_world,
     fix,
     fixed,
+    from_bif,
     hillstrom_spend_world,
     hillstrom_world,
     lee_bareinboim_world,
@@ -43,6 +45,7 @@ from .environments import (
 
 __all__ = [
     "DIAGRAMS",
+    "NETWORKS",
     "Change",
     "ContinuousWorld",
     "DiscreteSCM",
@@ -58,6 +61,7 @@ __all__ = [
     "example_world",
     "fix",
     "fixed",
+    "from_bif",
     "hillstrom_spend_world",
     "hillstrom_world",
     "lee_bareinboim_world",

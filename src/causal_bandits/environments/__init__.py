@@ -12,6 +12,7 @@ from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import LinearGaussianSCM, random_linear_world
 from .logged import LoggedWorld
 from .mechanisms import Mechanism, Nudge, perfect
+from .networks import NETWORKS, from_bif
 from .paper import paper_world
 from .parallel import parallel_world
 from .planned import planned_world
@@ -37,6 +38,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "DIAGRAMS",
+    "NETWORKS",
     "Change",
     "ContinuousWorld",
     "DiscreteSCM",
@@ -57,6 +59,7 @@ __all__ = [
     "example_world",
     "fix",
     "fixed",
+    "from_bif",
     "hillstrom_spend_world",
     "hillstrom_world",
     "lee_bareinboim_world",

@@ -23,6 +23,7 @@ from ..environments import (
 from ..environments.practice import LEVERS, RATES, Kind
 from ..graphs import random_mixed_graph
 from ..simulation.one_run import World
+from .networks import HIDDEN, SETTINGS, hidden_network, perfect_network, soft_network
 from .worlds import class_world, random_world, structureless_world
 
 
@@ -191,6 +192,18 @@ FAMILIES: dict[str, Family] = {
         for kind, words in PRACTICE.items()
     },
     "hillstrom": Family("Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, _hillstrom, ("visit",)),
+    "networks": Family(
+        "asia, survey and sachs with their published probabilities, 9 to 16 arms",
+        len(SETTINGS),
+        perfect_network,
+        too_slow=ASD,
+    ),
+    "networks-soft": Family(
+        "asia, survey and sachs, two soft levers: 9 arms", len(SETTINGS), soft_network, too_slow=ASD
+    ),
+    "networks-hidden": Family(
+        "asia, survey and sachs with a hidden common cause, 9 to 16 arms", len(HIDDEN), hidden_network, too_slow=ASD
+    ),
     "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, _soft),
     **REWARDS,
     "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),
