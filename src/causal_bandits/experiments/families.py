@@ -23,7 +23,7 @@ from ..environments import (
 from ..environments.practice import LEVERS, RATES, Kind
 from ..graphs import random_mixed_graph
 from ..simulation.one_run import World
-from .networks import HIDDEN, SETTINGS, hidden_network, perfect_network, soft_network
+from .networks import HIDDEN, SETTINGS, SMALL, hidden_network, perfect_network, small_network, soft_network
 from .worlds import class_world, random_world, structureless_world
 
 
@@ -81,6 +81,10 @@ def _confounded(_horizon: int, _number: int, seed: np.random.SeedSequence) -> Di
 
 def _confounded_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
     return single_interventions(_confounded(horizon, number, seed))
+
+
+def _network_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return single_interventions(small_network(horizon, number, seed))
 
 
 def _benign(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
@@ -196,6 +200,12 @@ FAMILIES: dict[str, Family] = {
         "asia, survey and sachs with their published probabilities, 9 to 16 arms",
         len(SETTINGS),
         perfect_network,
+        too_slow=ASD,
+    ),
+    "networks-singles": Family(
+        "asia, survey and sachs, at most 4 variables, do() and single interventions: 5 to 7 arms",
+        len(SMALL),
+        _network_singles,
         too_slow=ASD,
     ),
     "networks-soft": Family(

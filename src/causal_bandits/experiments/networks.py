@@ -43,6 +43,9 @@ SETTINGS = (
 )
 """Nothing that matters is hidden: what is not observed is no common cause of what is."""
 
+SMALL = tuple(setting for setting in SETTINGS if len(setting.observed) <= 4)
+"""Those that policies over all graphs can take."""
+
 HIDDEN = (
     Setting("asia", "dysp", ("no",), ("lung", "bronc"), ("lung", "bronc", "either")),
     Setting("asia", "dysp", ("no",), ("tub", "bronc"), ("tub", "lung", "bronc", "either")),
@@ -61,5 +64,6 @@ def network_world(
 
 
 perfect_network = partial(network_world, SETTINGS, False)
+small_network = partial(network_world, SMALL, False)
 soft_network = partial(network_world, SETTINGS, True)
 hidden_network = partial(network_world, HIDDEN, False)
