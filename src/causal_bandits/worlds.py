@@ -41,6 +41,7 @@ from .environments import (
     segmented_world,
     shift,
     soft_world,
+    wind_tunnel_world,
 )
 
 __all__ = [
@@ -81,4 +82,5 @@ __all__ = [
     "segmented_world",
     "shift",
     "soft_world",
+    "wind_tunnel_world",
 ]

@@ -25,6 +25,7 @@ from .segment_draws import draw_segment_number
 from .segmented import segmented_world
 from .soft import soft_world
 from .structureless import StructurelessWorld
+from .wind_tunnel import wind_tunnel_world
 from .world import DiscreteWorld
 
 MOVED = {"RealWorld": "ContinuousWorld", "draw_real": "draw"}
@@ -80,4 +81,5 @@ __all__ = [
     "segmented_world",
     "shift",
     "soft_world",
+    "wind_tunnel_world",
 ]
