@@ -5,6 +5,7 @@ They know the truth, so no policy imports them. The implementations are in `caus
 
 from .environments import (
     DIAGRAMS,
+    NETWORKS,
     Change,
     ContinuousWorld,
     DiscreteSCM,
@@ -21,6 +22,7 @@ from .environments import (
     example_world,
     fix,
     fixed,
+    from_bif,
     hillstrom_spend_world,
     hillstrom_world,
     lee_bareinboim_world,
@@ -40,10 +42,12 @@ from .environments import (
     segmented_world,
     shift,
     soft_world,
+    wind_tunnel_world,
 )
 
 __all__ = [
     "DIAGRAMS",
+    "NETWORKS",
     "Change",
     "ContinuousWorld",
     "DiscreteSCM",
@@ -60,6 +64,7 @@ __all__ = [
     "example_world",
     "fix",
     "fixed",
+    "from_bif",
     "hillstrom_spend_world",
     "hillstrom_world",
     "lee_bareinboim_world",
@@ -79,4 +84,5 @@ __all__ = [
     "segmented_world",
     "shift",
     "soft_world",
+    "wind_tunnel_world",
 ]

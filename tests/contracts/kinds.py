@@ -115,6 +115,8 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "raps-ucb": {"budget": 30},
     "ucb-plus": {"parents": 2, **HORIZON},
     "ucb-plus-unknown": HORIZON,
+    "back-door-ts": {"observe": 30},
+    "partial-discovery": {"budget": 30},
     "lu-tree": {
         "skeleton": [("A", "B")],
         "marginals": {name: [0.5, 0.5] for name in "ABC"},
@@ -127,17 +129,23 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
     "lattimore-parallel": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
     "sen": {**PARENTS, **HORIZON},
+    "separator-track-stop": PARENTS,
+    "context-track-stop": PARENTS,
     "maiti-observing": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
     "pomis-ts": {"graph": WORLD.graph},
     "pomis-kl-ucb": {"graph": WORLD.graph},
     "graph-posterior": {},
 }
 """What each policy with needs is told of its world."""
-SINGLE_ARMS = {"lattimore-parallel", "maiti-observing", "nair-observing", "lu-tree"}
+SINGLE_ARMS = {"lattimore-parallel", "maiti-observing", "nair-observing", "lu-tree", "back-door-ts"}
 SOME_ARMS = {
     "raps-ucb",
     "ucb-plus",
     "ucb-plus-unknown",
+    "back-door-ts",
+    "partial-discovery",
+    "separator-track-stop",
+    "context-track-stop",
     "nair-observing",
     "lu-tree",
     "c-ucb",
@@ -152,7 +160,7 @@ SOME_ARMS = {
 """Policies that never play certain arms, or not at first."""
 TOP_TWO = {"best-arm"}
 """Policies that play an arm they think worse in half of the rounds."""
-EXPLORERS = {"epsilon-greedy", "ucb-plus-unknown", "sen", "yabe", "nair-observing", *TOP_TWO}
+EXPLORERS = {"epsilon-greedy", "ucb-plus-unknown", "sen", "yabe", "nair-observing", "context-track-stop", *TOP_TWO}
 """Policies that now and then play an arm they think worse."""
 REAL = Kind(
     SIX,

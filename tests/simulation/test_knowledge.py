@@ -149,7 +149,8 @@ def test_tiers() -> None:
     assert of["safe-ts"] == of["graph-posterior"] == cb.policies.LuTree.tier == Tier.OBSERVED
     assert cb.policies.MaitiObserving.tier == Tier.GRAPH
     labelled = {name for name, policy in POLICIES.items() if policy.simple_regret}
-    assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen", "maiti-observing"}
+    tracking = {"separator-track-stop", "context-track-stop"}
+    assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen", "maiti-observing", *tracking}
 
 
 GRAPH = MixedGraph(["A", "B", "C", "Y"], [("A", "Y"), ("B", "Y")])

@@ -13,6 +13,7 @@ from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import LinearGaussianSCM
 from .logged import LoggedWorld
 from .mechanisms import Mechanism, Nudge, perfect
+from .networks import NETWORKS, from_bif
 from .paper import paper_world
 from .parallel import parallel_world
 from .planned import planned_world
@@ -26,6 +27,7 @@ from .segment_draws import draw_segment_number
 from .segmented import segmented_world
 from .soft import soft_world
 from .structureless import StructurelessWorld
+from .wind_tunnel import wind_tunnel_world
 from .world import DiscreteWorld
 
 MOVED = {"RealWorld": "ContinuousWorld", "draw_real": "draw"}
@@ -39,6 +41,7 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "DIAGRAMS",
+    "NETWORKS",
     "Change",
     "ContinuousWorld",
     "DiscreteSCM",
@@ -60,6 +63,7 @@ __all__ = [
     "example_world",
     "fix",
     "fixed",
+    "from_bif",
     "hillstrom_spend_world",
     "hillstrom_world",
     "lee_bareinboim_world",
@@ -80,4 +84,5 @@ __all__ = [
     "segmented_world",
     "shift",
     "soft_world",
+    "wind_tunnel_world",
 ]

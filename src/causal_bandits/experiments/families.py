@@ -24,6 +24,7 @@ from ..environments.practice import LEVERS, RATES, Kind
 from ..graphs import random_mixed_graph
 from ..simulation.one_run import World
 from .cyclic_worlds import four_node_cycles
+from .networks import HIDDEN, SETTINGS, SMALL, hidden_network, perfect_network, small_network, soft_network
 from .worlds import class_world, random_world, structureless_world
 
 CYCLIC_ASD = ("causal-ts-asd-cyclic",)
@@ -86,6 +87,10 @@ def _confounded(_horizon: int, _number: int, seed: np.random.SeedSequence) -> Di
 
 def _confounded_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
     return single_interventions(_confounded(horizon, number, seed))
+
+
+def _network_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return single_interventions(small_network(horizon, number, seed))
 
 
 def _benign(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
@@ -210,6 +215,24 @@ FAMILIES: dict[str, Family] = {
         for kind, words in PRACTICE.items()
     },
     "hillstrom": Family("Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, _hillstrom, ("visit",)),
+    "networks": Family(
+        "asia, survey and sachs with their published probabilities, 9 to 16 arms",
+        len(SETTINGS),
+        perfect_network,
+        too_slow=ASD,
+    ),
+    "networks-singles": Family(
+        "asia, survey and sachs, at most 4 variables, do() and single interventions: 5 to 7 arms",
+        len(SMALL),
+        _network_singles,
+        too_slow=ASD,
+    ),
+    "networks-soft": Family(
+        "asia, survey and sachs, two soft levers: 9 arms", len(SETTINGS), soft_network, too_slow=ASD
+    ),
+    "networks-hidden": Family(
+        "asia, survey and sachs with a hidden common cause, 9 to 16 arms", len(HIDDEN), hidden_network, too_slow=ASD
+    ),
     "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, _soft),
     **REWARDS,
     "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),

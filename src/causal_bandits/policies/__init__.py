@@ -12,7 +12,9 @@ from .base import Policy
 from .best_arm import BestArmThompson
 from .by_segment import Recommendations
 from .causal_thompson import CausalThompsonSampling
+from .comparators.back_door import BackDoorBandit
 from .comparators.base import CountingPolicy
+from .comparators.elahi import PartialDiscovery
 from .comparators.epsilon_greedy import EpsilonGreedy
 from .comparators.hac_ucb import HACUCB
 from .comparators.kl_ucb import KLUCB
@@ -21,6 +23,7 @@ from .comparators.lu_tree import LuTree
 from .comparators.maiti import MaitiObserving
 from .comparators.nair import NairObserving
 from .comparators.pomis import PomisKLUCB, PomisTS
+from .comparators.post_action import PostActionNonSeparator, PostActionSeparator
 from .comparators.raps import RapsUCB
 from .comparators.sen import SenPhases
 from .comparators.successive_elimination import SuccessiveElimination
@@ -61,6 +64,7 @@ __all__ = [
     "UCBV",
     "Advice",
     "ArmEstimate",
+    "BackDoorBandit",
     "BestArmThompson",
     "CausalGaussianThompsonSampling",
     "CausalThompsonSampling",
@@ -80,10 +84,13 @@ __all__ = [
     "MainEffectsThompson",
     "MaitiObserving",
     "NairObserving",
+    "PartialDiscovery",
     "Pending",
     "Policy",
     "PomisKLUCB",
     "PomisTS",
+    "PostActionNonSeparator",
+    "PostActionSeparator",
     "RapsUCB",
     "RealPolicy",
     "Recommendation",

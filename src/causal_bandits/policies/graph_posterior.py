@@ -85,7 +85,7 @@ class GraphPosteriorThompson(Policy[GraphState]):
             np.zeros(length, dtype=np.int64),
             np.zeros(starts.shape),
             np.zeros((len(sizes), int(acting.max()) + 1, int(sizes.max())), dtype=np.int64),
-            _all_graphs(len(sizes)),
+            all_graphs(len(sizes)),
             np.zeros((len(problem.arms), 2), dtype=np.int64),
             np.ones(len(problem.arms), dtype=np.bool_),
         )
@@ -174,7 +174,7 @@ def _local_tables(sizes: Ints) -> tuple[Ints, Ints, int]:
 
 
 @lru_cache(maxsize=MOST_NODES)
-def _all_graphs(nodes: int) -> Ints:
+def all_graphs(nodes: int) -> Ints:
     """(graphs, nodes): the parents of each node as a mask, for every DAG."""
     found = []
     for edges in edge_sets(nodes):

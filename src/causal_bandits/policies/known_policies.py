@@ -19,8 +19,8 @@ ORDER = (
     *("thompson", "main_effects", "causal_thompson", "safe_thompson", "best_arm", "weighed_thompson"),
     *("graph_posterior", "safe_rewards", "ucb_normal", "gaussian_thompson", "safe_gaussian"),
     *("ucb", "kl_ucb", "epsilon_greedy", "successive_elimination"),
-    *("hac_ucb", "raps", "ucb_plus", "ucb_plus_unknown", "lu_tree", "yabe", "nair"),
-    *("told_set", "lattimore", "sen", "maiti", "pomis"),
+    *("hac_ucb", "raps", "ucb_plus", "ucb_plus_unknown", "back_door", "elahi", "lu_tree", "yabe", "nair"),
+    *("told_set", "lattimore", "sen", "post_action", "maiti", "pomis"),
 )
 """The files in the order in which tables show their policies; a file that is not named comes after them."""
 
