@@ -9,7 +9,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check --no-input -c constraints.txt
 # Many tests start processes; with bytecode on disk each starts in three quarters of the time.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 # Worksteal: the tests of a file stay together, so what one of them compiled the next one finds in memory.
-PARALLEL := -n 2 --dist worksteal
+PARALLEL := -n 3 --dist worksteal
 QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environments tests/test_errors.py tests/test_doors.py
 SOURCES := src tests benchmarks scripts docs/_extensions
 
