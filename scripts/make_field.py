@@ -1,30 +1,34 @@
 """`python scripts/make_field.py COMPARISON`: the tables of docs/field.md from a folder that `compare` made.
 
 Keeps the tables as docs/results/field.json and the figures beside it, then writes the part of docs/field.md between its
-two marks from these files alone. Without an argument only that part is written anew.
+two marks from these files alone. Families that are not in the folder stay as they are; where it holds some policies of
+a family (`compare --policies`) and the rest is kept from the same command, rows are added, and the figure stays.
+Without an argument only that part is written anew.
 """
 
 import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from causal_bandits.experiments import FAMILIES
 from causal_bandits.reporting import sheet_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 KEPT = DOCS / "results"
+Table = dict[str, Any]
 START, END = "<!-- tables: written by scripts/make_field.py -->", "<!-- end of tables -->"
 
 
 def keep(results: Path) -> None:
     """Tables and figures of every family in a folder of results."""
     about = json.loads((results / "manifest.json").read_text())["figures"]
-    kept = {}
+    found = json.loads((KEPT / "field.json").read_text())
     for family in [name for name in FAMILIES if (results / name / "summary.json").exists()]:
         summary = json.loads((results / family / "summary.json").read_text())
         sheet = sheet_of(summary, about[family])
-        kept[family] = {
+        made = {
             "title": sheet.title,
             "caption": sheet.caption,
             "columns": sheet.columns,
@@ -34,8 +38,26 @@ def keep(results: Path) -> None:
             "horizon": summary["horizon"],
             "runs": summary["runs"],
         }
-        shutil.copy(results / family / "figure.png", KEPT / f"field-{family}.png")
+        found[family], complete = merged(found.get(family), made)
+        if complete:
+            shutil.copy(results / family / "figure.png", KEPT / f"field-{family}.png")
+    kept = {family: found[family] for family in FAMILIES if family in found}
     (KEPT / "field.json").write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def merged(before: Table | None, made: Table) -> tuple[Table, bool]:
+    """The table with the rows of both, and whether the new one holds all policies; equal rows must be equal."""
+    if before is None or {row[1] for row in before["rows"]} <= {row[1] for row in made["rows"]}:
+        return made, True
+    for key in ("caption", "columns", "version", "seed", "horizon", "runs"):
+        if before[key] != made[key]:
+            raise SystemExit(f"{made['title']}: {key} was {before[key]!r} and is {made[key]!r}; run all policies again")
+    rows = {row[1]: row for row in before["rows"]}
+    for row in made["rows"]:
+        if row[:-1] != rows.setdefault(row[1], row)[:-1]:  # the last column is a time
+            raise SystemExit(f"{made['title']}: {row[1]} is not as it was; run all policies again")
+    by_regret = sorted(rows.values(), key=lambda row: (row[0], float(row[3].split(" ")[0].replace(",", ""))))
+    return {**before, "rows": by_regret}, False
 
 
 def tables() -> str:
