@@ -46,6 +46,9 @@ class NewStudy(Body):
     guardrails: dict[str, list[Any]] | None = Field(None, description='Metric -> ["<=" or ">=", limit].')
     guardrail_confidence: Number | None = Field(None, description="How sure it must be that an arm breaks one.")
     reward_value: Number | None = Field(None, description="What one unit of the reward is worth, in units of cost.")
+    consistency: StrictStr | None = Field(None, description="strict (the default), or served, on PostgreSQL.")
+    publish_rows: Whole | None = Field(None, description="Served: rows after which a snapshot is published.")
+    publish_seconds: Number | None = Field(None, description="Served: seconds after which a snapshot is published.")
 
 
 class Ask(Body):
