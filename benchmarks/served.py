@@ -75,7 +75,7 @@ def rate(storage: str, name: str, *, workers: int, threads: int, seconds: float)
     found = [done.get() for _ in running]
     for process in running:
         process.join()
-    return sum(count / took for count, took in found)
+    return float(sum(count / took for count, took in found))
 
 
 def rates(
@@ -85,27 +85,36 @@ def rates(
     threads: int = THREADS,
     seconds: float = SECONDS,
     rounds: int = ROUNDS,
-    policy: str = "ts",
+    policy: str = "safe",
 ) -> dict[str, float]:
-    """Strict and served studies by turns, so that both meet the same disk and the same other load."""
-    strict, served = [], []
+    """Strict and served studies by turns, so that both meet the same disk and the same other load.
+
+    Strict studies are measured with one thread in each worker, too: many threads that wait for one lock are no help.
+    """
+    plays = (("strict", 1), ("strict", threads), ("served", threads))
+    found: dict[tuple[str, int], list[float]] = {play: [] for play in plays}
     for number in range(rounds):
-        for found, mode in ((strict, "strict"), (served, "served")):
-            name = f"{mode} {number}"
+        for mode, each in plays:
+            name = f"{mode} {each} {number}"
             Study.create(name, SHOP, storage=storage, policy=policy, seed=1, consistency=mode).close()
-            found.append(rate(storage, name, workers=workers, threads=threads, seconds=seconds))
-        study = Study.load(f"served {number}", storage=storage)
+            found[mode, each].append(rate(storage, name, workers=workers, threads=each, seconds=seconds))
+            _check_counted(storage, name, found[mode, each][-1] * seconds)
+    alone, together, served = (np.array(found[play]) for play in plays)
+    ratios = served / np.maximum(alone, together)
+    return {
+        "strict_rounds_per_s": float(np.maximum(alone, together).mean()),
+        "served_rounds_per_s": float(served.mean()),
+        "served_vs_strict_ratio": float(ratios.mean()),
+        "served_vs_strict_ratio_se": float(ratios.std(ddof=1) / np.sqrt(rounds)) if rounds > 1 else float("nan"),
+    }
+
+
+def _check_counted(storage: str, name: str, rounds: float) -> None:
+    """All that was acknowledged is counted in the end."""
+    with Study.load(name, storage=storage) as study:
         study.publish()
         counted = study.describe()["decisions"]
-        assert counted["all"] == counted["told"] >= found[-1] * seconds * 0.5, counted
-        study.close()
-    ratios = [one / other for one, other in zip(served, strict, strict=True)]
-    return {
-        "strict_rounds_per_s": float(np.mean(strict)),
-        "served_rounds_per_s": float(np.mean(served)),
-        "served_vs_strict_ratio": float(np.mean(ratios)),
-        "served_vs_strict_ratio_se": float(np.std(ratios, ddof=1) / np.sqrt(rounds)) if rounds > 1 else float("nan"),
-    }
+        assert counted["all"] == counted["told"] >= 0.9 * rounds, counted
 
 
 # Kills

@@ -33,7 +33,7 @@ from causal_bandits.studies.served.calls import Call
 from .cases import PLANT, PROBLEMS, SHOP, answer, rebuilt
 from .conftest import Run, new_schema
 
-NEVER = {"publish_rows": 1_000_000, "publish_seconds": 1000.0}
+NEVER: dict[str, Any] = {"publish_rows": 1_000_000, "publish_seconds": 1000.0}
 """A test publishes by itself."""
 Create = Callable[..., cb.Study]
 
@@ -286,7 +286,7 @@ def test_a_key_is_for_one_call(create: Create) -> None:
     study.ask(2, key="a")
     for options in ({"n": 3}, {"n": 2, "arms": [{"banner": "red"}]}):
         with pytest.raises(ConflictError, match="key 'a' was used for a different ask"):
-            study.ask(key="a", **options)  # type: ignore[call-overload]
+            study.ask(key="a", **options)
     rows = [{**SHOP.arms[0], "clicked": 1, "cart": "some", "purchase": 1}]
     with pytest.raises(ConflictError, match="key 'a' was used for another call"):
         study.import_rows(rows, key="a")

@@ -62,13 +62,10 @@ TestStudies = StrictModel.TestCase
 TestStudies.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
 
 
+TestServed = pytest.mark.usefixtures("_server")(ServedModel.TestCase)
+TestServed.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)
+
+
 @pytest.fixture(scope="module")
 def _server(postgres: str) -> None:
     _servers.append(postgres)
-
-
-@pytest.mark.usefixtures("_server")
-class TestServedStudies(ServedModel.TestCase):  # type: ignore[misc]
-    """The same calls to a served study."""
-
-    settings = settings(max_examples=10, stateful_step_count=25, deadline=None)

@@ -83,7 +83,8 @@ class StudiesByName(ChangingArms):
             reward_value: What a reward of 1 is worth in the unit of the costs, where they have another; 1 by default.
             consistency: "strict" (the default), or "served" for many decisions per second on PostgreSQL: decided from
                 snapshots in memory (docs/service.md says what each mode promises).
-            publish_rows: A served study publishes a snapshot after so many decisions and outcomes; 1000 by default.
+            publish_rows: A served study publishes a snapshot after so many decisions and outcomes; by default when
+                there are 1 % more than at the last one, and after 1000 at most.
             publish_seconds: Or when the oldest of them has waited for so long; 1 by default.
         """
         checked_name(name)

@@ -11,8 +11,8 @@ from ..doors import is_number
 from ..errors import OptionError, brief, whole_number
 
 STRICT, SERVED = "strict", "served"
-ROWS, SECONDS = 1000, 1.0
-"""A snapshot is published after so many appended rows, or when the oldest of them has waited for so long."""
+SECONDS = 1.0
+"""A snapshot is published when the oldest of the rows that wait for it has waited for so long, however few they are."""
 MOST_ROWS = 1_000_000
 
 
@@ -20,7 +20,7 @@ def make_consistency(mode: object, rows: object, seconds: object) -> dict[str, A
     """What the settings keep of it, checked; None for a strict study.
 
     >>> make_consistency("served", None, 0.5)
-    {'rows': 1000, 'seconds': 0.5}
+    {'rows': None, 'seconds': 0.5}
     """
     if mode not in (None, STRICT, SERVED):
         raise OptionError(f"consistency={brief(mode)}; expected 'strict' (the default) or 'served'")
@@ -32,7 +32,7 @@ def make_consistency(mode: object, rows: object, seconds: object) -> dict[str, A
     if seconds is not None and not (is_number(seconds) and 0 < float(seconds) < math.inf):  # type: ignore[arg-type]
         raise OptionError(f"publish_seconds={brief(seconds)}; expected a number of seconds above 0")
     return {
-        "rows": ROWS if rows is None else whole_number("publish_rows", rows, 1, MOST_ROWS),
+        "rows": None if rows is None else whole_number("publish_rows", rows, 1, MOST_ROWS),
         "seconds": SECONDS if seconds is None else float(seconds),  # type: ignore[arg-type]
     }
 

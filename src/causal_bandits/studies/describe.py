@@ -15,7 +15,6 @@ from .decisions import STATUS, moment
 from .drift import watched_sets
 from .health import health_of
 from .late import mediators_known
-from .served import staleness_of
 from .session import Session
 from .state import StudyState
 
@@ -24,10 +23,7 @@ PERIODS = 24
 
 def describe(session: Session, *, history: bool = False) -> StudyDescription:
     """All there is to say; with `history` also how it came about."""
-    about = session.read(lambda state: _described(session, state, history))
-    if session.settings.consistency is not None:
-        about["staleness"] = staleness_of(session)._asdict()
-    return about
+    return session.read(lambda state: _described(session, state, history))
 
 
 def _described(session: Session, state: StudyState, history: bool) -> StudyDescription:

@@ -23,7 +23,7 @@ from .following import Change, DecisionRow, Newest, changes, decision_row, decis
 from .guardrails import Guardrails
 from .health import Health, health_of
 from .propensities import propensities
-from .served import Staleness, Worker, staleness_of
+from .served import Staleness, Worker
 from .session import Session
 from .showing import Showing
 
@@ -175,11 +175,14 @@ class StudyView(Showing):
 
     def describe(self, *, history: bool = False) -> StudyDescription:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
-        return describe(self._session, history=flag("history", history))
+        about = describe(self._session, history=flag("history", history))
+        return about if self._worker is None else {**about, "staleness": self.staleness()._asdict()}
 
     def staleness(self) -> Staleness:
         """How far the snapshot that decides is behind what was acknowledged; a strict study is never behind."""
-        return staleness_of(self._session)
+        if self._worker is not None:
+            return self._worker.staleness()
+        return Staleness(self.newest.sequence, 0, 0.0)
 
     def publish(self) -> Staleness:
         """Count what a served study has appended so far, now; without this its aggregator does, a moment later."""

@@ -17,6 +17,8 @@ from ..storage import AppendLog, Ends, Row, Seat, damaged
 
 CHUNK = 5000
 """Rows in one event, at most."""
+GROWTH, MOST_ROWS = 0.01, 1000
+"""Where a study does not say after how many rows a snapshot is due: this share of those that it has, up to a limit."""
 STUCK_SECONDS = 5.0
 """Rows that wait for longer than this, and than five times what was asked for, are counted by whoever sees it."""
 
@@ -51,7 +53,8 @@ class Aggregator:
         consistency = session.settings.consistency
         assert consistency is not None
         self.seat = Seat(session.store, session.row.id)
-        self._rows, self._seconds = int(consistency["rows"]), float(consistency["seconds"])
+        self._rows: int | None = consistency["rows"]
+        self._seconds = float(consistency["seconds"])
         self._session, self._log = Session(session.store, session.row), log
         self._session.clock = partial(_time_of, session)
         self._waits_since: float | None = None
@@ -60,6 +63,7 @@ class Aggregator:
     def count(self) -> int:
         """Count all that is appended; returns how many rows that were."""
         total = 0
+        self._log.prepare()
         while (now := self._session.write(self._count_some)) > 0:
             total += now
             if now < CHUNK:
@@ -95,4 +99,5 @@ class Aggregator:
         waited = 0.0 if self._waits_since is None else now - self._waits_since
         if not self.seat.take():
             return waited > max(STUCK_SECONDS, 5 * self._seconds)
-        return waiting >= self._rows or (waiting > 0 and waited >= self._seconds)
+        enough = self._rows or min(MOST_ROWS, max(1, int(GROWTH * counted)))
+        return waiting >= enough or (waiting > 0 and waited >= self._seconds)

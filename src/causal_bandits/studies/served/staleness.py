@@ -25,12 +25,9 @@ class Staleness(NamedTuple):
         return f"snapshot {self.version} is {self.rows:,} rows and {self.seconds:.1f} s behind"
 
 
-def staleness_of(session: Session) -> Staleness:
-    """The staleness of a study, from a few small queries."""
+def staleness_of(session: Session, log: AppendLog) -> Staleness:
+    """The staleness of a served study, from a few small queries."""
     seq, counted = session.read(lambda state: (state.seq, state.appended))
-    if session.settings.consistency is None:
-        return Staleness(seq, 0, 0.0)
-    log = AppendLog(session.store, session.row.id)
     ends = log.ends()
     behind = max(ends.position - counted, 0)
     if not behind:

@@ -25,6 +25,7 @@ from .aggregator import Aggregator
 from .batches import Batches
 from .calls import Ask, Asked, Close, Outcome, Tell, Value
 from .deriving import random_of
+from .staleness import Staleness, staleness_of
 from .storing import Storing
 
 LOOK_SECONDS = 0.1
@@ -137,9 +138,13 @@ class Worker:
                 if overdue:
                     self.close_decisions(overdue, "expired")
 
+    def staleness(self) -> Staleness:
+        """How far the newest snapshot is behind."""
+        return staleness_of(self._session, self._log)
+
     def uses_key(self, transaction: Any, key: str) -> bool:
         """Whether an ask has used a key."""
-        self._log.ends()  # the log is made where there is none yet
+        self._log.prepare()
         return self._log.has_key(transaction, key)
 
     # The thread

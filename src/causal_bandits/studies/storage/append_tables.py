@@ -19,6 +19,7 @@ TABLES = (
 `part` is 0 for an ask and counts from 1 for what is told of a decision, so that two workers cannot both be next."""
 
 BEGIN = sa.text("INSERT INTO cb_served VALUES (:study, 0, 0) ON CONFLICT DO NOTHING")
+HAS = sa.text("SELECT 1 FROM cb_served WHERE study = :study")
 REMOVE_HEAD = sa.text("DELETE FROM cb_served WHERE study = :study")
 REMOVE_ROWS = sa.text("DELETE FROM cb_appended WHERE study = :study")
 
@@ -28,6 +29,11 @@ def found_log(connection: sa.Connection) -> bool:
     if connection.dialect.name != "postgresql":
         return False
     return connection.execute(sa.text("SELECT to_regclass('cb_appended')")).scalar() is not None
+
+
+def has_log(connection: sa.Connection, study: int) -> bool:
+    """Whether a study has a log."""
+    return found_log(connection) and connection.execute(HAS, {"study": study}).first() is not None
 
 
 def prepare_log(connection: sa.Connection, study: int) -> None:
