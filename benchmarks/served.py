@@ -31,7 +31,7 @@ SHOP = Problem(
     {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]},
 )
 OUTCOME = {"clicked": 1, "cart": "some", "purchase": 0}
-WORKERS, THREADS, SECONDS, ROUNDS = 4, 16, 10.0, 3
+WORKERS, THREADS, SECONDS, ROUNDS = 4, 16, 6.0, 4
 KILLS = 100
 
 
@@ -85,7 +85,7 @@ def rates(
     threads: int = THREADS,
     seconds: float = SECONDS,
     rounds: int = ROUNDS,
-    policy: str = "safe",
+    policy: str = "ts",
 ) -> dict[str, float]:
     """Strict and served studies by turns, so that both meet the same disk and the same other load.
 

@@ -117,7 +117,7 @@ def test_the_command_line_creates_and_shows_one(run: Run, place: str) -> None:
     served = ("--problem", "problem.json", "--consistency", "served", "--policy", "ts")
     made = run("study", "create", "s", *served, "--storage", place)
     assert made.startswith("Study s: ts")
-    decision = run("study", "ask", "s", "--storage", place, "--json")
+    [decision] = run("study", "ask", "s", "--storage", place, "--json")
     run("study", "tell", "s", decision["id"], "-m", "clicked=1", "-m", "cart=some", "--reward", 0, "--storage", place)
     assert "served: snapshot" in run("study", "show", "s", "--storage", place)
     assert run("study", "show", "s", "--storage", place, "--json")["staleness"]["version"] >= 1
@@ -581,6 +581,7 @@ def test_a_server_serves_it(server: Any, place: str) -> None:
     client = cb.Client(address)
     study = client.create("<s>", SHOP, policy="ts", seed=1, consistency="served", **NEVER)
     assert not client.create("<s>", SHOP, policy="ts", seed=1, consistency="served", **NEVER).is_new
+    assert study.is_served
     decision = study.ask(key="k")
     assert study.ask(key="k").id == decision.id
     study.tell(decision.id, answer(SHOP, decision))

@@ -6,4 +6,16 @@ from .many_runs import simulate
 from .one_run import Run, observe, play
 from .results import Simulation
 
-__all__ = ["FIELD", "Batched", "ByOutcome", "Geometric", "Run", "Simulation", "field", "observe", "play", "simulate", "told"]
+__all__ = [
+    "FIELD",
+    "Batched",
+    "ByOutcome",
+    "Geometric",
+    "Run",
+    "Simulation",
+    "field",
+    "observe",
+    "play",
+    "simulate",
+    "told",
+]

@@ -68,6 +68,11 @@ class RemoteView(Showing):
         return str(self._settings["policy"])
 
     @property
+    def is_served(self) -> bool:
+        """Whether it decides from snapshots (consistency="served")."""
+        return self._settings.get("consistency") is not None
+
+    @property
     def problem(self) -> Problem:
         """The problem as it is now: arms may have been added."""
         found = self._fresh()
