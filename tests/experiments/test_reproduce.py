@@ -144,7 +144,7 @@ def test_sizes_of_the_paper_scale() -> None:
     assert len(random_world(5, 0, np.random.SeedSequence(1)).problem.arms) == 81
     paper = ["fig2a", "fig2b", "fig2c", "fig3", "fig4", "fig5", "theorem", "example", "cycles"]
     assert [experiment.name for experiment in find_experiments("all")] == paper
-    assert list(EXPERIMENTS) == [*paper, "beyond", "practice", "late"]
+    assert list(EXPERIMENTS) == [*paper, "beyond", "practice", "late", "stale"]
 
 
 def test_observations_come_before_the_first_round_in_the_same_worlds() -> None:

@@ -97,6 +97,11 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
     terminal.print(written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
     terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows")
+    if "staleness" in about:
+        behind = about["staleness"]
+        terminal.print(
+            f"served: snapshot {behind['version']} is {behind['rows']:,} rows, {behind['seconds']:.1f} s behind"
+        )
     if about["pending"]["rows"]:
         terminal.print(pending_words(about["pending"]))
     for variable, count in about["missing"].items():
@@ -114,9 +119,6 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     for check in about["health"]:
         if check["alarm"]:
             terminal.print(written(f"Alarm ({check['name']}): {check['says']}", "red"))
-    best = about["recommendation"]
-    if best is not None:
-        terminal.print(recommended(best))
     for best in [about["recommendation"], *about.get("recommendations", [])]:
         if best is not None:
             terminal.print(recommended(best))

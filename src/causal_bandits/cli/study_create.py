@@ -55,6 +55,15 @@ Costs = Annotated[
 ]
 Worth = Annotated[float | None, typer.Option(help="What a reward of 1 is worth in the unit of the costs.")]
 
+Mode = Annotated[
+    str | None,
+    typer.Option(help="strict (the default), or served: many decisions per second on PostgreSQL, from snapshots."),
+]
+AfterRows = Annotated[
+    int | None, typer.Option(help="Served: publish a snapshot after so many rows; 1 % more, at most 1000.")
+]
+AfterSeconds = Annotated[float | None, typer.Option(help="Served: publish a snapshot after so many seconds; 1.")]
+
 
 @studies.command("create")
 def create(
@@ -76,6 +85,9 @@ def create(
     metric: Further = None,
     cost: Costs = None,
     reward_value: Worth = None,
+    consistency: Mode = None,
+    publish_rows: AfterRows = None,
+    publish_seconds: AfterSeconds = None,
     as_json: AsJson = False,
 ) -> None:
     """Create a study (idempotent)."""
@@ -87,7 +99,12 @@ def create(
     traffic |= {"min_share": min_share, "max_share": max_share}
     kept: dict[str, Any] = {"guardrails": guardrails_in(guardrail), "guardrail_confidence": guardrail_confidence}
     kept |= {"metrics": metrics_in(metric), "cost": _json("--cost", cost), "reward_value": reward_value}
-    study = Study.create(name, problem_in(problem), storage=storage, **plays, **times, **traffic, **kept)
+    mode: dict[str, Any] = {
+        "consistency": consistency,
+        "publish_rows": publish_rows,
+        "publish_seconds": publish_seconds,
+    }
+    study = Study.create(name, problem_in(problem), storage=storage, **plays, **times, **traffic, **kept, **mode)
     values = {"name": name, "policy": study.policy_name, "seed": study.seed, "arms": len(study.problem.arms)}
     report(as_json, values, f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}")
 

@@ -142,6 +142,23 @@ class Coder:
         reward = 0 if pending else self._reward(observation[self.problem.target])
         return Rows(np.array([number]), codes, np.array([reward], dtype=self.reward_type), raw)
 
+    def known(self, arms: Sequence[int], seen: Sequence[Mapping[str, Any]]) -> Rows:
+        """Rows of arms by number whose values `value` gave before; a LookupError or TypeError where it did not."""
+        codes = np.zeros((len(arms), len(self.problem.observed)), dtype=np.int64)
+        raw = np.empty((len(arms), len(self.numbers)))
+        for place, variable in enumerate(self.problem.observed):
+            name = variable.name
+            if variable.is_number:
+                values = [math.nan if row[name] is None else row[name] for row in seen]
+                raw[:, self.numbers.index(place)] = values
+                codes[:, place] = np.where(np.isnan(values), MISSING, 0)
+            else:
+                numbers: dict[Any, int] = {level: code for code, level in enumerate(variable.levels)}
+                numbers[None] = MISSING
+                codes[:, place] = [numbers[row[name]] for row in seen]
+        rewards = [self._reward(row[self.problem.target]) for row in seen]
+        return Rows(np.array(arms, dtype=np.int64), codes, np.array(rewards, dtype=self.reward_type), raw)
+
     def value(self, name: str, value: object) -> Any:
         """One value, checked: a level as the problem spells it, a number, the reward, or None where it is missing."""
         if isinstance(name, str) and name == self.problem.target:

@@ -1,6 +1,6 @@
 """History: every row, kept as small numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,10 @@ class History:
         may be empty.
         """
         return self._with_bins(self._coder.many(frame, arm, missing=flag("missing", missing)))
+
+    def encode_known(self, arms: Sequence[int], seen: Sequence[Mapping[str, Any]]) -> Rows:
+        """Rows of arms by number whose values were checked before, as `value` gave them."""
+        return self._with_bins(self._coder.known(arms, seen))
 
     def extend(self, rows: Rows) -> bool:
         """Store coded rows; True when this fixed the cut points of a variable, so that all codes are new."""

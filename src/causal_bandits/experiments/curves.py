@@ -108,7 +108,8 @@ def play_runs(
                 continue
             policy = method.policy(world)(world.problem, seed=np.random.default_rng(of_policy))
             observe(policy, world, panel.observational, np.random.default_rng(of_observations))
-            how = Playing(panel.waits(size.horizon), method.whole_rows)
+            late = panel.waits(size.horizon)
+            how = Playing(method.batches if late is None else late, method.whole_rows)
             taken = measure.take(policy, world, size.horizon, np.random.default_rng(of_draws), how)
             for suffix, reading in taken.items():
                 rows = pl.DataFrame({"t": points[suffix], measure.column: reading.values}).select(

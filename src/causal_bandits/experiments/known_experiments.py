@@ -7,6 +7,7 @@ from .cycles import CYCLES
 from .de_kroon import EXAMPLE, FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM
 from .late import LATE_FIGURE
 from .practice import PRACTICE_FIGURE
+from .stale import STALE_FIGURE
 
 PAPER: dict[str, Experiment] = {
     experiment.name: experiment for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE, CYCLES)
@@ -17,6 +18,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     BEYOND.name: BEYOND,
     PRACTICE_FIGURE.name: PRACTICE_FIGURE,
     LATE_FIGURE.name: LATE_FIGURE,
+    STALE_FIGURE.name: STALE_FIGURE,
 }
 ALL = "all"
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..policies import Tier
-from ..simulation.delays import Delay
+from ..simulation.delays import Batched, Delay
 from ..simulation.many_runs import PolicyFactory
 from ..simulation.one_run import World
 
@@ -31,6 +31,8 @@ class Method:
     slow: bool = False
     whole_rows: bool = False
     """Where rewards come late: told a row only when its reward is known."""
+    batches: Batched | None = None
+    """How it is told its rows, where rewards come at once: in batches; None: each one at once."""
 
 
 def method_of(key: str, label: str, example: Any, policy: Callable[[World], PolicyFactory]) -> Method:

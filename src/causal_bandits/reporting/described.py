@@ -76,6 +76,8 @@ class StudyDescription(Known):
     health: NotRequired[list[CheckRow]]
     broken: NotRequired[list[str]]
     """Guardrails that arms break, in words."""
+    staleness: NotRequired[dict[str, Any]]
+    """Of a served study: the version of its snapshot, and how many rows and seconds that is behind."""
     recommendation: RecommendationRow | None
     advice: AdviceRow | None
     decisions_over_time: NotRequired[DecisionCourse]

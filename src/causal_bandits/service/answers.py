@@ -60,6 +60,16 @@ class StudySettings(BaseModel):
     expire_after: float | None
     reward_window: float | None
     problem: dict[str, Any]
+    consistency: dict[str, Any] | None = None
+    """Of a served study: after how many rows and seconds a snapshot is published."""
+
+
+class Staleness(BaseModel):
+    """How far the snapshot that decides is behind what was acknowledged."""
+
+    version: int
+    rows: int
+    seconds: float
 
 
 class Made(BaseModel):

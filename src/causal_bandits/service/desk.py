@@ -4,14 +4,15 @@ A study is open twice: for acting (ask, tell, arms) and for looking, so that a p
 hold up decisions. Any number of threads may come to the desk.
 """
 
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ..errors import StorageError, UnknownStudyError
+from ..errors import CausalBanditsError, StorageError, UnknownStudyError
 from ..problem import Problem
-from ..studies import Store, Study, StudyInfo
+from ..studies import Staleness, Store, Study, StudyInfo
 
 T = TypeVar("T")
 
@@ -51,6 +52,11 @@ class Shelf:
         """Close all."""
         with self._lock:
             self._studies.clear()
+
+    def all(self) -> list[tuple[str, Study]]:
+        """All open studies."""
+        with self._lock:
+            return [*self._studies.items()]
 
     def __len__(self) -> int:
         return len(self._studies)
@@ -107,6 +113,15 @@ class Desk:
         except StorageError:
             self.close()
             raise
+
+    def stale(self) -> dict[str, Staleness]:
+        """How stale the served studies are that this process decides for."""
+        found = {}
+        for name, study in self.acting.all():
+            if study.is_served:
+                with contextlib.suppress(CausalBanditsError):
+                    found[name] = study.staleness()
+        return found
 
     def on_store(self, work: Callable[[Store], T]) -> T:
         """Do something with the storage itself."""

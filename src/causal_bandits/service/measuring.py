@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._version import __version__
+from ..studies import Staleness
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 Labels = tuple[tuple[str, str], ...]
@@ -38,8 +39,8 @@ class Measures:
         sums[place] += 1
         sums[-1] += seconds
 
-    def text(self, gauges: Mapping[str, float]) -> str:
-        """All of it."""
+    def text(self, gauges: Mapping[str, float], stale: Mapping[str, Staleness] | None = None) -> str:
+        """All of it; `stale` are the served studies that this process decides for."""
         worker = ("worker", str(os.getpid()))
         lines = [
             "# TYPE causal_bandits_info gauge",
@@ -61,6 +62,11 @@ class Measures:
             lines += [f"# TYPE causal_bandits_{what}_total counter", _line(f"{what}_total", (worker,), number)]
         for name, value in {"in_flight": self.in_flight, "event_streams": self.streams, **gauges}.items():
             lines += [f"# TYPE causal_bandits_{name} gauge", _line(name, (worker,), value)]
+        for what in ("rows", "seconds") if stale else ():
+            lines.append(f"# TYPE causal_bandits_snapshot_behind_{what} gauge")
+            for study, behind in (stale or {}).items():
+                labels = (("study", study), worker)
+                lines.append(_line(f"snapshot_behind_{what}", labels, getattr(behind, what)))
         return "\n".join(lines) + "\n"
 
 

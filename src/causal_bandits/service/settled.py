@@ -10,7 +10,9 @@ def study_settings(study: Study) -> dict[str, Any]:
     """Settings as an answer shows them, with the arms of today."""
     session = study._session
     about = session.settings
+    served = {} if about.consistency is None else {"consistency": about.consistency}
     return {
+        **served,
         "name": study.name,
         "created": moment(session.row.created).isoformat(),
         "policy": about.policy,

@@ -10,6 +10,7 @@ from .guardrails import ArmGuardrail, Guardrails
 from .health import Check, Health
 from .levels import level_like, parse_pattern
 from .rows import parse_metrics, parse_reward
+from .served import Staleness
 from .storage import Store
 from .study import Study
 from .warm_up import kept_in, warm_up
@@ -25,6 +26,7 @@ __all__ = [
     "Guardrails",
     "Health",
     "Newest",
+    "Staleness",
     "Store",
     "Study",
     "StudyInfo",

@@ -10,11 +10,12 @@ from ..errors import ProblemError, StorageError, StudyExistsError, UnknownStudyE
 from ..policies import Policy
 from ..problem import Problem
 from .changing_arms import ChangingArms
+from .consistency import check_engine, make_consistency
 from .decision_table import check_names
 from .rules import Wishes, make_rules
 from .session import Session, settings_of
 from .settings import Settings, checked_name, make_settings
-from .storage import Store, opened
+from .storage import Store, engine_of, opened
 from .view import Settable
 
 
@@ -52,6 +53,9 @@ class StudiesByName(ChangingArms):
         metrics: Mapping[str, Any] | None = None,
         cost: Mapping[Any, Any] | None = None,
         reward_value: float | None = None,
+        consistency: str | None = None,
+        publish_rows: int | None = None,
+        publish_seconds: float | None = None,
     ) -> Self:
         """Create a study; the same call again returns the existing one.
 
@@ -77,6 +81,11 @@ class StudiesByName(ChangingArms):
             metrics: Further metrics to tell, for guardrails alone: name -> bool (0 or 1) or float.
             cost: Lever -> {level: cost}, or arm -> cost, in units of the reward; the study maximises reward less cost.
             reward_value: What a reward of 1 is worth in the unit of the costs, where they have another; 1 by default.
+            consistency: "strict" (the default), or "served" for many decisions per second on PostgreSQL: decided from
+                snapshots in memory (docs/service.md says what each mode promises).
+            publish_rows: A served study publishes a snapshot after so many decisions and outcomes; by default when
+                there are 1 % more than at the last one, and after 1000 at most.
+            publish_seconds: Or when the oldest of them has waited for so long; 1 by default.
         """
         checked_name(name)
         wishes = Wishes(
@@ -91,7 +100,9 @@ class StudiesByName(ChangingArms):
             reward_window=reward_window,
             options=options,
             rules=partial(make_rules, wishes=wishes),
+            consistency=make_consistency(consistency, publish_rows, publish_seconds),
         )
+        check_engine(settings.consistency, *engine_of(storage))
         cls._check_names(name, problem, storage)
         return cls._stored(name, settings, storage, same_seed=seed is not None)
 

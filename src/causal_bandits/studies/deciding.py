@@ -130,9 +130,9 @@ class Deciding:
         playable = self.policy.allowed if mask is None else self.policy.allowed & mask
         return portions(*self.rules.shares(self.problem), playable)
 
-    def choose(self, count: int, among: list[int] | None) -> list[int]:
-        """The next arms, by number."""
-        rng, mask = self.random(self.decided + 1), self.open_arms(among)
+    def choose(self, count: int, among: list[int] | None, rng: np.random.Generator | None = None) -> list[int]:
+        """The next arms, by number; with the random numbers of the next decision, or others."""
+        rng, mask = self.random(self.decided + 1) if rng is None else rng, self.open_arms(among)
         if not self.rules.shares_out:
             return self._policy_choice(count, rng, mask)
         parts = self.portions(among)
@@ -150,12 +150,14 @@ class Deciding:
         found: list[int] = self.policy.choose(count, rng, among=mask, cost=self.cost).tolist()
         return found
 
-    def compared(self, before: int, count: int, among: list[int] | None) -> Floats | int | None:
+    def compared(
+        self, before: int, count: int, among: list[int] | None, rng: np.random.Generator | None = None
+    ) -> Floats | int | None:
         """What the decision after `before` others of its batch of `count` compared, less costs.
 
         An arm's number where it got its own share; None where the policy does not say.
         """
-        rng, mask = self.random(self.decided + 1), self.open_arms(among)
+        rng, mask = self.random(self.decided + 1) if rng is None else rng, self.open_arms(among)
         if self.rules.shares_out:
             parts = self.portions(among)
             u = rng.random(count)
@@ -183,14 +185,18 @@ class Deciding:
             found += left * weight * chances
         return found
 
-    def count_reserved(self, arms: list[int], among: list[int] | None) -> None:
-        """Count decisions in which the control had exactly its share."""
+    def reserved_for(self, among: list[int] | None) -> int | None:
+        """The control by its number, where it has exactly its share of such decisions."""
         wanted = self.rules.control_share
         control = next((each for each in self.controls if among is None or each in among), None)
         if wanted is None or control is None:
-            return
+            return None
         parts = self.portions(among)
-        if parts.floor[control] == wanted and parts.room[control] == 0:
+        return control if parts.floor[control] == wanted and parts.room[control] == 0 else None
+
+    def count_reserved(self, arms: list[int], control: int | None) -> None:
+        """Count decisions in which the control had exactly its share."""
+        if control is not None:
             self.reserved = [self.reserved[0] + len(arms), self.reserved[1] + arms.count(control)]
 
     # Looking

@@ -74,6 +74,20 @@ def moment(seconds: float) -> datetime:
     return EPOCH + timedelta(microseconds=int(microseconds(seconds)))
 
 
+def checked_number(number: object, made: int) -> int:
+    """The number of one of the decisions that were made."""
+    if isinstance(number, Decision):
+        number = number.id
+    try:
+        found = 0 if isinstance(number, bool) else int(number.__index__())  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        found = 0
+    if not 1 <= found <= made:
+        there = f"decisions 1 to {made}" if made else "no decision yet"
+        raise UnknownDecisionError(f"decision {brief(number)} is not known; the study has made {there}")
+    return found
+
+
 class Decisions:
     """All decisions of a study as columns: arm, row of the history, event that asked, times.
 
@@ -94,8 +108,8 @@ class Decisions:
         """One column, for all decisions; not a copy."""
         return self._columns[name][: self._length]
 
-    def add(self, arms: list[int], seq: int, time: float) -> None:
-        """New decisions, all open."""
+    def add(self, arms: list[int], seq: int, time: float | NDArray[np.float64]) -> None:
+        """New decisions, all open; asked for at one time, or each at its own (times that never fall)."""
         start, end = self._length, self._length + len(arms)
         if end > len(self._columns["arm"]):
             for name, old in self._columns.items():
@@ -106,7 +120,7 @@ class Decisions:
         self.open.update(dict.fromkeys(range(start + 1, end + 1)))
 
     @staticmethod
-    def _fresh(arms: list[int], seq: int, time: float) -> tuple[tuple[str, Any], ...]:
+    def _fresh(arms: list[int], seq: int, time: float | NDArray[np.float64]) -> tuple[tuple[str, Any], ...]:
         return ("arm", arms), ("row", OPEN), ("seq", seq), ("asked", time), ("since", time), ("done", np.nan)
 
     def pass_time(self, time: float) -> None:
@@ -123,16 +137,7 @@ class Decisions:
 
     def check(self, number: object) -> int:
         """Validate the number of a decision."""
-        if isinstance(number, Decision):
-            number = number.id
-        try:
-            found = 0 if isinstance(number, bool) else int(number.__index__())  # type: ignore[attr-defined]
-        except (AttributeError, TypeError):
-            found = 0
-        if not 1 <= found <= len(self):
-            made = f"decisions 1 to {len(self)}" if len(self) else "no decision yet"
-            raise UnknownDecisionError(f"decision {brief(number)} is not known; the study has made {made}")
-        return found
+        return checked_number(number, len(self))
 
     def status(self, number: int) -> Status:
         """What became of a decision."""

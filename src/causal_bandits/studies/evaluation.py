@@ -21,7 +21,7 @@ in 93 to 97 % (`python -m benchmarks.evaluation --runs 300`; after 4000 rounds, 
 91 to 95 % from 40 on). With fewer than 40 the method is refused.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -34,12 +34,11 @@ from ..estimators import beta_interval
 from ..policies import Policy
 from ..policies.allowing import arm_numbers
 from ..problem import Arm, Problem
-from .events import Event
 from .segments import asked_among
+from .served.deriving import asks_replayed
 from .session import Session
 from .state import StudyState
 
-CHUNK = 5000
 LEAST_MATCHED = 40
 """Decisions of the policy's arms below which intervals of `weighted` cover too rarely."""
 
@@ -187,28 +186,21 @@ def direct_mean(record: Record, target: Floats, level: float, *, real: bool) -> 
     return Evaluation(mean, low, high, variance**0.5, len(record.arms), float(used), float(record.rewards.mean()))
 
 
-def _events(session: Session) -> Iterator[Event]:
-    after = 0
-    while found := session.events(after, after + CHUNK):
-        yield from found
-        after = found[-1].seq
-
-
 class _Watcher:
     """Collects, while the events are replayed, the propensities and the arms' means at every decision."""
 
     def __init__(self, arms: int, draws: int, seed: int) -> None:
         self.arms, self.draws, self.seed = arms, draws, seed
-        self.chances: list[Floats] = []
-        self.means: list[Floats] = []
+        self.chances: dict[int, Floats] = {}
+        self.means: dict[int, Floats] = {}
         self._sums, self._counts = np.zeros(arms), np.zeros(arms)
         self._counted = 0
 
-    def look(self, then: StudyState, event: Event) -> None:
-        """Before a decision is counted."""
+    def look(self, then: StudyState, body: Mapping[str, Any], numbers: range, mark: int) -> None:
+        """At the state that decided, with the random numbers of `mark`; `body` says among which arms."""
         self._catch_up(then)
-        rng = np.random.default_rng((self.seed, event.seq))
-        among = asked_among(then.problem, event.body)
+        rng = np.random.default_rng((self.seed, mark))
+        among = asked_among(then.problem, body)
         found, mask = then.frequencies(self.draws, rng, among), then.open_arms(among)
         possible = then.policy.allowed if mask is None else then.policy.allowed & mask
         # A draw's worth is kept for every arm that was possible, so that no weight is infinite.
@@ -216,9 +208,9 @@ class _Watcher:
         smoothed[: len(found)] = (found * self.draws + 0.5 * possible) / (self.draws + 0.5 * possible.sum())
         overall = self._sums.sum() / max(self._counts.sum(), 1)
         means = np.where(self._counts > 0, self._sums / np.maximum(self._counts, 1), overall)
-        for _ in event.body["arms"]:
-            self.chances.append(smoothed)
-            self.means.append(means)
+        for number in numbers:
+            self.chances[number] = smoothed
+            self.means[number] = means
 
     def _catch_up(self, then: StudyState) -> None:
         if then.policy.rows > self._counted:
@@ -258,10 +250,10 @@ def evaluate(session: Session, policy: Any, *, method: Method, level: float, dra
         target = np.where(problem.arm_segments == segments[:, None], target, 0.0)
     check_matched(arms[told], target)
     watcher = _Watcher(len(problem.arms), draws, session.settings.seed)
-    then = StudyState(session.settings)
-    for event in _events(session):
-        if event.kind == "asked" and len(watcher.means) <= told[-1]:
-            watcher.look(then, event)
-        then.apply(event)
-    chances, means = np.array(watcher.chances)[told], np.array(watcher.means)[told]
+    for then, ask in asks_replayed(session):
+        if ask.first <= told[-1] + 1:
+            watcher.look(then, ask.about, range(ask.first, ask.first + len(ask.arms)), ask.mark)
+    chances, means = (
+        np.array([found[int(number) + 1] for number in told]) for found in (watcher.chances, watcher.means)
+    )
     return weighted_mean(Record(arms[told], rewards[rows[told]], chances, means), target, level)

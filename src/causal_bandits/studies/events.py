@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["created", "asked", "told", "abandoned", "expired", "arms", "imported", "closed"]
+Kind = Literal["created", "asked", "told", "abandoned", "expired", "arms", "imported", "closed", "counted"]
 
 
 class Event(NamedTuple):

@@ -10,10 +10,10 @@ from ..discovery import SeparatingSet
 from ..markup import printable
 from ..policies import ArmEstimate
 from ..problem import Arm
+from .asking import asking
 from .decisions import moment
 from .drift import drift_of
 from .propensities import propensities
-from .segments import asked_among
 from .session import Session
 from .state import StudyState
 
@@ -87,15 +87,11 @@ class Explanation:
 
 def explain(session: Session, number: int) -> Explanation:
     """Replay the study up to a decision, and look."""
-    arm_number, seq, asked = session.read(
-        lambda state: [state.decisions.column(name)[number - 1].item() for name in ("arm", "seq", "asked")]
-    )
-    then = session.at(seq)
-    body = session.event(seq).body
-    among = asked_among(then.problem, body)
-    chances = propensities(then, number, among)
+    asked = asking(session, number)
+    then, arm_number = asked.then, asked.arm
+    chances = propensities(then, number, asked.among)
     estimates = then.policy.estimates().with_status(then.status)
-    compared = then.compared(number - body["first"], len(body["arms"]), among)
+    compared = then.compared(asked.before, len(asked.ask.arms), asked.among, asked.random)
     indices = None if isinstance(compared, int) else compared
     views = [
         ArmView(estimate, None if indices is None or np.isnan(indices[place]) else float(indices[place]), float(chance))
@@ -105,7 +101,7 @@ def explain(session: Session, number: int) -> Explanation:
     return Explanation(
         number,
         chosen.arm,
-        moment(asked),
+        moment(asked.time),
         then.policy.rows,
         _reason(then, compared, arm_number),
         float(chances[arm_number]),

@@ -63,6 +63,9 @@ def changes(session: Session, after: int, limit: int) -> list[Change]:
 
 def _concerned(event: Event) -> tuple[int, ...]:
     body = event.body
+    if event.kind == "counted":
+        made = sum(len(arms) for _, _, _, arms, *_ in body["asked"])
+        return tuple(sorted({*range(body["first"], body["first"] + made), *(number for number, *_ in body["told"])}))
     if event.kind == "asked":
         return tuple(range(body["first"], body["first"] + len(body["arms"])))
     return (body["id"],) if event.kind == "told" else tuple(body.get("ids", ()))

@@ -42,12 +42,20 @@ class Metrics:
         """One metric of all decisions."""
         return self._long_enough(name, decisions)[:decisions]
 
-    def taken_from(self, number: int, said: dict[str, Any]) -> dict[str, float]:
-        """Take the further metrics out of what was said of a decision; returns what is new, checked."""
+    def taken_from(
+        self, number: int, said: dict[str, Any], told: Mapping[str, float] | None = None
+    ) -> dict[str, float]:
+        """Take the further metrics out of what was said of a decision; returns what is new, checked.
+
+        New beside what was counted, or beside `told`.
+        """
         news = {}
         for name in [name for name in said if name in self.kinds]:
             value = self._value(name, said.pop(name))
-            known = math.nan if value is None else float(self._long_enough(name, number)[number - 1])
+            if told is not None:
+                known = told.get(name, math.nan)
+            else:
+                known = math.nan if value is None else float(self._long_enough(name, number)[number - 1])
             if value is None or known == value:
                 continue
             if not math.isnan(known):

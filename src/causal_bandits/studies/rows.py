@@ -1,6 +1,7 @@
 """Tables that a study is given: outcomes of its decisions, and logged rows from before."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,25 +23,13 @@ CHUNK = 20_000
 def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
     """Tell every row of a table; an error names its row, and then nothing is stored."""
     state, final = draft.state, flag("final", final)
-    columns = columns_of(frame)
-    known = (*state.problem.observed_names, state.problem.target, *state.metrics.kinds)
-    names = [name for name in columns if name in known]
-    if "id" not in columns or (not names and not final):
-        wanted = listing(["id", *known])
-        raise ObservationError(f"the table has columns {listing(columns)}; expected id and some of {wanted}")
+    table = OutcomeTable(state.problem, state.metrics.kinds, frame, final=final)
     told = 0
     close_windows(draft)
-    for row, (given, *values) in enumerate(zip(columns["id"], *(columns[name] for name in names), strict=True)):
+    for row, (given, cells) in enumerate(table):
         try:
-            number = state.decisions.check(_whole(given))
-            said = dict(zip(names, values, strict=True))
-            if isinstance(frame, Sequence):
-                said = {name: value for name, value in said.items() if name in frame[row]}
-            else:
-                said = _without_empty(state, number, said)
-            for name in (state.problem.target, *state.metrics.kinds):
-                if is_missing(said.get(name)):
-                    said.pop(name, None)
+            number = state.decisions.check(given)
+            said = table.said(cells, partial(state.known, number))
             body = state.outcome(number, said, None, final=final) if said or final else None
         except CausalBanditsError as error:
             raise type(error)(f"row {row + 1}: {error}") from None
@@ -50,22 +39,53 @@ def tell_rows(draft: Draft, frame: Any, *, final: bool) -> int:
     return told
 
 
+class OutcomeTable:
+    """Outcomes in a table: iterating gives the id and the cells of each row."""
+
+    def __init__(self, problem: Problem, metrics: Iterable[str], frame: Any, *, final: bool) -> None:
+        self._columns = columns_of(frame)
+        self._target, self._metrics = problem.target, tuple(metrics)
+        known = (*problem.observed_names, problem.target, *self._metrics)
+        self._names = [name for name in self._columns if name in known]
+        self._frame = frame
+        if "id" not in self._columns or (not self._names and not final):
+            wanted = listing(["id", *known])
+            raise ObservationError(f"the table has columns {listing(self._columns)}; expected id and some of {wanted}")
+
+    def __iter__(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        columns = [self._columns[name] for name in self._names]
+        for row, (given, *values) in enumerate(zip(self._columns["id"], *columns, strict=True)):
+            cells = dict(zip(self._names, values, strict=True))
+            if isinstance(self._frame, Sequence):
+                cells = {name: value for name, value in cells.items() if name in self._frame[row]}
+            yield _whole(given), cells
+
+    def said(self, cells: Mapping[str, Any], known: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+        """What the cells of a row say, given what is known of its decision."""
+        found = dict(cells) if isinstance(self._frame, Sequence) else self._without_empty(cells, known)
+        for name in (self._target, *self._metrics):
+            if is_missing(found.get(name)):
+                found.pop(name, None)
+        return found
+
+    def _without_empty(self, cells: Mapping[str, Any], known: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+        """What a row of a table says: an empty cell says nothing, unless its row has a reward.
+
+        Then the row is complete, and what was not reported before is missing. (A list of dicts needs no such rule:
+        there a name may be left out, and None says that a value is missing.)
+        """
+        complete = not is_missing(cells.get(self._target))
+        before = known() if complete else {}
+        return {
+            name: value for name, value in cells.items() if not is_missing(value) or (complete and name not in before)
+        }
+
+
 def close_windows(draft: Draft) -> None:
     """Record which decisions have a reward window that has closed by now."""
     until = draft.state.late.closes(draft.state.decisions, draft.now)
     if until is not None:
         draft.add("closed", {"until": until})
-
-
-def _without_empty(state: StudyState, number: int, cells: dict[str, Any]) -> dict[str, Any]:
-    """What a row of a table says: an empty cell says nothing, unless its row has a reward.
-
-    Then the row is complete, and what was not reported before is missing. (A list of dicts needs no such rule: there a
-    name may be left out, and None says that a value is missing.)
-    """
-    complete = not is_missing(cells.get(state.problem.target))
-    known = state.known(number) if complete else {}
-    return {name: value for name, value in cells.items() if not is_missing(value) or (complete and name not in known)}
 
 
 def _whole(value: Any) -> Any:

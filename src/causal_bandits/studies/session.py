@@ -127,6 +127,14 @@ class Session:
 
         return forking.inside(locked)
 
+    def at_hand(self, work: Callable[[StudyState], T]) -> T:
+        """Look at the state that is in memory, however old; the store is only read where there is none yet."""
+        with self._lock:
+            if self._state is None:
+                self.read(lambda _: None)
+            assert self._state is not None
+            return work(self._state)
+
     def _level(self, transaction: Transaction) -> tuple[StudyState, Head]:
         """Take the state, updated with what other processes have added; the session has none until it is put back."""
         state, head = self._state, self._head

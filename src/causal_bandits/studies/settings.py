@@ -5,7 +5,7 @@ import json
 import math
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..doors import is_number
@@ -14,6 +14,7 @@ from ..graphs import MixedGraph
 from ..policies import DEFAULT, POLICIES, Policy, policy_class
 from ..policies.comparators.settings import plain_graph
 from ..problem import Problem
+from .consistency import check_served
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,13 @@ class Settings:
     """Whether rows count before their reward is known; not in studies from before this was possible."""
     rules: dict[str, Any] | None = None
     """Control, shares, guardrails and costs (see `rules`); not stored where nothing was asked for."""
+    consistency: dict[str, Any] | None = None
+    """When a served study publishes (see `consistency`); not stored in strict studies."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON gives them back."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return plain if self.rules is not None else {name: each for name, each in plain.items() if name != "rules"}
+        return {name: each for name, each in plain.items() if each is not None or name not in ("rules", "consistency")}
 
     def make_policy(self, problem: Problem | None = None) -> Policy[Any]:
         """A policy that has seen nothing yet; with a problem that got more arms, for that."""
@@ -45,7 +48,7 @@ class Settings:
         """The first setting in which two differ."""
         mine, theirs = self.to_dict(), other.to_dict()
         mine_rules, rules = mine.pop("rules", None) or {}, theirs.pop("rules", None) or {}
-        unlike = (name for name in mine if name not in ignore and mine[name] != theirs[name])
+        unlike = (name for name in {**mine, **theirs} if name not in ignore and mine.get(name) != theirs.get(name))
         return next(unlike, None) or next(
             (name for name in {**mine_rules, **rules} if mine_rules.get(name) != rules.get(name)), None
         )
@@ -74,6 +77,7 @@ def make_settings(
     reward_window: float | None,
     options: dict[str, Any] | None,
     rules: Callable[[Problem, Policy[Any]], dict[str, Any] | None],
+    consistency: dict[str, Any] | None = None,
 ) -> Settings:
     """Settings from what a caller gave, checked by making the policy once."""
     if not isinstance(problem, Problem):
@@ -91,11 +95,13 @@ def make_settings(
             f"reward_window={window:g}: a reward that does not come would be 0, and {problem.target!r} is "
             f"{problem.reward.words}; leave the window out, and tell what never came with final=True"
         )
+    check_served(consistency, window)
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
     number = whole_number("seed", seed, 0, 2**128 - 1)
     asked = rules(problem, made)
     kept = None if asked is None else json.loads(json.dumps(asked))
-    return Settings(problem.to_dict(), made.name, plain, number, after, window, pending=True, rules=kept)
+    asked_for = Settings(problem.to_dict(), made.name, plain, number, after, window, pending=True, rules=kept)
+    return replace(asked_for, consistency=consistency)
 
 
 def _seconds(name: str, value: float | None) -> float | None:

@@ -27,6 +27,8 @@ def pack(state: StudyState) -> bytes:
         study["late"] = state.late.packed()
     if state.rules.control_share is not None:
         study["reserved"] = state.reserved
+    if state.settings.consistency is not None:
+        study["appended"] = state.appended
     own = {**state.decisions.arrays(), **state.metrics.arrays(), **state.guards.arrays()}
     text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
     return to_bytes(Saved(saved.header, {**saved.arrays, **own, "study": text}))
@@ -44,6 +46,7 @@ def restore(settings: Settings, content: bytes) -> StudyState:
         state.parts = dict(study["parts"])
         state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
         state.seq = study["seq"]
+        state.appended = int(study.get("appended", 0))
         state.late = LateRewards(settings)
         if "late" in study:
             state.late.fill(study["late"], state.policy)

@@ -7,20 +7,21 @@ numbers of a decision come from the study's seed and the decision's number.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import ConflictError, DecisionClosedError, ObservationError, brief
+from ..errors import DecisionClosedError
 from ..policies import Policy
 from ..problem import Problem
-from .deciding import Deciding
+from .counting import CountsAppended
 from .decisions import ABANDONED, EXPIRED, LATEST, Decisions
 from .events import Event
 from .late import LateRewards, mediators_known
 from .levels import with_arms
 from .metrics import Metrics
+from .outcomes import added_by, said_of
 from .segments import asked_among, check_segment
 from .settings import Settings
 
 
-class StudyState(Deciding):
+class StudyState(CountsAppended):
     """What the events say so far."""
 
     def __init__(self, settings: Settings) -> None:
@@ -34,6 +35,7 @@ class StudyState(Deciding):
         self.retired: set[int] = set()
         self.forbidden: set[int] = set()
         self.seq = 0
+        self.appended = 0
 
     @property
     def decided(self) -> int:
@@ -71,36 +73,11 @@ class StudyState(Deciding):
         self, number: int, metrics: Mapping[str, Any] | None, reward: object | None, *, final: bool
     ) -> dict[str, Any]:
         """What an outcome adds to what is known, checked; empty when it adds nothing."""
-        if metrics is not None and not isinstance(metrics, Mapping):
-            raise ObservationError(f"metrics {brief(metrics)} is not a mapping variable -> value")
-        said = dict(metrics or {})
-        target = self.problem.target
-        if reward is not None:
-            if target in said and said[target] != reward:
-                raise ObservationError(
-                    f"the reward {target!r} is {said[target]!r} among the metrics, but {reward!r} as the reward"
-                )
-            said[target] = reward
-        if not said and not final:
-            raise ObservationError(f"decision {number} got no values; pass metrics or a reward, or final=True")
-        value = self.policy.history.value
-        seen = {name: value(name, given) for name, given in said.items()}
+        seen = said_of(self.problem, self.policy.history.value, number, metrics, reward, final=final)
         self.check_takes(number)
         known = self.known(number)
-        self.late.check(number, known, seen, target, final=final)
-        for name, given in seen.items():
-            if name in known and known[name] != given:
-                raise ConflictError(
-                    f"decision {number}: {name!r} was told to be {_spoken(known[name])}, now {_spoken(given)}; "
-                    "recorded values cannot be changed"
-                )
-        if final:
-            if target not in known and target not in seen:
-                raise ObservationError(
-                    f"decision {number} has no reward {target!r} yet; record the reward before final=True, or with it"
-                )
-            seen = dict.fromkeys(self.problem.observed_names) | known | seen
-        return {name: given for name, given in seen.items() if name not in known}
+        self.late.check(number, known, seen, self.problem.target, final=final)
+        return added_by(self.problem, number, known, seen, final=final)
 
     def known(self, number: int) -> dict[str, Any]:
         """What was told of a decision so far."""
@@ -131,6 +108,8 @@ class StudyState(Deciding):
             raise ValueError(f"time {event.time!r}")
         self.decisions.pass_time(event.time)
         _APPLY[event.kind](self, event)
+        if self.settings.consistency is not None:
+            self.policy.ready()  # every version of a served study decides, so its discovery is done with it
         self.seq = event.seq
 
     def _created(self, event: Event) -> None:
@@ -144,7 +123,7 @@ class StudyState(Deciding):
         if among is not None:
             self._check_arms(among)
         check_segment(self.problem, event.body)
-        self.count_reserved(arms, asked_among(self.problem, event.body))
+        self.count_reserved(arms, self.reserved_for(asked_among(self.problem, event.body)))
         self.policy.ready()  # the discovery that was due then
         self.decisions.add(arms, event.seq, event.time)
 
@@ -239,10 +218,6 @@ class StudyState(Deciding):
         self.policy.learn(self.policy.history.encode_many({**levers, **body["seen"]}, missing=True))
 
 
-def _spoken(value: object) -> str:
-    return "missing" if value is None else repr(value)
-
-
 _APPLY: dict[str, Callable[[StudyState, Event], None]] = {
     "created": StudyState._created,
     "asked": StudyState._asked,
@@ -252,4 +227,5 @@ _APPLY: dict[str, Callable[[StudyState, Event], None]] = {
     "arms": StudyState._arms,
     "imported": StudyState._imported,
     "closed": StudyState._closed,
+    "counted": CountsAppended.count_appended,
 }

@@ -63,6 +63,10 @@ class Study(StudiesByName):
         problem has segments, `segment` says which one it is for.
         """
         count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
+        if self._worker is not None:
+            asked, problem = self._worker.ask(count, segment=segment, key=key, arms=arms)
+            made = self._made(problem, asked.arms, asked.first, asked.time)
+            return made[0] if n is None else made
 
         def work(draft: Draft) -> tuple[Event, Problem]:
             wanted = {"among": draft.state.subset(arms), "segment": draft.state.problem.segment(segment)}
@@ -72,11 +76,14 @@ class Study(StudiesByName):
             return event, draft.state.problem
 
         event, problem = self._session.write(work)
-        made = [
-            Decision(number, problem.arms[arm].lever_arm, moment(event.time), self, problem.arms[arm].segment)
-            for number, arm in enumerate(event.body["arms"], event.body["first"])
-        ]
+        made = self._made(problem, event.body["arms"], event.body["first"], event.time)
         return made[0] if n is None else made
+
+    def _made(self, problem: Problem, arms: Sequence[int], first: int, time: float) -> list[Decision]:
+        return [
+            Decision(number, problem.arms[arm].lever_arm, moment(time), self, problem.arms[arm].segment)
+            for number, arm in enumerate(arms, first)
+        ]
 
     def _asked(self, draft: Draft, count: int, wanted: Mapping[str, Any], key: str | None) -> Event:
         among = asked_among(draft.state.problem, wanted)
@@ -98,6 +105,8 @@ class Study(StudiesByName):
         if not isinstance(key, str) or not key:
             raise OptionError(f"key={brief(key)}; expected a non-empty string")
         event = self._session.event_of(draft, key)
+        if self._worker is not None and self._worker.uses_key(draft.transaction, key):
+            raise ConflictError(f"key {key!r} was used for another call; use a new key")
         if event is not None and event.kind != kind:
             raise ConflictError(f"key {key!r} was used for another call; use a new key")
         return event
@@ -118,11 +127,15 @@ class Study(StudiesByName):
         marks a variable as missing; `final` marks all that are still unknown, and lets the reward count before its
         window has closed. Repeating a call changes nothing; contradicting a recorded value raises a `ConflictError`.
         """
+        final = flag("final", final)
+        if self._worker is not None:
+            self._worker.tell(decision, metrics, reward, final=final)
+            return
 
         def work(draft: Draft) -> None:
             number = draft.state.decisions.check(decision)
             close_windows(draft)
-            body = draft.state.outcome(number, metrics, reward, final=flag("final", final))
+            body = draft.state.outcome(number, metrics, reward, final=final)
             if body:
                 draft.add("told", body)
 
@@ -135,10 +148,15 @@ class Study(StudiesByName):
         unless it was recorded before. In a list of dicts a variable that a row does not name is not known yet, and
         None marks it as missing. Returns the number of rows that added something.
         """
+        if self._worker is not None:
+            return self._worker.tell_many(frame, final=flag("final", final))
         return self._session.write(lambda draft: tell_rows(draft, frame, final=final))
 
     def abandon(self, decision: int | Decision) -> None:
         """Close a decision that will never get its outcome; partial outcomes are not counted."""
+        if self._worker is not None:
+            self._worker.close_decisions([decision], "abandoned")
+            return
 
         def work(draft: Draft) -> None:
             number = draft.state.decisions.check(decision)
@@ -154,6 +172,11 @@ class Study(StudiesByName):
         """Close the open decisions that are older than this many seconds; returns their ids."""
         if not is_number(older_than) or not float(older_than) >= 0:
             raise OptionError(f"older_than={brief(older_than)}; expected a number of seconds from 0")
+        if self._worker is not None:
+            self._worker.publish()
+            now = self._session.clock()
+            late = self._session.read(lambda state: state.overdue(now, float(older_than)))
+            return self._worker.close_decisions(late, "expired")
         return self._session.write(lambda draft: self._expire(draft, float(older_than)))
 
     def _expire(self, draft: Draft, after: float | None) -> Sequence[int]:

@@ -7,11 +7,12 @@ from typing import Any
 import polars as pl
 
 from ..discovery import SeparatingSets
-from ..errors import flag, share, whole_number
+from ..errors import UnknownDecisionError, flag, share, whole_number
 from ..policies import Advice, Effects, Estimates, Policy, Recommendation
 from ..policies.advice import CONFIDENCE
 from ..problem import Arm, Level, Problem, Segment
 from ..reporting.described import StudyDescription
+from .asking import asking
 from .decision_table import decisions_frame
 from .decisions import Decision
 from .describe import describe
@@ -22,10 +23,9 @@ from .following import Change, DecisionRow, Newest, changes, decision_row, decis
 from .guardrails import Guardrails
 from .health import Health, health_of
 from .propensities import propensities
-from .segments import asked_among
+from .served import Staleness, Worker
 from .session import Session
 from .showing import Showing
-from .state import StudyState
 
 Settable = Arm | Mapping[str, Level]
 Pattern = Arm | Mapping[str, Level | EllipsisType]
@@ -37,11 +37,14 @@ class StudyView(Showing):
 
     def __init__(self, session: Session, *, is_new: bool = False) -> None:
         self._session = session
+        self._worker = None if session.settings.consistency is None else Worker(session)
         self.is_new = is_new
         """Whether this object created the study."""
 
     def close(self) -> None:
         """Let go of the storage."""
+        if self._worker is not None:
+            self._worker.close()
         self._session.store.close()
 
     @property
@@ -58,6 +61,11 @@ class StudyView(Showing):
     def policy_name(self) -> str:
         """Its policy's name in the registry."""
         return self._session.settings.policy
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it decides from snapshots (consistency="served")."""
+        return self._worker is not None
 
     @property
     def problem(self) -> Problem:
@@ -117,7 +125,7 @@ class StudyView(Showing):
 
     def explain(self, decision: int | Decision) -> Explanation:
         """Why a decision was what it was: which set, own and borrowed rows, posterior, what was compared."""
-        return explain(self._session, self._session.read(lambda state: state.decisions.check(decision)))
+        return explain(self._session, self._checked(decision))
 
     def evaluate(
         self,
@@ -139,15 +147,9 @@ class StudyView(Showing):
     def propensity(self, decision: int | Decision) -> float:
         """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
 
-        def place(state: StudyState) -> tuple[int, int, int]:
-            number = state.decisions.check(decision)
-            arm, seq = (int(state.decisions.column(name)[number - 1]) for name in ("arm", "seq"))
-            return number, arm, seq
-
-        number, arm, seq = self._session.read(place)
-        then = self._session.at(seq)
-        among = asked_among(then.problem, self._session.event(seq).body)
-        return float(propensities(then, number, among)[arm])
+        number = self._checked(decision)
+        asked = asking(self._session, number)
+        return float(propensities(asked.then, number, asked.among)[asked.arm])
 
     def to_frame(self) -> pl.DataFrame:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
@@ -168,11 +170,34 @@ class StudyView(Showing):
 
     def decision(self, decision: int | Decision) -> DecisionRow:
         """One decision with its outcome so far."""
-        return self._session.read(lambda state: decision_row(state, state.decisions.check(decision)))
+        number = self._checked(decision)
+        return self._session.read(lambda state: decision_row(state, number))
 
     def describe(self, *, history: bool = False) -> StudyDescription:
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
-        return describe(self._session, history=flag("history", history))
+        about = describe(self._session, history=flag("history", history))
+        return about if self._worker is None else {**about, "staleness": self.staleness()._asdict()}
+
+    def staleness(self) -> Staleness:
+        """How far the snapshot that decides is behind what was acknowledged; a strict study is never behind."""
+        if self._worker is not None:
+            return self._worker.staleness()
+        return Staleness(self.newest.sequence, 0, 0.0)
+
+    def publish(self) -> Staleness:
+        """Count what a served study has appended so far, now; without this its aggregator does, a moment later."""
+        if self._worker is not None:
+            self._worker.publish()
+        return self.staleness()
+
+    def _checked(self, decision: int | Decision) -> int:
+        """The number of a decision; one that was acknowledged and is not counted yet is counted now."""
+        try:
+            return self._session.read(lambda state: state.decisions.check(decision))
+        except UnknownDecisionError:
+            if self._worker is None or not self._worker.publish():
+                raise
+            return self._session.read(lambda state: state.decisions.check(decision))
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""

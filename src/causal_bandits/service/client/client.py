@@ -55,6 +55,9 @@ class Client(Closing):
         guardrails: Mapping[str, Sequence[Any]] | None = None,
         guardrail_confidence: float | None = None,
         reward_value: float | None = None,
+        consistency: str | None = None,
+        publish_rows: int | None = None,
+        publish_seconds: float | None = None,
     ) -> RemoteStudy:
         """Create a study; the same call again returns the existing one (see `Study.create`).
 
@@ -78,6 +81,9 @@ class Client(Closing):
             "guardrails": guardrails,
             "guardrail_confidence": guardrail_confidence,
             "reward_value": reward_value,
+            "consistency": consistency,
+            "publish_rows": publish_rows,
+            "publish_seconds": publish_seconds,
         }
         answer = self._connection.ask("POST", "/studies", _given(body))
         return RemoteStudy(self._connection, answer.json, is_new=answer.status == 201)

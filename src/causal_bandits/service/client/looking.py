@@ -16,7 +16,7 @@ from ...policies.advice import Advice
 from ...policies.lifts import Effects, LevelEffect
 from ...problem import Arm, Level, Problem
 from ...reporting.described import StudyDescription
-from ...studies import Change, Decision, DecisionRow, Evaluation, Explanation, Newest
+from ...studies import Change, Decision, DecisionRow, Evaluation, Explanation, Newest, Staleness
 from ...studies.guardrails import ArmGuardrail, Guardrails
 from ...studies.health import Check, Health
 from ...studies.showing import Showing
@@ -66,6 +66,11 @@ class RemoteView(Showing):
     def policy_name(self) -> str:
         """Its policy's name in the registry."""
         return str(self._settings["policy"])
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it decides from snapshots (consistency="served")."""
+        return self._settings.get("consistency") is not None
 
     @property
     def problem(self) -> Problem:
@@ -193,6 +198,14 @@ class RemoteView(Showing):
         """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
         found: StudyDescription = self._look("", history=history)
         return found
+
+    def staleness(self) -> Staleness:
+        """How far the snapshot that decides is behind what was acknowledged; a strict study is never behind."""
+        return Staleness(**self._look("/staleness"))
+
+    def publish(self) -> Staleness:
+        """Count what a served study has appended so far, now; without this its aggregator does, a moment later."""
+        return Staleness(**self._ask("POST", "/publish"))
 
     def missing(self) -> dict[str, int]:
         """For each observed variable in how many of the counted rows it has no value."""

@@ -32,5 +32,6 @@ async def metrics(request: Request) -> Response:
     """Counters for Prometheus."""
     desk = desk_of(request)
     gauges = {"open_studies": len(desk.acting), "watched_studies": len(desk.looking)}
-    text = measures_of(request).text(gauges)
+    stale = await run_in_threadpool(desk.stale)
+    text = measures_of(request).text(gauges, stale)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -12,6 +12,7 @@ from .. import answers
 from ..answering import StudyName, answer, desk_of, errors_of, look
 from ..bodies import NewStudy
 from ..gate import in_path
+from ..plain import plain
 from ..settled import study_settings
 
 router = APIRouter(prefix="/api/v1/studies", tags=["studies"], responses=errors_of())
@@ -51,6 +52,18 @@ def describe(
 def settings(request: Request, name: StudyName) -> Response:
     """What a study is: its problem with the arms of today, its policy, its seed."""
     return look(request, name, study_settings)
+
+
+@router.get("/{name}/staleness", response_model=answers.Staleness, responses=errors_of(404))
+def staleness(request: Request, name: StudyName) -> Response:
+    """How far the snapshot that decides is behind what was acknowledged; no ETag, since no event changes it."""
+    return answer(plain(desk_of(request).look(name, lambda study: study.staleness())))
+
+
+@router.post("/{name}/publish", response_model=answers.Staleness, responses=errors_of(404))
+def publish(request: Request, name: StudyName) -> Response:
+    """Count what a served study has appended so far, now; its aggregator does so a moment later without this."""
+    return answer(plain(desk_of(request).act(name, lambda study: study.publish())))
 
 
 @router.delete("/{name}", status_code=204, response_model=None, responses=errors_of(404))

@@ -4,7 +4,7 @@
   const body = document.body;
   const light = document.getElementById("live");
   const LEAST = 1500; // milliseconds between two refreshes
-  const KINDS = ["created", "asked", "told", "abandoned", "expired", "arms", "imported", "closed"];
+  const KINDS = ["created", "asked", "told", "abandoned", "expired", "arms", "imported", "closed", "counted"];
   let paused = false, due = false, busy = false, last = Date.now(), timer = 0, source = null;
 
   const words = document.createElement("span");

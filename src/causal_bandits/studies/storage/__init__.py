@@ -1,8 +1,26 @@
 """Where studies are kept: SQLite by default, PostgreSQL by URL. Append-only events, and snapshots to load quickly."""
 
 from . import forking
+from .append_log import AppendLog, Ends, Known, RaceError, Row, Seat, mark_of
 from .chain import START, Head
-from .store import Store, StudyRow, opened
+from .store import Store, StudyRow, engine_of, opened
 from .transaction import Transaction, damaged
 
-__all__ = ["START", "Head", "Store", "StudyRow", "Transaction", "damaged", "forking", "opened"]
+__all__ = [
+    "START",
+    "AppendLog",
+    "Ends",
+    "Head",
+    "Known",
+    "RaceError",
+    "Row",
+    "Seat",
+    "Store",
+    "StudyRow",
+    "Transaction",
+    "damaged",
+    "engine_of",
+    "forking",
+    "mark_of",
+    "opened",
+]

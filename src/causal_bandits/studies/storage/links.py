@@ -29,7 +29,7 @@ from ...secrecy import without_secrets
 from . import forking, patience, watchdog
 from .address import secrets_of, shown
 from .database_file import DatabaseFile
-from .patience import database_errors, is_busy, patiently
+from .patience import database_errors, is_busy, patiently, sqlstate
 
 T = TypeVar("T")
 
@@ -38,6 +38,9 @@ BUSY_SECONDS = 0.02
 """How long SQLite itself waits for a lock; the rest of the waiting is ours, see `patiently`."""
 SWITCH_SECONDS = 1.0
 """How long to try to switch a file that others use to a write-ahead log; it works without, too."""
+
+CUT_OFF = ("08", "57P")
+"""PostgreSQL's classes of errors for connections that failed or that the server ended."""
 
 _inherited: list[Any] = []
 """Connections that a child process got from its parent: neither used nor closed, for they are the parent's."""
@@ -197,6 +200,28 @@ class Links:
         link.is_new = False
         return link
 
+    def at_once(self, work: Callable[[Any], T]) -> T:
+        """PostgreSQL: statements of `work` are transactions of their own; a connection that was cut is tried anew.
+
+        `work` gets the driver's connection and is called a second time if the first one fails with the connection: it
+        must be such that this does no harm.
+        """
+
+        def tried() -> T:
+            try:
+                return self._outside(lambda raw: patiently(lambda: work(raw)))
+            except database_errors() as error:
+                if sqlstate(error) is not None and not str(sqlstate(error)).startswith(CUT_OFF):
+                    raise
+                self.close()
+                return self._outside(work)
+
+        return forking.inside(tried)
+
+    def own(self) -> Link:
+        """PostgreSQL: a connection for one purpose alone; who asks for it discards it."""
+        return Link(self.engine)
+
     def use_write_ahead_log(self) -> None:
         """SQLite: switch the file to a write-ahead log; once for a file, a copy of it may have lost it."""
         mode = self._outside(lambda raw: patiently(lambda: raw.execute("PRAGMA journal_mode").fetchone()[0]))
@@ -214,7 +239,7 @@ class Links:
         return int(self._outside(lambda raw: patiently(lambda: raw.execute(query).fetchone()[1])))
 
     def _outside(self, work: Callable[[Any], T]) -> T:
-        """Something that SQLite does outside of a transaction."""
+        """Something that is done outside of a transaction."""
         link = self._kept()
         try:
             result = work(link.raw)

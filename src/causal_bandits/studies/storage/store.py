@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from ...errors import StorageError, UnknownStudyError, brief, listing
 from ..events import Event
 from .address import file_of, read_url, shown
+from .append_tables import REMOVE_HEAD, REMOVE_ROWS, found_log
 from .chain import START
 from .database_file import DatabaseFile, read_only_url
 from .links import Links
@@ -149,6 +150,9 @@ class Store:
                 return False
             if connection.dialect.name == "postgresql":
                 connection.execute(_LOCK, {"study": found.id})
+            if found_log(connection):
+                connection.execute(REMOVE_HEAD, {"study": found.id})
+                connection.execute(REMOVE_ROWS, {"study": found.id})
             for table in (events, heads, keys, snapshots):
                 connection.execute(table.delete().where(table.c.study == found.id))
             connection.execute(studies.delete().where(studies.c.id == found.id))
@@ -170,3 +174,9 @@ class Store:
 def opened(storage: object, *, create: bool = False) -> Store:
     """The store at an address; one that is open is used as it is, so that many studies may share its connections."""
     return storage if isinstance(storage, Store) else Store(storage, create=create)
+
+
+def engine_of(storage: object) -> tuple[str, str]:
+    """The kind of database that an address leads to, and the address as it may be shown; nothing is opened."""
+    url = storage.url if isinstance(storage, Store) else read_url(storage)
+    return url.get_backend_name(), shown(url)

@@ -54,7 +54,7 @@ class Transaction:
     """One study inside one transaction."""
 
     def __init__(self, connection: sa.Connection, study: int, place: str) -> None:
-        self._connection = connection
+        self.connection = connection
         self._study = study
         self._place = place
 
@@ -62,7 +62,7 @@ class Transaction:
 
     def head(self) -> Head:
         """The newest event; without one the study is gone."""
-        row = self._connection.execute(_HEAD, {"study": self._study}).first()
+        row = self.connection.execute(_HEAD, {"study": self._study}).first()
         if row is None:
             raise UnknownStudyError("the study is no longer in its storage; it was deleted while open")
         if not isinstance(row[0], int) or not isinstance(row[1], bytes):
@@ -108,8 +108,8 @@ class Transaction:
     def _read(self, first: int, until: int | None) -> Sequence[Any]:
         values = {"study": self._study, "first": first}
         if until is None:
-            return self._connection.execute(_FROM, values).fetchall()
-        return self._connection.execute(_BETWEEN, {**values, "until": until}).fetchall()
+            return self.connection.execute(_FROM, values).fetchall()
+        return self.connection.execute(_BETWEEN, {**values, "until": until}).fetchall()
 
     def _checked(self, before: Head, rows: Sequence[Any]) -> Iterator[Event]:
         """Events from their rows, each one the next and unchanged since it was written."""
@@ -129,9 +129,9 @@ class Transaction:
             digest = event_digest(head.digest, seq, kind, time, text)
             rows.append({"study": self._study, "seq": seq, "kind": kind, "time": time, "body": text, "digest": digest})
             head = Head(seq, digest)
-        self._connection.execute(_ADD, rows if len(rows) > 1 else rows[0])
+        self.connection.execute(_ADD, rows if len(rows) > 1 else rows[0])
         values = {"of": self._study, "before": before.seq, "after": head.seq, "now": head.digest}
-        if self._connection.execute(_MOVE, values).rowcount != 1:
+        if self.connection.execute(_MOVE, values).rowcount != 1:
             raise damaged(self._place, f"event {before.seq} of a study")
         return head
 
@@ -139,25 +139,25 @@ class Transaction:
 
     def key(self, key: str) -> int | None:
         """The event that was stored with a key."""
-        return self._connection.execute(_KEY, {"study": self._study, "key": key}).scalar()
+        return self.connection.execute(_KEY, {"study": self._study, "key": key}).scalar()
 
     def put_key(self, key: str, seq: int) -> None:
         """Remember which event a key stands for."""
-        self._connection.execute(keys.insert(), {"study": self._study, "key": key, "seq": seq})
-        together = self._connection.execute(_KEYS, {"study": self._study}).scalar_one()
-        self._connection.execute(
+        self.connection.execute(keys.insert(), {"study": self._study, "key": key, "seq": seq})
+        together = self.connection.execute(_KEYS, {"study": self._study}).scalar_one()
+        self.connection.execute(
             heads.update().where(heads.c.study == self._study), {"of_keys": combined(together, key_digest(key, seq))}
         )
 
     def check_keys(self) -> None:
         """Look at all keys once: one that was lost or changed would give a new decision instead of the old one."""
         together = START.digest
-        rows = self._connection.execute(sa.select(keys.c.key, keys.c.seq).where(keys.c.study == self._study))
+        rows = self.connection.execute(sa.select(keys.c.key, keys.c.seq).where(keys.c.study == self._study))
         for key, seq in rows:
             if not isinstance(key, str) or not isinstance(seq, int):
                 raise damaged(self._place, "a key of a study")
             together = combined(together, key_digest(key, seq))
-        if together != self._connection.execute(_KEYS, {"study": self._study}).scalar():
+        if together != self.connection.execute(_KEYS, {"study": self._study}).scalar():
             raise damaged(self._place, "a key of a study")
 
     # Snapshots
@@ -169,7 +169,7 @@ class Transaction:
         query = query.where(events.c.seq == snapshots.c.seq)
         if until is not None:
             query = query.where(snapshots.c.seq <= until)
-        row = self._connection.execute(query.order_by(snapshots.c.seq.desc()).limit(1)).first()
+        row = self.connection.execute(query.order_by(snapshots.c.seq.desc()).limit(1)).first()
         if row is None or not isinstance(row[1], bytes) or not isinstance(row[3], bytes):
             return None
         head, content = Head(int(row[0]), row[3]), bytes(row[1])
@@ -181,8 +181,8 @@ class Transaction:
         if newest is None or newest[0].seq < head.seq:
             self.drop_snapshots()
             values = {"study": self._study, "seq": head.seq, "content": content}
-            self._connection.execute(snapshots.insert(), {**values, "digest": snapshot_digest(head, content)})
+            self.connection.execute(snapshots.insert(), {**values, "digest": snapshot_digest(head, content)})
 
     def drop_snapshots(self) -> None:
         """Forget all snapshots; the events rebuild everything."""
-        self._connection.execute(snapshots.delete().where(snapshots.c.study == self._study))
+        self.connection.execute(snapshots.delete().where(snapshots.c.study == self._study))
