@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.errors import (
     AccessError,
+    CausalBanditsError,
     ConflictError,
     ObservationError,
     OptionError,
@@ -22,15 +24,13 @@ from causal_bandits.errors import (
     UnknownDecisionError,
     UnknownStudyError,
 )
+from causal_bandits.policies.by_segment import Recommendations
 from causal_bandits.service import RemoteStudy
 from causal_bandits.service.plain import plain
 from tests.studies.cases import SHOP, answer, play
 
 from .calls import ADMIN, READ, TOKENS
 from .servers import Applications, running
-
-NOT_SENT = {"create": {"shares", "metrics", "cost"}}
-"""Settings whose keys are arms or whose values are types, which JSON does not have."""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_it_has_every_method_of_a_study() -> None:
             continue
         mine = getattr(cb.Client if name in by_name else RemoteStudy, name)
         if callable(method):
-            theirs = [each for each in inspect.signature(method).parameters if each not in NOT_SENT.get(name, ())]
+            theirs = list(inspect.signature(method).parameters)
             own = [each for each in inspect.signature(mine).parameters if each != "self"]
             assert own == [each for each in theirs if each not in ("self", "storage")], name
 
@@ -230,3 +230,48 @@ def test_names_that_cannot_be_addressed(address: str) -> None:
         client.load("..")
     with pytest.raises(OptionError, match="name="):
         client.load("")
+
+
+def test_rules_of_single_arms_are_those_of_the_library(address: str, tmp_path: Path) -> None:
+    red, both = SHOP.arm({"banner": "red"}), SHOP.arm({"banner": "red", "discount": SHOP.interventions[1].levels[1]})
+    rules: dict[str, Any] = {
+        "shares": {red: (0.1, None), "banner=blue": (None, 0.4)},
+        "metrics": {"refund": bool, "minutes": "float"},
+        "guardrails": {"refund": ("<=", 0.2)},
+        "cost": {"discount": {SHOP.interventions[1].levels[1]: 0.1}, both: 0.2},
+    }
+    there = cb.Client(address).create("rules", SHOP, seed=1, **rules)
+    here = cb.Study.create("rules", SHOP, storage=f"sqlite:///{tmp_path}/here.db", seed=1, **rules)
+    assert there.is_new
+    assert not cb.Client(address).create("rules", SHOP, seed=1, **rules).is_new
+    settings = there._connection.ask("GET", "/studies/rules/settings").json
+    assert settings["rules"] == plain(here._session.settings.rules)
+    for study in (there, here):
+        play(cast(cb.Study, study), 40)
+    assert [row["arm"] for row in there.decisions()] == [row["arm"] for row in here.decisions()]
+    with pytest.raises(OptionError, match="the share of 'banner=red,discount=none' is"):
+        cb.Client(address).create("other", SHOP, shares={red: (2, 3)})
+
+
+def test_segments(address: str, tmp_path: Path) -> None:
+    problem = cb.Problem("y", {"m": 2}, {"lever": ["a", "b"]}, segments={"device": ["mobile", "desktop"]})
+    there = cb.Client(address).create("segments", problem, seed=1)
+    here = cb.Study.create("segments", problem, storage=f"sqlite:///{tmp_path}/here.db", seed=1)
+    both: list[Any] = [there, here]
+    for study in both:
+        for number in range(40):
+            decision = study.ask(segment={"device": "mobile" if number % 3 else "desktop"})
+            assert decision.segment == {"device": "mobile" if number % 3 else "desktop"}
+            study.tell(decision, {"m": number % 2}, reward=int(number % 2 and decision.arm["lever"] == "b"))
+    assert plain(there.recommend()) == plain(here.recommend())
+    assert repr(there.recommend()) == repr(here.recommend())
+    assert [each.segment for each in cast(Recommendations, there.recommend())] == [
+        {"device": "mobile"},
+        {"device": "desktop"},
+    ]
+    one = {"device": "desktop"}
+    assert there.recommend(segment=one) == here.recommend(segment=one)
+    assert str(there.advice(segment=one)) == str(here.advice(segment=one))
+    assert [each.arm for each in there.estimates(segment=one)] == [each.arm for each in here.estimates(segment=one)]
+    with pytest.raises(CausalBanditsError, match="'watch' is not a level of 'device'"):
+        there.ask(segment={"device": "watch"})

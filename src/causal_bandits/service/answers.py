@@ -2,13 +2,14 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ..studies import StudyInfo
 from ..studies.decisions import moment
 from .bodies import Level, Value
 
 Levels = dict[str, Level]
+EXAMPLE: dict[str, Any] = {"id": 1, "arm": {"banner": "red", "discount": "none"}, "time": "2026-01-01T12:00:00Z"}
 
 
 class Problem(BaseModel):
@@ -60,8 +61,8 @@ class StudySettings(BaseModel):
     expire_after: float | None
     reward_window: float | None
     problem: dict[str, Any]
-    consistency: dict[str, Any] | None = None
-    """Of a served study: after how many rows and seconds a snapshot is published."""
+    consistency: dict[str, Any] | None = Field(None, description="When a served study publishes a snapshot.")
+    rules: dict[str, Any] | None = Field(None, description="Control, shares, guardrails, metrics and costs, if any.")
 
 
 class Staleness(BaseModel):
@@ -84,17 +85,7 @@ class Made(BaseModel):
 class Decisions(BaseModel):
     """Decisions that were just made, or made before with the same key."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "decisions": [
-                        {"id": 1, "arm": {"banner": "red", "discount": "none"}, "time": "2026-01-01T12:00:00+00:00"}
-                    ]
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"decisions": [EXAMPLE]}]})
     decisions: list[Made]
 
 
@@ -172,6 +163,13 @@ class Recommendation(BaseModel):
     expected_loss: float | None
     stands_out: bool
     verdict: str
+    segment: Levels | None = None
+
+
+class Recommendations(BaseModel):
+    """The arm to deploy in each segment."""
+
+    recommendations: list[Recommendation]
 
 
 class Estimate(BaseModel):

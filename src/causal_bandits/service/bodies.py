@@ -41,10 +41,15 @@ class NewStudy(Body):
     reward_window: Number | None = Field(None, description="Seconds in which a reward must come; then it is 0.")
     control: dict[str, Any] | StrictStr | None = Field(None, description="The arm that others are compared with.")
     control_share: Number | None = Field(None, description="Share of decisions that the control gets.")
+    shares: dict[str, list[Any]] | None = Field(
+        None, description='Arm, written "lever=level,...", -> [least, greatest] share; null for no limit.'
+    )
     min_share: Number | None = Field(None, description="Least share of every arm.")
     max_share: Number | None = Field(None, description="Largest share of every arm.")
     guardrails: dict[str, list[Any]] | None = Field(None, description='Metric -> ["<=" or ">=", limit].')
     guardrail_confidence: Number | None = Field(None, description="How sure it must be that an arm breaks one.")
+    metrics: dict[str, StrictStr] | None = Field(None, description='Further metrics: name -> "bool" or "float".')
+    cost: dict[str, Any] | None = Field(None, description='Lever -> {level: cost}, or "lever=level,..." -> cost.')
     reward_value: Number | None = Field(None, description="What one unit of the reward is worth, in units of cost.")
     consistency: StrictStr | None = Field(None, description="strict (the default), or served, on PostgreSQL.")
     publish_rows: Whole | None = Field(

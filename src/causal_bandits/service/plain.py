@@ -55,7 +55,7 @@ def revived(kind: Any, value: Any, problem: Problem) -> Any:
     if kind is datetime:
         return datetime.fromisoformat(value)
     if isinstance(kind, type) and issubclass(kind, Arm):
-        return Arm(value, problem.idle_settings)
+        return Arm(value, problem.idle_settings, problem.segments)
     if origin is tuple:
         each = get_args(kind)[0]
         return tuple(revived(each, one, problem) for one in value)

@@ -10,9 +10,9 @@ def study_settings(study: Study) -> dict[str, Any]:
     """Settings as an answer shows them, with the arms of today."""
     session = study._session
     about = session.settings
-    served = {} if about.consistency is None else {"consistency": about.consistency}
+    given = {"consistency": about.consistency, "rules": about.rules}
     return {
-        **served,
+        **{name: value for name, value in given.items() if value is not None},
         "name": study.name,
         "created": moment(session.row.created).isoformat(),
         "policy": about.policy,

@@ -1,5 +1,7 @@
 """Client: the studies of a server by name."""
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -50,19 +52,19 @@ class Client(Closing):
         reward_window: float | None = None,
         control: Mapping[str, Level] | str | None = None,
         control_share: float | None = None,
+        shares: Mapping[Any, Sequence[float | None]] | None = None,
         min_share: float | None = None,
         max_share: float | None = None,
         guardrails: Mapping[str, Sequence[Any]] | None = None,
         guardrail_confidence: float | None = None,
+        metrics: Mapping[str, Any] | None = None,
+        cost: Mapping[Any, Any] | None = None,
         reward_value: float | None = None,
         consistency: str | None = None,
         publish_rows: int | None = None,
         publish_seconds: float | None = None,
     ) -> RemoteStudy:
-        """Create a study; the same call again returns the existing one (see `Study.create`).
-
-        Shares and costs of single arms and further metrics are given where the storage is, with `Study.create`.
-        """
+        """Create a study; the same call again returns the existing one (see `Study.create`)."""
         check_problem(problem)
         if isinstance(policy, Policy):
             policy, options = _described(policy, problem, options)
@@ -76,10 +78,13 @@ class Client(Closing):
             "reward_window": reward_window,
             "control": control,
             "control_share": control_share,
+            "shares": _by_text(shares),
             "min_share": min_share,
             "max_share": max_share,
             "guardrails": guardrails,
             "guardrail_confidence": guardrail_confidence,
+            "metrics": _by_text(metrics),
+            "cost": _by_text(cost),
             "reward_value": reward_value,
             "consistency": consistency,
             "publish_rows": publish_rows,
@@ -116,6 +121,23 @@ def _described(policy: Policy[Any], problem: Problem, options: dict[str, Any] | 
     if policy.problem != problem or policy.rows or options:
         raise OptionError("a policy given to a study must be new, have its problem, and hold its options")
     return policy.name, policy.options()
+
+
+def _by_text(given: Mapping[Any, Any] | None) -> dict[str, Any] | None:
+    """What was said by names or arms, with arms and types as texts: JSON has no others."""
+    if not isinstance(given, Mapping):
+        return given
+    return {
+        _text(key) if isinstance(key, Mapping) else key: value.__name__ if isinstance(value, type) else value
+        for key, value in given.items()
+    }
+
+
+def _text(arm: Mapping[str, Level]) -> str:
+    """An arm as `parse_arm` reads it."""
+    line = io.StringIO()
+    csv.writer(line).writerow(f"{name}={level}" for name, level in arm.items())
+    return line.getvalue().strip()
 
 
 def _given(body: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ...discovery import SeparatingSet, SeparatingSets
 from ...errors import OptionError, UnknownDecisionError, brief
 from ...policies import ArmEstimate, Estimates, Policy, Recommendation
 from ...policies.advice import Advice
+from ...policies.by_segment import Recommendations
 from ...policies.lifts import Effects, LevelEffect
 from ...problem import Arm, Level, Problem
 from ...reporting.described import StudyDescription
@@ -105,11 +106,16 @@ class RemoteView(Showing):
         segment: Mapping[str, Level] | None = None,
         draws: int | None = None,
         margin: float | None = None,
-    ) -> Recommendation:
-        """The arm to deploy among those that may be played, and how sure it is that none of them is better."""
+    ) -> Recommendation | Recommendations:
+        """The arm to deploy among those that may be played, and how sure it is that none of them is better.
+
+        With segments: that of a segment, or of each of them.
+        """
         found = self._look("/recommendation", segment=_segment(segment), draws=draws, margin=margin)
-        made: Recommendation = revived(Recommendation, found, self._problem)
-        return made
+        each: list[Recommendation] = [
+            revived(Recommendation, one, self._problem) for one in found.get("recommendations", [found])
+        ]
+        return Recommendations(each) if "recommendations" in found else each[0]
 
     def advice(
         self, *, segment: Mapping[str, Level] | None = None, margin: float | None = None, confidence: float = 0.95

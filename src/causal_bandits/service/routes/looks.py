@@ -34,7 +34,7 @@ def segment_in(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-@router.get("/recommendation", response_model=answers.Recommendation)
+@router.get("/recommendation", response_model=answers.Recommendation | answers.Recommendations)
 def recommendation(
     request: Request,
     name: StudyName,
@@ -42,13 +42,16 @@ def recommendation(
     draws: Annotated[int | None, Query(ge=1)] = None,
     margin: Annotated[float | None, Query(description="What is close to the best, in units of the reward.")] = None,
 ) -> Response:
-    """The arm to deploy, and how sure it is that none is better."""
+    """The arm to deploy, and how sure it is that none is better; of every segment where none is named."""
+
+    def said(found: Recommendation) -> dict[str, Any]:
+        return {**plain(found), "stands_out": found.stands_out, "verdict": found.verdict}
 
     def work(study: Study) -> dict[str, Any]:
         found = study.recommend(segment=segment_in(segment), draws=draws, margin=margin)
-        if not isinstance(found, Recommendation):
-            raise OptionError("this study has segments; say which one with segment={...} as a JSON object")
-        return {**plain(found), "stands_out": found.stands_out, "verdict": found.verdict}
+        if isinstance(found, Recommendation):
+            return said(found)
+        return {"recommendations": [{"segment": plain(each.segment), **said(each)} for each in found]}
 
     return look(request, name, work)
 
