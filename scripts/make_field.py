@@ -38,7 +38,7 @@ def keep(results: Path) -> None:
             "horizon": summary["horizon"],
             "runs": summary["runs"],
         }
-        found[family], complete = merged(found.get(family), made)
+        found[family], complete = merged(found.get(family), json.loads(json.dumps(made)))
         if complete:
             shutil.copy(results / family / "figure.png", KEPT / f"field-{family}.png")
     kept = {family: found[family] for family in FAMILIES if family in found}
