@@ -1,14 +1,17 @@
 """Experiments by name."""
 
+from collections.abc import Mapping
+
 from ..errors import OptionError, listing
 from .base import Experiment
 from .beyond import BEYOND
 from .de_kroon import EXAMPLE, FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM
 from .late import LATE_FIGURE
 from .practice import PRACTICE_FIGURE
+from .readings import READINGS
 
 PAPER: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE)
+    experiment.name: experiment for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE, READINGS)
 }
 """What `all` stands for."""
 EXPERIMENTS: dict[str, Experiment] = {
@@ -20,8 +23,10 @@ EXPERIMENTS: dict[str, Experiment] = {
 ALL = "all"
 
 
-def find_experiments(name: str) -> list[Experiment]:
-    """An experiment by name, or all of the paper's."""
+def find_experiments(name: str, reading: Mapping[str, str] | None = None) -> list[Experiment]:
+    """An experiment by name, or all of the paper's; or the claims of one under a reading."""
+    if reading:
+        return [READINGS.under(name, reading)]
     if name == ALL:
         return [EXPERIMENTS[each] for each in PAPER]
     if name not in EXPERIMENTS:
