@@ -11,7 +11,7 @@ from rich.console import Console
 from ..experiments import Reproduced, Told, judge
 from ..experiments.results_report import claims_by_reading, read_summaries
 from ..processes import Terminated, stopped_once
-from ..reporting import claims_sheet, matrix_sheets, progress, sheet_of, terminal_table
+from ..reporting import claims_sheet, matrix_texts, progress, sheet_of, terminal_table
 from .root import console
 from .streams import say_json
 
@@ -48,9 +48,7 @@ def show(terminal: Console, found: list[Reproduced], out: Path, *, as_json: bool
         if "matrix" not in each.summary:
             terminal.print(terminal_table(sheet_of(each.summary, each.about)))
         elif by_reading := claims_by_reading(read_summaries(out, _ignored), each.summary["figure"]):
-            for sheet in matrix_sheets(by_reading.rows):
-                terminal.print(terminal_table(sheet))
-            terminal.print(by_reading.words)
+            terminal.print(*matrix_texts(by_reading.rows), by_reading.words, sep="\n")
         terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)
     verdicts = [verdict for each in found for verdict in judge(each.summary)]
     if verdicts:

@@ -46,7 +46,7 @@ class Curves(Experiment):
         """The methods of a panel."""
         return tuple(method for method in self.methods if method.key not in panel.without)
 
-    def keys(self) -> list[str]:
+    def line_keys(self) -> list[str]:
         """Of all lines."""
         return [
             f"{method.key}{panel.suffix}{suffix}"

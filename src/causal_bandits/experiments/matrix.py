@@ -179,16 +179,17 @@ def in_words(rows: Sequence[MatrixRow]) -> str:
     """What the matrix comes to: how many claims hold however the paper is read, and with which reading most do."""
     count = Counter(row.verdict for row in rows)
     said = [
-        f"{len(rows)} claims: {count['holds']} hold however the paper is read, {count['fails']} fail, "
-        f"{count['depends']} depend on a detail that it does not print, {count['open']} are not settled."
+        f"Of {len(rows)} claims {_number(count['holds'], 'hold')} and {_number(count['fails'], 'fail')} however the "
+        f"paper is read, {_number(count['depends'], 'depend')} on what it does not print, and "
+        f"{count['open']} {'is' if count['open'] == 1 else 'are'} not settled."
     ]
     if found := tallies(rows):
         best = [tally for tally in found if tally.holds == found[0].holds]
-        common = [best[0].reading[name] for name in best[0].reading if len({each.reading[name] for each in best}) == 1]
+        common = {name: value for name, value in best[0].reading.items() if all(t.reading[name] == value for t in best)}
+        reading = ", ".join(f"{WORDS[name].removeprefix('the ')} {value}" for name, value in common.items())
         left = [row for row in best[0].others if all(row in tally.others for tally in best)]
-        other = f"; {_quoted(left)} then not" if left else ""
-        reading = f" with {_listed(common)}" if common else ""
-        said.append(f"Most hold together ({best[0].holds} of {len(rows)}){reading}{other}.")
+        other = f"; then not: {_listed([_quoted(row) for row in left])}" if 0 < len(left) <= LISTED else ""
+        said.append(f"Most hold together, {best[0].holds}, with {reading or 'several readings'}{other}.")
     said.append(
         "A claim holds in a reading when every difference it depends on is at least two standard errors on its side, "
         "and fails when one is two on the other side."
@@ -196,7 +197,9 @@ def in_words(rows: Sequence[MatrixRow]) -> str:
     return " ".join(said)
 
 
-def _quoted(rows: Sequence[MatrixRow]) -> str:
-    return _listed([f"{row.where} “{row.text.removesuffix('.')}”" for row in rows]) + (
-        " does" if len(rows) == 1 else " do"
-    )
+def _number(count: int, verb: str) -> str:
+    return f"{count} {verb}{'s' if count == 1 else ''}"
+
+
+def _quoted(row: MatrixRow) -> str:
+    return f"{row.where}, “{row.text.removesuffix('.')}”"

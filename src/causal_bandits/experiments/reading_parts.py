@@ -111,8 +111,10 @@ BOOTSTRAP = replace(
     panels=(replace(FIG5.panels[0], suffix="-few", title="log scale, fewer runs"),),
 )
 """The bootstrap draws every row anew in every round: 5,000 rounds take 40 seconds, and 20,000 sixteen times as long."""
-SACHS_RUNS, GRAPHS, BOOTSTRAP_RUNS, FEWEST = 25, 10, 1.5, 4
+SACHS_RUNS, GRAPHS, BOOTSTRAP_RUNS = 12, 3, 1.5
 """Per run of the others: runs on the protein data, random graphs of each size, and runs with the bootstrap."""
+FEWEST, FEWEST_BOOTSTRAPS = 4, 10
+"""Fewer runs say nothing of the spread; with fewer bootstraps nothing would be settled, so they are left out."""
 
 
 def part_size(part: Curves, size: Scale) -> Scale:
@@ -124,5 +126,5 @@ def part_size(part: Curves, size: Scale) -> Scale:
         return Scale(size.horizon, max(round(SACHS_RUNS * runs), FEWEST))
     if part.name == BOOTSTRAP.name:
         few = round(BOOTSTRAP_RUNS * runs)
-        return Scale(size.horizon // OF_BASE, few if few >= FEWEST else 0)
+        return Scale(size.horizon // OF_BASE, few if few >= FEWEST_BOOTSTRAPS else 0)
     return size._replace(slow_runs=max(size.runs // 2, 1))

@@ -4,7 +4,7 @@ from ..markup import printable
 from .figures import draw
 from .graph_plots import draw_graphs
 from .lift_sheets import effects_sheet, lifts_sheet
-from .matrices import matrix_sheets
+from .matrices import matrix_texts
 from .progress import progress
 from .results_page import ByReading, Rendered, Section, duration, page_of, rendered, report_page
 from .study_page import analysis_page, study_page
@@ -28,7 +28,7 @@ __all__ = [
     "evidence",
     "first_rows",
     "lifts_sheet",
-    "matrix_sheets",
+    "matrix_texts",
     "page_of",
     "pending_words",
     "printable",

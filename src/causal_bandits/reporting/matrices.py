@@ -4,15 +4,25 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from rich.console import RenderableType
+from rich.table import Table
+
 from ..markup import Markup, markup, tag
 from .html import scrolling, soft
 from .sheets import Sheet, columns_from
 from .summaries import Series, Summary
+from .terminal import written
 
 SIGNS = {"holds": "✓", "fails": "✗", "open": "?"}
-LEGEND = (
-    "✓ holds, ✗ fails, ? not settled, – not played or does not apply; of several differences the one that decided, "
-    "± standard error"
+STYLES = {"holds": "green", "fails": "red", "depends": "yellow", "open": "yellow"}
+LEGEND = "✓ holds, ✗ fails, ? not settled, – not played; of several differences the one that decided, ± standard error"
+EXPLAINED = (
+    "The figures' own reading is the first line of the first column. Direct testing looks at each lever given the set "
+    "and the other levers (conditional; by permutation: with p-values that hold their level), at each lever given the "
+    "set alone (marginal), or at the largest group of levers given the set and the rest (joint). Figure 4 counts sets, "
+    "or pairs of a set and a lever. Algorithm 2 has Auer's index 4 sqrt(V ln N) or the printed 4 sqrt(V ln N / n), "
+    "variances in closed form or from 50 bootstraps, and a residual test per lever given the others, or of all levers "
+    "at once (joint)."
 )
 
 
@@ -75,7 +85,7 @@ class Block(NamedTuple):
 
 
 def _valued(name: str, value: str) -> str:
-    return f"{value} rounds" if name == "rounds" else f"{value} test" if name == "residual" else value
+    return f"{value} rounds" if name == "rounds" else f"test {value}" if name == "residual" else value
 
 
 def blocks_of(rows: Sequence[MatrixRow]) -> list[Block]:
@@ -90,24 +100,40 @@ def blocks_of(rows: Sequence[MatrixRow]) -> list[Block]:
     return found
 
 
-def matrix_sheets(rows: Sequence[MatrixRow]) -> list[Sheet]:
-    """A table per block; each claim, with its verdict, is a line above its rows."""
-    sheets = []
+def matrix_texts(rows: Sequence[MatrixRow]) -> list[RenderableType]:
+    """For a terminal: per block the names of the columns, then each claim and its verdict above its rows."""
+    shown: list[RenderableType] = [written("Claims by reading", "bold")]
     for block in blocks_of(rows):
-        lines = [
-            (f"{row.where}: {row.text} {row.words.upper() if row.verdict != 'depends' else row.words}", beside, *shown)
-            for row in block.rows
-            for beside, cells in block.lines(row)
-            for shown in [["–" if cell is None else cell.shown for cell in cells]]
-        ]
-        columns = ("claim", "reading", *(column or "measured" for column in block.columns))
-        sheets.append(Sheet("Claims by reading", LEGEND, columns, tuple(lines), columns_from(2, columns), grouped=True))
-    return sheets
+        lines = [block.lines(row) for row in block.rows]
+        names = [column or "measured" for column in block.columns]
+        texts = [[beside, *_texts(cells)] for each in lines for beside, cells in each]
+        wide = [max(map(len, column)) for column in zip(["", *names], *texts, strict=True)]
+        shown.append(_line(["", *names], wide, "bold"))
+        for row, each in zip(block.rows, lines, strict=True):
+            shown.append(written(f"{row.where}: {row.text}"))
+            shown.append(written(f"  {row.words}", f"bold {STYLES[row.verdict]}"))
+            shown += [_line([beside, *_texts(cells)], wide) for beside, cells in each]
+        shown.append("")
+    return [*shown, written(f"{LEGEND}. {EXPLAINED}")]
+
+
+def _texts(cells: Sequence[MatrixCell | None]) -> list[str]:
+    return ["–" if cell is None else cell.shown for cell in cells]
+
+
+def _line(cells: Sequence[str], wide: Sequence[int], style: str = "") -> Table:
+    """Cells in columns of given widths, narrower where the terminal is."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=wide[0] + 4, overflow="fold")
+    for width in wide[1:]:
+        table.add_column(width=width, justify="right", overflow="fold")
+    table.add_row(written(f"    {cells[0]}", style), *(written(cell, style) for cell in cells[1:]))
+    return table
 
 
 def matrix_html(rows: Sequence[MatrixRow]) -> Markup:
     """The same for a page: claim and verdict once, beside all their rows."""
-    return markup([*(scrolling(_block(block)) for block in blocks_of(rows)), soft(LEGEND)])
+    return markup([*(scrolling(_block(block)) for block in blocks_of(rows)), soft(f"{LEGEND}. {EXPLAINED}")])
 
 
 def _block(block: Block) -> Markup:
