@@ -39,8 +39,9 @@ svg .axis{stroke:var(--line)}
 .boxes{list-style:none;margin:.6rem 0;padding:0}
 .box.holds{border-color:var(--holds)}.box.fails{border-color:var(--fails)}.box.open{border-color:var(--open)}
 b.holds,span.holds{color:var(--holds)}b.fails,span.fails{color:var(--fails)}
-b.open,b.depends,span.open{color:var(--open)}
-.matrix{font-size:.8rem;line-height:1.35}.matrix td[rowspan]{min-width:9rem}.matrix td[rowspan]:first-child{min-width:0}
+b.open,span.open{color:var(--open)}b.depends{color:var(--one)}
+.matrix{font-size:.8rem;line-height:1.35}.matrix td,.matrix th{padding-right:.7rem}.matrix .w{white-space:nowrap}
+.matrix td[rowspan]:not(.w){min-width:9rem}
 code{font-size:.88em;background:var(--card);padding:.1rem .3rem}
 summary{cursor:pointer}
 @media print{body{max-width:none;padding:0;font-size:11pt}h2{break-after:avoid}.box,img,tr{break-inside:avoid}

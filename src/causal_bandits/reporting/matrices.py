@@ -16,6 +16,7 @@ from .terminal import written
 SIGNS = {"holds": "✓", "fails": "✗", "open": "?"}
 STYLES = {"holds": "green", "fails": "red", "depends": "yellow", "open": "yellow"}
 LEGEND = "✓ holds, ✗ fails, ? not settled, – not played; of several differences the one that decided, ± standard error"
+BESIDE = "reading, rounds"
 EXPLAINED = (
     "The figures' own reading is the first line of the first column. Direct testing looks at each lever given the set "
     "and the other levers (conditional; by permutation: with p-values that hold their level), at each lever given the "
@@ -85,7 +86,7 @@ class Block(NamedTuple):
 
 
 def _valued(name: str, value: str) -> str:
-    return f"{value} rounds" if name == "rounds" else f"test {value}" if name == "residual" else value
+    return f"test {value}" if name == "residual" else value
 
 
 def blocks_of(rows: Sequence[MatrixRow]) -> list[Block]:
@@ -107,8 +108,8 @@ def matrix_texts(rows: Sequence[MatrixRow]) -> list[RenderableType]:
         lines = [block.lines(row) for row in block.rows]
         names = [column or "measured" for column in block.columns]
         texts = [[beside, *_texts(cells)] for each in lines for beside, cells in each]
-        wide = [max(map(len, column)) for column in zip(["", *names], *texts, strict=True)]
-        shown.append(_line(["", *names], wide, "bold"))
+        wide = [max(map(len, column)) for column in zip([BESIDE, *names], *texts, strict=True)]
+        shown.append(_line([BESIDE, *names], wide, "bold"))
         for row, each in zip(block.rows, lines, strict=True):
             shown.append(written(f"{row.where}: {row.text}"))
             shown.append(written(f"  {row.words}", f"bold {STYLES[row.verdict]}"))
@@ -137,7 +138,7 @@ def matrix_html(rows: Sequence[MatrixRow]) -> Markup:
 
 
 def _block(block: Block) -> Markup:
-    names = ["where", "the paper says", "found", "reading", *(column or "measured" for column in block.columns)]
+    names = ["where", "the paper says", "found", BESIDE, *(column or "measured" for column in block.columns)]
     head = tag("tr", *(tag("th", name, at={"class": "n"} if place > 3 else None) for place, name in enumerate(names)))
     body = [line for row in block.rows for line in _lines(block, row)]
     return tag("table", tag("thead", head), tag("tbody", *body), at={"class": "matrix"})
@@ -147,12 +148,12 @@ def _lines(block: Block, row: MatrixRow) -> list[Markup]:
     lines = block.lines(row)
     spanning = {"rowspan": str(len(lines))}
     first = [
-        tag("td", tag("a", row.where, at={"href": f"#{row.figure}"}), at=spanning),
+        tag("td", tag("a", row.where, at={"href": f"#{row.figure}"}), at={**spanning, "class": "w"}),
         tag("td", row.text, at=spanning),
         tag("td", tag("b", row.words, at={"class": row.verdict}), at=spanning),
     ]
     return [
-        tag("tr", *(first if place == 0 else []), tag("td", beside), *map(_cell, cells))
+        tag("tr", *(first if place == 0 else []), tag("td", beside, at={"class": "w"}), *map(_cell, cells))
         for place, (beside, cells) in enumerate(lines)
     ]
 

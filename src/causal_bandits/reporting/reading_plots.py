@@ -33,7 +33,8 @@ def paint_readings(figure: Figure, summary: Summary, narrow: bool) -> None:
     """A plot per kind of world: regret relative to the baseline, or the share accepted, with two standard errors."""
     panels: dict[str, list[Series]] = {}
     for key, series in summary["series"].items():
-        if key != series["baseline"] and ("ratio" in series or "," in series["panel"]) and len(series["t"]) > 1:
+        accepts = "ratio" not in series and "," in series["panel"] and series.get("tier") == 1
+        if key != series["baseline"] and ("ratio" in series or accepts):
             panels.setdefault(series["panel"], []).append(series)
     columns = 1 if narrow else min(COLUMNS, max(len(panels), 1))
     rows = math.ceil(len(panels) / columns)
