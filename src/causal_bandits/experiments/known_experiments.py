@@ -25,10 +25,8 @@ ALL = "all"
 
 def find_experiments(name: str, reading: Mapping[str, str] | None = None) -> list[Experiment]:
     """An experiment by name, or all of the paper's; or the claims of one under a reading."""
+    if name not in (*EXPERIMENTS, ALL):
+        raise OptionError(f"figure {name!r} is not known; expected one of {listing([*EXPERIMENTS, ALL], limit=20)}")
     if reading:
         return [READINGS.under(name, reading)]
-    if name == ALL:
-        return [EXPERIMENTS[each] for each in PAPER]
-    if name not in EXPERIMENTS:
-        raise OptionError(f"figure {name!r} is not known; expected one of {listing([*EXPERIMENTS, ALL], limit=20)}")
-    return [EXPERIMENTS[name]]
+    return [EXPERIMENTS[each] for each in PAPER] if name == ALL else [EXPERIMENTS[name]]
