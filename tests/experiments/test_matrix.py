@@ -4,7 +4,7 @@ import copy
 import io
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -121,9 +121,24 @@ def test_a_figure_beside_it_replaces_the_cell_they_share() -> None:
     figure: Any = {"figure": "fig0", "horizon": 5000, "weights": "equal"}
     figure["claims"] = [{"where": "Fig. 0", "text": "A beats B.", "contrasts": [contrast(9)]}]
     assert [cell.difference for cell in matrix(read, [figure])[0].cells] == pytest.approx([0.9, 0.5, 0.5, 0.5])
-    for change in ({"horizon": 500}, {"weights": "orbit sizes"}, {"figure": "fig1"}, {"claims": []}):
-        [row] = matrix(read, [cast(Any, {**figure, **change})])
+    others: list[Any] = [{"horizon": 500}, {"weights": "orbit sizes"}, {"figure": "fig1"}, {"claims": []}]
+    for change in others:
+        [row] = matrix(read, [figure | change])
         assert row.cells[0].difference == pytest.approx(0.1)
+
+
+def test_a_claim_that_was_not_played_says_so() -> None:
+    unplayed = {**claim("A beats B.", four(5, 5, 5, 5)), "cells": []}
+    other = claim("C.", four(-5, -5, 5, 5))
+    [row, _] = matrix(summary(unplayed, other))
+    assert (row.verdict, row.words) == ("open", "not played")
+    assert '<td class="n">–</td>' in matrix_html([row, _])
+    figure: Any = {"figure": "fig0", "horizon": 5000, "weights": "equal"}
+    figure["claims"] = [{"where": "Fig. 0", "text": "A beats B.", "contrasts": [contrast(-9)]}]
+    rows = matrix(summary(unplayed, other), [figure])
+    assert (rows[0].verdict, rows[0].words) == ("open", "fails in the only reading played")
+    assert tallies(rows)[0].reading["test"] == "marginal"
+    assert tallies(rows)[0].of == 1
 
 
 def test_claims_without_readings_have_one_cell() -> None:
@@ -146,7 +161,7 @@ def test_the_reading_with_most_claims_comes_first() -> None:
     assert [row.text for row in first.others] == ["C."]
     said = in_words(rows)
     assert "Of 3 claims 0 hold and 1 fails however the paper is read, 2 depend on what it does not print" in said
-    assert "Most hold together, 2, with test marginal, horizon 5,000; then not: Fig. 0, “C”." in said
+    assert "Most hold together, 2 of 3, with test marginal, horizon 5,000; then not: Fig. 0, “C”." in said
 
 
 def test_a_reading_that_was_not_played_is_never_the_best() -> None:
@@ -259,6 +274,7 @@ def test_a_figure_under_a_reading(tmp_path: Path) -> None:
     assert read is not None
     assert {cell.reading["test"] for row in read.rows for cell in row.cells} == {"marginal"}
     report = (tmp_path / "report.html").read_text()
+    assert report.count('class="matrix"') == 1
     assert "causal-bandits reproduce fig2c --scale smoke --seed 0 --reading &#x27;test=marginal&#x27;" in report
     assert (folder / "figure.png").stat().st_size > 10_000
     damaged = copy.deepcopy(json.loads((folder / "summary.json").read_text()))
@@ -284,11 +300,11 @@ def test_readings_that_do_not_apply() -> None:
 def test_parts_have_sizes_of_their_own() -> None:
     sizes = {part.name: part_size(part, READINGS.size("paper")) for part in READINGS.parts()}
     assert sizes["dags"] == Scale(20000, 20, slow_runs=10)
-    assert sizes["sizes"].worlds(200) == 60
+    assert sizes["sizes"].worlds(200) == 100
     assert sizes["sachs"].runs == 240
     assert sizes["bootstrap"] == Scale(5000, 30)
     quick = READINGS.size("quick")
-    assert all(not chunk.name.startswith("bootstrap") for chunk in READINGS.chunks(quick, 0))
+    assert all(not chunk.name.startswith(("bootstrap", "sizes")) for chunk in READINGS.chunks(quick, 0))
     assert list(EXPERIMENTS)[8] == "readings"
     assert FIG2A.panels == (CLASSES,)
 

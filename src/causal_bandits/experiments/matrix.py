@@ -29,6 +29,7 @@ ACROSS = {TEST: (TEST,), INDEX: (INDEX, VARIANCE)}
 LISTED = 4
 """Of more readings than this, only the factors are named."""
 SETTLED = ("holds", "fails")
+IN_WORDS = {"holds": "holds", "fails": "fails", "open": "not settled"}
 Reading = Mapping[str, str]
 
 
@@ -41,27 +42,27 @@ def matrix(readings: Summary, others: Iterable[Summary] = ()) -> list[MatrixRow]
     rows = []
     for found in readings["matrix"]:
         shared = _shared(found, figures)
-        records = [shared, *found["cells"][1:]] if shared else found["cells"]
+        records = [shared, *found["cells"][1:]] if shared else found["cells"]  # the first one, or the only one
         cells = [_cell(found["where"], found["text"], each) for each in records]
-        rows.append(_row(found["where"], found["text"], found["figure"], cells))
+        rows.append(_row(found["where"], found["text"], found["figure"], found["own"], cells))
     done = {(row.figure, row.text) for row in rows}
     for figure in readings["unread"]:
         for claim in figures[figure]["claims"] if figure in figures else ():
             if (figure, claim["text"]) not in done:
                 only = _cell(claim["where"], claim["text"], {"reading": {}, "contrasts": claim["contrasts"]})
-                rows.append(_row(claim["where"], claim["text"], figure, [only]))
+                rows.append(_row(claim["where"], claim["text"], figure, (), [only]))
     return rows
 
 
 def _shared(found: MatrixRecord, figures: Mapping[str, Summary]) -> CellRecord | None:
-    """The first cell, which is the reading of the figure itself, from the summary of that figure."""
+    """The first cell, the reading of the figure itself, from the summary of that figure."""
     base, cells = figures.get(found["figure"]), found["cells"]
-    if base is None or not cells or base.get("weights") != "equal":
+    if base is None or base.get("weights") != "equal" or found["own"][ROUNDS] != f"{base['horizon']:,}":
         return None
-    if cells[0]["reading"] != found["own"] or cells[0]["reading"][ROUNDS] != f"{base['horizon']:,}":
+    if cells and cells[0]["reading"] != found["own"]:
         return None
     claims: list[ClaimRecord] = [claim for claim in base["claims"] if claim["text"] == found["text"]]
-    return {"reading": cells[0]["reading"], "contrasts": claims[0]["contrasts"]} if claims else None
+    return {"reading": found["own"], "contrasts": claims[0]["contrasts"]} if claims else None
 
 
 def _cell(where: str, text: str, found: CellRecord) -> MatrixCell:
@@ -77,8 +78,7 @@ def _decisive(verdict: Verdict) -> tuple[str, float, float]:
     return worst.text, worst.difference, worst.se
 
 
-def _row(where: str, text: str, figure: str, cells: list[MatrixCell]) -> MatrixRow:
-    factors = {name for cell in cells for name in cell.reading}
+def _row(where: str, text: str, figure: str, factors: Iterable[str], cells: list[MatrixCell]) -> MatrixRow:
     across = next((columns for first, columns in ACROSS.items() if first in factors), ())
     verdict, words = overall(cells)
     return MatrixRow(where, text, figure, verdict, words, tuple(cells), across)
@@ -90,6 +90,10 @@ def overall(cells: Sequence[MatrixCell]) -> tuple[str, str]:
     >>> overall([MatrixCell({"test": "joint"}, "holds", "", 1.0, 0.1), MatrixCell({"test": "marginal"}, "fails", "", -1.0, 0.1)])
     ('depends', 'depends on the test: holds with joint, fails with marginal')
     """  # noqa: E501
+    if not cells:
+        return "open", "not played"
+    if len(cells) == 1 and cells[0].reading:
+        return "open", f"{IN_WORDS[cells[0].verdict]} in the only reading played"
     settled = [cell for cell in cells if cell.verdict in SETTLED]
     found = sorted({cell.verdict for cell in settled})
     if not found:
@@ -145,12 +149,17 @@ class Tally(NamedTuple):
 
     reading: dict[str, str]
     holds: int
+    of: int
     others: tuple[MatrixRow, ...]
     """The claims that fail, or are not settled."""
 
 
 def tallies(rows: Sequence[MatrixRow]) -> list[Tally]:
-    """Every combination of values that was played for all claims; those under which most claims hold come first."""
+    """Every combination of values that was played for all claims; those under which most claims hold come first.
+
+    Claims that were played under a single reading tell none from another and are not counted.
+    """
+    rows = [row for row in rows if len(row.cells) > 1 or not row.across]
     values: dict[str, list[str]] = {name: [] for name in WORDS}
     for cell in (cell for row in rows for cell in row.cells):
         for name, value in cell.reading.items():
@@ -163,7 +172,7 @@ def tallies(rows: Sequence[MatrixRow]) -> list[Tally]:
         verdicts = [_under(row, reading) for row in rows]
         if None not in verdicts:
             others = tuple(row for row, verdict in zip(rows, verdicts, strict=True) if verdict != "holds")
-            found.append(Tally(reading, len(rows) - len(others), others))
+            found.append(Tally(reading, len(rows) - len(others), len(rows), others))
     return sorted(found, key=lambda tally: -tally.holds)
 
 
@@ -189,7 +198,9 @@ def in_words(rows: Sequence[MatrixRow]) -> str:
         reading = ", ".join(f"{WORDS[name].removeprefix('the ')} {value}" for name, value in common.items())
         left = [row for row in best[0].others if all(row in tally.others for tally in best)]
         other = f"; then not: {_listed([_quoted(row) for row in left])}" if 0 < len(left) <= LISTED else ""
-        said.append(f"Most hold together, {best[0].holds}, with {reading or 'several readings'}{other}.")
+        said.append(
+            f"Most hold together, {best[0].holds} of {best[0].of}, with {reading or 'several readings'}{other}."
+        )
     said.append(
         "A claim holds in a reading when every difference it depends on is at least two standard errors on its side, "
         "and fails when one is two on the other side."

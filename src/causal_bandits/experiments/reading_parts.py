@@ -111,17 +111,18 @@ BOOTSTRAP = replace(
     panels=(replace(FIG5.panels[0], suffix="-few", title="log scale, fewer runs"),),
 )
 """The bootstrap draws every row anew in every round: 5,000 rounds take 40 seconds, and 20,000 sixteen times as long."""
-SACHS_RUNS, GRAPHS, BOOTSTRAP_RUNS = 12, 3, 1.5
+SACHS_RUNS, GRAPHS, BOOTSTRAP_RUNS = 12, 5, 1.5
 """Per run of the others: runs on the protein data, random graphs of each size, and runs with the bootstrap."""
-FEWEST, FEWEST_BOOTSTRAPS = 4, 10
-"""Fewer runs say nothing of the spread; with fewer bootstraps nothing would be settled, so they are left out."""
+FEWEST, FEWEST_GRAPHS, FEWEST_BOOTSTRAPS = 4, 20, 10
+"""Fewer runs say nothing of the spread; with fewer graphs or bootstraps nothing is settled, so they are left out."""
 
 
 def part_size(part: Curves, size: Scale) -> Scale:
     """How much of a part is played; no runs: it is left out."""
     runs = size.runs * size.share
     if part.name == SIZES.name:
-        return Scale(size.horizon, 1, share=max(GRAPHS * runs, 3) / SIZES.panels[0].worlds)
+        graphs = GRAPHS * runs
+        return Scale(size.horizon, int(graphs >= FEWEST_GRAPHS), share=graphs / SIZES.panels[0].worlds)
     if part.name == SACHS.name:
         return Scale(size.horizon, max(round(SACHS_RUNS * runs), FEWEST))
     if part.name == BOOTSTRAP.name:

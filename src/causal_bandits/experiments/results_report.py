@@ -69,8 +69,10 @@ def claims_by_reading(summaries: Sequence[Summary], figure: str = READINGS.name)
 
 
 def _section(summary: Summary, about: About) -> Rendered:
-    claims_by_reading([summary], summary["figure"])  # a damaged one is found here
-    return rendered(Section(summary, judge(summary), {**about, "again": again(summary["figure"], about)}))
+    figure = summary["figure"]
+    read = claims_by_reading([summary], figure)  # a damaged one is found here
+    verdicts, made = judge(summary), {**about, "again": again(figure, about)}
+    return rendered(Section(summary, verdicts, cast(About, made), read if figure != READINGS.name else None))
 
 
 def again(figure: str, about: About) -> str:

@@ -82,6 +82,7 @@ class Block(NamedTuple):
             across = ", ".join(cell.reading[name] for name in row.across)
             beside = ", ".join(_valued(*each) for each in cell.reading.items() if each[0] not in row.across) or "any"
             found.setdefault(beside, {})[across] = cell
+        found = found or {"": {}}  # not played
         return [(beside, [cells.get(column) for column in self.columns]) for beside, cells in found.items()]
 
 
@@ -167,13 +168,13 @@ def _cell(cell: MatrixCell | None) -> Markup:
 def read_lines_sheet(summary: Summary) -> Sheet:
     """What every policy did, at the two horizons that claims are read at."""
     ends = (summary["horizon"] // 4, summary["horizon"])
-    columns = ("worlds", "policy", "runs", *(name for end in ends for name in (f"t = {end:,}", "relative")))
+    columns = ("worlds", "policy", "told", "runs", *(name for end in ends for name in (f"t = {end:,}", "relative")))
     rows = [
-        (found["panel"], found["label"], f"{found['worlds']} x {found['runs']}", *_at(key, found, ends))
+        (found["panel"], found["label"], found["knows"], f"{found['worlds']} x {found['runs']}", *_at(key, found, ends))
         for key, found in summary["series"].items()
     ]
     caption = "cumulative regret, or the share of sets or of pairs (set, lever) that is accepted, ± standard error"
-    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), kept_in="summary.json")
+    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(4, columns), kept_in="summary.json")
 
 
 def _at(key: str, found: Series, ends: Sequence[int]) -> list[str]:

@@ -16,6 +16,13 @@ LONG = 20
 """A table with more rows is folded."""
 
 
+class ByReading(NamedTuple):
+    """The claims by reading, and what they come to in words."""
+
+    rows: Sequence[MatrixRow]
+    words: str
+
+
 class Section(NamedTuple):
     """A figure of the report."""
 
@@ -23,6 +30,8 @@ class Section(NamedTuple):
     verdicts: Sequence[Verdict]
     about: About
     """How it was made; may be empty."""
+    by_reading: ByReading | None = None
+    """Its claims by reading, where the page does not begin with them."""
 
 
 class Rendered(NamedTuple):
@@ -30,13 +39,6 @@ class Rendered(NamedTuple):
 
     section: Section
     html: Markup
-
-
-class ByReading(NamedTuple):
-    """The claims by reading, and what they come to in words."""
-
-    rows: Sequence[MatrixRow]
-    words: str
 
 
 def report_page(title: str, introduction: str, sections: Sequence[Section]) -> str:
@@ -92,12 +94,21 @@ def rendered(section: Section) -> Rendered:
         tag("h2", summary["title"]),
         tag("p", summary["question"], at={"class": "question"}),
         _claims(section.verdicts),
+        _by_reading(section),
         _picture(summary),
         shown,
         _about(summary, section.about),
         at={"id": summary["figure"]},
     )
     return Rendered(section, html)
+
+
+def _by_reading(section: Section) -> Markup:
+    if section.by_reading is not None:
+        return markup([tag("p", section.by_reading.words), matrix_html(section.by_reading.rows)])
+    if "matrix" not in section.summary:
+        return Markup()
+    return tag("p", "Which claim holds in which reading is shown at the top of this page.")
 
 
 def _claims(verdicts: Sequence[Verdict]) -> Markup:
