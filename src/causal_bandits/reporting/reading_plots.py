@@ -27,6 +27,8 @@ READ_COLOURS = {
 COLUMNS = 4
 FIRST = 10
 """The round from which on lines are drawn; before it their ratios are those of a few draws."""
+HIGHEST = 4.0
+"""Relative regret above this leaves the plot, so that it does not squeeze the rest."""
 
 
 def paint_readings(figure: Figure, summary: Summary, narrow: bool) -> None:
@@ -70,6 +72,7 @@ def _frame(axes: Axes, summary: Summary, title: str, *, relative: bool) -> None:
     axes.set_xlim(FIRST, summary["horizon"])
     axes.set_ylim(bottom=0)
     if relative:
+        axes.set_ylim(top=min(axes.get_ylim()[1], HIGHEST))
         axes.axhline(1.0, color=PLAIN.light, linewidth=1, linestyle="--")
     else:
         axes.set_ylim(0, 1)
