@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_every_section_says_what_the_issue_of_a_figure_is(report: Path) -> None:
         assert "of one core" in section
         if "series" in summary:
             assert "<th>told</th>" in section
-            assert all(f"<td>{found['label']}</td>" in section for found in summary["series"].values())
+            assert all(f"<td>{escape(found['label'])}</td>" in section for found in summary["series"].values())
 
 
 def test_the_order_is_the_papers(report: Path) -> None:
