@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from causal_bandits.experiments import PAPER, judge
-from causal_bandits.experiments.results_report import again
+from causal_bandits.experiments.results_report import again, claims_by_reading
 from causal_bandits.reporting import duration, evidence, sheet_of
+from causal_bandits.reporting.matrices import EXPLAINED, LEGEND, Block, MatrixCell, blocks_of
 from causal_bandits.reporting.sheets import Sheet
 from causal_bandits.reporting.summaries import About, Summary
 
@@ -35,25 +36,40 @@ def page() -> str:
     """The page, from the files in docs/results."""
     manifest = json.loads((KEPT / "manifest.json").read_text())["figures"]
     summaries = [json.loads((KEPT / f"{figure}.json").read_text()) for figure in PAPER]
-    total = sum(manifest[figure]["seconds"] for figure in PAPER)
+    total = sum(manifest[figure]["work_seconds"] for figure in PAPER)
     about = next(iter(manifest.values()))
-    rows = [
-        (f"[{each.where}](#{summary['figure']})", each.text, f"**{each.words}**")
-        for summary in summaries
-        for each in judge(summary)
-    ]
+    read = claims_by_reading(summaries)
+    assert read is not None
     parts = [
         "# Results",
-        "Every experiment of the paper at full size, from `causal-bandits reproduce all --scale paper`, which took "
-        f"{duration(total)} ({about['machine']}, busy with other work too; Python {about['python']}, "
-        f"version {about['version']}). The page is written by `python scripts/make_results.py` from the summaries in "
-        "[results](results/manifest.json); the verdicts are computed from the numbers. A claim holds "
-        "when every difference it depends on is at least two standard errors on its side, and fails when one is two on "
-        "the other side.",
-        table(Sheet("", "", ("where", "the paper says", "found"), tuple(rows), ())),
+        read.words,
+        *map(block_table, blocks_of(read.rows)),
+        f"{LEGEND}. {EXPLAINED}",
+        f"Each section names the command that made it; all together took {duration(total)} of one core "
+        f"({about['machine']}, busy with other work too). The page is written by `python scripts/make_results.py` from "
+        "the summaries in [results](results/manifest.json); the verdicts are computed from the numbers.",
         *(section(summary, manifest[summary["figure"]]) for summary in summaries),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def block_table(block: Block) -> str:
+    """Claims that are read by the same factors: a row each, with a line per setting of the factors beside."""
+    rows = []
+    for row in block.rows:
+        lines = block.lines(row)
+        cells = [
+            "<br>".join(_noted(beside, cells[place], len(lines)) for beside, cells in lines)
+            for place in range(len(block.columns))
+        ]
+        rows.append((f"[{row.where}](#{row.figure})", row.text, f"**{row.words}**", *cells))
+    columns = ("where", "the paper says", "found", *(column or "measured" for column in block.columns))
+    return table(Sheet("", "", columns, tuple(rows), ()))
+
+
+def _noted(beside: str, cell: MatrixCell | None, lines: int) -> str:
+    shown = "–" if cell is None else cell.shown
+    return shown if lines == 1 else f"{beside}: {shown}"
 
 
 def section(summary: Summary, about: About) -> str:
@@ -70,7 +86,7 @@ def section(summary: Summary, about: About) -> str:
         [
             f'<a id="{figure}"></a>\n\n## {summary["title"]}',
             f"*{summary['question']}*",
-            "\n".join(claims),
+            *(["\n".join(claims)] if claims else []),
             f"![{summary['title']}](results/{figure}.png)",
             table(shown),
             f"{sheet.caption}.{cut} Again: `{again(figure, about)}`",

@@ -142,7 +142,7 @@ def test_sizes_of_the_paper_scale() -> None:
     ]
     assert [panel.observational for panel in FIG3.panels] == [0, 100, 1000]
     assert len(random_world(5, 0, np.random.SeedSequence(1)).problem.arms) == 81
-    paper = ["fig2a", "fig2b", "fig2c", "fig3", "fig4", "fig5", "theorem", "example", "cycles"]
+    paper = ["fig2a", "fig2b", "fig2c", "fig3", "fig4", "fig5", "theorem", "example", "cycles", "readings"]
     assert [experiment.name for experiment in find_experiments("all")] == paper
     assert list(EXPERIMENTS) == [*paper, "beyond", "practice", "late", "stale"]
 

@@ -9,8 +9,9 @@ import typer
 from rich.console import Console
 
 from ..experiments import Reproduced, Told, judge
+from ..experiments.results_report import claims_by_reading, read_summaries
 from ..processes import Terminated, stopped_once
-from ..reporting import claims_sheet, progress, sheet_of, terminal_table
+from ..reporting import claims_sheet, matrix_texts, progress, sheet_of, terminal_table
 from .root import console
 from .streams import say_json
 
@@ -37,10 +38,17 @@ def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> lis
         raise typer.Exit(128 + number) from None
 
 
+def _ignored(_: str) -> None:
+    """What is left out of the matrix is said once, by the report."""
+
+
 def show(terminal: Console, found: list[Reproduced], out: Path, *, as_json: bool) -> None:
     """The tables and where the figures are, what became of the claims, where the report is; or JSON by figure."""
     for each in found:
-        terminal.print(terminal_table(sheet_of(each.summary, each.about)))
+        if "matrix" not in each.summary:
+            terminal.print(terminal_table(sheet_of(each.summary, each.about)))
+        elif by_reading := claims_by_reading(read_summaries(out, _ignored), each.summary["figure"]):
+            terminal.print(*matrix_texts(by_reading.rows), by_reading.words, sep="\n")
         terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)
     verdicts = [verdict for each in found for verdict in judge(each.summary)]
     if verdicts:

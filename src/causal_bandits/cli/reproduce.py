@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ..errors import OptionError
 from ..experiments import ALL, EXPERIMENTS, Experiment, Scale, find_experiments, reproduce
 from ..reporting import written
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, run_long, show
@@ -13,6 +14,12 @@ from .root import app, console
 
 Weighted = Annotated[
     bool, typer.Option("--weighted", help="Weigh each class of graphs by the number of labelled graphs in it.")
+]
+Reading = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reading", help="Judge the claims under this reading, such as test=marginal or unit=pairs; may be repeated."
+    ),
 ]
 
 
@@ -27,6 +34,7 @@ def reproduce_command(
     out: Out = Path("results"),
     runs: Annotated[int | None, typer.Option(help="Runs per world; overrides the scale.")] = None,
     weighted: Weighted = False,
+    reading: Reading = None,
     engine: Engine = "local",
     scheduler: Scheduler = None,
     quiet: Quiet = False,
@@ -34,11 +42,12 @@ def reproduce_command(
 ) -> None:
     """Reproduce a figure of the paper, or all: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
 
-    OUT/report.html shows every figure in OUT with the paper's claims and their verdicts. To resume an interrupted
-    command, run it again.
+    OUT/report.html shows every figure in OUT with the paper's claims and their verdicts; "readings" puts first which of
+    them depend on what the paper leaves open. To resume an interrupted command, run it again.
     """
     terminal = console(quiet=quiet or as_json)
-    _announce(terminal, [(each, each.size(scale, runs)) for each in find_experiments(figure)], seed)
+    given = _readings(reading or [])
+    _announce(terminal, [(each, each.size(scale, runs)) for each in find_experiments(figure, given)], seed)
     found = run_long(
         terminal,
         lambda told: reproduce(
@@ -49,12 +58,21 @@ def reproduce_command(
             out=out,
             runs=runs,
             weighted=weighted,
+            reading=given,
             engine=engine,
             scheduler=scheduler,
             told=told,
         ),
     )
     show(terminal, found, out, as_json=as_json)
+
+
+def _readings(given: list[str]) -> dict[str, str]:
+    """FACTOR=VALUE as a mapping."""
+    for each in given:
+        if "=" not in each:
+            raise OptionError(f"--reading {each!r} is not understood; expected FACTOR=VALUE, such as test=marginal")
+    return {name.strip(): value.strip() for name, value in (each.split("=", 1) for each in given)}
 
 
 def _announce(terminal: Console, plan: list[tuple[Experiment, Scale]], seed: int) -> None:

@@ -1,7 +1,7 @@
 """Direct testing: ask the data, for every S, whether the reward is independent of the interventions (sec. 4.1)."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, get_args
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ..data import CountTables, TableLayout
 from ..doors import check_fields
-from ..errors import OptionError
+from ..errors import OptionError, whole_number
 from ..independence import ArmTests, g_squared_of_arms, p_values, permuted_of_arms
-from ..independence.permutation import DRAWS
+from ..independence.permutation import DRAWS, MOST_DRAWS
 from ..problem import Problem
 from .base import Findings, check_alpha
 from .declared import Declared
@@ -41,6 +41,7 @@ class DirectTesting(Declared):
         calibration: Where p-values come from: the chi-squared tail, as in the paper, which rejects true sets far too
             often with few rows per stratum (``asymptotic``), or random deals, which hold their level with any number
             of rows and take about a thousand times as long (``permutation``).
+        draws: Number of random deals for ``calibration="permutation"``; the level holds with any number of 19 or more.
 
     >>> DirectTesting(alpha=0.01).reading
     'conditional'
@@ -51,6 +52,7 @@ class DirectTesting(Declared):
     reading: Reading = "conditional"
     require_evidence: bool = False
     calibration: Calibration = "asymptotic"
+    draws: int = field(default=DRAWS, repr=False)
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha, 0.05)
@@ -59,6 +61,7 @@ class DirectTesting(Declared):
             raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Reading))}")
         if self.calibration not in get_args(Calibration):
             raise OptionError(f"calibration={self.calibration!r}; expected one of {', '.join(get_args(Calibration))}")
+        whole_number("draws", self.draws, 19, MOST_DRAWS)
 
     def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
         """Test every set that has a table."""
@@ -67,7 +70,7 @@ class DirectTesting(Declared):
         names, tests = _tests(layout.problem, self.reading)
         statistic, dof = g_squared_of_arms(tables, tests)
         if self.calibration == "permutation":
-            p_value = permuted_of_arms(tables, tests, DRAWS, np.random.default_rng(rows))
+            p_value = permuted_of_arms(tables, tests, self.draws, np.random.default_rng(rows))
         else:
             p_value = p_values(statistic, dof)
         accepted = p_value > self.alpha
@@ -79,9 +82,9 @@ class DirectTesting(Declared):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        options = {name: value for name, value in vars(self).items() if name != "calibration"}
-        told = {} if self.calibration == "asymptotic" else {"calibration": self.calibration}
-        return {"name": self.name, **options, **told}
+        usual = {"calibration": "asymptotic", "draws": DRAWS}  # stored only where they differ, as in older files
+        options = {name: value for name, value in vars(self).items() if usual.get(name) != value}
+        return {"name": self.name, **options}
 
 
 @lru_cache(maxsize=32)

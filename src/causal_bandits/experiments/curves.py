@@ -46,6 +46,15 @@ class Curves(Experiment):
         """The methods of a panel."""
         return tuple(method for method in self.methods if method.key not in panel.without)
 
+    def line_keys(self) -> list[str]:
+        """Of all lines."""
+        return [
+            f"{method.key}{panel.suffix}{suffix}"
+            for panel in self.panels
+            for method in self.played(panel)
+            for suffix in self.measure.lines
+        ]
+
     def can_weigh(self) -> bool:
         """Whether its worlds are classes of graphs that can be weighed."""
         return self.weights is not None

@@ -4,6 +4,7 @@ import io
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ def reproduce(
     out: str | os.PathLike[str] = "results",
     runs: int | None = None,
     weighted: bool = False,
+    reading: Mapping[str, str] | None = None,
     engine: str = "local",
     scheduler: str | None = None,
     told: Told = SILENT,
@@ -54,11 +56,13 @@ def reproduce(
         out: Folder for the results.
         runs: Runs per world; overrides the scale.
         weighted: Weight each class of graphs by its number of labelled graphs.
+        reading: Judge the figure's claims under this reading of what the paper leaves open, such as
+            ``{"test": "marginal"}``; the figure "readings" does so for all figures and readings.
         engine: "local" processes or "dask".
         scheduler: Address of a Dask scheduler; by default Dask starts local workers.
         told: Callbacks for progress and warnings.
     """
-    experiments = find_experiments(figure)
+    experiments = find_experiments(figure, reading)
     sizes = {experiment.name: experiment.size(scale, runs) for experiment in experiments}
     seed = whole_number("seed", seed, 0, None)
     if weighted and not any(experiment.can_weigh() for experiment in experiments):
@@ -69,7 +73,9 @@ def reproduce(
         for experiment in experiments:
             told.done(experiment.name, 0, len(experiment.chunks(sizes[experiment.name], seed)))
         for experiment in experiments:
-            options = {"scale": scale, "runs": runs, "seed": seed, "weighted": weighted and experiment.can_weigh()}
+            weighed = weighted and experiment.can_weigh()
+            options: dict[str, Any] = {"scale": scale, "runs": runs, "seed": seed, "weighted": weighed}
+            options |= {"figure": figure, "reading": dict(reading)} if reading else {}
             found.append(make_files(experiment, sizes[experiment.name], options, root, workers, told))
     write_report(root, [experiment.name for experiment in experiments], told.warn)
     return found

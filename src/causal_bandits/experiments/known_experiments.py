@@ -1,5 +1,7 @@
 """Experiments by name."""
 
+from collections.abc import Mapping
+
 from ..errors import OptionError, listing
 from .base import Experiment
 from .beyond import BEYOND
@@ -7,10 +9,12 @@ from .cycles import CYCLES
 from .de_kroon import EXAMPLE, FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM
 from .late import LATE_FIGURE
 from .practice import PRACTICE_FIGURE
+from .readings import READINGS
 from .stale import STALE_FIGURE
 
 PAPER: dict[str, Experiment] = {
-    experiment.name: experiment for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE, CYCLES)
+    experiment.name: experiment
+    for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE, CYCLES, READINGS)
 }
 """What `all` stands for."""
 EXPERIMENTS: dict[str, Experiment] = {
@@ -23,10 +27,10 @@ EXPERIMENTS: dict[str, Experiment] = {
 ALL = "all"
 
 
-def find_experiments(name: str) -> list[Experiment]:
-    """An experiment by name, or all of the paper's."""
-    if name == ALL:
-        return [EXPERIMENTS[each] for each in PAPER]
-    if name not in EXPERIMENTS:
+def find_experiments(name: str, reading: Mapping[str, str] | None = None) -> list[Experiment]:
+    """An experiment by name, or all of the paper's; or the claims of one under a reading."""
+    if name not in (*EXPERIMENTS, ALL):
         raise OptionError(f"figure {name!r} is not known; expected one of {listing([*EXPERIMENTS, ALL], limit=20)}")
-    return [EXPERIMENTS[name]]
+    if reading:
+        return [READINGS.under(name, reading)]
+    return [EXPERIMENTS[each] for each in PAPER] if name == ALL else [EXPERIMENTS[name]]

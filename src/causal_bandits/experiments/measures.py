@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..compiled import Bools, Floats, Ints
 from ..environments import DiscreteSCM
 from ..errors import OptionError, WorldError
+from ..graphs import separated
 from ..policies import Policy as LearntPolicy
 from ..simulation import play
 from ..simulation.delays import Delay
@@ -93,6 +94,59 @@ def true_sets(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
     return np.array([frozenset(S) in true for S in names])
 
 
+def true_pairs(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
+    """Which levers (columns) each set (rows) separates from the reward, by the world's graph."""
+    graph = world.graph.with_context(dict(world.problem.targets))
+    levers, target = world.problem.intervention_names, world.problem.target
+    return np.array([[separated(graph, lever, target, given=S) for lever in levers] for S in names])
+
+
+def _marked_regret(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
+    run = play(policy, world, horizon, rng, delay=how.delay, whole_rows=how.whole_rows)
+    return {"": Reading(run.regret(world.means, best_means(world))[marked_checkpoints(horizon) - 1])}
+
+
+def _regret_and_acceptance(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
+    """Regret, and for a policy with a discovery the sets and the pairs (S, lever) in use, in the same game."""
+    if not isinstance(policy, LearntPolicy) or policy.discovery is None or not isinstance(world, DiscreteSCM):
+        return _marked_regret(policy, world, horizon, rng, how)
+    points, names = marked_checkpoints(horizon), list(policy.layout.names)
+    pulled: list[Ints] = []
+    used: NDArray[np.bool_] = np.empty((len(points), len(names), len(world.problem.interventions)), dtype=np.bool_)
+    for place, rounds in enumerate(np.diff(points, prepend=0).tolist()):
+        pulled.append(play(policy, world, rounds, rng).arms)
+        if policy.findings is not None:  # the sets in use in the round just played
+            used[place] = policy.findings.separated
+    arms = np.concatenate(pulled)
+    return {
+        "": Reading(np.cumsum(world.means.max() - world.means[arms])[points - 1]),
+        **_rates("-set", np.asarray(used.all(axis=2)), true_sets(world, names)),
+        **_rates("-pair", used.reshape(len(points), -1), true_pairs(world, names).ravel()),
+    }
+
+
+def _rates(suffix: str, found: Bools, true: Bools) -> dict[str, Reading]:
+    """How many false and how many true ones are among those found, and of how many."""
+    return {
+        f"{suffix}-fpr": Reading(found[:, ~true].sum(axis=1).astype(np.float64), float((~true).sum())),
+        f"{suffix}-sensitivity": Reading(found[:, true].sum(axis=1).astype(np.float64), float(true.sum())),
+    }
+
+
+def marked_checkpoints(horizon: int) -> Ints:
+    """Geometric checkpoints, and the rounds that claims name."""
+    marks = np.round(np.array(MARKS) * horizon).astype(np.int64)
+    return np.unique(np.concatenate([geometric_checkpoints(horizon), marks[marks > 0]]))
+
+
+MARKS = (0.0125, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8)
+"""Shares of the horizon: rounds 250, 500, 1000, 2000, 3000, 4000 and 5000, of 20000 and of 5000."""
+
+
 def _acceptance(
     policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
 ) -> dict[str, Reading]:
@@ -107,10 +161,7 @@ def _acceptance(
         play(policy, world, rounds, rng)
         if policy.findings is not None:  # the sets in use in the round just played
             found[place] = policy.findings.separated.all(axis=1)
-    return {
-        "-fpr": Reading(found[:, ~true].sum(axis=1).astype(np.float64), float((~true).sum())),
-        "-sensitivity": Reading(found[:, true].sum(axis=1).astype(np.float64), float(true.sum())),
-    }
+    return _rates("", found, true)
 
 
 def _both_regrets(
@@ -142,4 +193,15 @@ ACCEPTANCE = Measure(
     },
     "log",
     _acceptance,
+)
+MARKED_REGRET = Measure("cumulative regret", "value", "of", {"": Shown("", marked_checkpoints)}, "log", _marked_regret)
+RATES = {
+    "-set-fpr": "false positives, sets",
+    "-set-sensitivity": "sensitivity, sets",
+    "-pair-fpr": "false positives, pairs",
+    "-pair-sensitivity": "sensitivity, pairs",
+}
+REGRET_AND_ACCEPTANCE = MARKED_REGRET._replace(
+    lines={**MARKED_REGRET.lines, **{suffix: Shown(label, marked_checkpoints) for suffix, label in RATES.items()}},
+    take=_regret_and_acceptance,
 )

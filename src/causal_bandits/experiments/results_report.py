@@ -1,15 +1,17 @@
 """report.html: made from the summaries and the manifest in a results folder, and from nothing else."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import cast
 
 from ..files import replacing
-from ..reporting import Rendered, Section, page_of, rendered
+from ..reporting import ByReading, Rendered, Section, page_of, rendered
 from ..reporting.summaries import About, Summary
 from .claims import judge
 from .folder import ResultsFolder, read_json
 from .known_experiments import EXPERIMENTS
+from .matrix import in_words, matrix
+from .readings import READINGS
 
 TITLE = "Causal bandits without prior knowledge: what the paper claims and what we measured"
 INTRODUCTION = (
@@ -52,22 +54,37 @@ def write_report(
             why = f"its section cannot be made: {type(error).__name__}"
             warn(f"{root.path / name / 'summary.json'} is damaged ({why}); it is left out of the report")
     with replacing(root.path / "report.html", own=True) as path:
-        path.write_text(page_of(title, introduction, sections), encoding="utf-8")
+        shown = [section.summary for section, _ in sections]
+        path.write_text(page_of(title, introduction, sections, claims_by_reading(shown)), encoding="utf-8")
     return root.path / "report.html"
 
 
+def claims_by_reading(summaries: Sequence[Summary], figure: str = READINGS.name) -> ByReading | None:
+    """The matrix of a summary that has one, in the light of the figures beside it."""
+    for summary in summaries:
+        if summary["figure"] == figure and "matrix" in summary:
+            rows = matrix(summary, [other for other in summaries if "matrix" not in other])
+            return ByReading(rows, in_words(rows))
+    return None
+
+
 def _section(summary: Summary, about: About) -> Rendered:
-    return rendered(Section(summary, judge(summary), {**about, "again": again(summary["figure"], about)}))
+    figure = summary["figure"]
+    read = claims_by_reading([summary], figure)  # a damaged one is found here
+    verdicts, made = judge(summary), {**about, "again": again(figure, about)}
+    return rendered(Section(summary, verdicts, cast(About, made), read if figure != READINGS.name else None))
 
 
 def again(figure: str, about: About) -> str:
     """The command that makes a figure again."""
     options = about.get("options")
-    if figure not in EXPERIMENTS or not options or "scale" not in options:  # a family may have the name of a figure
+    of = options.get("figure", figure) if options else figure
+    if of not in EXPERIMENTS or not options or "scale" not in options:  # a family may have the name of a figure
         return ""
-    words = ["causal-bandits reproduce", figure, "--scale", options["scale"], "--seed", str(options["seed"])]
+    words = ["causal-bandits reproduce", of, "--scale", options["scale"], "--seed", str(options["seed"])]
     if options.get("runs"):
         words += ["--runs", str(options["runs"])]
     if options.get("weighted"):
         words.append("--weighted")
+    words += [f"--reading '{name}={value}'" for name, value in options.get("reading", {}).items()]
     return " ".join(words)

@@ -56,25 +56,8 @@ class Line(NamedTuple):
 
 def summarise_curves(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Any]:
     """Every line's numbers. Methods played the same worlds with the same streams, so ratios are paired."""
-    lines = _lines(experiment, rows, size, weighted=weighted)
-    shown = {}
-    for panel in experiment.panels:
-        for method in experiment.played(panel):
-            for suffix, line in experiment.measure.lines.items():
-                key = f"{method.key}{panel.suffix}{suffix}"
-                baseline = _baseline(experiment, method, panel, suffix)
-                shown[key] = {
-                    "label": method.label,
-                    "method": method.key,
-                    "knows": method.knows,
-                    **({} if method.tier is None else {"tier": int(method.tier), "tier_label": method.tier.label}),
-                    "panel": ", ".join(part for part in (panel.title, line.label) if part),
-                    "baseline": baseline,
-                    "worlds": len(lines[key].values),
-                    "runs": lines[key].values.shape[1],
-                    "t": lines[key].points,
-                    **_numbers(lines[key], lines.get(baseline)),
-                }
+    lines = lines_of(experiment, rows, size, weighted=weighted)
+    shown = series_of(experiment, lines)
     bases = {key: shown[key]["baseline"] for key in shown}
     return {
         "measure": experiment.measure.name,
@@ -90,12 +73,39 @@ def summarise_curves(experiment: Design, rows: pl.DataFrame, size: Scale, *, wei
     }
 
 
+def series_of(experiment: Design, lines: dict[str, Line]) -> dict[str, Any]:
+    """What is shown of every line that was played."""
+    shown = {}
+    for panel in experiment.panels:
+        for method in experiment.played(panel):
+            for suffix, line in experiment.measure.lines.items():
+                key = f"{method.key}{panel.suffix}{suffix}"
+                if key not in lines:
+                    continue
+                baseline = _baseline(experiment, method, panel, suffix)
+                baseline = baseline if baseline in lines else ""
+                shown[key] = {
+                    "label": method.label,
+                    "method": method.key,
+                    "knows": method.knows,
+                    **({} if method.tier is None else {"tier": int(method.tier), "tier_label": method.tier.label}),
+                    "panel": ", ".join(part for part in (panel.title, line.label) if part),
+                    "baseline": baseline,
+                    "worlds": len(lines[key].values),
+                    "runs": lines[key].values.shape[1],
+                    "t": lines[key].points,
+                    **_numbers(lines[key], lines.get(baseline)),
+                }
+    return shown
+
+
 def _baseline(experiment: Design, method: Method, panel: Panel, suffix: str) -> str:
     key = method.baseline or experiment.baseline
     return key and key + panel.suffix + suffix
 
 
-def _lines(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Line]:
+def lines_of(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Line]:
+    """All runs of every line, by its key."""
     measure = experiment.measure
     lines = {}
     for (key,), found in rows.group_by("series", maintain_order=True):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from .case_plots import paint_example, paint_theorem
 from .line_plots import paint_curves
+from .reading_plots import paint_readings
 from .summaries import Summary
 from .theme import Painter, save, themed_svg
 
@@ -12,7 +13,7 @@ PAINTERS: dict[str, Painter] = {"theorem": paint_theorem, "example": paint_examp
 
 
 def _painter(summary: Summary) -> Painter:
-    return PAINTERS.get(summary["figure"], paint_curves)
+    return paint_readings if "matrix" in summary else PAINTERS.get(summary["figure"], paint_curves)
 
 
 def draw(summary: Summary, path: Path) -> None:

@@ -38,7 +38,10 @@ svg .axis{stroke:var(--line)}
 .box{background:var(--card);border-left:4px solid var(--one);margin:.5rem 0;padding:.5rem .8rem;max-width:none}
 .boxes{list-style:none;margin:.6rem 0;padding:0}
 .box.holds{border-color:var(--holds)}.box.fails{border-color:var(--fails)}.box.open{border-color:var(--open)}
-b.holds{color:var(--holds)}b.fails{color:var(--fails)}b.open{color:var(--open)}
+b.holds,span.holds{color:var(--holds)}b.fails,span.fails{color:var(--fails)}
+b.open,span.open{color:var(--open)}b.depends{color:var(--one)}
+.matrix{font-size:.8rem;line-height:1.35}.matrix td,.matrix th{padding-right:.7rem}.matrix .w{white-space:nowrap}
+.matrix td[rowspan]:not(.w){min-width:9rem}
 code{font-size:.88em;background:var(--card);padding:.1rem .3rem}
 summary{cursor:pointer}
 @media print{body{max-width:none;padding:0;font-size:11pt}h2{break-after:avoid}.box,img,tr{break-inside:avoid}

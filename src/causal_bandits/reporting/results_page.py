@@ -7,12 +7,20 @@ from typing import NamedTuple
 from ..markup import Markup, markup, tag
 from .figures import page_svg
 from .html import page, sheet_table, soft
+from .matrices import MatrixRow, matrix_html
 from .sheets import Sheet
 from .summaries import About, Summary
 from .summary_sheets import Verdict, evidence, sheet_of
 
 LONG = 20
 """A table with more rows is folded."""
+
+
+class ByReading(NamedTuple):
+    """The claims by reading, and what they come to in words."""
+
+    rows: Sequence[MatrixRow]
+    words: str
 
 
 class Section(NamedTuple):
@@ -22,6 +30,8 @@ class Section(NamedTuple):
     verdicts: Sequence[Verdict]
     about: About
     """How it was made; may be empty."""
+    by_reading: ByReading | None = None
+    """Its claims by reading, where the page does not begin with them."""
 
 
 class Rendered(NamedTuple):
@@ -36,11 +46,20 @@ def report_page(title: str, introduction: str, sections: Sequence[Section]) -> s
     return page_of(title, introduction, [rendered(section) for section in sections])
 
 
-def page_of(title: str, introduction: str, sections: Sequence[Rendered]) -> str:
-    """The whole page, of sections that are made already."""
-    verdicts = [(section, each) for section, _ in sections for each in section.verdicts]
+def page_of(title: str, introduction: str, sections: Sequence[Rendered], by_reading: ByReading | None = None) -> str:
+    """The whole page, of sections that are made already; claims by reading come first."""
+    read = {(row.figure, row.text) for row in by_reading.rows} if by_reading else set()
+    verdicts = [
+        (section, each)
+        for section, _ in sections
+        for each in section.verdicts
+        if (section.summary["figure"], each.text) not in read
+    ]
+    lead = [] if by_reading is None else [tag("h2", "Claims by reading"), tag("p", by_reading.words)]
+    shown = [] if by_reading is None else [matrix_html(by_reading.rows)]
     overview = _overview(verdicts) if verdicts else ""
-    return page(title, [tag("h1", title), tag("p", introduction), overview, *(html for _, html in sections)])
+    head = [tag("h1", title), *lead, *shown, tag("p", introduction), overview]
+    return page(title, [*head, *(html for _, html in sections)])
 
 
 def _overview(verdicts: list[tuple[Section, Verdict]]) -> Markup:
@@ -68,19 +87,28 @@ def rendered(section: Section) -> Rendered:
     summary = section.summary
     sheet = sheet_of(summary, section.about)
     shown = sheet_table(sheet)
-    if "rows" in summary and len(sheet.rows) > LONG:
+    if ("rows" in summary or "matrix" in summary) and len(sheet.rows) > LONG:
         shown = tag("details", tag("summary", f"All {len(sheet.rows)} rows"), shown)
     html = tag(
         "section",
         tag("h2", summary["title"]),
         tag("p", summary["question"], at={"class": "question"}),
         _claims(section.verdicts),
+        _by_reading(section),
         _picture(summary),
         shown,
         _about(summary, section.about),
         at={"id": summary["figure"]},
     )
     return Rendered(section, html)
+
+
+def _by_reading(section: Section) -> Markup:
+    if section.by_reading is not None:
+        return markup([tag("p", section.by_reading.words), matrix_html(section.by_reading.rows)])
+    if "matrix" not in section.summary:
+        return Markup()
+    return tag("p", "Which claim holds in which reading is shown at the top of this page.")
 
 
 def _claims(verdicts: Sequence[Verdict]) -> Markup:

@@ -21,6 +21,24 @@ class ClaimRecord(TypedDict):
     contrasts: list[ContrastRecord]
 
 
+class CellRecord(TypedDict):
+    """A claim under one reading: the value of each factor, and the differences."""
+
+    reading: dict[str, str]
+    contrasts: list[ContrastRecord]
+
+
+class MatrixRecord(TypedDict):
+    """A claim under every reading that was played."""
+
+    where: str
+    text: str
+    figure: str
+    own: dict[str, str]
+    """The reading of the figure itself."""
+    cells: list[CellRecord]
+
+
 class Series(TypedDict):
     """A line: a method in a panel of worlds, at the rounds `t`."""
 
@@ -95,7 +113,7 @@ class Heading(TypedDict):
 
 
 class Summary(Heading, Claimed):
-    """Lines over rounds have `series`; tables have `rows`."""
+    """Lines over rounds have `series`; tables have `rows`; claims by reading have `matrix`."""
 
     measure: NotRequired[str]
     rounds_axis: NotRequired[str]
@@ -104,6 +122,10 @@ class Summary(Heading, Claimed):
     by_tier: NotRequired[bool]
     series: NotRequired[dict[str, Series]]
     rows: NotRequired[list[TheoremRow] | list[ExampleRow]]
+    matrix: NotRequired[list[MatrixRecord]]
+    """Claims by reading."""
+    unread: NotRequired[list[str]]
+    """The figures to whose claims no reading applies."""
 
 
 class About(TypedDict, total=False):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol, cast
 
 from .line_plots import counted
+from .matrices import read_lines_sheet
 from .sheets import Sheet, columns_from
 from .summaries import About, ExampleRow, Series, Summary, TheoremRow
 
@@ -12,6 +13,8 @@ KEPT_IN = "summary.json"
 
 def sheet_of(summary: Summary, about: About | None = None) -> Sheet:
     """The numbers of a summary; `about` may add what is not the same in every run."""
+    if "matrix" in summary:
+        return read_lines_sheet(summary)
     if "series" not in summary:
         return SHEETS[summary["figure"]](summary)
     if summary.get("by_tier"):
