@@ -12,13 +12,28 @@ from pathlib import Path
 from causal_bandits.experiments import PAPER, judge
 from causal_bandits.experiments.results_report import again, claims_by_reading
 from causal_bandits.reporting import duration, evidence, sheet_of
-from causal_bandits.reporting.matrices import EXPLAINED, LEGEND, Block, MatrixCell, blocks_of
+from causal_bandits.reporting.matrices import matrix_html
 from causal_bandits.reporting.sheets import Sheet
 from causal_bandits.reporting.summaries import About, Summary
 
 DOCS = Path(__file__).parents[1] / "docs"
 KEPT = DOCS / "results"
 LONGEST = 20
+WIDE = """---
+hide:
+  - navigation
+  - toc
+---"""
+"""The matrix takes the whole width of the page."""
+STYLE = """<style>
+.matrix { border-collapse: collapse; width: 100%; font-size: .62rem; line-height: 1.35; margin-bottom: .8rem; }
+.matrix th, .matrix td { text-align: left; vertical-align: top; padding: .15rem .5rem .15rem 0; }
+.matrix th, .matrix td { border-bottom: 1px solid var(--md-default-fg-color--lightest, #ddd); }
+.matrix .n { text-align: right; } .matrix .n, .matrix .w { white-space: nowrap; }
+.matrix .holds { color: #0a7b45; } .matrix .fails { color: #c8371d; } .matrix .open { color: #8f6b00; }
+.scroll { overflow-x: auto; } .soft { font-size: .62rem; }
+</style>
+"""
 
 
 def keep(results: Path) -> None:
@@ -41,35 +56,16 @@ def page() -> str:
     read = claims_by_reading(summaries)
     assert read is not None
     parts = [
+        WIDE,
         "# Results",
         read.words,
-        *map(block_table, blocks_of(read.rows)),
-        f"{LEGEND}. {EXPLAINED}",
+        STYLE + matrix_html(read.rows),
         f"Each section names the command that made it; all together took {duration(total)} of one core "
         f"({about['machine']}, busy with other work too). The page is written by `python scripts/make_results.py` from "
         "the summaries in [results](results/manifest.json); the verdicts are computed from the numbers.",
         *(section(summary, manifest[summary["figure"]]) for summary in summaries),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def block_table(block: Block) -> str:
-    """Claims that are read by the same factors: a row each, with a line per setting of the factors beside."""
-    rows = []
-    for row in block.rows:
-        lines = block.lines(row)
-        cells = [
-            "<br>".join(_noted(beside, cells[place], len(lines)) for beside, cells in lines)
-            for place in range(len(block.columns))
-        ]
-        rows.append((f"[{row.where}](#{row.figure})", row.text, f"**{row.words}**", *cells))
-    columns = ("where", "the paper says", "found", *(column or "measured" for column in block.columns))
-    return table(Sheet("", "", columns, tuple(rows), ()))
-
-
-def _noted(beside: str, cell: MatrixCell | None, lines: int) -> str:
-    shown = "–" if cell is None else cell.shown
-    return shown if lines == 1 else f"{beside}: {shown}"
 
 
 def section(summary: Summary, about: About) -> str:
