@@ -14,6 +14,7 @@ from .peers import against_mabwiser, against_river
 from .pending import pending_rows
 from .rounds import against_literal, growth, larger_problems, safe_against_paper, subsets
 from .scale import largest_factorial
+from .served import served
 from .service import service
 from .start import starting
 from .studies import studies
@@ -52,6 +53,7 @@ TARGETS = {
     "service_page_1e5_kb": ("at most", 150.0),
     "service_8_clients_lost_or_doubled": ("at most", 0.0),
     "service_start_s": ("at most", 3.0),
+    "served_vs_strict_ratio": ("at least", 5.0),
     "first_use_compile_s": ("at most", 20.0),
     "warm_start_s": ("at most", 3.0),
 }
@@ -71,6 +73,7 @@ THEMES: dict[str, Callable[[], dict[str, float]]] = {
     "a fresh process": starting,
     "studies (27 arms, 8 sets; durable on SQLite)": studies,
     "studies over HTTP beside the library (6 arms; durable on SQLite)": service,
+    "served studies beside strict ones (6 arms; PostgreSQL, 4 workers)": served,
 }
 
 

@@ -31,7 +31,7 @@ SHOP = Problem(
     {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]},
 )
 OUTCOME = {"clicked": 1, "cart": "some", "purchase": 0}
-WORKERS, THREADS, SECONDS, ROUNDS = 4, 16, 6.0, 4
+WORKERS, THREADS, SECONDS, ROUNDS = 4, 16, 6.0, 3
 KILLS = 100
 
 
@@ -239,17 +239,26 @@ def _compared(storage: str, journal: Path, kills: int, aggregators: int, takeove
     return Kills(kills, aggregators, acknowledged, lost, doubled + sum(again), wrong, list(takeovers))
 
 
-def main() -> None:
-    """Measure, and print."""
+def served() -> dict[str, float]:
+    """Rates on a server of our own."""
+    from tests.studies.postgres import Server
+
+    with Server() as server:
+        return rates(server.new_database())
+
+
+def killed() -> dict[str, Any]:
+    """A hundred kills on a server of our own."""
     from tests.studies.postgres import Server
 
     with Server() as server, tempfile.TemporaryDirectory() as folder:
-        if "kills" in sys.argv[1:]:
-            found = kill_workers(server.new_database(), KILLS, Path(folder) / "journal", seed=1)
-            results: dict[str, Any] = {**found._asdict(), "takeover_seconds": _spread(found.takeover_seconds)}
-        else:
-            results = rates(server.new_database())
-    print(json.dumps(results, indent=1))
+        found = kill_workers(server.new_database(), KILLS, Path(folder) / "journal", seed=1)
+    return {**found._asdict(), "takeover_seconds": _spread(found.takeover_seconds)}
+
+
+def main() -> None:
+    """Measure, and print."""
+    print(json.dumps(killed() if "kills" in sys.argv[1:] else served(), indent=1))
 
 
 def _spread(seconds: Sequence[float]) -> dict[str, float]:

@@ -52,7 +52,7 @@ def test_a_batch_is_told_as_a_whole(every: int, growth: float, horizon: int) -> 
     begun = 0
     for end in ends:  # the oldest row of a batch has waited for as long as the batch is
         assert end + 1 - begun == max(every, int(growth * begun))
-        begun = end + 1
+        begun = int(end) + 1
 
 
 def test_rows_told_in_batches_are_those_of_ask_and_tell() -> None:

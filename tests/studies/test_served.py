@@ -552,6 +552,39 @@ def test_an_interrupt_ends_its_batch_and_no_other() -> None:
         assert isinstance(first.exception(), KeyboardInterrupt)
 
 
+def test_a_caller_that_is_interrupted_while_it_waits_passes_the_lead_on() -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def store(calls: Any) -> None:
+        if calls[0].number == 0:
+            begun.set()
+            go.wait()
+        for call in calls:
+            call.result = call.number
+
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            super().wait(timeout)
+            raise KeyboardInterrupt
+
+    batches = Batches(store)
+    second = Number(1)
+    second.event = Interrupted()
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(batches.submit, Number(0))
+        begun.wait()
+        other = threads.submit(batches.submit, second)
+        while len(batches._waiting) < 1:
+            time.sleep(0.001)
+        third = threads.submit(batches.submit, Number(2))
+        while len(batches._waiting) < 2:
+            time.sleep(0.001)
+        go.set()
+        assert (first.result(), third.result(timeout=60)) == (0, 2)
+        assert isinstance(other.exception(), KeyboardInterrupt)
+    assert batches.submit(Number(3)) == 3
+
+
 # Kills
 
 

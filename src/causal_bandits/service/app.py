@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from .._version import __version__
@@ -58,7 +59,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     app.state.closing.set()
     app.state.deciding.close()
-    app.state.desk.close()
+    await run_in_threadpool(app.state.desk.finish)
 
 
 def _document(app: FastAPI) -> dict[str, Any]:

@@ -93,6 +93,13 @@ class Desk:
         if store is not None:
             store.close()
 
+    def finish(self) -> None:
+        """The server stops: let served studies count what is left, and let go of the storage."""
+        for _, study in self.acting.all():
+            if study.is_served:
+                study.close()
+        self.close()
+
     def act(self, name: str, work: Callable[[Study], T]) -> T:
         """Do something with a study."""
         return self._with(self.acting, name, work)

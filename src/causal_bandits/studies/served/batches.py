@@ -32,13 +32,34 @@ class Batches:
             self._waiting.append(call)
             leads, self._busy = not self._busy, True
         if not leads:
-            call.event.wait()
+            self._wait(call)
             leads = call.leads
         if leads:
             self._lead()
         if call.error is not None:
             raise call.error
         return call.result
+
+    def _wait(self, call: Call) -> None:
+        """Until the call is stored, or is to lead; one that is interrupted leaves the queue and passes the lead on."""
+        try:
+            call.event.wait()
+        except BaseException:
+            with self._lock:
+                if call in self._waiting:
+                    self._waiting.remove(call)
+            if call.leads:
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        """Let the first one that waits lead."""
+        with self._lock:
+            following = self._waiting[0] if self._waiting else None
+            self._busy = following is not None
+            if following is not None:
+                following.leads = True
+                following.event.set()
 
     def _lead(self) -> None:
         """Store what waits, and let the next one lead; whoever leads has its own call among the first that wait."""
@@ -54,11 +75,6 @@ class Batches:
                 call.error = call.error or StorageError(INTERRUPTED)
             raise
         finally:
-            with self._lock:
-                following = self._waiting[0] if self._waiting else None
-                self._busy = following is not None
-            if following is not None:
-                following.leads = True
-                following.event.set()
+            self._pass_on()
             for call in batch:
                 call.event.set()
