@@ -1,6 +1,7 @@
 """Discrete worlds with cycles: their solutions, exact means, interventions, draws and separations."""
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def test_draws_are_of_the_exact_distribution() -> None:
 def test_nudges_act_inside_a_cycle() -> None:
     """By hand: odds of following or not times e; the two tables give the law as in the first test."""
     world = loop(interventions={"nudge": {"none": {}, "up": {"A": Nudge(1.0)}}})
-    low, high = 0.2 * np.e / (0.8 + 0.2 * np.e), 0.8 * np.e / (0.2 + 0.8 * np.e)
+    low, high = 0.2 * math.e / (0.8 + 0.2 * math.e), 0.8 * math.e / (0.2 + 0.8 * math.e)
     ones = low * 0.8 + (high - low) * 0.2  # B is up by itself or follows A; A is up by itself or follows B
     assert world.distribution({"nudge": "up"}, ["A", "B"])[1, 1] == pytest.approx(ones)
 
