@@ -8,7 +8,7 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input -c constraints.txt
 # Many tests start processes; with bytecode on disk each starts in three quarters of the time.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
-# Worksteal: the tests of a file stay together, so what one of them compiled the next one finds in memory.
+# Worksteal: the tests of a file stay together, so what one of them compiled the next one finds in memory. Three: some wait.
 PARALLEL := -n 3 --dist worksteal
 QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environments tests/test_errors.py tests/test_doors.py
 SOURCES := src tests benchmarks scripts docs/_extensions
@@ -37,7 +37,7 @@ demo-service: setup ## Serve a simulated study and its dashboard on port 8080
 check: setup ## Lint, formatting, types, import contracts, the docs site
 	@$(MAKE) --no-print-directory -j 2 types rest
 
-.PHONY: types rest
+.PHONY: types rest tests
 types: setup
 	@$(BIN)/mypy
 
@@ -54,7 +54,10 @@ format: setup ## Format the code, and mend what the linter can
 quick: setup ## The rules that most changes touch; under a minute once they are compiled
 	@$(PYTEST) $(PARALLEL) $(QUICK)
 
-test: check ## All checks and all tests but the slow ones: before every change you send
+test: setup ## All checks and all tests but the slow ones: before every change you send
+	@$(MAKE) --no-print-directory -j 2 types tests
+
+tests: rest
 	@$(PYTEST) $(PARALLEL)
 
 test-slow: setup ## The slow tests alone
