@@ -305,7 +305,7 @@ def test_parts_have_sizes_of_their_own() -> None:
     assert sizes["bootstrap"] == Scale(5000, 30)
     quick = READINGS.size("quick")
     assert all(not chunk.name.startswith(("bootstrap", "sizes")) for chunk in READINGS.chunks(quick, 0))
-    assert list(EXPERIMENTS)[8] == "readings"
+    assert list(EXPERIMENTS)[9] == "readings"
     assert FIG2A.panels == (CLASSES,)
 
 

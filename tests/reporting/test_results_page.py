@@ -39,7 +39,7 @@ def test_the_report_in_a_browser(report: Path, tmp_path: Path, width: int, dark:
     assert found["errors"] == []
     assert found["width"] == width
     assert found["scroll"] <= width, "the page scrolls sideways"
-    assert len(found["images"]) == 12
+    assert len(found["images"]) == 14
     assert all(natural > 0 and shown > 0.7 * min(width, 1000) for natural, shown in found["images"])
     assert found["text"] > 5000
     shade = [int(part) for part in re.findall(r"\d+", found["dark"])[:3]]
@@ -78,10 +78,12 @@ def test_the_order_is_the_papers(report: Path) -> None:
         "fig5",
         "theorem",
         "example",
+        "cycles",
         "readings",
         "beyond",
         "practice",
         "late",
+        "stale",
     ]
 
 
