@@ -36,6 +36,7 @@ demo-service: setup ## Serve a simulated study and its dashboard on port 8080
 
 check: setup ## Lint, formatting, types, import contracts, the docs site
 	@$(MAKE) --no-print-directory -j 2 types rest
+	@$(MKDOCS)
 
 .PHONY: types rest tests
 types: setup
@@ -45,7 +46,6 @@ rest: setup
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
-	@$(MKDOCS)
 
 format: setup ## Format the code, and mend what the linter can
 	@$(BIN)/ruff check --fix $(SOURCES)
@@ -55,9 +55,9 @@ quick: setup ## The rules that most changes touch; under a minute once they are 
 	@$(PYTEST) $(PARALLEL) $(QUICK)
 
 test: setup ## All checks and all tests but the slow ones: before every change you send
-	@$(MAKE) --no-print-directory -j 2 types tests
+	@$(MAKE) --no-print-directory -j 3 types rest tests
 
-tests: rest
+tests: setup
 	@$(PYTEST) $(PARALLEL)
 
 test-slow: setup ## The slow tests alone

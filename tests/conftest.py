@@ -17,16 +17,30 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 HERE = Path(__file__).parent
 STATISTICAL = HERE / "statistical"
-LAST = {HERE / "policies", HERE / "simulation", STATISTICAL}
-"""Rooms that play every policy, as `bit_identity` and `contracts` do."""
+BEGINNINGS = (
+    ("bit_identity", "contracts", "policies", "simulation"),
+    ("discovery", "estimators", "independence", "environments", "data", "graphs", "problem"),
+    ("experiments", "reporting"),
+)
+"""Where each of three processes begins: one compiles what plays; the others find it on disk when they come to it."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the statistical room; play all policies first and last, since one of two processes begins in the middle."""
+    """Mark the statistical room, and put first in each third of the tests what one process begins with."""
+    thirds: list[list[pytest.Item]] = [[], [], []]
+    rest: list[pytest.Item] = []
     for item in items:
         if STATISTICAL in item.path.parents:
             item.add_marker(pytest.mark.statistical)
-    items.sort(key=lambda item: not LAST.isdisjoint(item.path.parents))
+        room = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else ""
+        rooms = [third for third, begins in zip(thirds, BEGINNINGS, strict=True) if room in begins]
+        (rooms[0] if rooms else rest).append(item)
+    for third, begins in zip(thirds, BEGINNINGS, strict=True):
+        third.sort(key=lambda item: begins.index(item.path.relative_to(HERE).parts[0]))
+        room_left = max(0, -(-len(items) // 3) - len(third))
+        third.extend(rest[:room_left])
+        rest = rest[room_left:]
+    items[:] = [*thirds[0], *thirds[1], *thirds[2], *rest]
 
 
 def pytest_collection_finish() -> None:

@@ -48,6 +48,16 @@ print(double(1), triple(1.0), double(1.5))
 """
 
 
+def part_of_the_package(folder: Path) -> Path:
+    """A copy of what compiles, without the rooms above, which take a second to import."""
+    package, whole = folder / "causal_bandits", Path(causal_bandits.__file__).parent
+    shutil.copytree(whole / "compiled", package / "compiled", ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "__init__.py").touch()
+    for name in ("dispatch.py", "errors.py"):
+        shutil.copy(whole / name, package)
+    return package
+
+
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """A copy of the package in which nothing can be cached: not even root can make a folder where a file stands."""
@@ -279,11 +289,7 @@ print(twice(Coin(0.25)), sum(twice.kept.stats.cache_hits.values()))
 
 
 def test_what_is_dispatched_is_kept_until_an_implementation_is_edited(tmp_path: Path) -> None:
-    package, whole = tmp_path / "causal_bandits", Path(causal_bandits.__file__).parent
-    shutil.copytree(whole / "compiled", package / "compiled", ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "__init__.py").touch()  # the rooms above take a second to import, four times
-    for name in ("dispatch.py", "errors.py"):
-        shutil.copy(whole / name, package)
+    package = part_of_the_package(tmp_path)
     (package / "operation.py").write_text(OPERATION)
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
 
@@ -333,10 +339,17 @@ def test_code_that_numba_has_lost_is_not_kept(tmp_path: Path, make: Make, monkey
     assert not list((tmp_path / "cache").rglob("*.nbc"))
 
 
-def run_kernel(folder: Path, *arguments: str) -> tuple[str, str]:
+def kernel(folder: Path) -> tuple[Path, dict[str, str]]:
+    """A script, and the environment in which it finds the package beside it and a cache of its own."""
     script = folder / "kernel.py"
-    script.write_text(inspect.cleandoc(KERNEL))
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    if not script.exists():
+        script.write_text(inspect.cleandoc(KERNEL))
+        part_of_the_package(folder)
+    return script, {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+
+
+def run_kernel(folder: Path, *arguments: str) -> tuple[str, str]:
+    script, environment = kernel(folder)
     command = [sys.executable, str(script), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
@@ -352,9 +365,8 @@ def test_a_full_disk_is_said_once_and_nothing_is_left_behind(tmp_path: Path) -> 
 
 
 def test_processes_may_compile_the_same_at_once(tmp_path: Path) -> None:
-    (tmp_path / "kernel.py").write_text(inspect.cleandoc(KERNEL))
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    command = [sys.executable, str(tmp_path / "kernel.py")]
+    script, environment = kernel(tmp_path)
+    command = [sys.executable, str(script)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) for _ in "12"]
     assert [process.communicate()[0] for process in both] == [b"2 3.0 3.0\n"] * 2
     assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 3

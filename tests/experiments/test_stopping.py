@@ -46,6 +46,7 @@ def test_workers_die_with_a_parent_that_is_killed(tmp_path: Path, engine: str) -
     assert running.left() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ctrl_c_twice_and_the_same_command_again(tmp_path: Path, engine: str) -> None:
     out = tmp_path / "results"

@@ -327,7 +327,7 @@ def test_every_decision_follows_from_seed_key_and_version(create: Create, monkey
         31,
         41,
         51,
-    )  # of the snapshot that decided, which hangs on time; not of the study
+    )  # of the snapshot that decided, not of the study
     assert one.propensity(decisions) == explained.propensity
     monkeypatch.setattr(evaluation, "LEAST_MATCHED", 5)
     weighted = one.evaluate({"banner": "red"}, method="weighted", draws=50)
