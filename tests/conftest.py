@@ -18,7 +18,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 HERE = Path(__file__).parent
 STATISTICAL = HERE / "statistical"
 BEGINNINGS = (
-    ("bit_identity", "contracts", "policies", "simulation"),
+    ("bit_identity", "contracts"),
     ("discovery", "estimators", "independence", "environments", "data", "graphs", "problem"),
     ("experiments", "reporting"),
 )
