@@ -8,7 +8,8 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input -c constraints.txt
 # Many tests start processes; with bytecode on disk each starts in three quarters of the time.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
-# Worksteal: the tests of a file stay together, so what one of them compiled the next one finds in memory. Three: some wait.
+# Worksteal: the tests of a file stay together, so what one of them compiled the next one finds in memory.
+# Three workers on two cores, since some tests wait for processes.
 PARALLEL := -n 3 --dist worksteal
 QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environments tests/test_errors.py tests/test_doors.py
 SOURCES := src tests benchmarks scripts docs/_extensions

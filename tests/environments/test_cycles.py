@@ -205,7 +205,7 @@ def test_d_separation_is_not_valid() -> None:
         ({"cycles": "unique"}, r"cycle through 'A', 'B' has 2 solutions for some noise under do\(\); make it exactly"),
         (
             {"cycles": "unique", "mechanisms": {**LOOP, "A": Mechanism(["B"], FOLLOW[::-1])}},
-            r"cycle through 'A', 'B' has no solution for some noise under do\(\); make it exactly one, or pass",
+            r"cycle through 'A', 'B' has no solution for some noise under do\(\); make it exactly one, or make",
         ),
         (
             {"mechanisms": {**LOOP, "A": Mechanism(["B"], FOLLOW[::-1])}},

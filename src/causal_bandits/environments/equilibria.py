@@ -119,7 +119,7 @@ def only_solution(equations: Equations, arm: Arm) -> list[Ints]:
         number = f"{wrong} solutions" if wrong else "no solution"
         raise WorldError(
             f"the cycle through {listing(equations.names)} has {number} for some noise under {arm}; make it exactly "
-            "one, or pass cycles='iterate' to take what updates from a start settle at"
+            "one, or make a DiscreteSCM with cycles='iterate', which takes what updates from a start settle at"
         )
     return solution
 
