@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH_VENV := .venv-bench
 # The theme advertises its successor on every build unless this is set.
-MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input -c constraints.txt
 # Many tests start processes; with bytecode on disk each starts in three quarters of the time.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest

@@ -1,16 +1,15 @@
 """Problems for studies, and users who answer the same way whoever asks."""
 
-from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.studies import Decision
 from causal_bandits.studies.events import Event, Kind
-from causal_bandits.studies.rules import Wishes, make_rules
 from causal_bandits.studies.settings import make_settings
 from causal_bandits.studies.state import StudyState
+from causal_bandits.studies.wishes import Wishes
 from tests.policies.cases import full_state
 
 from .kinds import inner, reopened
@@ -75,15 +74,7 @@ class Unstored:
     """A study without a storage: what happens to it are events all the same."""
 
     def __init__(self, problem: cb.Problem, *, seed: int = 1, policy: str = "ts", **rules: Any) -> None:
-        self.settings = make_settings(
-            problem,
-            policy,
-            seed=seed,
-            expire_after=None,
-            reward_window=None,
-            options=None,
-            rules=partial(make_rules, wishes=Wishes(**rules)),
-        )
+        self.settings = make_settings(problem, policy, options=None, seed=seed, wishes=cast(Wishes, rules))
         self.state = StudyState(self.settings)
 
     def add(self, kind: Kind, body: dict[str, Any]) -> None:

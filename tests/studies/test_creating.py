@@ -95,3 +95,11 @@ def test_variables_called_like_columns(sqlite: str, name: str, role: str, monkey
     assert frame.select("id", "status").rows() == [(1, "told"), (2, "open")]
     columns = [f"variable {each}" if each == name else each for each in (lever, observed, target)]
     assert frame.select(columns).rows() == [(1, 1, 0), (1, 0, None)]
+
+
+def test_a_wish_that_no_study_knows_is_refused_and_nothing_is_stored(sqlite: str) -> None:
+    create: Any = cb.Study.create
+    with pytest.raises(OptionError, match=r"a study has no 'contrl'; expected 'expire_after', .*'publish_seconds'"):
+        create("s", SHOP, storage=sqlite, contrl={"banner": "red"})
+    with pytest.raises(cb.errors.CausalBanditsError):
+        cb.Study.load("s", storage=sqlite)

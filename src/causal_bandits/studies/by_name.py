@@ -2,21 +2,19 @@
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self, Unpack
 
 from ..errors import ProblemError, StorageError, StudyExistsError, UnknownStudyError
 from ..policies import Policy
 from ..problem import Problem
 from .changing_arms import ChangingArms
-from .consistency import check_engine, make_consistency
+from .consistency import check_engine
 from .decision_table import check_names
-from .rules import Wishes, make_rules
 from .session import Session, settings_of
 from .settings import Settings, checked_name, make_settings
 from .storage import Store, engine_of, opened
-from .view import Settable
+from .wishes import Wishes
 
 
 class StudyInfo(NamedTuple):
@@ -41,21 +39,7 @@ class StudiesByName(ChangingArms):
         policy: str | Policy[Any] | None = None,
         options: dict[str, Any] | None = None,
         seed: int | None = None,
-        expire_after: float | None = None,
-        reward_window: float | None = None,
-        control: Settable | str | None = None,
-        control_share: float | None = None,
-        shares: Mapping[Any, Sequence[float | None]] | None = None,
-        min_share: float | None = None,
-        max_share: float | None = None,
-        guardrails: Mapping[Any, Sequence[Any]] | None = None,
-        guardrail_confidence: float | None = None,
-        metrics: Mapping[str, Any] | None = None,
-        cost: Mapping[Any, Any] | None = None,
-        reward_value: float | None = None,
-        consistency: str | None = None,
-        publish_rows: int | None = None,
-        publish_seconds: float | None = None,
+        **wishes: Unpack[Wishes],
     ) -> Self:
         """Create a study; the same call again returns the existing one.
 
@@ -88,20 +72,7 @@ class StudiesByName(ChangingArms):
             publish_seconds: Or when the oldest of them has waited for so long; 1 by default.
         """
         checked_name(name)
-        wishes = Wishes(
-            *(control, control_share, shares, min_share, max_share),
-            *(guardrails, guardrail_confidence, cost, reward_value, metrics),
-        )
-        settings = make_settings(
-            problem,
-            policy,
-            seed=seed,
-            expire_after=expire_after,
-            reward_window=reward_window,
-            options=options,
-            rules=partial(make_rules, wishes=wishes),
-            consistency=make_consistency(consistency, publish_rows, publish_seconds),
-        )
+        settings = make_settings(problem, policy, options=options, seed=seed, wishes=wishes)
         check_engine(settings.consistency, *engine_of(storage))
         cls._check_names(name, problem, storage)
         return cls._stored(name, settings, storage, same_seed=seed is not None)

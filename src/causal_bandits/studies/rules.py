@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,23 +14,9 @@ from ..policies.allowing import arm_numbers
 from ..problem import Arm, Level, Problem, parse_arm
 from .guardrails import Guardrail, read_guardrails
 from .metrics import read_metrics
+from .wishes import Wishes
 
 CONFIDENCE = 0.95
-
-
-class Wishes(NamedTuple):
-    """What a caller asks for, unchecked; None where nothing was said."""
-
-    control: Any = None
-    control_share: Any = None
-    shares: Any = None
-    min_share: Any = None
-    max_share: Any = None
-    guardrails: Any = None
-    guardrail_confidence: Any = None
-    cost: Any = None
-    reward_value: Any = None
-    metrics: Any = None
 
 
 class Rules:
@@ -85,16 +71,16 @@ class Rules:
 def make_rules(problem: Problem, policy: Policy[Any], wishes: Wishes) -> dict[str, Any] | None:
     """The rules as plain values, checked; None where nothing is asked for."""
     plain: dict[str, Any] = {}
-    if wishes.control is not None:
-        plain["control"] = _settings(problem, "control", wishes.control)
-    if wishes.metrics is not None:
-        plain["metrics"] = read_metrics(problem, wishes.metrics)
-    if wishes.guardrails is not None:
-        plain["guardrails"] = read_guardrails(problem, plain.get("metrics", {}), wishes.guardrails)
-    if wishes.guardrail_confidence is not None:
+    if "control" in wishes:
+        plain["control"] = _settings(problem, "control", wishes["control"])
+    if "metrics" in wishes:
+        plain["metrics"] = read_metrics(problem, wishes["metrics"])
+    if "guardrails" in wishes:
+        plain["guardrails"] = read_guardrails(problem, plain.get("metrics", {}), wishes["guardrails"])
+    if "guardrail_confidence" in wishes:
         if "guardrails" not in plain:
             raise OptionError("guardrail_confidence is given without guardrails; name what must hold in guardrails=")
-        plain["guardrail_confidence"] = _part("guardrail_confidence", wishes.guardrail_confidence)
+        plain["guardrail_confidence"] = _part("guardrail_confidence", wishes["guardrail_confidence"])
     _add_shares(problem, wishes, plain)
     _add_costs(problem, policy, wishes, plain)
     if Rules(plain).shares_out or "guardrails" in plain:
@@ -121,18 +107,14 @@ def _part(name: str, value: object) -> float:
 
 def _add_shares(problem: Problem, wishes: Wishes, plain: dict[str, Any]) -> None:
     controls = Rules(plain).controls(problem)
-    if wishes.control_share is not None:
-        plain["control_share"] = _part("control_share", wishes.control_share)
+    if "control_share" in wishes:
+        plain["control_share"] = _part("control_share", wishes["control_share"])
         if not controls:
             raise OptionError("control_share needs a control, and the idle arm is not an arm; name one in control=")
-    for name, value in (("min_share", wishes.min_share), ("max_share", wishes.max_share)):
-        if value is not None:
-            plain[name] = _part(name, value)
-    if wishes.shares is not None:
-        plain["shares"] = [list(_share(problem, arm, ends)) for arm, ends in _pairs("shares", wishes.shares)]
-        if wishes.control_share is not None and any(
-            controls == arm_numbers(problem, each[0]) for each in plain["shares"]
-        ):
+    plain |= {name: _part(name, wishes[name]) for name in ("min_share", "max_share") if name in wishes}
+    if "shares" in wishes:
+        plain["shares"] = [list(_share(problem, arm, ends)) for arm, ends in _pairs("shares", wishes["shares"])]
+        if "control_share" in wishes and any(controls == arm_numbers(problem, each[0]) for each in plain["shares"]):
             raise OptionError(
                 f"the control {problem.arms[controls[0]].lever_arm} has a share in shares= and in control_share=;"
                 " give one"
@@ -164,18 +146,18 @@ def _pairs(name: str, given: object) -> Iterable[tuple[Any, Any]]:
 
 
 def _add_costs(problem: Problem, policy: Policy[Any], wishes: Wishes, plain: dict[str, Any]) -> None:
-    if wishes.cost is None:
-        if wishes.reward_value is not None:
+    if "cost" not in wishes:
+        if "reward_value" in wishes:
             raise OptionError("reward_value is given without cost; it says what one unit of reward is worth in costs")
         return
-    if wishes.reward_value is not None:
-        value = wishes.reward_value
-        if not is_number(value) or not 0 < float(value) < math.inf:
-            raise OptionError(f"reward_value={brief(value)}; expected a number above 0")
-        plain["reward_value"] = float(value)
+    if "reward_value" in wishes:
+        worth: Any = wishes["reward_value"]
+        if not is_number(worth) or not 0 < float(worth) < math.inf:
+            raise OptionError(f"reward_value={brief(worth)}; expected a number above 0")
+        plain["reward_value"] = float(worth)
     levels: list[list[Any]] = []
     arms: list[list[Any]] = []
-    for key, value in _pairs("cost", wishes.cost):
+    for key, value in _pairs("cost", wishes["cost"]):
         if isinstance(key, str) and isinstance(value, Mapping):
             lever = problem.intervention(key)
             levels += [

@@ -4,8 +4,7 @@ import inspect
 import json
 import math
 import secrets
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..doors import is_number
@@ -14,7 +13,9 @@ from ..graphs import MixedGraph
 from ..policies import DEFAULT, POLICIES, Policy, policy_class
 from ..policies.comparators.settings import plain_graph
 from ..problem import Problem
-from .consistency import check_served
+from .consistency import check_served, make_consistency
+from .rules import make_rules
+from .wishes import Wishes, wished
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,7 @@ def checked_name(name: object) -> str:
 
 
 def make_settings(
-    problem: object,
-    policy: object,
-    *,
-    seed: int | None,
-    expire_after: float | None,
-    reward_window: float | None,
-    options: dict[str, Any] | None,
-    rules: Callable[[Problem, Policy[Any]], dict[str, Any] | None],
-    consistency: dict[str, Any] | None = None,
+    problem: object, policy: object, *, options: dict[str, Any] | None, seed: int | None, wishes: Wishes
 ) -> Settings:
     """Settings from what a caller gave, checked by making the policy once."""
     if not isinstance(problem, Problem):
@@ -85,7 +78,8 @@ def make_settings(
     made = _policy(problem, policy, {} if options is None else options)
     if seed is None:
         seed = secrets.randbits(63)
-    after, window = _seconds("expire_after", expire_after), _seconds("reward_window", reward_window)
+    asked = wished(wishes)
+    after, window = (_seconds(name, asked.get(name)) for name in ("expire_after", "reward_window"))
     if after is not None and window is not None and after <= window:
         raise OptionError(
             f"expire_after={after:g} would close decisions before their reward_window={window:g} has; make it longer"
@@ -95,16 +89,15 @@ def make_settings(
             f"reward_window={window:g}: a reward that does not come would be 0, and {problem.target!r} is "
             f"{problem.reward.words}; leave the window out, and tell what never came with final=True"
         )
+    consistency = make_consistency(*(asked.get(name) for name in ("consistency", "publish_rows", "publish_seconds")))
     check_served(consistency, window)
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
     number = whole_number("seed", seed, 0, 2**128 - 1)
-    asked = rules(problem, made)
-    kept = None if asked is None else json.loads(json.dumps(asked))
-    asked_for = Settings(problem.to_dict(), made.name, plain, number, after, window, pending=True, rules=kept)
-    return replace(asked_for, consistency=consistency)
+    rules = json.loads(json.dumps(make_rules(problem, made, asked)))
+    return Settings(problem.to_dict(), made.name, plain, number, after, window, True, rules, consistency)
 
 
-def _seconds(name: str, value: float | None) -> float | None:
+def _seconds(name: str, value: Any) -> float | None:
     """Validate a time span."""
     if value is not None and not (is_number(value) and 0 < float(value) < math.inf):
         raise OptionError(f"{name}={brief(value)}; expected a number of seconds above 0, or None")

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from ...errors import OptionError, UnknownStudyError, brief
 from ...policies import Policy
@@ -12,6 +12,7 @@ from ...problem import Level, Problem, check_problem
 from ...studies import StudyInfo
 from ...studies.settings import plain_option
 from ...studies.showing import Closing
+from ...studies.wishes import Wishes, wished
 from ..gate import in_path
 from .connection import SECONDS, Connection
 from .remote import RemoteStudy
@@ -48,21 +49,7 @@ class Client(Closing):
         policy: str | Policy[Any] | None = None,
         options: dict[str, Any] | None = None,
         seed: int | None = None,
-        expire_after: float | None = None,
-        reward_window: float | None = None,
-        control: Mapping[str, Level] | str | None = None,
-        control_share: float | None = None,
-        shares: Mapping[Any, Sequence[float | None]] | None = None,
-        min_share: float | None = None,
-        max_share: float | None = None,
-        guardrails: Mapping[str, Sequence[Any]] | None = None,
-        guardrail_confidence: float | None = None,
-        metrics: Mapping[str, Any] | None = None,
-        cost: Mapping[Any, Any] | None = None,
-        reward_value: float | None = None,
-        consistency: str | None = None,
-        publish_rows: int | None = None,
-        publish_seconds: float | None = None,
+        **wishes: Unpack[Wishes],
     ) -> RemoteStudy:
         """Create a study; the same call again returns the existing one (see `Study.create`)."""
         check_problem(problem)
@@ -74,21 +61,7 @@ class Client(Closing):
             "policy": policy,
             "options": None if options is None else {key: plain_option(value) for key, value in options.items()},
             "seed": seed,
-            "expire_after": expire_after,
-            "reward_window": reward_window,
-            "control": control,
-            "control_share": control_share,
-            "shares": _by_text(shares),
-            "min_share": min_share,
-            "max_share": max_share,
-            "guardrails": guardrails,
-            "guardrail_confidence": guardrail_confidence,
-            "metrics": _by_text(metrics),
-            "cost": _by_text(cost),
-            "reward_value": reward_value,
-            "consistency": consistency,
-            "publish_rows": publish_rows,
-            "publish_seconds": publish_seconds,
+            **{wish: _by_text(value) for wish, value in wished(wishes).items()},
         }
         answer = self._connection.ask("POST", "/studies", _given(body))
         return RemoteStudy(self._connection, answer.json, is_new=answer.status == 201)
@@ -123,8 +96,8 @@ def _described(policy: Policy[Any], problem: Problem, options: dict[str, Any] | 
     return policy.name, policy.options()
 
 
-def _by_text(given: Mapping[Any, Any] | None) -> dict[str, Any] | None:
-    """What was said by names or arms, with arms and types as texts: JSON has no others."""
+def _by_text(given: object) -> object:
+    """What was said, where it is said by names or arms, with arms and types as texts: JSON has no others."""
     if not isinstance(given, Mapping):
         return given
     return {

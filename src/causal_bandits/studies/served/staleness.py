@@ -7,17 +7,14 @@ from ..storage import AppendLog
 
 
 class Staleness(NamedTuple):
-    """How far a study's snapshot is behind what was acknowledged; a strict study is never behind.
-
-    Args:
-        version: The newest event that is counted; decisions are made from it.
-        rows: Decisions and outcomes that were acknowledged since and are not counted yet.
-        seconds: How long the oldest of them has waited.
-    """
+    """How far a study's snapshot is behind what was acknowledged; a strict study is never behind."""
 
     version: int
+    """The newest event that is counted; decisions are made from it."""
     rows: int
+    """Decisions and outcomes that were acknowledged since and are not counted yet."""
     seconds: float
+    """How long the oldest of them has waited."""
 
     def __str__(self) -> str:
         if not self.rows:
