@@ -26,6 +26,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "causal-bandits needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
 	@echo "Setting up $(VENV) (once; about a minute)"
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25'  # older ones take three times as long
 	@$(BIN)/python -m pip install $(PIP_FLAGS) --no-compile -e '.[dev]'
 	@touch $@
 
