@@ -128,6 +128,7 @@ BAD = [
     ("sqlite://host/x.db", "names no file on this machine"),
     ("sqlite:///a\0b.db", "names no file on this machine"),
     ("sqlite:///x.db?timeout=abc", "is not a URL that can be used"),
+    ("sqlite:///x.db?mode=ro", "a file takes no options but timeout=SECONDS"),
 ]
 
 
@@ -135,10 +136,11 @@ BAD = [
 def test_storages_that_cannot_be_used(
     storage: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # where a file with a wrong option may be left empty
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(StorageError, match=message) as caught:
         cb.Study.create("s", SHOP, storage=storage)
     assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_files_that_are_no_storage(tmp_path: Path, sqlite: str) -> None:

@@ -13,6 +13,7 @@ from ...secrecy import may_hold_secret, scheme_of
 
 _PLAIN = re.compile(r"[\w.\-]*")
 _OPTION = re.compile(r"[a-z_]{3,40}")
+_SECONDS = re.compile(r"\d+(\.\d+)?")
 _HOST = re.compile(r"[\w.\-:]*")
 
 
@@ -56,6 +57,10 @@ def _checked(url: sa.URL) -> sa.URL:
         raise StorageError(f"storage {shown(url)} names no file on this machine; write 'sqlite:///FILE', three slashes")
     if not url.database or url.database.startswith((":memory:", "file:")) or url.query.get("mode") == "memory":
         raise StorageError(f"storage {shown(url)} names no file; write for example 'sqlite:///studies.db'")
+    if not (url.query.keys() <= {"timeout"} and _SECONDS.fullmatch(str(url.query.get("timeout", 1)))):
+        raise StorageError(
+            f"storage {shown(url)} is not a URL that can be used: a file takes no options but timeout=SECONDS"
+        )
     return url
 
 
