@@ -62,8 +62,8 @@ test: setup ## All checks and all tests but the slow ones: before every change y
 tests: setup
 	@$(PYTEST) $(PARALLEL)
 
-test-slow: setup ## The slow tests alone
-	@$(PYTEST) $(PARALLEL) -m slow
+test-slow: setup ## The slow tests alone, and ten times as many random cases
+	@$(PYTEST) $(PARALLEL) --hypothesis-profile thorough -m 'slow or hypothesis'
 
 test-all: test test-slow ## All checks and all tests
 

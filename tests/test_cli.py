@@ -66,6 +66,7 @@ def test_quiet_says_nothing_and_json_nothing_else(tmp_path: Path, here: Here) ->
     assert found["example"] == json.loads((tmp_path / "results/example/summary.json").read_text())
 
 
+@pytest.mark.slow
 def test_kill_9_in_the_middle_and_the_same_command_again(tmp_path: Path, here: Here) -> None:
     """Two processes killed with kill -9, then one process to the end: the bytes of an uninterrupted run."""
     options = ("reproduce", "theorem", "--scale", "smoke", "--runs", 4000, "--seed", 4)

@@ -90,6 +90,7 @@ def test_without_a_place_for_a_cache_a_private_temporary_folder_is_used(installe
     assert list(folder.rglob("*.nbc"))
 
 
+@pytest.mark.slow
 def test_a_temporary_folder_that_others_may_write_is_not_trusted(installed: Path) -> None:
     """What is cached is run, so whoever can write there could run anything. It is said once."""
     shared = installed.parent / "temporary" / f"causal-bandits-{os.getuid()}"
@@ -288,6 +289,7 @@ print(twice(Coin(0.25)), sum(twice.kept.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.slow
 def test_what_is_dispatched_is_kept_until_an_implementation_is_edited(tmp_path: Path) -> None:
     package = part_of_the_package(tmp_path)
     (package / "operation.py").write_text(OPERATION)

@@ -61,6 +61,7 @@ def test_no_python_runs_between_the_call_and_the_compiled_code() -> None:
     assert not [name for name in called if "ctypes" in name]
 
 
+@pytest.mark.slow
 def test_every_interrupt_in_a_tight_loop_of_asks_is_raised() -> None:
     """Without the rule of ours the first one or two crash the process. Longer: `python -m benchmarks.interrupts`."""
     for subject, kind in (("SafeThompsonSampling", "ctrl-c"), ("ThompsonSampling", "alarm")):

@@ -26,6 +26,7 @@ print(beta_moments(0.0, 0.0)[0], sum(beta_moments.stats.cache_misses.values()))
 """
 
 
+@pytest.mark.slow
 def test_the_wheel_installs_and_works(tmp_path: Path) -> None:
     """A policy as plain Python, which is quick to start, and one compiled function, kept where it should be."""
 

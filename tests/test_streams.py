@@ -29,9 +29,9 @@ def shell(line: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     ("line", "code", "said"),
     [
         (f"{COMMAND} {ANALYZE} > /dev/full", 1, "No space left on device"),
-        (f"{COMMAND} {ANALYZE} --json > /dev/full", 1, "No space left on device"),
+        pytest.param(f"{COMMAND} {ANALYZE} --json > /dev/full", 1, "No space left on device", marks=pytest.mark.slow),
         (f"{COMMAND} compare --list >&-", 1, "it is closed"),
-        (f"{COMMAND} {ANALYZE} 2>&- >/dev/full", 1, ""),
+        pytest.param(f"{COMMAND} {ANALYZE} 2>&- >/dev/full", 1, "", marks=pytest.mark.slow),
         (f"{COMMAND} {ANALYZE} --json | true; exit ${{PIPESTATUS[0]}}", 1, ""),
     ],
 )
@@ -65,7 +65,9 @@ for sys.argv in json.loads(sys.argv[1]):
 """
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "utf-8", "latin-1"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", *(pytest.param(name, marks=pytest.mark.slow) for name in ("utf-8", "latin-1"))]
+)
 def test_names_are_shown_escaped_in_any_encoding(tmp_path: Path, encoding: str) -> None:
     """One process for all commands, since a process takes a second to start."""
     storage = study_with_hostile_names(tmp_path)

@@ -356,6 +356,7 @@ class Repeated:
         self.own = np.array(own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_closed_form_agrees_with_the_variance_over_data_sets(world: LinearGaussianSCM) -> None:
     """Null: the mean of the closed form is the variance of the estimator over data sets, but for 5 % (it is that of a
@@ -369,6 +370,7 @@ def test_closed_form_agrees_with_the_variance_over_data_sets(world: LinearGaussi
     assert np.all(np.abs(np.log(ratio)) < 0.05 + 4.5 * np.sqrt(2 / 2000))
 
 
+@pytest.mark.slow
 def test_unbiased_and_never_worse_than_the_sample_mean() -> None:
     """Null (Theorem 3.1): through {B}, which separates in the chain, every arm's estimate has its true mean, and at
     most the sample mean's variance. 3000 data sets of 20 to 40 rows per arm.

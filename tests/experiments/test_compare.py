@@ -138,6 +138,7 @@ def test_kept_results_are_used_again_and_never_mixed(tmp_path: Path) -> None:
     assert chunks() == 12
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_numbers() -> None:
     """Mechanisms of the paper's worlds are closures, which cannot be sent; their arrays can."""
     one = cb.compare(POLICIES, WORLDS, horizon=50, runs=2, seed=3)

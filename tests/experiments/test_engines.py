@@ -138,6 +138,7 @@ def kill_when_working(pids: list[int], folder: Path) -> threading.Thread:
     return thread
 
 
+@pytest.mark.slow
 def test_a_killed_dask_worker_costs_only_its_chunk(tmp_path: Path, cluster: Cluster) -> None:
     chunks = [Chunk(str(number), partial(slow_rows, number, tmp_path)) for number in range(8)]
     watch = kill_when_working([cluster.workers[0].pid], tmp_path)
@@ -188,6 +189,7 @@ def test_a_killed_local_worker_costs_only_its_chunk(tmp_path: Path) -> None:
     assert found == list(range(6))
 
 
+@pytest.mark.slow
 def test_workers_that_die_again_and_again_end_the_run() -> None:
     with make_engine("local", jobs=2) as engine, pytest.raises(EngineError, match="workers died 3 times"):
         list(engine.run([Chunk("0", partial(die, 0))]))
@@ -233,6 +235,7 @@ def listening(pids: set[int]) -> list[str]:
     return found + [" ".join(row) for row in rows if int(row[3], 16) & 0x10000 and row[6] in sockets]
 
 
+@pytest.mark.slow
 @needs_proc
 def test_dask_on_this_machine_listens_nowhere(tmp_path: Path) -> None:
     """Scheduler, worker and client speak in memory and there is no dashboard: no stranger can send them work."""

@@ -69,6 +69,7 @@ def test_ctrl_c_twice_and_the_same_command_again(tmp_path: Path, engine: str) ->
     assert again.left() == []
 
 
+@pytest.mark.slow
 def test_a_command_that_is_terminated(tmp_path: Path) -> None:
     running = Marked(*LONG, "--jobs", 2, "--out", tmp_path / "results")
     running.wait_for(tmp_path / "results/theorem/chunks", 1)
@@ -88,6 +89,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_simulate_leaves_no_process_behind(tmp_path: Path, number: signal.Signals) -> None:
     running = Marked("-c", SIMULATE, tmp_path)

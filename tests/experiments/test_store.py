@@ -97,6 +97,7 @@ except OutputError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_finished_work_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system refuses to let files grow beyond what chunks need, but not what the merged table needs."""
     out = tmp_path / "results"

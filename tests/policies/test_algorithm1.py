@@ -34,6 +34,7 @@ def test_monte_carlo_option(case: Case) -> None:
     assert g_test(chosen(policy, case, 12_000), theirs, len(case.problem.arms)) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_monte_carlo_option_with_the_papers_200_samples() -> None:
     """Null: as above with 200 samples. 2500 choices each, standard error at most 0.014; rate 1e-4; seeds 13, 14."""
     case = CASES[2]

@@ -139,6 +139,7 @@ def regret_ratio(worlds: list[Any], runs: int) -> tuple[float, float]:
     return ratio, float(np.sqrt(left.var(axis=1, ddof=1).sum() * runs) / plain.sum())
 
 
+@pytest.mark.slow
 def test_sharing_pays_where_a_set_separates() -> None:
     """Null: the regret after 1000 rounds is 0.95 of Gaussian TS or more, over 5 graphs x 3 worlds x 3 runs.
 
@@ -149,6 +150,7 @@ def test_sharing_pays_where_a_set_separates() -> None:
     assert ratio + 4 * error < 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("worlds", UNSHARED.values(), ids=UNSHARED)
 def test_little_is_lost_where_no_set_separates(worlds: list[Any]) -> None:
     """Null: the regret after 1000 rounds is 1.6 times that of Gaussian TS or more, over three worlds x 20 runs.

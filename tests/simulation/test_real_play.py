@@ -116,6 +116,7 @@ def regrets(make: Callable[..., RealPolicy], world: ContinuousWorld, runs: int, 
     return simulate(make, world, horizon, runs=runs, seed=4, checkpoints=[horizon]).regret[:, 0]
 
 
+@pytest.mark.slow
 def test_sharing_pays_where_a_set_separates() -> None:
     """Null: Causal UCB-Normal has no lower regret than UCB-Normal over five worlds in which the parents separate.
 
@@ -132,6 +133,7 @@ def test_sharing_pays_where_a_set_separates() -> None:
     assert share.mean() > 4 * share.std(ddof=1) / np.sqrt(len(share))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("worlds", UNSHARED.values(), ids=UNSHARED)
 def test_little_is_lost_where_no_set_separates(worlds: list[LinearGaussianSCM]) -> None:
     """Null: the regret of Causal UCB-Normal is 1.3 times that of UCB-Normal or more, on average over three worlds.

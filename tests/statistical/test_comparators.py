@@ -92,7 +92,7 @@ def test_lattimore_finds_the_best_arm_with_fewer_rounds() -> None:
         assert plain.mean() - ours.mean() > 4 * error, name
 
 
-@pytest.mark.parametrize("name", ["lattimore-general", "sen", "yabe"])
+@pytest.mark.parametrize("name", ["lattimore-general", "sen", pytest.param("yabe", marks=pytest.mark.slow)])
 def test_simple_regret_falls_with_the_budget(name: str) -> None:
     """Null: 1000 rounds recommend no better than 30. 4 standard errors of the difference: a pass under the null is
     rarer than 1e-4. 200 runs of each (60 of Yabe's, which solves a program in each). Seed 7.

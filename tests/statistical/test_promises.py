@@ -107,7 +107,7 @@ MEASURED = [pytest.param(name, marks=pytest.mark.slow) for name in ("causal-ts",
 """The same is measured over all classes in `test_regret`; ASD takes its time."""
 
 
-@pytest.mark.parametrize("name", ["graph-posterior", *MEASURED])
+@pytest.mark.parametrize("name", [pytest.param("graph-posterior", marks=pytest.mark.slow), *MEASURED])
 def test_finding_sets_or_graphs_saves_regret(name: str) -> None:
     """De Kroon et al., and what goes beyond them. Null: no less regret than Thompson Sampling on a DAG, 27 arms.
 
@@ -133,6 +133,7 @@ def played(policy: LuTree) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_lu_finds_the_parent_within_its_rounds() -> None:
     """Lu et al. 2021, Lemma 1: with B rows per question the parent is found with probability at least 1 - delta, within
     K B (2 + d) log2 n rounds (d = 3 neighbours at most, n = 15), besides the B rows of do().
@@ -229,6 +230,7 @@ def confounded_bandit() -> DiscreteSCM:
     )
 
 
+@pytest.mark.slow
 def test_maiti_finds_a_good_arm_with_fewer_rounds() -> None:
     """Maiti et al. 2022, Theorem 3.1: simple regret sqrt(m / T) up to logarithms where a plain policy has sqrt(K / T).
 

@@ -29,6 +29,7 @@ def ratios(figure: str, runs: int, *, slow: bool = False) -> dict[str, tuple[flo
     return {key: (found["ratio"][-1], found["ratio_se"][-1]) for key, found in series.items()}
 
 
+@pytest.mark.slow
 def test_sharing_saves_regret_where_separating_sets_exist() -> None:
     """Null: the true ratios are the ones measured at full size (.56, .41, .16).
 
@@ -42,6 +43,7 @@ def test_sharing_saves_regret_where_separating_sets_exist() -> None:
     assert all(se < 0.08 for _, se in found.values())
 
 
+@pytest.mark.slow
 def test_looking_for_sets_costs_little_where_there_are_none() -> None:
     """Null: the true ratio is the one measured at full size (1.17).
 

@@ -190,6 +190,7 @@ def _build_in(folder: str) -> int:
     return int(cache.separation_table(Space(3, (1, 2))).truth.sum())
 
 
+@pytest.mark.slow
 def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         found = pool.map(_build_in, [str(tmp_path)] * 4, chunksize=1)
