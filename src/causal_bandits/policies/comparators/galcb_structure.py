@@ -57,7 +57,7 @@ def lasso(products: Floats, target: Floats, penalty: float) -> Floats:
         most = 0.0
         for column in range(len(target)):
             rest = target[column] - products[column] @ found + products[column, column] * found[column]
-            new = np.sign(rest) * max(abs(rest) - penalty, 0.0) / products[column, column]
+            new = np.sign(rest) * (abs(rest) - penalty) / products[column, column] if abs(rest) > penalty else 0.0
             most = max(most, abs(new - found[column]))
             found[column] = new
         if most < TOLERANCE:
