@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from causal_bandits import Arm, DiscreteSCM, Mechanism, Problem, perfect
+from causal_bandits import Arm, DiscreteSCM, LinearGaussianSCM, Mechanism, Problem, perfect
 from causal_bandits.errors import ObservationError, UnknownArmError, UnknownLevelError
 from causal_bandits.policies import POLICIES, Policy
 from causal_bandits.policies.safe_rewards import CellPolicy
 from causal_bandits.simulation import told
+from causal_bandits.worlds import reweigh, shift
 from tests.policies.cases import NINE_ARMS, SIX, Table, random_table, table_of
 
 Bad = tuple[Any, Any, type[Exception]]
@@ -135,10 +136,14 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "pomis-ts": {"graph": WORLD.graph},
     "pomis-kl-ucb": {"graph": WORLD.graph},
     "graph-posterior": {},
+    "ga-lcb": {"pulls": 20, **HORIZON},
 }
 """What each policy with needs is told of its world."""
 SINGLE_ARMS = {"lattimore-parallel", "maiti-observing", "nair-observing", "lu-tree", "back-door-ts"}
+LINEAR_MODELS = {"ga-lcb"}
+"""Policies for real-valued variables of which each has a linear equation, and a lever that changes it."""
 SOME_ARMS = {
+    "ga-lcb",
     "raps-ucb",
     "ucb-plus",
     "ucb-plus-unknown",
@@ -197,11 +202,52 @@ COUNTS = Kind(
     ),
 )
 
+LINEAR_WORLD = LinearGaussianSCM(
+    {("A", "B"): 1.0, ("B", "Y"): 1.0, ("C", "Y"): 0.5},
+    {"I_A": {"idle": {}, "up": {"A": shift(3.0)}}, "I_B": {"idle": {}, "strong": {"B": reweigh(2.0)}}},
+    intercepts={"A": 1.0},
+    variables=["A", "B", "C", "Y"],
+)
+"""Under both levers the reward is 8 on average, four more than under the next best arm."""
+
+
+def _linear_rows(arm: Arm, seed: int = 0, count: int = 60) -> list[dict[str, Any]]:
+    drawn = LINEAR_WORLD.sample(arm, count, np.random.default_rng((seed, LINEAR_WORLD.problem.index(arm))))
+    names = LINEAR_WORLD.problem.observed_names
+    return [
+        {**dict(zip(names, row, strict=True)), "Y": reward}
+        for row, reward in zip(drawn.raw.tolist(), drawn.rewards.tolist(), strict=True)
+    ]
+
+
+def _linear_table(rows: int, seed: int) -> Table:
+    """Every arm equally often."""
+    arms = LINEAR_WORLD.problem.arms
+    told = [{**dict(arm.items()), **row} for arm in arms for row in _linear_rows(arm, seed, rows // len(arms))]
+    return {name: [row[name] for row in told] for name in told[0]}
+
+
+FLOATS = {"A": 0.5, "B": 1.5, "C": -1.5, "Y": 2.5}
+LINEAR = Kind(
+    LINEAR_WORLD.problem,
+    _linear_table,
+    FLOATS,
+    LINEAR_WORLD.problem.arm(I_A="up", I_B="strong"),
+    _linear_rows,
+    [
+        bad
+        for bad in _bad(FLOATS, "I_A", [({}, FLOATS | {"A": "half"}, ObservationError)])
+        if bad[1] != FLOATS | {"B": 5}
+    ],
+)
+
 
 def kind_of(name: str) -> Kind:
     """The kind of a policy in the registry."""
     if issubclass(POLICIES[name], CellPolicy):
         return COUNTS
+    if name in LINEAR_MODELS:
+        return LINEAR
     if POLICIES[name].numbers is float:
         return REAL
     if name in SINGLE_ARMS:
@@ -217,8 +263,14 @@ def knowledge_of(name: str) -> dict[str, Any]:
     return dict(made.keywords)
 
 
-def world_of(name: str) -> DiscreteSCM:
-    """A world in which all that a discrete policy is told is true."""
+PLAYED = [name for name, kind in POLICIES.items() if kind.numbers is int or name in LINEAR_MODELS]
+"""Policies for which `world_of` has a world."""
+
+
+def world_of(name: str) -> Any:
+    """A world in which all that a policy is told is true."""
+    if name in LINEAR_MODELS:
+        return LINEAR_WORLD
     return SINGLES if name in SINGLE_ARMS else WORLD
 
 

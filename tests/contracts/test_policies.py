@@ -15,7 +15,7 @@ from causal_bandits.policies import POLICIES, Tier
 from causal_bandits.simulation import play
 from tests.policies.cases import full_state, rows_of
 
-from .kinds import EXPLORERS, SOME_ARMS, TOP_TWO, fresh, kind_of, knowledge_of, world_of
+from .kinds import EXPLORERS, PLAYED, SOME_ARMS, TOP_TWO, fresh, kind_of, knowledge_of, world_of
 
 BAD = [(name, *bad) for name in POLICIES for bad in kind_of(name).bad]
 every_policy = pytest.mark.parametrize("name", POLICIES)
@@ -137,7 +137,7 @@ def test_what_it_is_told(name: str) -> None:
     assert set(policy.needs) <= set(knowledge_of(name))
 
 
-@pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if kind.numbers is int])
+@pytest.mark.parametrize("name", PLAYED)
 def test_rollout_and_ask_and_tell_choose_the_same_arms(name: str) -> None:
     """In one go, and compiled and interpreted by turns."""
     runs, world = [], world_of(name)
@@ -149,7 +149,7 @@ def test_rollout_and_ask_and_tell_choose_the_same_arms(name: str) -> None:
     assert runs[0] == runs[1] == runs[2]
 
 
-@pytest.mark.parametrize("name", [name for name, kind in POLICIES.items() if kind.numbers is int])
+@pytest.mark.parametrize("name", PLAYED)
 def test_save_and_load_in_the_middle_of_a_run(name: str, tmp_path: Path) -> None:
     world = world_of(name)
     policy = POLICIES[name](world.problem, seed=5, **knowledge_of(name))

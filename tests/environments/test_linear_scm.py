@@ -13,7 +13,9 @@ from causal_bandits.environments import (
     Change,
     LinearGaussianSCM,
     fix,
+    layered_world,
     random_linear_world,
+    reweigh,
     scale,
     shift,
 )
@@ -49,7 +51,7 @@ class Drawn:
         self.interventions: dict[str, dict[Level, dict[str, Change]]] = {
             "I": {"idle": {}, "up": {one: shift(float(rng.normal()))}, "loud": {one: scale(2.5)}},
             "J": {"idle": {}, "set": {two: fix(float(rng.normal()))}, "both": {two: scale(0.0), three: shift(-1.0)}},
-            "K": {"idle": {}, "reward": {"Y": shift(0.5)}},
+            "K": {"idle": {}, "reward": {"Y": shift(0.5)}, "parents": {"Y": reweigh(float(rng.normal()))}},
         }
         self.world = LinearGaussianSCM(
             self.coefficients,
@@ -77,6 +79,7 @@ class Drawn:
                     b[place], c[place], d[place] = 0, change.added, 0
                 else:
                     c[place], d[place] = c[place] + change.added, d[place] * change.noise
+                    b[place] *= change.weights
         inverse = np.linalg.inv(np.eye(4) - b)
         return inverse @ c, inverse @ np.diag(d) @ r @ np.diag(d) @ inverse.T
 
@@ -85,7 +88,7 @@ class Drawn:
 def test_means_and_covariances_equal_the_closed_form(seed: int) -> None:
     drawn = Drawn(seed)
     world = drawn.world
-    assert len(world.problem.arms) == 18
+    assert len(world.problem.arms) == 27
     for number, arm in enumerate(world.problem.arms):
         mean, covariance = drawn.closed_form(arm)
         np.testing.assert_allclose(world.mean(arm), mean, atol=1e-12)
@@ -101,7 +104,7 @@ def test_random_worlds_cover_what_they_should() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sampling_follows_means_and_covariances(seed: int) -> None:
-    """Null: rows have the stated mean and covariance and are Gaussian. 4000 rows for each of 18 arms.
+    """Null: rows have the stated mean and covariance and are Gaussian. 4000 rows for each of 27 arms.
 
     Standard errors: sqrt(c_ii / n) of a mean, sqrt((c_ii c_jj + c_ij^2) / n) of a covariance about the known mean.
     Two-sided z-tests, 14 per arm, Bonferroni over them and the arms: false-alarm rate 1e-4 per world. Seeds 0 to 7.
@@ -109,7 +112,7 @@ def test_sampling_follows_means_and_covariances(seed: int) -> None:
     """
     world = Drawn(seed).world
     rng = np.random.default_rng(seed)
-    limit = stats.norm.isf(1e-4 / (14 * 18) / 2)
+    limit = stats.norm.isf(1e-4 / (14 * 27) / 2)
     for number, arm in enumerate(world.problem.arms):
         rows = world.sample(arm, 4000, rng)
         assert np.all(rows.arms == number)
@@ -124,7 +127,7 @@ def test_sampling_follows_means_and_covariances(seed: int) -> None:
 
 
 def test_rows_are_gaussian() -> None:
-    """Null: the reward, standardised, is N(0, 1). Kolmogorov-Smirnov on 5000 rows per arm of one world, 18 arms.
+    """Null: the reward, standardised, is N(0, 1). Kolmogorov-Smirnov on 5000 rows per arm of one world, 27 arms.
 
     Standard error of the empirical distribution function at most 0.007. False-alarm rate 1e-4 (Bonferroni), seed 3.
     """
@@ -132,7 +135,7 @@ def test_rows_are_gaussian() -> None:
     rng = np.random.default_rng(3)
     for arm in world.problem.arms:
         standard = (world.sample(arm, 5000, rng).rewards - world.mean(arm)[-1]) / np.sqrt(world.covariance(arm)[-1, -1])
-        assert stats.kstest(standard, "norm").pvalue > 1e-4 / 18
+        assert stats.kstest(standard, "norm").pvalue > 1e-4 / 27
 
 
 def test_what_an_intervention_does_is_not_what_seeing_tells() -> None:
@@ -390,3 +393,17 @@ def test_bad_pulls() -> None:
         with pytest.raises(OptionError, match=f"count={count!r}"):
             world.sample({}, count, np.random.default_rng(0))  # type: ignore[arg-type]
     assert world.sample({}, 0, np.random.default_rng(0)).raw.shape == (0, 2)
+
+
+def test_layers_by_hand() -> None:
+    """Idle: X2 = 3 * .5 + .5 = 2 each, Y = .5 * 6 + .5. With the reward's lever 6.5, with one on X21 besides -.75."""
+    world = layered_world()
+    assert world.means[world.problem.index({})] == pytest.approx(3.5)
+    assert world.means[world.problem.index({"I_Y": "on"})] == pytest.approx(6.5)
+    assert world.means[world.problem.index({"I_Y": "on", "I_X21": "on"})] == pytest.approx(5.75)
+    assert np.ptp(layered_world(seed=1).means - layered_world(seed=2).means) > 0
+    assert {len(layered_world(2, depth).problem.arms) for depth in (1, 2, 3)} == {2, 8, 32}
+    with pytest.raises(OptionError, match=r"width \* \(depth - 1\)=20"):
+        layered_world(20)
+    with pytest.raises(WorldError, match="reweigh is inf"):
+        reweigh(np.inf)

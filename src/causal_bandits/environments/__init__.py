@@ -2,13 +2,14 @@
 
 from ..errors import moved
 from .bilodeau import bilodeau_world
-from .changes import Change, fix, scale, shift
+from .changes import Change, fix, reweigh, scale, shift
 from .continuous_world import ContinuousWorld
 from .cyclic import cyclic_world
 from .discrete_scm import DiscreteSCM
 from .drawing import draw, scratch
 from .examples import example_world
 from .hillstrom import hillstrom_spend_world, hillstrom_world
+from .layers import layered_world
 from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import LinearGaussianSCM
 from .logged import LoggedWorld
@@ -66,6 +67,7 @@ __all__ = [
     "from_bif",
     "hillstrom_spend_world",
     "hillstrom_world",
+    "layered_world",
     "lee_bareinboim_world",
     "log_normal",
     "negative_binomial",
@@ -79,6 +81,7 @@ __all__ = [
     "random_linear_world",
     "random_tables",
     "revenue_world",
+    "reweigh",
     "scale",
     "scratch",
     "segmented_world",

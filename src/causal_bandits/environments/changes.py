@@ -1,4 +1,4 @@
-"""What an intervention does to a linear equation: shift it, scale its noise, or fix its variable."""
+"""What an intervention does to a linear equation: shift it, scale its noise, weigh its parents, or fix its variable."""
 
 import math
 from dataclasses import dataclass
@@ -9,17 +9,19 @@ from ..errors import WorldError, brief
 
 @dataclass(frozen=True)
 class Change:
-    """What an intervention value does to one equation; made by `shift`, `scale` and `fix`.
+    """What an intervention value does to one equation; made by `shift`, `scale`, `reweigh` and `fix`.
 
     Args:
         added: Number added to the equation.
         noise: Factor of the standard deviation of its noise.
         cuts: Whether the parents lose their influence.
+        weights: Factor of the coefficients of the parents.
     """
 
     added: float = 0.0
     noise: float = 1.0
     cuts: bool = False
+    weights: float = 1.0
 
 
 def shift(by: float) -> Change:
@@ -29,7 +31,7 @@ def shift(by: float) -> Change:
         by: Number to add.
 
     >>> shift(1.5)
-    Change(added=1.5, noise=1.0, cuts=False)
+    Change(added=1.5, noise=1.0, cuts=False, weights=1.0)
     """
     return Change(added=finite_number("shift", by))
 
@@ -41,9 +43,21 @@ def scale(factor: float) -> Change:
         factor: Factor of the standard deviation, at least 0.
 
     >>> scale(2)
-    Change(added=0.0, noise=2.0, cuts=False)
+    Change(added=0.0, noise=2.0, cuts=False, weights=1.0)
     """
     return Change(noise=finite_number("scale", factor, least=0.0))
+
+
+def reweigh(factor: float) -> Change:
+    """Multiply the coefficients of all parents of a variable (a soft intervention).
+
+    Args:
+        factor: Factor of the coefficients; 0 cuts the parents off and leaves the noise.
+
+    >>> reweigh(0.5)
+    Change(added=0.0, noise=1.0, cuts=False, weights=0.5)
+    """
+    return Change(weights=finite_number("reweigh", factor))
 
 
 def fix(value: float) -> Change:
@@ -53,7 +67,7 @@ def fix(value: float) -> Change:
         value: Value to set it to.
 
     >>> fix(0)
-    Change(added=0.0, noise=0.0, cuts=True)
+    Change(added=0.0, noise=0.0, cuts=True, weights=1.0)
     """
     return Change(added=finite_number("fix", value), noise=0.0, cuts=True)
 

@@ -1,4 +1,4 @@
-"""Linear Gaussian structural causal models with correlated noises and shift, scale and perfect interventions."""
+"""Linear Gaussian structural causal models with correlated noises and shift, scale, soft and perfect interventions."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,8 @@ class LinearGaussianSCM(ContinuousWorld):
 
     Args:
         coefficients: (cause, effect) -> number; 0 is no edge.
-        interventions: Lever -> value -> effect (variable -> `shift`, `scale` or `fix`); the first value is idle.
+        interventions: Lever -> value -> effect (variable -> `shift`, `scale`, `reweigh` or `fix`); the first
+            value is idle.
         target: Name of the reward.
         variables: Order of the variables, the target always last; by default the order of their first mention.
         intercepts: Variable -> intercept, 0 by default.
@@ -146,7 +147,7 @@ class LinearGaussianSCM(ContinuousWorld):
                     self._place(name)
                     if not isinstance(change, Change):
                         raise WorldError(
-                            f"{lever!r} does {brief(change)} to {name!r}; expected shift(), scale() or fix()"
+                            f"{lever!r} does {brief(change)} to {name!r}; expected shift(), scale(), reweigh() or fix()"
                         )
         return {lever: {value: dict(effect) for value, effect in each.items()} for lever, each in interventions.items()}
 
@@ -181,6 +182,7 @@ class LinearGaussianSCM(ContinuousWorld):
             place = self._places[name]
             if change.cuts:
                 weights[place], intercepts[place] = 0.0, 0.0
+            weights[place] *= change.weights
             intercepts[place] += change.added
             noise[place] *= change.noise
         mean, root = intercepts, noise[:, None] * self._noise_root

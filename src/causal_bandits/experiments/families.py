@@ -12,16 +12,18 @@ from ..environments import (
     count_world,
     hillstrom_spend_world,
     hillstrom_world,
+    layered_world,
     lee_bareinboim_world,
     ordered_world,
     paper_world,
     parallel_world,
     practice_world,
+    random_linear_world,
     revenue_world,
     soft_world,
 )
 from ..environments.practice import LEVERS, RATES, Kind
-from ..graphs import random_mixed_graph
+from ..graphs import random_dag, random_mixed_graph
 from ..simulation.one_run import World
 from .cyclic_worlds import four_node_cycles
 from .networks import HIDDEN, SETTINGS, SMALL, hidden_network, perfect_network, small_network, soft_network
@@ -146,6 +148,15 @@ def _ordered(direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequ
     return ordered_world(direct=direct, seed=np.random.default_rng(seed))
 
 
+def _linear(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    rng = np.random.default_rng(seed)
+    return random_linear_world(random_dag(["A", "B", "C", "Y"], "Y", rng), seed=rng)
+
+
+def _layers(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return layered_world(seed=np.random.default_rng(seed))
+
+
 def _hillstrom_spend(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
     return hillstrom_spend_world()
 
@@ -170,6 +181,16 @@ REWARDS: dict[str, Family] = {
         "ratings with values, 18 arms: levers act on the rating too", 32, partial(_ordered, True), baseline=PLAIN
     ),
 }
+
+LINEAR: dict[str, Family] = {
+    "linear4": Family(
+        "random linear 4-node DAGs, levers that shift a mean, 27 arms", 32, _linear, baseline="gaussian-ts"
+    ),
+    "layers": Family(
+        "Yan and Tajer: two layers of 3, levers that change coefficients, 16 arms", 8, _layers, baseline="gaussian-ts"
+    ),
+}
+"""Real-valued worlds."""
 
 ASD = ("causal-ts-asd", *CYCLIC_ASD)
 """Causal discovery with hidden common causes is quick over four variables and slow over more."""
@@ -235,5 +256,6 @@ FAMILIES: dict[str, Family] = {
     ),
     "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, _soft),
     **REWARDS,
+    **LINEAR,
     "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),
 }

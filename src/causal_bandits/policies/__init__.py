@@ -16,6 +16,7 @@ from .comparators.back_door import BackDoorBandit
 from .comparators.base import CountingPolicy
 from .comparators.elahi import PartialDiscovery
 from .comparators.epsilon_greedy import EpsilonGreedy
+from .comparators.galcb import LinearCausalBandit
 from .comparators.hac_ucb import HACUCB
 from .comparators.kl_ucb import KLUCB
 from .comparators.lattimore import LattimoreGeneral, LattimoreParallel
@@ -80,6 +81,7 @@ __all__ = [
     "LattimoreParallel",
     "LevelEffect",
     "Lift",
+    "LinearCausalBandit",
     "LuTree",
     "MainEffectsThompson",
     "MaitiObserving",

@@ -15,6 +15,7 @@ from ..graphs import MixedGraph
 from ..graphs.enumeration import MOST_NODES, edge_sets
 from ..problem import Problem
 from ..seeds import Seed
+from .acting import mechanism_numbers
 from .base import Policy
 from .estimates import ArmEstimate, Estimates
 from .graph_rules import GraphState, draw_graph_means, graph_weights
@@ -76,7 +77,7 @@ class GraphPosteriorThompson(Policy[GraphState]):
         problem = self.problem
         sizes = np.array([*(variable.size for variable in problem.observed), 2], dtype=np.int64)
         strides, starts, length = _local_tables(sizes)
-        acting = _acting(problem)
+        acting = mechanism_numbers(problem)
         return GraphState(
             sizes,
             acting,
@@ -137,20 +138,6 @@ def _check_problem(problem: Problem) -> None:
     for name in problem.intervention_names:
         if name not in known:
             raise OptionError(f"what {name!r} acts on is not known; pass targets={{...}} to Problem")
-
-
-def _acting(problem: Problem) -> Ints:
-    """(arms, nodes): which joint setting of the levers on a node an arm has; 0 where all of them are idle."""
-    nodes = (*problem.observed_names, problem.target)
-    idle = np.array([v.code(problem.idle_settings[v.name]) for v in problem.interventions])
-    acting = np.zeros((len(problem.arms), len(nodes)), dtype=np.int64)
-    for place, node in enumerate(nodes):
-        levers = [lever for lever, name in enumerate(problem.intervention_names) if node in dict(problem.targets)[name]]
-        settings = problem.arm_codes[:, levers]
-        busy = (settings != idle[levers]).any(axis=1)
-        if busy.any():
-            acting[busy, place] = 1 + np.unique(settings[busy], axis=0, return_inverse=True)[1].reshape(-1)
-    return acting
 
 
 def _local_tables(sizes: Ints) -> tuple[Ints, Ints, int]:

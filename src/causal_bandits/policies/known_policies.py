@@ -17,7 +17,7 @@ POLICIES: dict[str, type[Policy[Any]]] = NAMED
 
 ORDER = (
     *("thompson", "main_effects", "causal_thompson", "safe_thompson", "best_arm", "weighed_thompson"),
-    *("graph_posterior", "safe_rewards", "ucb_normal", "gaussian_thompson", "safe_gaussian"),
+    *("graph_posterior", "safe_rewards", "ucb_normal", "gaussian_thompson", "safe_gaussian", "galcb"),
     *("ucb", "kl_ucb", "epsilon_greedy", "successive_elimination"),
     *("hac_ucb", "raps", "ucb_plus", "ucb_plus_unknown", "back_door", "elahi", "lu_tree", "yabe", "nair"),
     *("told_set", "lattimore", "sen", "post_action", "maiti", "pomis"),

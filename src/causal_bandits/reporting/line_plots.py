@@ -63,6 +63,7 @@ def paint_curves(figure: Figure, summary: Summary, narrow: bool) -> None:
             _label_lines(axes, found, colours, summary["horizon"], short=by_tier)
     if not labelled:
         _add_legends(figure.axes, panels)
+        _make_room(figure, list(panels.values()))
     if not narrow:
         figure.suptitle(label(summary["title"], LONGEST_TITLE), x=0.01, ha="left", fontsize=11, fontweight="bold")
         figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT.light)
@@ -82,6 +83,26 @@ def _add_legends(plots: list[Axes], panels: dict[str, Found]) -> None:
         legend.set_in_layout(False)
         if not differ:
             return
+
+
+def _make_room(figure: Figure, panels: list[Found]) -> None:
+    """Where lines run through a legend, it is put above them: the axis goes on until they pass below."""
+    figure.draw_without_rendering()  # only then is it known where legends are
+    for axes, found in zip(figure.axes, panels, strict=True):
+        legend = axes.get_legend()
+        if legend is None or axes.get_xscale() == "log":
+            continue
+        box = legend.get_window_extent().transformed(axes.transAxes.inverted())
+        (_, end), (_, top) = axes.get_xlim(), axes.get_ylim()
+        bands = [
+            (t / end, (mean - 2 * se) / top, (mean + 2 * se) / top)
+            for series in found.values()
+            for t, mean, se in zip(series["t"], series["mean"], series["se"], strict=True)
+        ]
+        if any(box.x0 <= x <= box.x1 and low <= box.y1 and high >= box.y0 for x, low, high in bands):
+            legend.set_loc("upper left")
+            highest = max((high for x, _, high in bands if x <= box.width + 0.05), default=0.0)
+            axes.set_ylim(top=top * max(1.0, highest / (1 - min(box.height, 0.6) - 0.06)))
 
 
 def _panels(summary: Summary) -> dict[str, Found]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..discovery import KnownSets
-from ..environments import DiscreteSCM, RewardSCM, StructurelessWorld
+from ..environments import DiscreteSCM, LinearGaussianSCM, RewardSCM, StructurelessWorld
 from ..errors import CausalBanditsError, OptionError, WorldError, brief, listing, whole_number
 from ..graphs import MixedGraph, separates, separating_sets
 from ..policies import POLICIES, Policy
@@ -31,6 +31,7 @@ WORDS = {
     "skeleton": "that its variables form a forest with one parent of the reward and no latents",
     "marginals": "P(X) of its variables",
     "unconfounded": "that it has no hidden common causes and no cycles",
+    "linear": "that its equations are linear",
 }
 
 
@@ -78,6 +79,7 @@ class Known(NamedTuple):
     skeleton: list[tuple[str, str]] | None = None
     marginals: dict[str, Any] | None = None
     unconfounded: bool | None = None
+    linear: bool | None = None
 
     @property
     def discovery(self) -> KnownSets | None:
@@ -161,6 +163,9 @@ def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -
     base = world.base if isinstance(world, StructurelessWorld) else world
     if isinstance(base, RewardSCM) and claimed is None:
         claimed = _separating(base)
+    if isinstance(base, LinearGaussianSCM):
+        plain = True if base.graph.is_acyclic and not base.graph.bidirected else None
+        return Known(claimed, None, None, None, horizon, unconfounded=plain, linear=True)
     if not isinstance(base, DiscreteSCM):
         return Known(claimed, None, None, None, horizon)
     if claimed is None and base is world:

@@ -1,44 +1,33 @@
-"""What all comparators share: counts, and plans that change at certain rows."""
+"""What comparators that count share: cells of one set, estimates from them, and checks of what they are told."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...compiled import Bools, Floats, Ints
+from ...compiled import Floats, Ints
 from ...data import Rows, TableLayout
-from ...discovery import Findings
 from ...doors import are_names
 from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
 from ...estimators import beta_interval
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
-from ..base import Policy
 from ..estimates import ArmEstimate, Estimates
-from ..keeping import Draws
 from ..protocol import believed, learn, learn_many, look
 from .counts import Counts, empty_counts, moments, moments_of_arms, narrowed, own_rows
+from .planning import Planned, PlanningPolicy
 
-NEVER = 2**62
 MOST_COUNTS = 2**24
 """Arms times cells times two: 128 MB."""
 
 
-class Counted(Protocol):
-    """A state that holds counts."""
-
-    @property
-    def counts(self) -> Counts:
-        """What was counted, and what is planned."""
+S = TypeVar("S", bound=Planned)
 
 
-S = TypeVar("S", bound=Counted)
-
-
-class CountingPolicy(Policy[Any]):
+class CountingPolicy(PlanningPolicy):
     """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead.
 
     Args:
@@ -49,10 +38,7 @@ class CountingPolicy(Policy[Any]):
     layout: TableLayout
     state: ClassVar[Any]
     """The type of its state, where that holds counts alone."""
-    plays_all_arms: ClassVar[bool] = False
-    """Whether its plan cannot do without some of the arms."""
     compares = "its upper confidence bound"
-    without_comparing = "arms were not compared: this pull was planned, or drawn at random"
     _through: tuple[str, ...] = ()
     """The variables of the set Z whose cells are counted; a constructor may name some."""
     _options: Mapping[str, Any] = MappingProxyType({})
@@ -67,100 +53,28 @@ class CountingPolicy(Policy[Any]):
     def _make_layout(self, problem: Problem) -> TableLayout:
         return TableLayout.of(problem, 0)
 
-    # What a subclass with a plan says
+    # The counts
 
     def _start(self, counts: Counts) -> Any:
         """The state to begin with."""
         return self.state(counts)
 
-    def _plan(self, state: Any) -> Any:
-        """The state to continue with, once the planned pulls are made."""
-        return state
-
-    def _explore(self, state: S, pulls: ArrayLike) -> S:
-        """Plan pulls of each arm; `_plan` is asked again when they are made."""
-        counts = state.counts
-        counts.quota[:] = pulls
-        counts.planned[0] = counts.quota.sum()
-        self._plan_at = self._counted + int(counts.planned[0])
-        return state
+    def _first_state(self) -> Any:
+        return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
 
     def _explore_up_to(self, state: S, rows: int) -> S:
         """Plan pulls until every arm has so many rows of its own."""
         return self._explore(state, np.maximum(rows - own_rows(state.counts), 0))
 
-    def _settle(self, state: S, allowed: ArrayLike) -> S:
-        """Choose among some arms from now on."""
-        self._plan_at = NEVER
-        state.counts.allowed[:] = allowed
-        return state
-
-    # The counts
-
-    def _empty(self) -> Any:
-        self._counted, self._plan_at = 0, NEVER
-        return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
-
-    def _count(self, rows: Rows) -> None:
-        done = 0
-        while done < len(rows.arms):
-            part = slice(done, min(len(rows.arms), done + self._plan_at - self._counted))
-            learn_many(narrowed(self._state, learn), rows.arms[part], rows.codes[part], rows.rewards[part])
-            done = part.stop
-            self._advance(part.stop - part.start)
-
-    def remember(self, rows: Rows) -> None:
-        """Store rows that a rollout has already counted in the state, and plan on."""
-        super().remember(rows)
-        self._advance(len(rows.arms))
-
-    def _advance(self, count: int) -> None:
-        self._counted += count
-        while self._counted >= self._plan_at:
-            left = int(self._state.counts.planned[0])
-            if left:  # other arms were told in between
-                self._plan_at = self._counted + left
-            else:
-                self._state = self._plan(self._state)
-
-    @property
-    def rounds_to_refresh(self) -> int:
-        """How many rows may come before the plan changes."""
-        return min(super().rounds_to_refresh, self._plan_at - self._counted)
-
-    @property
-    def rolls_out(self) -> bool:
-        """Its state is a copy while some arms are left out, and a rollout would learn in vain."""
-        return bool(self.allowed.all())
-
-    def _recommendable(self, state: Any, asked: Bools) -> Bools:
-        """Those that it still plays."""
-        return state.counts.allowed  # type: ignore[no-any-return]
+    def _learn(self, rows: Rows, part: slice) -> None:
+        learn_many(narrowed(self._state, learn), rows.arms[part], rows.codes[part], rows.rewards[part])
 
     def _to_draw(self, state: Any) -> Any:
         return narrowed(state, look, believed)
 
-    def _share(self, findings: Findings, draws: Draws) -> Any:
-        return self._state
-
-    def _among(self, state: Any, allowed: NDArray[np.bool_]) -> Any:
-        if allowed.all():
-            return state
-        plans = type(self)._plan is not CountingPolicy._plan
-        if self.plays_all_arms or (plans and self.problem.segments):
-            raise OptionError(f"{self.name} follows a plan over all arms and cannot be restricted to some; use another")
-        counts: Counts = state.counts
-        both, quota = counts.allowed & allowed, np.where(allowed, counts.quota, 0)
-        planned = np.array([quota.sum()])  # planned pulls of other arms wait until these are allowed again
-        left = counts._replace(allowed=both if both.any() else allowed.copy(), quota=quota, planned=planned)
-        return state._replace(counts=left)
-
     def _check(self, rows: Rows) -> None:
         if np.any(rows.codes[:, self._strides > 0] < 0):
             raise ObservationError(f"{self.name} needs a value of each of {listing(self._through)} in every row")
-
-    def _statistics(self) -> Any:
-        return self._state
 
     def _shares(self, state: Any) -> bool:
         """Whether arms are judged through the set."""
