@@ -1,5 +1,6 @@
 """The client's own reading of HTTP: however an answer is cut into packets, and whatever is wrong with it."""
 
+import itertools
 import socket
 
 import pytest
@@ -37,7 +38,7 @@ def read(*packets: bytes) -> tuple[wire.Answer, bool, bytes]:
 @settings(max_examples=60, deadline=None)
 def test_an_answer_in_any_packets(text: bytes, cuts: list[int]) -> None:
     places = [0, *sorted(cut % len(text) for cut in cuts), len(text)]
-    answer, keep, more = read(*(text[start:end] for start, end in zip(places, places[1:], strict=False)))
+    answer, keep, more = read(*(text[start:end] for start, end in itertools.pairwise(places)))
     assert (answer.status, answer.json, keep, more) == (201, {"id": 1}, True, b"")
     assert answer.headers["content-type"] == "application/json"
 
