@@ -16,12 +16,13 @@ from starlette.types import Receive, Scope, Send
 from .._version import __version__
 from ..errors import CausalBanditsError
 from . import problems
+from .answering import errors_of
 from .answers import Problem
 from .bodies import Ask, Outcome, Rows, Table
 from .deciding import Deciding
 from .desk import Desk
 from .front import Front
-from .gate import RefusedError
+from .gate import LOOKING, RefusedError
 from .measuring import Measures
 from .pages.views import Views
 from .routes import ROUTERS
@@ -87,7 +88,17 @@ def _document(app: FastAPI) -> dict[str, Any]:
             schemas[kind.__name__] = kind.model_json_schema(ref_template="#/components/schemas/{model}")
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
+        _add_refusals(made["paths"])
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"token": []}]
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _add_refusals(paths: dict[str, dict[str, Any]]) -> None:
+    """The front looks at the body of whatever changes something, before the route does."""
+    known = errors_of(413, 415)
+    for item in paths.values():
+        for method, operation in item.items():
+            if method.upper() not in LOOKING:
+                operation["responses"] |= {str(status): known[status] for status in (413, 415)}
