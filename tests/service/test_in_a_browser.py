@@ -29,6 +29,8 @@ def fits(page: Browser, width: int, *, dark: bool) -> None:
     """Nothing is wider than the page, text is there, and the colours are those asked for."""
     assert page.run("innerWidth") == width
     assert page.run("document.documentElement.scrollWidth") <= width, "the page scrolls sideways"
+    tables = "[...document.querySelectorAll('section > .scroll')]"
+    assert page.run(f"{tables}.every(table => table.scrollWidth <= table.clientWidth)"), "a table scrolls sideways"
     assert page.run("document.querySelector('main').innerText.length") > 40
     shade = [int(part) for part in re.findall(r"\d+", page.run(SHADE))[:3]]
     assert max(shade) < 60 if dark else min(shade) > 200

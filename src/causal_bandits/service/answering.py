@@ -20,6 +20,7 @@ from .problems import MEDIA
 StudyName = Annotated[
     str, Path(alias="name", description="The study, percent-encoded; / as %2F."), AfterValidator(name_in)
 ]
+_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 Id = Annotated[int, Path(alias="id", ge=1, description="A decision.")]
 
 
@@ -46,7 +47,7 @@ def measures_of(request: Request) -> Measures:
 
 def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A plain value as JSON."""
-    return Response(json.dumps(value, separators=(",", ":"), allow_nan=False), status, headers, "application/json")
+    return Response(_JSON.encode(value), status, headers, "application/json")
 
 
 def look(request: Request, name: str, work: Callable[[Study], Any]) -> Response:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,15 +11,18 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from .._version import __version__
 from ..errors import CausalBanditsError
 from . import problems
+from .answering import errors_of
 from .answers import Problem
 from .bodies import Ask, Outcome, Rows, Table
 from .deciding import Deciding
 from .desk import Desk
 from .front import Front
+from .gate import LOOKING, RefusedError
 from .measuring import Measures
 from .pages.views import Views
 from .routes import ROUTERS
@@ -26,10 +30,20 @@ from .settings import ServiceSettings
 from .watching import Watch
 
 
+class Service(FastAPI):
+    """The framework's application behind the front, which is before all of it: also before what is between both."""
+
+    front: Front
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        await self.front(scope, receive, send)
+
+
 def create_app(settings: ServiceSettings) -> FastAPI:
     """The application for a storage; any ASGI server runs it. Its storage is opened here, so that an error is seen."""
     measures = Measures()
-    app = FastAPI(
+    app = Service(
         title="causal-bandits",
         version=__version__,
         summary="Adaptive experiments that share what every arm learns",
@@ -44,10 +58,12 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.closing = asyncio.Event()
     app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)
     app.state.deciding = Deciding(app.state.desk, measures)
-    app.add_middleware(Front, settings=settings, measures=measures, deciding=app.state.deciding)
+    app.front = Front(functools.partial(FastAPI.__call__, app), settings, measures, app.state.deciding)
     app.add_exception_handler(CausalBanditsError, problems.answer_library)
     app.add_exception_handler(HTTPException, problems.answer_http)
     app.add_exception_handler(RequestValidationError, problems.answer_validation)
+    app.add_exception_handler(RefusedError, problems.answer_refused)
+    app.add_exception_handler(Exception, problems.answer_unexpected)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # flat, so that whoever walks the routes sees them all
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
@@ -72,7 +88,17 @@ def _document(app: FastAPI) -> dict[str, Any]:
             schemas[kind.__name__] = kind.model_json_schema(ref_template="#/components/schemas/{model}")
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
+        _add_refusals(made["paths"])
         made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"token": []}]
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _add_refusals(paths: dict[str, dict[str, Any]]) -> None:
+    """The front looks at the body of whatever changes something, before the route does."""
+    known = errors_of(413, 415)
+    for item in paths.values():
+        for method, operation in item.items():
+            if method.upper() not in LOOKING:
+                operation["responses"] |= {str(status): known[status] for status in (413, 415)}

@@ -4,10 +4,8 @@ The front calls them without going through the framework, whose layers cost as m
 the same address, which the framework documents, do the same by the same functions.
 """
 
-import asyncio
 import functools
 import re
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -20,6 +18,7 @@ from .answering import answer
 from .bodies import Ask, Outcome
 from .desk import Desk
 from .gate import API, RefusedError, name_in
+from .hands import Hands
 from .measuring import Measures
 from .problems import KeyReusedError, of_library, sentence
 
@@ -75,11 +74,11 @@ class Deciding:
 
     def __init__(self, desk: Desk, measures: Measures) -> None:
         self._desk, self._measures = desk, measures
-        self._threads = ThreadPoolExecutor(THREADS, "decides")
+        self._hands = Hands(THREADS)
 
     def close(self) -> None:
         """Let the threads go."""
-        self._threads.shutdown(wait=False)
+        self._hands.close()
 
     async def answered(self, method: str, path: str, headers: dict[str, str], receive: Receive) -> Response | None:
         """The answer to a request that asks or tells; None for any other."""
@@ -94,7 +93,7 @@ class Deciding:
         else:
             work = functools.partial(told, self._desk, self._measures, name, int(found[2]), content)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            return await self._hands.do(work)
         except CausalBanditsError as error:
             return of_library(error)
 

@@ -11,7 +11,7 @@ from . import gate, sign_in
 from .deciding import Deciding
 from .gate import RefusedError
 from .measuring import Measures
-from .problems import problem
+from .problems import problem, unexpected
 from .settings import ServiceSettings
 
 log = logging.getLogger("causal_bandits.service")
@@ -85,9 +85,8 @@ class Front:
         except Exception:
             log.exception("%s %s failed", method, path)
             if answer.status is None:
-                sentence = "something went wrong in the server; its log says what, nothing else is known here"
-                await problem(500, sentence)(scope, receive, answer)
-            else:
+                await unexpected()(scope, receive, answer)
+            elif not answer.is_whole:
                 raise
 
     async def _refuse(
@@ -116,6 +115,7 @@ class _Answer:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.status: int | None = None
+        self.is_whole = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -125,6 +125,7 @@ class _Answer:
                 headers.append(PRIVATE)
             message = {**message, "headers": headers}
         await self._send(message)
+        self.is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
 
 class _Limited:

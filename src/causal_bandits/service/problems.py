@@ -43,6 +43,11 @@ def problem(status: int, detail: str, error: str | None = None, headers: dict[st
     return Response(json.dumps(body), status, headers, MEDIA)
 
 
+def unexpected() -> Response:
+    """What is said of an error that nobody expected; the front logs it."""
+    return problem(500, "something went wrong in the server; its log says what, nothing else is known here")
+
+
 def status_of(error: CausalBanditsError) -> int:
     """What an error of ours is in HTTP."""
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 422)
@@ -59,6 +64,17 @@ async def answer_library(_: Request, error: Exception) -> Response:
     """A handler of the application."""
     assert isinstance(error, CausalBanditsError)
     return of_library(error)
+
+
+async def answer_refused(_: Request, error: Exception) -> Response:
+    """What the front refuses while a route reads the body."""
+    assert isinstance(error, RefusedError)
+    return problem(error.status, error.sentence)
+
+
+async def answer_unexpected(_: Request, _error: Exception) -> Response:
+    """An error that nobody expected; the framework raises it again, for the front to log."""
+    return unexpected()
 
 
 async def answer_http(_: Request, error: Exception) -> Response:

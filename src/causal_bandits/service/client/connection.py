@@ -113,7 +113,7 @@ def _read(url: object) -> SplitResult:
 def encoded(body: Any) -> bytes:
     """Values as JSON; numbers of numpy are numbers, and arms are mappings."""
     try:
-        return json.dumps(body, default=_plain, separators=(",", ":")).encode()
+        return _JSON.encode(body).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise ObservationError(f"these values cannot be sent as JSON ({' '.join(str(error).split())[:160]})") from None
 
@@ -128,6 +128,9 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{brief(value)} is of type {type(value).__name__}")
+
+
+_JSON = json.JSONEncoder(default=_plain, separators=(",", ":"))
 
 
 def error_in(answer: Answer, place: str) -> CausalBanditsError:
