@@ -3,8 +3,9 @@
 Every world is played once by every policy, from the same seeds; worlds are numbered from `--first`. A line gives the
 regret relative to playing uniformly (paired: sum over worlds, standard error by the delta method), the fewest plays
 that any arm got in any run, in how many runs an arm got fewer than 5 plays, and how often stated 95 % intervals hold
-the true mean at the end. `gaussian-ts-20` is Gaussian Thompson Sampling after 20 forced plays of every arm; a name that
-ends in `-before` is a Gaussian policy as it was before an arm's variance started from rows of all arms.
+the true mean at the end, with its standard error over runs. `gaussian-ts-20` is Gaussian Thompson Sampling after 20
+forced plays of every arm; a name that ends in `-before` is a Gaussian policy as it was before an arm's variance started
+from rows of all arms.
 `python -m benchmarks.rewards aa` counts p < .05 on A/A tables of 3 % log-normal revenue, by the permutation test of
 means and by the residual test of the paper.
 """
@@ -100,7 +101,8 @@ def report(family: str, names: tuple[str, ...], runs: int, first: int, shortest:
                 "se": round(error, 3),
                 "fewest": min(each.fewest for each in found),
                 "below_5": sum(each.fewest < 5 for each in found),
-                "covered": round(float(np.mean([each.covered for each in found])), 3),
+                "covered": round(float(np.mean([each.covered for each in found])), 4),
+                "covered_se": round(float(np.std([each.covered for each in found], ddof=1) / np.sqrt(runs)), 4),
             }
             if name != names[0]:
                 ahead = regrets[name] - regrets[names[0]]

@@ -13,6 +13,7 @@ from causal_bandits.data import (
     design_row,
     merge_arms,
     merge_groups,
+    remove_row,
 )
 from causal_bandits.data import moments as compiled_moments
 from causal_bandits.errors import ProblemError
@@ -54,6 +55,26 @@ def assert_same_moments(mean: Floats, scatter: Floats, values: Floats, tolerance
     spread = np.sqrt(np.diag(expected))
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-14, atol=1e-14)
     assert np.all(np.abs(scatter - expected) <= tolerance * np.outer(spread, spread))
+
+
+@pytest.mark.parametrize(("mean", "tolerance"), [(0.0, 1e-11), (1e6, 1e-7)])
+def test_rows_are_taken_back(mean: float, tolerance: float) -> None:
+    """In any order; what is left are the moments of the others, and none at all where none is left."""
+    arms, values = random_rows(7, mean)
+    moments, order = counted(arms, values), np.random.default_rng(8).permutation(len(arms))
+    for row in order[:200]:
+        remove_row(moments, arms[row], values[row])
+    left = order[200:]
+    for arm in range(3):
+        mine = values[left][arms[left] == arm]
+        assert moments.counts[arm] == len(mine)
+        expected_mean, expected = of_rows(mine)
+        np.testing.assert_allclose(moments.means[arm], expected_mean, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(moments.scatter[arm], expected, atol=tolerance * len(values))
+        np.testing.assert_array_equal(moments.scatter[arm], moments.scatter[arm].T)
+    for row in left:
+        remove_row(moments, arms[row], values[row])
+    assert not any(part.any() for part in moments)
 
 
 @pytest.mark.parametrize(("mean", "tolerance"), [(0.0, 1e-13), (1e6, 1e-9), (-1e6, 1e-9)])

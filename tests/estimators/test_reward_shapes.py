@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from causal_bandits.estimators import gamma_interval
 from causal_bandits.estimators.reward_shapes import (
     ABOVE,
     BOUNDED,
@@ -110,6 +111,16 @@ def test_zeros_are_no_certainty(numbers: np.ndarray) -> None:
     assert low == pytest.approx(0.0, abs=1e-12)
     assert high == pytest.approx(1.96**2 * 30 / 3)
     assert own_dispersion(numbers, 3.0, 0.0, 0.0) == 30.0
+
+
+@pytest.mark.parametrize("rate", [0.5, 1.0, 3.0, 10.0, 50.0])
+def test_intervals_of_poisson_counts_cover(rate: float) -> None:
+    """Of a count alone, events known to be single: 95 % intervals cover exactly so often, summed over all counts."""
+    counts = np.arange(1, 200)  # a mean of 0 has no interval; the policy never states one
+    ends = np.array([gamma_interval(float(count), float(count), 0.95) for count in counts])
+    ends = np.vstack([gamma_interval(1e-9, 1e-9, 0.95), ends])
+    covered = (ends[:, 0] <= rate) & (rate <= ends[:, 1])
+    assert 0.93 < stats.poisson(rate).pmf(np.arange(200))[covered].sum() < 1.0
 
 
 @settings(max_examples=40, deadline=None)

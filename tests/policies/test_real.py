@@ -450,7 +450,16 @@ def test_compiled_equals_interpreted(
     options: dict[str, Any] = {"discovery": KnownSets(TOLD[2]), "variance": variance, "bootstraps": 3}
     state = told(partial(make, **options), table_of(60, 16)).ready()
     fast = [compiled_rules.choose_real(state, np.random.default_rng(seed)) for seed in range(20)]
-    rules = ("first_arm", "real_index", "beliefs", "pools_in_use", "_draw", "draw_own_mean", "draw_shared_mean")
+    rules = (
+        "first_arm",
+        "real_index",
+        "beliefs",
+        "pools_in_use",
+        "_draw",
+        "draw_own_mean",
+        "draw_shared_mean",
+        "seen_in",
+    )
     for module, names in ((compiled_draws, ("_draw_t", "lower_root")), (compiled_rules, rules)):
         for name in names:
             monkeypatch.setattr(module, name, interpreted(getattr(module, name)))

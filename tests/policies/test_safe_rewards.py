@@ -117,6 +117,25 @@ def test_estimates_lie_where_rewards_can(kind: str) -> None:
                 assert 0 <= estimate.own_low <= estimate.own_mean < estimate.own_high
 
 
+def test_an_arm_without_sales_may_sell() -> None:
+    """300 customers without a sale; elsewhere one in 170 and in 80 buy, for about 100: the rule of three allows 1.0.
+
+    It goes by how often it sells, through {spend > 0}; when its interval was that of a Gamma alone it ended at 0.26.
+    """
+    policy, rng = (
+        SafeRewardThompson(Problem("spend", {"visit": 2}, {"email": 3}, reward="revenue"), seed=0),
+        np.random.default_rng(0),
+    )
+    for arm, rows, rate in ((0, 3000, 0.04), (1, 6000, 0.08)):
+        visit = rng.random(rows) < 0.15
+        spend = np.where(visit & (rng.random(rows) < rate), rng.lognormal(4.3, 0.8, rows), 0.0)
+        policy.tell_many({"email": [arm] * rows, "visit": visit.astype(int).tolist(), "spend": spend.tolist()})
+    policy.tell_many({"email": [2] * 300, "visit": [1] * 30 + [0] * 270, "spend": [0.0] * 300})
+    found = policy.estimates()[2]
+    assert found.low < found.mean < 0.2
+    assert 0.9 < found.high < 4
+
+
 def test_a_set_that_separates_is_used_and_narrows() -> None:
     """2000 rows in which the reward follows A alone; seed 7."""
     policy, plain = (make(problem_of("count"), seed=0) for make in (SafeRewardThompson, RewardThompson))

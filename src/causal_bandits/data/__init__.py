@@ -16,6 +16,7 @@ from .moments import (
     merge_into,
     mirror,
     nothing_merged,
+    remove_row,
     view,
 )
 from .screened_tables import Screen, ScreenedLayout, layout_for
@@ -74,6 +75,7 @@ __all__ = [
     "mirror",
     "nothing_merged",
     "recount_pending",
+    "remove_row",
     "reward_cell",
     "view",
     "with_late",

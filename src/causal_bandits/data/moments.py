@@ -54,6 +54,24 @@ def add_row(moments: ArmMoments, arm: int, values: Floats) -> None:
 
 
 @compiled
+def remove_row(moments: ArmMoments, arm: int, values: Floats) -> None:
+    """Take a row back that was counted."""
+    moments.counts[arm] -= 1
+    count = moments.counts[arm]
+    if count == 0:
+        moments.means[arm, :] = 0.0
+        moments.scatter[arm, :, :] = 0.0
+        return
+    for one in range(len(values) - 1, -1, -1):  # the first mean last: products need the deviations from later means
+        after = (values[one] - moments.means[arm, one]) / count
+        for other in range(one + 1):
+            moments.scatter[arm, one, other] -= (count + 1) * after * (values[other] - moments.means[arm, other])
+            moments.scatter[arm, other, one] = moments.scatter[arm, one, other]
+        moments.scatter[arm, one, one] = max(moments.scatter[arm, one, one], 0.0)
+        moments.means[arm, one] -= after
+
+
+@compiled
 def add_rows(moments: ArmMoments, arms: Ints, values: Floats) -> None:
     """Count many rows."""
     for row in range(len(arms)):

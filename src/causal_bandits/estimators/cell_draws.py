@@ -7,34 +7,34 @@ import numpy as np
 from ..compiled import Bools, Floats, compiled
 from .cell_sharing import allowed_means
 from .degrees import Graded
-from .graded_draws import AHEAD, FAR, NOW, draw_sets, through_set
+from .graded_draws import draw_sets, through_set
 from .reward_effects import draw_by_effects
 from .reward_shapes import BOUNDED, EDGE, HIGH, LOW, NUMBER, RATE, SHAPE, one_more, own_dispersion, shape_at
 
-DISAGREEMENT, DOUBT, WIDER = 0.25, 0.1, 1.0
-"""How much wider what is stated is than what is played by, as in `stating`; chosen so that intervals cover."""
 WIDEST = 0.95
 """The variance of a mean between two values is at most so much of the largest there is."""
 
 
 @compiled
 def stated_means(state: Graded, arm: int) -> tuple[float, float]:
-    """Mean and variance of an arm's mean to be stated, as `stated` has those of chances."""
+    """Mean and variance of an arm's mean to be stated: through its set, and no wider than own rows make them.
+
+    Own rows have one reward more than came, so that zeros are no certainty, and what they vary by is taken at the mean
+    that is stated. That intervals cover without being widened was measured (`python -m benchmarks.rewards`).
+    """
     mean, variance = state.moments[state.chosen[arm], arm]
-    own, wide = state.moments[0, arm]
-    variance = WIDER * (variance + DISAGREEMENT * (mean - own) ** 2 + DOUBT * max(wide - variance, 0.0))
     numbers = state.own.numbers
     rows, alone, scatter = state.own.own[arm]
-    if rows > 0:
-        alone = (rows * alone + one_more(numbers) / rows) / (rows + 1 / rows)
-        spread = own_dispersion(numbers, rows, alone, scatter) * shape_at(numbers, alone) / rows
-        variance = min(variance, spread + (mean - alone) ** 2)
-    if numbers[SHAPE] == NUMBER:
-        return mean, variance
-    low = numbers[LOW] + EDGE * (numbers[RATE] - numbers[LOW]) / (1 + rows)
-    mean = max(mean, low)
+    if numbers[SHAPE] != NUMBER:
+        mean = max(mean, numbers[LOW] + EDGE * (numbers[RATE] - numbers[LOW]) / (1 + rows))
     if numbers[SHAPE] == BOUNDED:
         mean = min(mean, numbers[HIGH] - EDGE * (numbers[HIGH] - numbers[RATE]) / (1 + rows))
+    if rows > 0:
+        alone = (rows * alone + one_more(numbers)) / (rows + 1)
+        spread = own_dispersion(numbers, rows, alone, scatter) * shape_at(numbers, alone) / rows
+        share = min(shape_at(numbers, mean) / shape_at(numbers, alone), 1.0)
+        variance = min(variance, share * (spread + (mean - alone) ** 2))
+    if numbers[SHAPE] == BOUNDED:
         variance = min(variance, WIDEST * (mean - numbers[LOW]) * (numbers[HIGH] - mean))
     return mean, variance
 
@@ -53,24 +53,11 @@ def _draw_arm(
 
 
 @compiled
-def played_means(state: Graded, allowed: Bools, rng: np.random.Generator) -> Floats:
-    """One draw of every allowed arm's mean to play by; NaN for the others."""
-    drawn, differs = draw_sets(state, FAR, AHEAD, rng)
+def drawn_means(state: Graded, allowed: Bools, far: float, ahead: float, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's mean, to play by or as wide as it is; NaN for the others (see `graded_draws`)."""
+    drawn, differs = draw_sets(state, far, ahead, rng)
     means = np.full(len(state.chosen), np.nan)
     for arm in range(len(means)):
         if allowed[arm]:
-            means[arm] = _draw_arm(state, arm, drawn, differs, FAR, AHEAD, rng)
-    return means
-
-
-@compiled
-def believed_means(state: Graded, allowed: Bools, rng: np.random.Generator) -> Floats:
-    """One draw of every allowed arm's mean, as wide as what is stated of it; NaN for the others."""
-    drawn, differs = draw_sets(state, 1.0, NOW, rng)
-    means = np.full(len(state.chosen), np.nan)
-    for arm in range(len(means)):
-        if allowed[arm]:
-            more = max(stated_means(state, arm)[1] - state.moments[state.chosen[arm], arm, 1], 0.0)
-            means[arm] = _draw_arm(state, arm, drawn, differs, 1.0, NOW, rng)
-            means[arm] += math.sqrt(more) * rng.standard_normal()
+            means[arm] = _draw_arm(state, arm, drawn, differs, far, ahead, rng)
     return means

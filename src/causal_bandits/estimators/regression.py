@@ -5,7 +5,8 @@ the means and least squares coefficients of the pool of arms that may share. A r
 
     e_i (1 / N + g' (x_i - x_p)) + [k = a] b' x_i / n_a,      g = Sxx^-1 (x_a - x_p),
 
-with e_i its residual. The variance is the sum over rows of what that varies within its arm, which a bootstrap that
+with e_i its residual. Of rows whose reward is pending, x is known: they count in x_a and n_a, and in no residual. The
+variance is the sum over rows of what that varies within its arm, which a bootstrap that
 resamples within arms converges to. Products of e and x are taken as if both were normal within an arm, so that means
 and cross-products are all that is needed.
 
@@ -144,18 +145,20 @@ def pool_spread(moments: ArmMoments, members: Ints, fit: Fit, columns: Ints) -> 
 
 
 @compiled
-def variance_through(moments: ArmMoments, fit: Fit, spread: Spread, columns: Ints, arm: int, weights: Floats) -> float:
+def variance_through(
+    moments: ArmMoments, seen: ArmMoments, fit: Fit, spread: Spread, columns: Ints, arm: int, weights: Floats
+) -> float:
     """The variance of `mean_through`, by the formula at the top; `weights` is room for g."""
     size = len(columns)
-    rows = moments.counts[arm]
+    rows = seen.counts[arm]
     scatter = moments.scatter[arm]
     mean_e, mean_v = moments.means[arm, -1] - fit.means[-1], 1.0 / fit.rows
     for one in range(size):
         weights[one] = 0.0
         for other in range(size):
-            away = moments.means[arm, columns[other]] - fit.means[columns[other]]
+            away = seen.means[arm, columns[other]] - fit.means[columns[other]]
             weights[one] += fit.inverse[one, other] * away
-    total, with_e, with_v, fitted = spread.constant, 0.0, 0.0, 0.0
+    total, with_e, with_v, fitted, fitted_seen = spread.constant, 0.0, 0.0, 0.0, 0.0
     for one in range(size):
         away = moments.means[arm, columns[one]] - fit.means[columns[one]]
         mean_e -= fit.slopes[one] * away
@@ -166,8 +169,9 @@ def variance_through(moments: ArmMoments, fit: Fit, spread: Spread, columns: Int
             total += weights[one] * spread.square[one, other] * weights[other]
             with_v += weights[one] * scatter[columns[one], columns[other]] * fit.slopes[other]
             fitted += fit.slopes[one] * scatter[columns[one], columns[other]] * fit.slopes[other]
+            fitted_seen += fit.slopes[one] * seen.scatter[arm, columns[one], columns[other]] * fit.slopes[other]
     # The arm's own rows also move its mean of S: b' x / n_a, which goes together with their residuals e = y - b' x.
-    total += (2.0 * (mean_e * with_v + mean_v * (with_e - fitted)) + fitted / rows) / rows
+    total += (2.0 * (mean_e * with_v + mean_v * (with_e - fitted)) + fitted_seen / rows) / rows
     return float(max(total, 0.0))
 
 
@@ -182,9 +186,13 @@ def own_mean_and_variance(moments: ArmMoments, arm: int) -> tuple[float, float]:
 
 
 @compiled
-def enough_rows(moments: ArmMoments, fit: Fit, arm: int) -> bool:
-    """Whether a pooled regression says anything about an arm: two rows of its own, and rows left to judge by."""
-    return bool(moments.counts[arm] >= 2 and fit.rows >= len(fit.slopes) + 3)
+def enough_rows(moments: ArmMoments, seen: ArmMoments, fit: Fit, arm: int) -> bool:
+    """Whether a pooled regression says anything about an arm: two rows of its own, and rows left to judge by.
+
+    Without mediators a row says nothing before its reward.
+    """
+    own = seen if len(fit.slopes) > 0 else moments
+    return bool(own.counts[arm] >= 2 and fit.rows >= len(fit.slopes) + 3)
 
 
 @compiled
@@ -208,6 +216,14 @@ def by_group(groups: Ints, count: int) -> tuple[Ints, Ints]:
 @compiled
 def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) -> tuple[Floats, Floats]:
     """(accepted sets, arms): means through every set, and their variances (or 0); infinite where it says nothing."""
+    return means_with_pending(moments, moments, pools, with_variance)
+
+
+@compiled
+def means_with_pending(
+    moments: ArmMoments, seen: ArmMoments, pools: RealPools, with_variance: bool
+) -> tuple[Floats, Floats]:
+    """The same where `seen` has the rows whose reward is pending besides: own means of S are over these."""
     sets, arms = pools.groups.shape
     means = np.zeros((sets, arms))
     variances = np.full((sets, arms), np.inf)
@@ -224,11 +240,11 @@ def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) ->
             if with_variance:
                 spread = pool_spread(moments, members, fit, columns)
             for arm in members:
-                if enough_rows(moments, fit, arm):
-                    means[index, arm] = mean_through(moments, fit, columns, arm)
+                if enough_rows(moments, seen, fit, arm):
+                    means[index, arm] = mean_through(seen, fit, columns, arm)
                     variances[index, arm] = 0.0
                     if with_variance:
-                        variances[index, arm] = variance_through(moments, fit, spread, columns, arm, weights)
+                        variances[index, arm] = variance_through(moments, seen, fit, spread, columns, arm, weights)
     return means, variances
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from ..compiled import Bools
+from ..compiled import Bools, Floats, Ints
 from ..data import ArmMoments, DesignLayout, Rows, view
 from ..discovery import Findings, RealDiscovery, check_discovery, discovery_from_dict
 from ..doors import is_number
@@ -17,13 +17,9 @@ from ..seeds import Seed
 from .base import Policy
 from .estimates import ArmEstimate, Estimates
 from .keeping import Draws
-from .real_draws import prior_of
-from .real_rules import (
-    RealOptions,
-    RealState,
-    beliefs,
-    learn_real,
-)
+from .real_draws import prior_of, typical_reward
+from .real_rows import expect_real, forget_real, settle_real, with_late_rows
+from .real_rules import RealOptions, RealState, beliefs
 from .set_selection import Choice, check_weighed, doubts
 
 Index = Literal["auer", "printed"]
@@ -41,6 +37,12 @@ def checked_prior(prior_rows: object) -> float:
     if not (is_number(prior_rows) and 0 <= float(prior_rows) < MOST_PRIOR_ROWS):  # type: ignore[arg-type]
         raise OptionError(f"prior_rows={brief(prior_rows)}; expected a number of rows, at least 0")
     return float(prior_rows)  # type: ignore[arg-type]
+
+
+def _patterns(rows: Rows) -> list[int]:
+    """The variables that each row misses, as a bit mask."""
+    found: list[int] = ((rows.codes < 0) << np.arange(rows.codes.shape[1])).sum(axis=1).tolist()
+    return found
 
 
 class RealPolicy(Policy[RealState]):
@@ -108,6 +110,7 @@ class RealPolicy(Policy[RealState]):
             check_discovery(discovery)
             self.tier, self.hints = discovery.tier, discovery.hints(problem)
         self._max_size = 0 if discovery is None else max_size
+        self.uses_pending = discovery is not None and not samples  # a bootstrap draws whole rows
         super().__init__(problem, seed)
         found = self._discover()  # sets that cannot be are refused here, not later
         if self.doubts:
@@ -122,11 +125,12 @@ class RealPolicy(Policy[RealState]):
             np.empty((0, 0), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, arms), dtype=np.int64)
         )
         kept = np.empty(0, dtype=np.int64), np.empty((0, width))
-        self._view_of_set, self._holds = self.layout.views_of(self._patterns)
-        views = self.layout.empty_views(len(self._holds))
+        self._view_of_set, holds = self.layout.views_of(self._patterns)
+        views = self.layout.empty_views(len(holds))
         allowed = np.ones(arms, dtype=np.bool_)
         used = np.empty(0, dtype=np.int64), np.empty(0)
-        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, *used, self.layout.spans)
+        none, spans = self.layout.empty_views(0), self.layout.spans
+        return RealState(self.layout.empty(), pools, *kept, self._options, allowed, views, *used, spans, holds, none)
 
     def reserve(self, count: int) -> None:
         """Make room for rows to come; only the bootstrap keeps them."""
@@ -144,17 +148,66 @@ class RealPolicy(Policy[RealState]):
         if self._options.bootstraps and np.any(rows.codes < 0):
             raise ObservationError("a value is missing; the bootstrap needs complete rows; use variance='closed-form'")
 
-    def _count(self, rows: Rows) -> None:
-        patterns = ((rows.codes < 0) << np.arange(rows.codes.shape[1])).sum(axis=1)
-        fresh = sorted(set(patterns.tolist()) - {0, *self._patterns})
-        if fresh:  # sets that were learnt from the same rows now are not: all views are made anew, from all rows
-            self._patterns = sorted([*self._patterns, *fresh])
-            self._recount()
-            return
-        self.reserve(len(rows.arms))
+    def _recount(self) -> None:
+        found = {*_patterns(self.history.rows), *(_patterns(self.waiting.all) if self.uses_pending else ())}
+        self._patterns = sorted(found - {0})
+        super()._recount()
+
+    def _has_views(self, rows: Rows) -> bool:
+        """Whether rows miss what others missed; if not, sets need other views: they are made anew, from all rows."""
+        if set(_patterns(rows)) <= {0, *self._patterns}:
+            return True
+        self._recount()
+        return False
+
+    def _coded(self, rows: Rows) -> tuple[Ints, Floats, Ints]:
+        """Arms, columns of the design, and the number of each row's pattern of missing variables."""
         number = {0: -1} | {pattern: place for place, pattern in enumerate(self._patterns)}
-        places = np.array([number[pattern] for pattern in patterns.tolist()], dtype=np.int64)
-        learn_real(self._state, rows.arms, self.layout.design(rows), places, self._holds)
+        places = np.array([number[pattern] for pattern in _patterns(rows)], dtype=np.int64)
+        return rows.arms, self.layout.design(rows), places
+
+    def _count(self, rows: Rows) -> None:
+        if self._has_views(rows):
+            self.reserve(len(rows.arms))
+            coded = self._coded(rows)
+            settle_real(self._state, *coded)
+            if len(self._state.late.counts):
+                expect_real(self._state, *coded)
+
+    def make_room(self) -> None:
+        """Make room in the moments for pending rows."""
+        if self.uses_pending and not len(self._state.late.counts):
+            self._state = self._state._replace(late=with_late_rows(self._state.moments, self._state.views))
+
+    def _expect(self, rows: Rows) -> None:
+        if self.uses_pending and self.waiting.made and self._has_views(rows):
+            self.make_room()
+            expect_real(self._state, *self._coded(rows))
+
+    def _complete(self, rows: Rows) -> None:
+        if not self.uses_pending:
+            self._count(rows)
+        else:
+            settle_real(self._state, *self._coded(rows))
+
+    def _forget(self, rows: Rows) -> None:
+        if self.uses_pending and np.any(rows.codes < 0):
+            self._recount()  # maybe no other row missed this
+        elif self.uses_pending:
+            forget_real(self._state, *self._coded(rows))
+
+    def _reading_without_pending(self) -> RealState:
+        return self._view()._replace(late=self.layout.empty_views(0))
+
+    def _sums(self) -> dict[str, NDArray[Any]]:
+        made = self.uses_pending and self.waiting.made
+        return {f"late_{name}": array for name, array in self._state.late._asdict().items()} if made else {}
+
+    def _check_sums(self) -> None:
+        waiting = np.bincount(self.waiting.all.arms, minlength=len(self.problem.arms))
+        late = self._state.late.counts
+        if len(late) and not np.array_equal(late[0], self._state.moments.counts + waiting):
+            raise ValueError("its pending rows are not those of its sums")
 
     def _share(self, findings: Findings, draws: Draws) -> RealState:
         used = findings.used
@@ -172,11 +225,11 @@ class RealPolicy(Policy[RealState]):
     def _discover(self) -> Findings | None:
         """Every set is tested on the rows that have a value for each of its variables."""
         found = super()._discover()
-        if found is None or not len(self._holds) or self._reads_rows:
+        views = self._state.views
+        if found is None or not len(views.counts) or self._reads_rows:
             return found
         parts = [
-            self.discovery.discover(self.layout, view(self._state.views, place), self.rows)
-            for place in range(len(self._holds))
+            self.discovery.discover(self.layout, view(views, place), self.rows) for place in range(len(views.counts))
         ]
         return found.merged(parts, self._view_of_set)
 
@@ -208,7 +261,7 @@ class RealPolicy(Policy[RealState]):
         rows = []
         for number, arm in enumerate(self.problem.arms):
             own = int(state.moments.counts[number])
-            if own < 2:  # one row has a mean but no spread
+            if own < 2 and now.chosen[number] < 0:  # one row has a mean but no spread
                 mean = float(state.moments.means[number, -1]) if own else np.nan
                 rows.append(ArmEstimate(arm, mean, -np.inf, np.inf, None, own, float(own), own))
                 continue
@@ -216,7 +269,9 @@ class RealPolicy(Policy[RealState]):
             tail = (1 + level) / 2
             reach = float(stdtrit(own - 1 + prior, tail) if chosen < 0 else ndtri(tail)) * float(np.sqrt(variance))
             through = None if chosen < 0 else self._names(state, chosen)
-            single = (float(state.moments.scatter[number, -1, -1]) + prior * before) / (own - 1 + prior)
+            single = typical_reward(state.moments)[1] ** 2
+            if own >= 2:
+                single = (float(state.moments.scatter[number, -1, -1]) + prior * before) / (own - 1 + prior)
             effective = single / variance if variance > 0 else float(own)
             seen = -1 if chosen < 0 else state.view_of[chosen]
             used = own if seen < 0 else int(state.views.counts[seen, number])

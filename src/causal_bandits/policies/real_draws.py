@@ -58,6 +58,25 @@ def draw_own_mean(moments: ArmMoments, arm: int, prior: Prior, rng: np.random.Ge
 
 
 @compiled
+def typical_reward(moments: ArmMoments) -> tuple[float, float]:
+    """Mean and standard deviation of all rewards; 1 where there are fewer than two."""
+    rows, means = moments.counts.sum(), moments.means[:, -1]
+    if rows < 2:
+        return means.sum(), 1.0
+    mean = (moments.counts * means).sum() / rows
+    scatter = moments.scatter[:, -1, -1].sum() + (moments.counts * (means - mean) ** 2).sum()
+    return mean, math.sqrt(scatter / (rows - 1))
+
+
+@compiled
+def draw_like_others(moments: ArmMoments, arm: int, rng: np.random.Generator) -> float:
+    """An arm with fewer than two rewards: as single rewards are spread, around its own or their mean."""
+    typical, spread = typical_reward(moments)
+    centre = moments.means[arm, -1] if moments.counts[arm] else typical
+    return float(centre + spread * rng.standard_normal())
+
+
+@compiled
 def draw_shared_mean(
     moments: ArmMoments,
     columns: Ints,
@@ -70,8 +89,9 @@ def draw_shared_mean(
     """One draw of an arm's mean through a set: Bayesian regression in the pool, own rows for the mean of S.
 
     Residual variance scaled inverse chi-squared, coefficients normal given it, and the arm's mean of the fitted part a
-    scaled t given the coefficients. The prior of both variances is the reference one, or worth so many rows: of what
-    rewards vary by, and of what the fitted part varies by in the pool (`scatter` is the pool's).
+    scaled t given the coefficients; `moments` may have rows whose reward is pending. The prior of both variances is
+    the reference one, or worth so many rows: of what rewards vary by, and of what the fitted part varies by in the pool
+    (`scatter` is the pool's).
     """
     size = len(columns)
     freedom = fit.rows - size - 1.0 + prior.rows

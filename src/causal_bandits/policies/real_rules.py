@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
-from ..data import ArmMoments, ViewMoments, add_row, design_row, merge_into, mirror, nothing_merged, view
+from ..data import ArmMoments, ViewMoments, merge_into, mirror, nothing_merged, view
 from ..estimators.bootstrap import bootstrap_variance
-from ..estimators.regression import RealPools, fit_pool, means_through, own_mean_and_variance
-from .protocol import believed, choose, indices, learn, look
-from .real_draws import draw_own_mean, draw_shared_mean, prior_of, softened
+from ..estimators.regression import RealPools, fit_pool, means_with_pending, own_mean_and_variance
+from .protocol import believed, choose, indices, look
+from .real_draws import draw_like_others, draw_own_mean, draw_shared_mean, prior_of, softened
 from .rules import squared_error
 
 
@@ -53,6 +53,10 @@ class RealState(NamedTuple):
     """(accepted sets,): how probable it is that the set does not separate; 0: sets are compared by variance alone."""
     spans: Ints
     """(observed variables,): how many columns of the design each variable has."""
+    holds: Bools
+    """(views, patterns of missing variables): whether rows of a pattern belong to a view."""
+    late: ViewMoments
+    """Without the reward: first all rows, then those of each view, pending ones among them; none was ever: no views."""
 
 
 class Beliefs(NamedTuple):
@@ -61,6 +65,18 @@ class Beliefs(NamedTuple):
     chosen: Ints
     means: Floats
     variances: Floats
+
+
+@compiled
+def rows_in(state: RealState, place: int) -> ArmMoments:
+    """The rows of a view that have their reward; -1: all."""
+    return state.moments if place < 0 else view(state.views, place)
+
+
+@compiled
+def seen_in(state: RealState, place: int) -> ArmMoments:
+    """The same with rows whose reward is pending; then it has no column of the reward."""
+    return view(state.late, place + 1) if len(state.late.counts) > 0 else rows_in(state, place)
 
 
 @compiled
@@ -81,14 +97,14 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
     if len(pools.widths) == 0:
         return Beliefs(chosen, means, variances)
     shared, spread = np.empty(pools.groups.shape), np.empty(pools.groups.shape)
+    closed = state.options.bootstraps == 0
     for place in range(-1, len(state.views.counts)):  # one call of it all: what is called twice is compiled twice
-        rows_of = moments if place < 0 else view(state.views, place)
-        through, variance = means_through(rows_of, pools, state.options.bootstraps == 0)
+        through, variance = means_with_pending(rows_in(state, place), seen_in(state, place), pools, closed)
         for index in range(len(pools.widths)):
             if state.view_of[index] == place:
                 put(shared[index], through[index])
                 put(spread[index], variance[index])
-    if state.options.bootstraps:
+    if not closed:
         rows = moments.counts.sum()
         kept = state.kept_arms[:rows], state.kept_values[:rows]
         spread = bootstrap_variance(moments, pools, kept[0], kept[1], state.options.bootstraps, rng)
@@ -98,7 +114,7 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
             error = spread[index, arm]
             if error < lowest[arm] and state.doubt[index] > 0:
                 error = squared_error(error, own_variances[arm], shared[index, arm] - own[arm], state.doubt[index])
-            if moments.counts[arm] >= 2 and error < lowest[arm]:
+            if error < lowest[arm]:
                 lowest[arm] = error
                 chosen[arm], means[arm], variances[arm] = index, shared[index, arm], spread[index, arm]
     return Beliefs(chosen, means, variances)
@@ -132,26 +148,22 @@ def pools_in_use(state: RealState, chosen: Ints, drawn: bool) -> PoolsInUse:
         if used > before:
             for arm in range(arms):
                 of_arm[arm] = of_group[pools.groups[index, arm]]
-            merge_into(rows_of_set(state, index), of_arm, merged)
+            merge_into(rows_in(state, state.view_of[index]), of_arm, merged)
     mirror(merged)
     return PoolsInUse(places, merged)
 
 
 @compiled
-def rows_of_set(state: RealState, index: int) -> ArmMoments:
-    """The rows that have a value for every variable of a set."""
-    return state.moments if state.view_of[index] < 0 else view(state.views, state.view_of[index])
-
-
-@compiled
 def _draw(state: RealState, used: PoolsInUse, index: int, arm: int, rng: np.random.Generator) -> float:
+    if index < 0 and state.moments.counts[arm] < 2:
+        return draw_like_others(state.moments, arm, rng)
     prior = prior_of(state.moments, state.options.prior_rows)
     if index < 0:
         return draw_own_mean(state.moments, arm, prior, rng)
     columns = state.pools.columns[index, : state.pools.widths[index]]
     fit = fit_pool(used.merged, used.places[arm], columns)
     scatter = used.merged.scatter[used.places[arm]]
-    return draw_shared_mean(rows_of_set(state, index), columns, fit, scatter, arm, prior, rng)
+    return draw_shared_mean(seen_in(state, state.view_of[index]), columns, fit, scatter, arm, prior, rng)
 
 
 @compiled
@@ -159,18 +171,20 @@ def real_index(state: RealState, now: Beliefs, used: PoolsInUse, arm: int, rng: 
     """What an arm is chosen by: a draw from its posterior, or its upper confidence bound."""
     if state.options.thompson:
         return _draw(state, used, now.chosen[arm], arm, rng)
-    counts = state.moments.counts
-    logarithm = math.log(counts.sum())
-    scale = logarithm / counts[arm] if state.options.printed_index else logarithm
+    plays = seen_in(state, -1).counts
+    logarithm = math.log(plays.sum())
+    scale = logarithm / plays[arm] if state.options.printed_index else logarithm
     return float(now.means[arm] + 4 * math.sqrt(now.variances[arm] * scale))
 
 
 @compiled
 def first_arm(state: RealState, rng: np.random.Generator) -> int:
-    """The arm to play before indices say anything: uniform at first, then any that has too few rows; -1 when done."""
-    counts, options = state.moments.counts, state.options
-    rows = counts.sum()
-    if rows < options.initial:
+    """The arm to play before indices say anything: uniform at first, then any that has too few rows; -1 when done.
+
+    Arms are chosen uniformly until so many rewards have come; rows that wait for one are plays.
+    """
+    counts, options = seen_in(state, -1).counts, state.options
+    if state.moments.counts.sum() < options.initial:
         left = int(rng.random() * state.allowed.sum())
         for arm in range(len(counts)):
             if state.allowed[arm]:
@@ -181,7 +195,7 @@ def first_arm(state: RealState, rng: np.random.Generator) -> int:
     for arm in range(len(counts)):
         if state.allowed[arm] and (least < 0 or counts[arm] < counts[least]):
             least = arm
-    wanted = math.ceil(8 * math.log(max(rows, 1))) if options.forced_plays else 2
+    wanted = math.ceil(8 * math.log(max(counts.sum(), 1))) if options.forced_plays else 2
     return least if counts[least] < max(wanted, 2) else -1
 
 
@@ -192,15 +206,15 @@ def choose_real(state: RealState, rng: np.random.Generator) -> int:
     first = first_arm(state, rng)
     if first >= 0:
         return first
-    counts = state.moments.counts
+    plays = seen_in(state, -1).counts
     now = beliefs(state, rng)
     used = pools_in_use(state, now.chosen, state.options.thompson)
     best, highest = -1, -np.inf
-    for arm in range(len(counts)):
+    for arm in range(len(plays)):
         if state.allowed[arm]:
             index = real_index(state, now, used, arm, rng)
             # Arms that share everything tie: the one with the fewest rows tells most about whether they should.
-            if best < 0 or index > highest or (index == highest and counts[arm] < counts[best]):
+            if best < 0 or index > highest or (index == highest and plays[arm] < plays[best]):
                 best, highest = arm, index
     return best
 
@@ -219,82 +233,27 @@ def real_indices(state: RealState, rng: np.random.Generator) -> Floats:
     return indices
 
 
-@compiled
-def _typical_reward(moments: ArmMoments) -> tuple[float, float]:
-    """Mean and standard deviation of all rewards."""
-    rows, means = moments.counts.sum(), moments.means[:, -1]
-    mean = (moments.counts * means).sum() / rows
-    scatter = moments.scatter[:, -1, -1].sum() + (moments.counts * (means - mean) ** 2).sum()
-    return mean, math.sqrt(scatter / (rows - 1))
-
-
 class Sight(NamedTuple):
     """What draws from the posterior have in common."""
 
     chosen: Ints
     used: PoolsInUse
-    typical: float
-    spread: float
-    """Mean and standard deviation of all rewards."""
 
 
 @look.of(RealState)
 @compiled
 def look_at_pools(state: RealState, rng: np.random.Generator) -> Sight:
-    """The set of each arm, its pool, and how single rewards are spread."""
+    """The set of each arm and its pool."""
     now = beliefs(state, rng)
-    used = pools_in_use(state, now.chosen, True)
-    typical, spread = _typical_reward(state.moments)
-    return Sight(now.chosen, used, typical, spread)
+    return Sight(now.chosen, pools_in_use(state, now.chosen, True))
 
 
 @believed.of(RealState)
 @compiled
 def drawn_means(state: RealState, seen: Sight, rng: np.random.Generator) -> Floats:
-    """One draw of every allowed arm's mean; an arm with fewer than two rows has no posterior.
-
-    It is drawn as single rewards are spread, around its row or their mean.
-    """
+    """One draw of every allowed arm's mean."""
     means = np.full(len(seen.chosen), np.nan)
     for arm in range(len(seen.chosen)):
         if state.allowed[arm]:
-            if state.moments.counts[arm] >= 2:
-                means[arm] = _draw(state, seen.used, seen.chosen[arm], arm, rng)
-            else:
-                centre = state.moments.means[arm, -1] if state.moments.counts[arm] else seen.typical
-                means[arm] = centre + seen.spread * rng.standard_normal()
+            means[arm] = _draw(state, seen.used, seen.chosen[arm], arm, rng)
     return means
-
-
-@compiled
-def learn_real_row(state: RealState, arm: int, values: Floats) -> None:
-    """Count one row of design columns and reward."""
-    rows = state.moments.counts.sum()
-    if rows < len(state.kept_arms):
-        state.kept_arms[rows] = arm
-        put(state.kept_values[rows], values)
-    add_row(state.moments, arm, values)
-    for place in range(len(state.views.counts)):
-        add_row(view(state.views, place), arm, values)
-
-
-@learn.of(RealState)
-@compiled
-def learn_values(state: RealState, arm: int, values: Floats, reward: float) -> None:
-    """Count one row as a world draws it: the observed variables, then the reward."""
-    design = np.empty(state.moments.means.shape[1])
-    design_row(state.spans, values, design)
-    learn_real_row(state, arm, design)
-
-
-@compiled
-def learn_real(state: RealState, arms: Ints, values: Floats, patterns: Ints, holds: Bools) -> None:
-    """Count many rows; row r has the pattern of missing variables `patterns[r]` (-1: none is missing)."""
-    for row in range(len(arms)):
-        if patterns[row] < 0:
-            learn_real_row(state, arms[row], values[row])
-            continue
-        add_row(state.moments, arms[row], values[row])
-        for place in range(len(state.views.counts)):
-            if holds[place, patterns[row]]:
-                add_row(view(state.views, place), arms[row], values[row])

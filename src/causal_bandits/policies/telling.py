@@ -40,7 +40,7 @@ class Pending:
 class Telling(Kept):
     """What a policy is told."""
 
-    uses_pending: ClassVar[bool] = False
+    uses_pending: bool = False
     """Whether a row counts before its reward is known; otherwise it waits, and the whole row counts then."""
     rolls_out_late: ClassVar[bool] = False
     """Whether a rollout may count late rewards: nothing happens between two rows of the same round."""
