@@ -7,21 +7,16 @@ import pytest
 from scipy import stats
 
 from causal_bandits.compiled import Floats, interpreted
-from causal_bandits.estimators.lever_effects import (
+from causal_bandits.estimators.lever_effects import draw_effects, effect_starts, fit_given, gather, solve, without_own
+from causal_bandits.estimators.lever_scales import (
     DEVIATIONS,
     EFFECTS,
     FACTOR,
     LEAST,
     TYPICAL,
     Beforehand,
-    draw_effects,
-    effect_starts,
-    fit_given,
     fit_levers,
-    gather,
-    solve,
     weigh_scales,
-    without_own,
 )
 
 LEVELS = np.array([2, 3])
@@ -70,7 +65,7 @@ def test_scales_are_weighed_by_evidence(none: float) -> None:
     """The grid written out with dense algebra."""
     values, precision = _data(3)
     unit, beside = 0.4, 0.2
-    before = Beforehand(unit, 0.5, none, beside, FACTOR)
+    before = Beforehand(unit, 0.5, none, beside, FACTOR, 0.0)
     weights, effects, deviations = [], [], []
 
     def log_prior(spread: float) -> float:
@@ -83,9 +78,10 @@ def test_scales_are_weighed_by_evidence(none: float) -> None:
         effects.append(effect**2 * unit**2)
         deviations.append(deviation**2 * unit**2)
     nothing = none * np.exp(dense(values, precision, np.array([0.5, *[LEAST * unit**2] * 2]))[0] + log_prior(beside))
-    found = weigh_scales(values, precision, CODES, STARTS, SIZE, before)
-    expected = nothing / (nothing + sum(weights)), np.average(effects, weights=weights)
-    assert found == pytest.approx((*expected, np.average(deviations, weights=weights)))
+    found, variances = weigh_scales(values, precision, CODES, STARTS, SIZE, before)
+    assert found == pytest.approx(nothing / (nothing + sum(weights)))
+    expected = np.average(effects, weights=weights), np.average(deviations, weights=weights)
+    np.testing.assert_allclose(variances, [0.5, *expected])
 
 
 def test_without_own_is_a_fit_without_the_arm() -> None:
@@ -103,7 +99,7 @@ def test_without_own_is_a_fit_without_the_arm() -> None:
 
 def test_additive_values_have_small_deviations_and_odd_ones_large() -> None:
     precision = np.full(len(CODES), 1e4)
-    before = Beforehand(1.0, 4.0, 0.1, 0.0, FACTOR)
+    before = Beforehand(1.0, 4.0, 0.1, 0.0, FACTOR, 0.0)
     additive = np.array([0.8, -0.8])[CODES[:, 0]] + np.array([0.5, 0.0, -0.5])[CODES[:, 1]]
     odd = np.where(CODES.sum(axis=1) % 2, 0.8, -0.8)
     fits = [fit_levers(values, precision, CODES, STARTS, SIZE, before) for values in (additive, odd, 0 * odd)]
@@ -130,7 +126,7 @@ def test_no_levers() -> None:
     """One lever: only the level and deviations are left."""
     values, precision = _data(6)
     nothing = np.empty((len(values), 0), dtype=np.int64)
-    fit = fit_levers(values, precision, nothing, STARTS[:0], 1, Beforehand(1.0, 4.0, 0.0, 0.0, FACTOR))
+    fit = fit_levers(values, precision, nothing, STARTS[:0], 1, Beforehand(1.0, 4.0, 0.0, 0.0, FACTOR, 0.0))
     weight = 1 / (1 / precision + fit.deviation)
     assert fit.mean[0] == pytest.approx((weight * values).sum() / (weight.sum() + 1 / 4))
     assert fit.spread == fit.deviation

@@ -61,6 +61,8 @@ def _by_hand(policy: cb.policies.Policy[Any], rounds: int) -> list[int]:
 def test_it_equals_the_hand_made_problem(name: str) -> None:
     real = POLICIES[name].numbers is float
     make: Any = partial(POLICIES[name], seed=4)
+    if name == "safe-ts":  # knows that segments are no levers, unless told that they are
+        make = partial(cb.SafeThompsonSampling, alike=0.0, seed=4)
     ours, hand = make(REAL if real else SHOP), make(REAL_HAND if real else HAND)
     rounds = 60 if real else 120
     assert _played(ours, rounds) == _by_hand(hand, rounds)
@@ -69,7 +71,7 @@ def test_it_equals_the_hand_made_problem(name: str) -> None:
 
 
 def test_restricting_by_hand_gives_the_same_recommendation_and_estimates() -> None:
-    ours, hand = cb.SafeThompsonSampling(SHOP, seed=4), cb.SafeThompsonSampling(HAND, seed=4)
+    ours, hand = cb.SafeThompsonSampling(SHOP, alike=0, seed=4), cb.SafeThompsonSampling(HAND, seed=4)
     _played(ours, 200), _by_hand(hand, 200)
     for device in ("mobile", "desktop"):
         hand.restrict([arm for arm in HAND.arms if arm["device"] == device])
@@ -97,6 +99,42 @@ def test_a_recommendation_for_each_segment() -> None:
     assert frame.columns[:2] == ["arm", "device"]
     assert frame.filter(pl.col("device") == "mobile").height == 6
     assert len(policy.ask(3, segment={"device": "mobile"})) == 3
+
+
+def _told(alike: float) -> cb.SafeThompsonSampling:
+    """Red is good on mobiles and was seldom shown at desks, where everything is as good as on mobiles."""
+    policy = cb.SafeThompsonSampling(SHOP, alike=alike, seed=4)
+    for arm in SHOP.arms:
+        rows = 20 if arm["device"] == "desktop" and arm["banner"] == "red" else 400
+        good = 0.3 if arm["banner"] == "red" and arm["discount"] == "10%" else 0.1
+        for ones, reward in ((round(good * rows), 1), (rows - round(good * rows), 0)):
+            policy.tell_many([{"clicked": reward, "purchase": reward}] * ones, arm=arm)
+    return policy
+
+
+def test_what_is_alike_in_all_segments_is_learnt_from_all() -> None:
+    """A pair of levels that is good together, so that effects of single levels do not say it."""
+    arm = SHOP.arm(banner="red", discount="10%", device="desktop")
+    widths = []
+    for alike in (0.0, 0.8):
+        (row,) = [row for row in _told(alike).estimates() if row.arm == arm]
+        widths.append(row.high - row.low)
+        assert row.low < 0.3 < row.high
+    assert widths[1] < 0.8 * widths[0]
+
+
+def test_files_and_studies_from_before_go_on_with_segments_as_levers() -> None:
+    made = cb.SafeThompsonSampling(SHOP, seed=4)
+    assert made.options() == {"max_size": 1, "alike": 0.8}
+    assert cb.SafeThompsonSampling.from_options(SHOP, made.options()).alike == 0.8
+    assert cb.SafeThompsonSampling.from_options(SHOP, {"max_size": 1}).alike == 0.0
+    assert cb.SafeThompsonSampling(HAND, seed=4).options() == {"max_size": 1}
+
+
+@pytest.mark.parametrize("alike", [-0.1, 1.0, float("nan")])
+def test_alike_is_a_probability(alike: Any) -> None:
+    with pytest.raises(OptionError, match=r"alike=.* expected a probability below 1"):
+        cb.SafeThompsonSampling(SHOP, alike=alike)
 
 
 def test_it_is_saved_and_goes_on(tmp_path: Path) -> None:

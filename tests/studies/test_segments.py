@@ -67,7 +67,7 @@ def test_asking_telling_and_reading(sqlite: str, tmp_path: Path) -> None:
 
 def test_the_same_decisions_as_the_hand_made_study(sqlite: str) -> None:
     """With a further lever, and `arms` as the list of those that have its level."""
-    ours = cb.Study.create("ours", SHOP, storage=sqlite, seed=7)
+    ours = cb.Study.create("ours", SHOP, storage=sqlite, seed=7, options={"alike": 0.0})
     hand_made = cb.Problem("purchase", {"clicked": 2}, {**LEVERS, "device": ["mobile", "desktop"]})
     hand = cb.Study.create("hand", hand_made, storage=sqlite, seed=7)
     for place in range(40):

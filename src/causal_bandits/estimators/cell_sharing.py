@@ -13,7 +13,7 @@ from ..data import CellTables, with_late
 from .cell_parts import cell_parts, relative_noise
 from .degrees import ENOUGH, GUARD, SEPARATES, Graded, go_by_own, go_by_set, index_prior, mark_used, nothing_shared
 from .index_parts import ALL, INDEX, NOISE, SCATTER, N
-from .lever_effects import Beforehand
+from .lever_scales import Beforehand
 from .main_effects import LEVEL
 from .reward_effects import refresh_rewards, reward_effects
 from .reward_shapes import ABOVE, M2, POSITIVE, RATE, ROWS, SHAPE, inside, own_limits, row_variance, unit_of
@@ -45,7 +45,7 @@ def _fit_index(state: Graded, place: int, parts: Floats, within: float) -> float
             prior = index_prior(state, place, arm, within)
             values[arm] = parts[arm, INDEX]
             precision[arm] = n * (n + prior) / (parts[arm, SCATTER] + prior * within)
-    before = Beforehand(unit_of(numbers), LEVEL * row_variance(numbers, rate), 0.0, 0.0, ANY)
+    before = Beforehand(unit_of(numbers), LEVEL * row_variance(numbers, rate), 0.0, 0.0, ANY, 0.0)
     return settle_index(state, place, parts, values, precision, before, rate)
 
 
@@ -54,7 +54,7 @@ def _fit_difference(state: Graded, place: int, parts: Floats, spread: float) -> 
     """Learn P(separates) and the lever effects on the difference; adds the difference to the moments."""
     own, numbers = state.own, state.own.numbers
     rate = numbers[RATE]
-    none, variances = weigh_difference(state, parts, spread, unit_of(numbers))
+    none, variances = weigh_difference(state, parts, spread, unit_of(numbers), 0.0)
     for arm in range(len(parts)):
         if parts[arm, N] > 0:
             index = inside(numbers, rate + parts[arm, INDEX])

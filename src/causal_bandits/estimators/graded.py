@@ -19,14 +19,15 @@ from ..compiled import Floats, Ints, compiled
 from ..data import CountTables, with_pending
 from .degrees import ENOUGH, GUARD, SEPARATES, Graded, go_by_own, go_by_set, index_prior, mark_used, nothing_shared
 from .index_parts import ALL, INDEX, NOISE, SCATTER, N, index_parts
-from .lever_effects import Beforehand
+from .joined_segments import within_arms
+from .lever_scales import Beforehand
 from .main_effects import LEVEL, RATE, REWARDS, ROWS, inside, main_effects, refresh_effects
 from .settling import ANY, settle_difference, settle_index, weigh_difference
 
 
-def graded(tables: CountTables, codes: Ints, levels: Ints) -> Graded:
-    """Nothing known yet."""
-    made = nothing_shared(tables, main_effects(codes, levels), 0.5)
+def graded(tables: CountTables, codes: Ints, levels: Ints, alike: float = 0.0) -> Graded:
+    """Nothing known yet; with `alike` above 0 the last column of codes is the arm but for its segment."""
+    made = nothing_shared(tables, main_effects(codes, levels, alike=alike), 0.5)
     return made._replace(ahead=made.roots[1].copy()) if len(tables.pending) else made
 
 
@@ -38,16 +39,17 @@ def with_room(state: Graded) -> Graded:
 
 
 @compiled
-def _fit_index(state: Graded, place: int, parts: Floats, within: float, rate: float) -> float:
+def _fit_index(state: Graded, place: int, parts: Floats, within: Floats, rate: float) -> float:
     """Learn the lever effects on the index; fills the moments with the index alone, gives its spread over arms."""
     unit, arms = rate * (1 - rate), len(parts)
     values, precision = np.zeros(arms), np.zeros(arms)
     for arm in range(arms):
         if parts[arm, ALL] > 0:
             values[arm] = parts[arm, INDEX] - rate
-            prior = index_prior(state, place, arm, within)
-            precision[arm] = parts[arm, ALL] / ((parts[arm, SCATTER] + prior * within) / (parts[arm, ALL] + prior))
-    before = Beforehand(unit, LEVEL * unit, 0.0, 0.0, ANY)
+            prior = index_prior(state, place, arm, within[arm])
+            scatter = parts[arm, SCATTER] + prior * within[arm]
+            precision[arm] = parts[arm, ALL] / (scatter / (parts[arm, ALL] + prior))
+    before = Beforehand(unit, LEVEL * unit, 0.0, 0.0, ANY, state.own.alike)
     return settle_index(state, place, parts, values, precision, before, rate)
 
 
@@ -62,7 +64,7 @@ def own_noise(noise: float, index: float, chance: float, rate: float) -> float:
 def _fit_difference(state: Graded, place: int, parts: Floats, spread: float, rate: float) -> None:
     """Learn P(separates) and the lever effects on the difference; adds the difference to the moments."""
     own, unit = state.own, rate * (1 - rate)
-    none, variances = weigh_difference(state, parts, spread, unit)
+    none, variances = weigh_difference(state, parts, spread, unit, own.alike)
     for arm in range(len(parts)):
         if parts[arm, N] > 0:
             parts[arm, NOISE] = own_noise(parts[arm, NOISE], parts[arm, INDEX], own.known[arm, 0], rate)
@@ -81,14 +83,14 @@ def own_bounds(rows: float, rewards: float) -> tuple[float, float]:
 
 
 @compiled
-def _go_by(state: Graded, place: int, parts: Floats, within: float) -> None:
+def _go_by(state: Graded, place: int, parts: Floats, within: Floats) -> None:
     """Arms for which this set leaves the lowest variance so far go by it, unless their own rows contradict it."""
     rate = state.own.numbers[RATE]
     for arm in range(len(parts)):
         lowest = state.moments[state.chosen[arm], arm, 1]
         low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
         if state.moments[place, arm, 1] < lowest and low <= state.moments[place, arm, 0] <= high:
-            go_by_set(state, arm, place, parts[arm], within, rate * (1 - rate))
+            go_by_set(state, arm, place, parts[arm], within[arm], rate * (1 - rate))
 
 
 @compiled
@@ -103,7 +105,8 @@ def refresh(state: Graded) -> None:
         start = state.starts[place]
         index = state.indices[start : start + state.tables.cells[place]]
         parts = index_parts(state.tables, place, (rewards + 0.5) / (rows + 1), rows, index)
-        within = parts[:, SCATTER].sum() / max(rows + waiting, 1.0) + 1e-9
+        everywhere = parts[:, SCATTER].sum() / max(rows + waiting, 1.0) + 1e-9
+        within = within_arms(parts[:, ALL], parts[:, SCATTER], state.own.codes, everywhere, state.own.alike)
         spread = _fit_index(state, place, parts, within, rate)
         _fit_difference(state, place, parts, spread, rate)
         if enough and state.separates[place] >= SEPARATES:

@@ -3,12 +3,8 @@
     value of arm a  =  level  +  effect[lever 1, its level]  +  effect[lever 2, its level]  +  ...  +  deviation[a]
     effects ~ N(0, effect variance),  deviations ~ N(0, deviation variance),  measured value ~ N(value, 1 / precision)
 
-Both variances are weighed on a grid by the evidence of the measured values, and averaged. In units of `unit` (what one
-log-odds is worth on the scale of the values: p (1 - p) for chances) the total standard deviation over arms is lognormal
-beforehand, TYPICAL times or divided by FACTOR: real levers move chances by a tenth of a log-odds up to two. The weight
-`none` belongs to the model in which all arms have the value 0: how probable it is that there is nothing to explain.
-
-With a single lever an effect of its level and a deviation of the arm are one thing: pass codes without columns.
+The variances come from `lever_scales`. With a single lever an effect of its level and a deviation of the arm are one
+thing: pass codes without columns.
 """
 
 import math
@@ -19,14 +15,8 @@ import numpy as np
 from ..compiled import Floats, Ints, compiled
 from .cholesky import lower_root
 
-EFFECTS = np.array([0.0, 0.1, 0.3, 0.9])
-DEVIATIONS = np.array([0.06, 0.2, 0.6, 1.6])
-TYPICAL = 0.35
-FACTOR = 1.6
-"""Standard deviation of the logarithm of the total spread."""
-LEAST = 1e-6
 NO_PIVOT = 1e-18
-"""Variances are at least so large, in squared units: nothing is divided by zero."""
+"""Pivots below it are 0 in the root of a covariance."""
 
 
 class LeverFit(NamedTuple):
@@ -125,93 +115,19 @@ def solve(matrix: Floats, vector: Floats, level: float, effect: float, mean: Flo
 
 
 @compiled
-def _prior(spread: float, factor: float) -> float:
-    """Log density, but for a constant, of a total variance in squared units."""
-    away = (0.5 * math.log(spread + LEAST) - math.log(TYPICAL)) / factor
-    return -0.5 * away * away
-
-
-class Beforehand(NamedTuple):
-    """What is known before any row."""
-
-    unit: float
-    """What one log-odds is worth on the scale of the values."""
-    level: float
-    """Variance of the common level."""
-    none: float
-    """Chance that every value is 0."""
-    beside: float
-    """Variance, in squared units, that adds to the spread over arms."""
-    factor: float
-    """Standard deviation of the logarithm of the total spread."""
-
-
-@compiled
-def _to_weights(logs: Floats, nothing: float, prior: float) -> tuple[float, float]:
-    """Turn logarithms into weights, in place; the weight of nothing, and the sum of the others."""
-    kinds, deviations = logs.shape
-    highest, total = nothing, 0.0
-    for i in range(kinds):
-        for j in range(deviations):
-            logs[i, j] += prior
-            highest = max(highest, logs[i, j])
-    for i in range(kinds):
-        for j in range(deviations):
-            logs[i, j] = math.exp(logs[i, j] - highest)
-            total += logs[i, j]
-    return math.exp(nothing - highest), total
-
-
-@compiled
-def weigh_scales(
-    values: Floats, precision: Floats, codes: Ints, starts: Ints, size: int, before: Beforehand
-) -> tuple[float, float, float]:
-    """P(every value is 0), and the variances of effects and deviations, averaged over the grid; `size`: of the mean."""
-    levers = len(starts)
-    kinds = len(EFFECTS) if levers else 1
-    mean, covariance, matrix, vector = np.empty(size), np.empty((size, size)), np.empty((size, size)), np.empty(size)
-    logs = np.empty((kinds, len(DEVIATIONS)))
-    square = before.unit**2
-    nothing = -np.inf
-    if before.none > 0:
-        nothing = math.log(before.none) + _prior(before.beside, before.factor)
-        nothing += gather(values, precision, codes, starts, LEAST * square, matrix, vector)
-        nothing += solve(matrix, vector, before.level, LEAST * square, mean, covariance)
-    for j in range(len(DEVIATIONS)):
-        apart = gather(values, precision, codes, starts, DEVIATIONS[j] ** 2 * square, matrix, vector)
-        for i in range(kinds):
-            effect_variance = max(EFFECTS[i] ** 2, LEAST) * square
-            logs[i, j] = apart + solve(matrix, vector, before.level, effect_variance, mean, covariance)
-            logs[i, j] += _prior(before.beside + levers * EFFECTS[i] ** 2 + DEVIATIONS[j] ** 2, before.factor)
-    zero, total = _to_weights(logs, nothing, math.log((1 - before.none) / (kinds * len(DEVIATIONS))))
-    effect, deviation = 0.0, 0.0
-    if total <= 0.0:  # not a weight is left beside that of nothing
-        return 1.0, EFFECTS[1] ** 2 * square, DEVIATIONS[0] ** 2 * square
-    for i in range(kinds):
-        for j in range(len(DEVIATIONS)):
-            effect += logs[i, j] / total * EFFECTS[i] ** 2
-            deviation += logs[i, j] / total * DEVIATIONS[j] ** 2
-    return zero / (zero + total), max(effect, LEAST) * square, deviation * square
-
-
-@compiled
 def fit_given(
     values: Floats, precision: Floats, codes: Ints, starts: Ints, size: int, none: float, variances: Floats
 ) -> LeverFit:
-    """Level and effects given the variances of level, effects and deviations."""
+    """Level and effects given the variances of level, effects, deviations, and of arms in all segments if there are."""
     mean, covariance, matrix, vector = np.empty(size), np.empty((size, size)), np.empty((size, size)), np.empty(size)
     gather(values, precision, codes, starts, variances[2], matrix, vector)
-    solve(matrix, vector, variances[0], variances[1], mean, covariance)
     spread = variances[2] + len(starts) * variances[1]
+    if len(variances) > 3:
+        spread += variances[3] - variances[1]
+        for place in range(starts[-1], size):
+            matrix[place, place] += 1 / variances[3] - 1 / variances[1]
+    solve(matrix, vector, variances[0], variances[1], mean, covariance)
     return LeverFit(none, mean, covariance, lower_root(covariance, NO_PIVOT), variances[2], spread)
-
-
-@compiled
-def fit_levers(values: Floats, precision: Floats, codes: Ints, starts: Ints, size: int, before: Beforehand) -> LeverFit:
-    """Learn the scales, then level and effects given them."""
-    none, effect, deviation = weigh_scales(values, precision, codes, starts, size, before)
-    variances = np.array([before.level, effect, deviation])
-    return fit_given(values, precision, codes, starts, size, none, variances)
 
 
 @compiled

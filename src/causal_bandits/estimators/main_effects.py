@@ -15,16 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, by_reference, compiled
-from .lever_effects import (
-    FACTOR,
-    Beforehand,
-    at_arm,
-    draw_effects,
-    effect_starts,
-    fit_levers,
-    keep_effects,
-    without_own,
-)
+from .lever_effects import at_arm, draw_effects, effect_starts, keep_effects, without_own
+from .lever_scales import FACTOR, Beforehand, fit_levers
 
 EDGE = 0.05
 """Chances that effects say are kept above this share of the mean chance, and as far below 1."""
@@ -53,9 +45,11 @@ class MainEffects(NamedTuple):
     numbers: Floats
     """Rows, rewards, the mean chance over arms, variance of a deviation."""
     logistic: bool
+    alike: float
+    """As in `Beforehand`."""
 
 
-def main_effects(codes: Ints, levels: Ints, *, logistic: bool = False) -> MainEffects:
+def main_effects(codes: Ints, levels: Ints, *, logistic: bool = False, alike: float = 0.0) -> MainEffects:
     """Nothing counted yet."""
     several = codes.shape[1] > 1
     kept = np.ascontiguousarray(codes if several else codes[:, :0]).astype(np.int64)
@@ -65,7 +59,7 @@ def main_effects(codes: Ints, levels: Ints, *, logistic: bool = False) -> MainEf
     mean = np.zeros(size)
     mean[0] = 0.0 if logistic else 0.5
     numbers = np.array([0.0, 0.0, 0.5, 1.0 if logistic else 1 / 12])
-    return MainEffects(kept, starts, np.zeros((arms, 2)), known, mean, np.zeros((size, size)), numbers, logistic)
+    return MainEffects(kept, starts, np.zeros((arms, 2)), known, mean, np.zeros((size, size)), numbers, logistic, alike)
 
 
 def copy_of(state: MainEffects) -> MainEffects:
@@ -152,7 +146,8 @@ def refresh_effects(state: MainEffects) -> None:
     numbers[RATE] = rate
     values, precision = measured(state, rate)
     codes, starts, size = state.codes, state.starts, len(state.mean)
-    fit = fit_levers(values, precision, codes, starts, size, Beforehand(unit, LEVEL * unit, 0.0, 0.0, FACTOR))
+    before = Beforehand(unit, LEVEL * unit, 0.0, 0.0, FACTOR, state.alike)
+    fit = fit_levers(values, precision, codes, starts, size, before)
     for arm in range(len(values)):
         value, variance = without_own(fit, values[arm], precision[arm], codes[arm], starts)
         chance, spread = _to_chance(state, value + level, variance)
@@ -161,7 +156,7 @@ def refresh_effects(state: MainEffects) -> None:
         state.known[arm, 2], state.known[arm, 3] = chance, spread
     played = (rewards + 0.5) / (rows + 1)
     if not state.logistic and played * (1 - played) < unit:
-        before = Beforehand(played * (1 - played), LEVEL * unit, 0.0, 0.0, FACTOR)
+        before = Beforehand(played * (1 - played), LEVEL * unit, 0.0, 0.0, FACTOR, state.alike)
         fit = fit_levers(values, precision, codes, starts, size, before)
     keep_effects(fit, level, state.mean, state.root)
     numbers[DEVIATION] = fit.deviation

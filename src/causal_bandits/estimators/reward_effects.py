@@ -10,7 +10,8 @@ import numpy as np
 
 from ..compiled import Floats, Ints, by_reference, compiled
 from ..data import add_reward
-from .lever_effects import FACTOR, Beforehand, at_arm, effect_starts, fit_levers, keep_effects, without_own
+from .lever_effects import at_arm, effect_starts, keep_effects, without_own
+from .lever_scales import FACTOR, Beforehand, fit_levers
 from .main_effects import LEVEL
 from .reward_shapes import (
     DEVIATION,
@@ -109,7 +110,7 @@ def refresh_rewards(state: RewardEffects) -> None:
     learn_dispersion(numbers, state.own)
     rate = numbers[RATE]
     values, precision = measured_means(state)
-    before = Beforehand(unit_of(numbers), LEVEL * row_variance(numbers, rate), 0.0, 0.0, FACTOR)
+    before = Beforehand(unit_of(numbers), LEVEL * row_variance(numbers, rate), 0.0, 0.0, FACTOR, 0.0)
     fit = fit_levers(values, precision, state.codes, state.starts, len(state.mean), before)
     for arm in range(len(values)):
         value, variance = without_own(fit, values[arm], precision[arm], state.codes[arm], state.starts)

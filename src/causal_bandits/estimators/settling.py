@@ -5,7 +5,8 @@ import numpy as np
 from ..compiled import Floats, compiled
 from .degrees import SEPARATES, Graded
 from .index_parts import ALL, DIFFERENCE, NOISE, OTHERS, POOLED, N
-from .lever_effects import FACTOR, LEAST, Beforehand, fit_given, fit_levers, keep_effects, weigh_scales, without_own
+from .lever_effects import fit_given, keep_effects, without_own
+from .lever_scales import FACTOR, LEAST, Beforehand, fit_levers, weigh_scales
 
 ANY = 10.0
 """In place of FACTOR for the index: its spread over arms is measured, not guessed."""
@@ -57,13 +58,12 @@ def _measured_differences(parts: Floats) -> tuple[Floats, Floats]:
 
 
 @compiled
-def weigh_difference(state: Graded, parts: Floats, spread: float, unit: float) -> tuple[float, Floats]:
+def weigh_difference(state: Graded, parts: Floats, spread: float, unit: float, alike: float) -> tuple[float, Floats]:
     """P(separates), and the variances of level, effects and deviations of the difference; `spread`: of the index."""
     own = state.own
     values, precision = _measured_differences(parts)
-    before = Beforehand(unit, LEAST * unit**2, SEPARATES, spread / unit**2, FACTOR)
-    none, effect, deviation = weigh_scales(values, precision, own.codes, own.starts, len(own.mean), before)
-    return none, np.array([before.level, effect, deviation])
+    before = Beforehand(unit, LEAST * unit**2, SEPARATES, spread / unit**2, FACTOR, alike)
+    return weigh_scales(values, precision, own.codes, own.starts, len(own.mean), before)
 
 
 @compiled

@@ -5,7 +5,7 @@ import numpy as np
 from ..compiled import Floats
 from ..problem import Problem
 from ..seeds import Seed
-from .safe_thompson import GradedState, SafeThompsonSampling
+from .safe_thompson import ALIKE, GradedState, SafeThompsonSampling
 
 SECOND = 0.5
 """The share of rounds that go to the challenger."""
@@ -25,6 +25,7 @@ class BestArmThompson(SafeThompsonSampling):
     Args:
         problem: What is played; its reward is 0 or 1.
         max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        alike: As in `SafeThompsonSampling`.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
@@ -39,8 +40,10 @@ class BestArmThompson(SafeThompsonSampling):
 
     name = "best-arm"
 
-    def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
-        super().__init__(problem, max_size=max_size, seed=seed)
+    def __init__(
+        self, problem: Problem, *, max_size: int | None = None, alike: float = ALIKE, seed: Seed = None
+    ) -> None:
+        super().__init__(problem, max_size=max_size, alike=alike, seed=seed)
 
     def _empty(self) -> GradedState:
         return super()._empty()._replace(second=SECOND)

@@ -1,6 +1,6 @@
 """Thompson Sampling that shares by degrees, through every set and through levers: the default, beyond the paper."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..data import NONE_PENDING, Rows, TableLayout
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
+from ..errors import OptionError, brief
 from ..estimators import beta_interval
 from ..estimators.degrees import Graded
 from ..estimators.graded import graded, refresh, with_room
@@ -31,6 +32,10 @@ LATE = ("late", "ahead")
 MOST, EXPENSIVE = 2**17, 2**15
 """Sets times arms: no more are looked at unless `max_size` is given; with more, a refresh waits for 1 % more rows."""
 
+ALIKE = 0.8
+"""P(levers do the same in all segments) beforehand."""
+MOST_EFFECTS = 2**18
+"""Sets times squared numbers of effects: with more, segments are levers like the others."""
 MANY = 100
 """Rows that are quicker to count table by table."""
 
@@ -114,6 +119,8 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
     Args:
         problem: What is played; its reward is 0 or 1.
         max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        alike: Where the problem has segments, the probability beforehand that levers do the same in all of them; with 0
+            segments are levers like the others, and the policy is exactly that of the problem in which they are.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
@@ -128,8 +135,13 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
     layout: TableLayout
     uses_pending = True
 
-    def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
+    def __init__(
+        self, problem: Problem, *, max_size: int | None = None, alike: float = ALIKE, seed: Seed = None
+    ) -> None:
+        if not 0 <= alike < 1:
+            raise OptionError(f"alike={brief(alike)}; expected a probability below 1, or 0 for none")
         self._max_size = max_size
+        self.alike = float(alike)
         super().__init__(problem, seed)
 
     def _make_layout(self, problem: Problem) -> TableLayout:
@@ -138,8 +150,17 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
             layout = TableLayout.of(problem, layout.max_size - 1)
         return layout
 
+    def _effects(self) -> tuple[Ints, Ints, float]:
+        """Codes of arms, levels of levers, and P(alike); if above 0 the arm but for its segment is a further lever."""
+        problem, sizes = self.problem, lever_sizes(self.problem)
+        groups = problem.arm_groups([lever.name for lever in problem.levers])
+        effects = 2 + int(sizes.sum()) + int(groups.max())
+        if not problem.segments or self.alike == 0 or self.layout.count * effects**2 > MOST_EFFECTS:
+            return problem.arm_codes, sizes, 0.0
+        return np.column_stack([problem.arm_codes, groups]), np.append(sizes, groups.max() + 1), self.alike
+
     def _empty(self) -> GradedState:
-        made = graded(self.layout.empty(), self.problem.arm_codes, lever_sizes(self.problem))
+        made = graded(self.layout.empty(), *self._effects())
         return GradedState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
 
     def _count(self, rows: Rows) -> None:
@@ -157,7 +178,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         refresh(state.graded)
 
     def _pristine(self, state: GradedState) -> GradedState:
-        fresh = graded(state.graded.tables, self.problem.arm_codes, lever_sizes(self.problem))
+        fresh = graded(state.graded.tables, *self._effects())
         count_own(fresh.own, state.graded.own)
         return state._replace(graded=fresh)
 
@@ -207,4 +228,10 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
-        return {"max_size": self.layout.max_size}
+        kept = {"alike": self.alike} if self.problem.segments else {}
+        return {"max_size": self.layout.max_size, **kept}
+
+    @classmethod
+    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
+        """A fresh policy from what `options` gave; what was kept without `alike` goes on as it was."""
+        return cls(problem, **({"alike": 0.0, **options} if problem.segments else options))
