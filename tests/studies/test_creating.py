@@ -8,18 +8,14 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, ProblemError, StorageError
 from causal_bandits.policies import POLICIES
-from tests.contracts.kinds import KNOWLEDGE, SINGLE_ARMS, SINGLES, WORLD
+from tests.contracts.kinds import KNOWLEDGE, kind_of
 
 from .cases import SHOP, fingerprint
 
 
-def problem_of(name: str) -> cb.Problem:
-    return (SINGLES if name in SINGLE_ARMS else WORLD).problem
-
-
 @pytest.mark.parametrize("name", KNOWLEDGE)
 def test_options_of_a_policy_by_name(sqlite: str, name: str) -> None:
-    problem, options = problem_of(name), KNOWLEDGE[name]
+    problem, options = kind_of(name).problem, KNOWLEDGE[name]
     made: Any = POLICIES[name]
     policy = made(problem, **options, seed=0)
     by_object = cb.Study.create("object", problem, storage=sqlite, policy=policy, seed=1)

@@ -230,6 +230,9 @@ def test_where_it_does_not_apply() -> None:
     mixed = Problem("Y", {"A": 2}, {"I": ON}, targets={"I": "A"}, reward=float)
     with pytest.raises(ProblemError, match="needs real-valued variables; 'A' is not"):
         LinearCausalBandit(mixed, horizon=100)
+    parted = Problem("Y", {"A": float}, {"I": ON}, targets={"I": "A"}, reward=float, segments={"S": ["a", "b"]})
+    with pytest.raises(ProblemError, match="ga-lcb follows a plan over all arms and cannot play segments"):
+        LinearCausalBandit(parted, horizon=100)
     for option in ("effect", "penalty", "alpha"):
         with pytest.raises(OptionError, match=f"{option}=-1"):
             LinearCausalBandit(TWO, horizon=100, **{option: -1})

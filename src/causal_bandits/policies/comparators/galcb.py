@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from ...compiled import Bools, Floats
 from ...data import ArmMoments, DesignLayout, Rows
 from ...discovery.tiers import TARGETS, Tier
-from ...errors import whole_number
+from ...errors import ObservationError, whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
@@ -39,7 +39,8 @@ class LinearCausalBandit(PlanningPolicy):
     2. From the rows in which no lever acts on V, a Lasso on the variables that may cause V keeps its parents.
     3. Ridge regressions of every variable on its parents, one for each level of its lever, give the mean of the reward
        under every arm, also of arms never pulled, and a width: at V the sum of the widths of the parents, plus
-       alpha |mu|_(V^-1), plus alpha m / sqrt(smallest eigenvalue of V), m a bound of the parents.
+       alpha |mu|_(G^-1), plus alpha m / sqrt(smallest eigenvalue of G), with mu the means of the parents, m a bound
+       of them, and G their cross-products with a penalty of 1.
     4. While no arm is wider than m / 2^s, arms whose upper bound is 2 m / 2^s below the highest are dropped and s
        grows. Any of the wider arms is pulled; once all are narrower than m / sqrt(T), the one with the highest bound.
 
@@ -47,7 +48,8 @@ class LinearCausalBandit(PlanningPolicy):
 
     Of the paper we had the abstract and the code of the authors, which has the widths, thresholds and numbers of pulls;
     the sample sizes of its theorems, and its plots, could not be checked. Decided here, with the reason:
-    Deviation: the code is told the means of all noises; here each equation has an intercept, which is learnt.
+    Deviation: the code is told the means of all noises; here each equation has an intercept, which is learnt, so that
+        mu and G are around the means of the equation's rows. Its penalty is 1 for four layers (as here), m^2 for two.
     Deviation: bounds m are three standard deviations of the rows explored, as nobody tells them.
     Deviation: the Lasso is of standardized variables, since theirs fits uncentred ones; its rows are those in which no
         lever acts on the variable, where theirs has all rows.
@@ -174,6 +176,10 @@ class LinearCausalBandit(PlanningPolicy):
         np.fill_diagonal(found, val=False)
         found[-1] = False  # nothing is caused by the reward
         return found
+
+    def _check(self, rows: Rows) -> None:
+        if np.any(rows.codes < 0):
+            raise ObservationError(f"{self.name} needs a value of each observed variable in every row")
 
     def _learn(self, rows: Rows, part: slice) -> None:
         learn_many(self._state, rows.arms[part], self.layout.design(rows)[part], rows.rewards[part])

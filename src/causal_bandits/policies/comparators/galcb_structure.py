@@ -78,6 +78,8 @@ def chosen_parents(scatter: Floats, place: int, candidates: list[int], penalty: 
 
 def single_levers(problem: Problem, who: str) -> tuple[list[int], list[int]]:
     """The arms to explore, do() first, and the variable that each of the others acts on."""
+    if problem.segments:
+        raise ProblemError(f"{who} follows a plan over all arms and cannot play segments; use another policy")
     discrete = [variable.name for variable in problem.observed if not variable.is_real]
     if discrete:
         raise ProblemError(f"{who} needs real-valued variables; {brief(discrete[0])} is not, so use another policy")
