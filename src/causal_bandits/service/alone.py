@@ -10,7 +10,7 @@ from .measuring import Measures
 
 TURNS = 20
 """So many requests of one connection in a row, each of them quick."""
-QUICK_SECONDS = 0.005
+QUICK_SECONDS = 0.02
 MOST_KINDS = 1000
 
 
