@@ -1,6 +1,7 @@
 """Served studies on PostgreSQL: their rate beside strict ones, and kills of workers and aggregators.
 
-`python -m benchmarks.served` measures rates, `python -m benchmarks.served kills` kills a hundred times.
+`python -m benchmarks.served` measures rates, `python -m benchmarks.served http` the same through `causal-bandits serve
+--workers 4`, `python -m benchmarks.served kills` kills a hundred times.
 """
 
 import contextlib
@@ -17,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from causal_bandits import Problem, Study
+from causal_bandits import Client, Problem, Study
 from causal_bandits.errors import StorageError
 from causal_bandits.studies.served import derived
 from causal_bandits.studies.storage.append_log import AGGREGATOR
 
 from .reliability import PROBLEM as SMALL
 from .reliability import answer, forkserver
+from .service import Server as HttpServer
 
 SHOP = Problem(
     "purchase",
@@ -38,8 +40,9 @@ KILLS = 100
 # Rates
 
 
-def _serve(storage: str, name: str, threads: int, seconds: float, ready: Any, begin: Any, done: Any) -> None:
-    study = Study.load(name, storage=storage)
+def _serve(place: str, name: str, threads: int, seconds: float, ready: Any, begin: Any, done: Any) -> None:
+    remote = place.startswith("http")
+    study: Any = Client(place).load(name) if remote else Study.load(name, storage=place)
     study.tell(study.ask().id, OUTCOME)
     counts = [0] * threads
 
@@ -61,11 +64,11 @@ def _serve(storage: str, name: str, threads: int, seconds: float, ready: Any, be
     study.close()
 
 
-def rate(storage: str, name: str, *, workers: int, threads: int, seconds: float) -> float:
-    """Rounds of ask and tell per second, from so many processes with so many threads each."""
+def rate(place: str, name: str, *, workers: int, threads: int, seconds: float) -> float:
+    """Rounds of ask and tell per second, from so many processes with so many threads each; a storage or a server."""
     context = forkserver()
     ready, begin, done = context.Semaphore(0), context.Event(), context.SimpleQueue()
-    arguments = (storage, name, threads, seconds, ready, begin, done)
+    arguments = (place, name, threads, seconds, ready, begin, done)
     running = [context.Process(target=_serve, args=arguments) for _ in range(workers)]
     for process in running:
         process.start()
@@ -86,8 +89,11 @@ def rates(
     seconds: float = SECONDS,
     rounds: int = ROUNDS,
     policy: str = "ts",
+    address: str | None = None,
 ) -> dict[str, float]:
     """Strict and served studies by turns, so that both meet the same disk and the same other load.
+
+    With the address of a server on the storage, the rounds are played through it.
 
     Strict studies are measured with one thread in each worker, too: many threads that wait for one lock are no help.
     """
@@ -97,7 +103,7 @@ def rates(
         for mode, each in plays:
             name = f"{mode} {each} {number}"
             Study.create(name, SHOP, storage=storage, policy=policy, seed=1, consistency=mode).close()
-            found[mode, each].append(rate(storage, name, workers=workers, threads=each, seconds=seconds))
+            found[mode, each].append(rate(address or storage, name, workers=workers, threads=each, seconds=seconds))
             _check_counted(storage, name, found[mode, each][-1] * seconds)
     alone, together, served = (np.array(found[play]) for play in plays)
     ratios = served / np.maximum(alone, together)
@@ -247,6 +253,20 @@ def served() -> dict[str, float]:
         return rates(server.new_database())
 
 
+def served_over_http() -> dict[str, float]:
+    """Rates through a server with several workers; as many processes call it."""
+    from tests.studies.postgres import Server
+
+    with Server() as server:
+        storage = server.new_database()
+        http = HttpServer(storage, workers=WORKERS)
+        try:
+            found = rates(storage, address=http.address)
+        finally:
+            http.stop()
+    return {f"http_{name}": value for name, value in found.items()}
+
+
 def killed() -> dict[str, Any]:
     """A hundred kills on a server of our own."""
     from tests.studies.postgres import Server
@@ -258,7 +278,8 @@ def killed() -> dict[str, Any]:
 
 def main() -> None:
     """Measure, and print."""
-    print(json.dumps(killed() if "kills" in sys.argv[1:] else served(), indent=1))
+    what = {"kills": killed, "http": served_over_http}
+    print(json.dumps(what.get((sys.argv[1:] or [""])[0], served)(), indent=1))
 
 
 def _spread(seconds: Sequence[float]) -> dict[str, float]:

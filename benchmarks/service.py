@@ -31,8 +31,9 @@ ROUNDS, CLIENTS, EACH, MANY = 1000, 8, 1000, 100_000
 class Server:
     """`causal-bandits serve` on a storage, with the seconds that its start took."""
 
-    def __init__(self, storage: str) -> None:
+    def __init__(self, storage: str, workers: int = 1) -> None:
         command = [sys.executable, "-m", "causal_bandits.cli", "serve", "--port", "0", "--storage", storage]
+        command += ["--workers", str(workers)]
         started = time.perf_counter()
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)

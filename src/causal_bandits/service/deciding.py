@@ -4,16 +4,21 @@ The front calls them without going through the framework, whose layers cost as m
 the same address, which the framework documents, do the same by the same functions.
 """
 
+import contextlib
 import functools
 import re
+import time
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from ..errors import CausalBanditsError, ConflictError, OptionError
 from ..studies import Decision
+from ..studies.storage import BusyNowError, at_once
+from .alone import Alone
 from .answering import answer
 from .bodies import Ask, Outcome
 from .desk import Desk
@@ -25,13 +30,14 @@ from .problems import KeyReusedError, of_library, sentence
 T = TypeVar("T", bound=BaseModel)
 
 THREADS = 32
+LONGEST_LENGTH = 4
+"""Digits: bodies from 10,000 bytes on, and those of unknown length, are read by the routes."""
 _PATH = re.compile(rf"{API}/studies/([^/]+)/decisions(?:/([1-9][0-9]{{0,17}}))?")
 ASK, TELL = f"{API}/studies/{{name}}/decisions", f"{API}/studies/{{name}}/decisions/{{id}}"
 
 
-def asked(desk: Desk, measures: Measures, name: str, content: bytes, key: str | None) -> Response:
+def asked(desk: Desk, measures: Measures, name: str, body: Ask, key: str | None) -> Response:
     """Decisions, stored."""
-    body = read(Ask, content)
     try:
         made = desk.act(name, lambda study: study.ask(body.count, segment=body.segment, key=key, arms=body.arms))
     except ConflictError as error:
@@ -45,9 +51,8 @@ def _row(made: Decision) -> dict[str, Any]:
     return {**row, "segment": made.segment} if made.segment else row
 
 
-def told(desk: Desk, measures: Measures, name: str, number: int, content: bytes) -> Response:
+def told(desk: Desk, measures: Measures, name: str, number: int, body: Outcome) -> Response:
     """An outcome, stored."""
-    body = read(Outcome, content)
     desk.act(name, lambda study: study.tell(number, body.metrics, body.reward, final=body.final))
     measures.count("outcomes")
     return answer({"id": number})
@@ -70,32 +75,54 @@ def in_utf8(text: str | None) -> str | None:
 
 
 class Deciding:
-    """The short way to both."""
+    """The short way to both, for short bodies."""
 
     def __init__(self, desk: Desk, measures: Measures) -> None:
         self._desk, self._measures = desk, measures
         self._hands = Hands(THREADS)
+        self._alone = Alone(measures)
 
     def close(self) -> None:
         """Let the threads go."""
         self._hands.close()
 
-    async def answered(self, method: str, path: str, headers: dict[str, str], receive: Receive) -> Response | None:
-        """The answer to a request that asks or tells; None for any other."""
+    async def answered(self, scope: Scope, path: str, headers: dict[str, str], receive: Receive) -> Response | None:
+        """The answer to a request that asks or tells; None for any other, and for a long one."""
+        method, length = scope["method"], headers.get("content-length", "")
         found = _PATH.fullmatch(path) if method in ("POST", "PATCH") else None
         if found is None or (method == "POST") != (found[2] is None):
             return None
+        if len(length) > LONGEST_LENGTH or not length.isdigit():
+            return None
         content = await body_of(receive)
         name = name_in(found[1])
-        if method == "POST":
-            key = in_utf8(headers.get("idempotency-key"))
-            work = functools.partial(asked, self._desk, self._measures, name, content, key)
-        else:
-            work = functools.partial(told, self._desk, self._measures, name, int(found[2]), content)
+        kind: tuple[object, ...]
         try:
-            return await self._hands.do(work)
+            if method == "POST":
+                ask, key = read(Ask, content), in_utf8(headers.get("idempotency-key"))
+                kind = name, ask.count, ask.segment is None, ask.arms is None, key is None
+                work = functools.partial(asked, self._desk, self._measures, name, ask, key)
+            else:
+                said = read(Outcome, content)
+                known = tuple((each, value is None) for each, value in (said.metrics or {}).items())
+                kind = name, known, said.reward is None, said.final
+                work = functools.partial(told, self._desk, self._measures, name, int(found[2]), said)
+            return await self._done(scope.get("client"), name, kind, work)
         except CausalBanditsError as error:
             return of_library(error)
+
+    async def _done(
+        self, client: object, name: str, kind: tuple[object, ...], work: Callable[[], Response]
+    ) -> Response:
+        """By this thread where nobody waits for it, else by another."""
+        started, done = time.perf_counter(), None
+        if self._alone.is_now(client, kind) and self._desk.acts_quickly(name):
+            with contextlib.suppress(BusyNowError):
+                done = at_once(work)
+        if done is None:
+            done = await self._hands.do(work)
+        self._alone.took(client, kind, time.perf_counter() - started)
+        return done
 
     @staticmethod
     def route(path: str) -> str:

@@ -74,7 +74,7 @@ class Front:
             scope.setdefault("state", {})["held"] = held
             gate.check_type(method, headers)
             limited = _Limited(receive, headers, gate.most_bytes(method, path, self.settings))
-            short = await self.deciding.answered(method, path, headers, limited)
+            short = await self.deciding.answered(scope, path, headers, limited)
             if short is None:
                 await self.app(scope, limited, answer)
             else:

@@ -14,7 +14,7 @@ from ...studies import Study
 from .. import answers
 from ..answering import Id, StudyName, answer, desk_of, errors_of, look, measures_of
 from ..bodies import Ask, Expiry, Outcome, Rows, Table, Value
-from ..deciding import asked, in_utf8, told
+from ..deciding import asked, in_utf8, read, told
 from ..plain import plain
 from ..problems import KeyReusedError, sentence
 
@@ -41,7 +41,8 @@ def documented(kind: type[BaseModel]) -> dict[str, Any]:
 async def ask(request: Request, name: StudyName, key: Key = None) -> Response:
     """Make decisions; each is stored before it is answered. The same key again gives the same decisions."""
     content = await request.body()
-    return await run_in_threadpool(asked, desk_of(request), measures_of(request), name, content, key)
+    desk, measures = desk_of(request), measures_of(request)
+    return await run_in_threadpool(lambda: asked(desk, measures, name, read(Ask, content), key))
 
 
 @router.patch(
@@ -53,7 +54,8 @@ async def ask(request: Request, name: StudyName, key: Key = None) -> Response:
 async def tell(request: Request, name: StudyName, number: Id) -> Response:
     """Record the outcome of a decision, whole or in part; the same again changes nothing."""
     content = await request.body()
-    return await run_in_threadpool(told, desk_of(request), measures_of(request), name, number, content)
+    desk, measures = desk_of(request), measures_of(request)
+    return await run_in_threadpool(lambda: told(desk, measures, name, number, read(Outcome, content)))
 
 
 @router.post("/decisions/{id}/abandon", response_model=answers.Recorded, responses=errors_of(404, 409))
