@@ -12,6 +12,9 @@ users of the same policy: `segments` plays the problem with segments; `ignoring`
 look at them; `separate` runs one study per segment. Regret is against the best arm of each segment, as a share of what
 choosing uniformly would lose, so that every world counts alike. Ratios are of mean regrets, paired by world; standard
 errors are over worlds (delta method).
+
+`--cover` measures instead how often the stated 95 % intervals of arms in segments hold the truth. `--alike` is the
+option of the default policy; with 0 segments are levers like the others.
 """
 
 import argparse
@@ -48,6 +51,8 @@ USERS = ("segments", "ignoring", "separate")
 RATES = (0.02, 0.08, 0.3)
 ARMS = (3, 6, 12)
 NUDGED = 0.4
+LOOKS = (300, 1000)
+"""Coverage is measured after so many rounds, and at the end."""
 
 
 class Case(NamedTuple):
@@ -137,12 +142,12 @@ def _stacked(was: Sampler, parts: tuple[int, ...], node: int) -> tuple[list[int]
     return [node, *names], steps, size, np.concatenate(flats)
 
 
-def measure(policy: str, horizon: int, runs: int, count: int, family: str, seed: int) -> dict[str, float]:
-    """Mean regret of every user in one world, as a share of what choosing uniformly would lose."""
+def measure(play: Any, policy: str, horizon: int, runs: int, count: int, family: str, seed: int) -> dict[str, float]:
+    """Mean regret of every user in one world, as a share of what choosing uniformly would lose; `play` has segments."""
     case = draw_case(family, count, seed)
     make = partial(cb.policies.POLICIES[policy])
     found = {
-        "segments": cb.simulate(make, case.world, horizon, runs=runs, seed=seed, checkpoints=[horizon]).regret.mean()
+        "segments": cb.simulate(play, case.world, horizon, runs=runs, seed=seed, checkpoints=[horizon]).regret.mean()
     }
     blind = cb.simulate(make, case.ignoring, horizon, runs=runs, seed=seed, checkpoints=[horizon], keep_arms=True)
     lost = (best_means(case.world) - case.world.means).reshape(-1, len(case.shares)) @ case.shares
@@ -154,6 +159,17 @@ def measure(policy: str, horizon: int, runs: int, count: int, family: str, seed:
         alone = cb.simulate(make, world, rounds, runs=runs, seed=seed, checkpoints=[rounds])
         found["separate"] += alone.regret.mean()
     return {user: float(value / (lost.mean() * horizon)) for user, value in found.items()}
+
+
+def covered(play: Any, horizon: int, count: int, family: str, seed: int) -> list[float]:
+    """The share of arms in segments whose 95 % interval holds the truth, at each look in one run."""
+    world = draw_case(family, count, seed).world
+    policy, draws, found = play(world.problem, seed=seed), np.random.default_rng(seed), []
+    for rows in (*LOOKS, horizon):
+        cb.simulation.play(policy, world, rows - policy.rows, draws)
+        told = policy.estimates()
+        found.append(float(np.mean([row.low <= mean <= row.high for row, mean in zip(told, world.means, strict=True)])))
+    return found
 
 
 def ratio(above: Floats, below: Floats) -> tuple[float, float]:
@@ -174,12 +190,20 @@ def main() -> None:
     read.add_argument("--first", type=int, default=0, help="The first world.")
     read.add_argument("--out", help="File to add a line of JSON per world to.")
     read.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
+    read.add_argument("--alike", type=float, help="Option of the default policy where there are segments.")
+    read.add_argument("--cover", action="store_true", help="Measure coverage, not regret.")
     given = read.parse_args()
+    play: Any = partial(cb.policies.POLICIES[given.policy])
+    if given.alike is not None:
+        play = partial(play, alike=given.alike)
+    if given.cover:
+        print_coverage(given, play)
+        return
     print("| family | regret with segments | / ignoring them (se) | / separate studies (se) |\n|---|---|---|---|")
     worlds = range(given.first, given.first + given.worlds)
     with ProcessPoolExecutor(given.jobs) as pool:
         for family in given.families:
-            work = partial(measure, given.policy, given.horizon, given.runs, given.segments, family)
+            work = partial(measure, play, given.policy, given.horizon, given.runs, given.segments, family)
             rows = []
             for world, row in zip(worlds, pool.map(work, worlds), strict=True):
                 rows.append(row)
@@ -187,6 +211,19 @@ def main() -> None:
                     with Path(given.out).open("a") as file:
                         file.write(json.dumps({"family": family, "world": world, **row}) + "\n")
             print(summary(family, rows), flush=True)
+
+
+def print_coverage(given: argparse.Namespace, play: Any) -> None:
+    """A line per family: coverage at each look, with standard errors over worlds."""
+    worlds = range(given.first, given.first + given.worlds)
+    print(f"| family | covered after {', '.join(map(str, LOOKS))}, {given.horizon} rounds (se) |\n|---|---|")
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for family in given.families:
+            work = partial(covered, play, given.horizon, given.segments, family)
+            found = np.array(list(pool.map(work, worlds)))
+            errors = found.std(axis=0, ddof=1) / math.sqrt(len(found))
+            shown = [f"{mean:.3f} ({error:.3f})" for mean, error in zip(found.mean(axis=0), errors, strict=True)]
+            print(f"| {family} | {' '.join(shown)} |", flush=True)
 
 
 def summary(family: str, rows: Sequence[dict[str, float]]) -> str:

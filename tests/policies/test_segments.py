@@ -131,6 +131,15 @@ def test_files_and_studies_from_before_go_on_with_segments_as_levers() -> None:
     assert cb.SafeThompsonSampling(HAND, seed=4).options() == {"max_size": 1}
 
 
+def test_too_many_arms_to_be_alike() -> None:
+    """Effects of arms in all segments are kept while they take little memory; beyond, segments are levers."""
+    for arms, effects in ((100, 1 + 100 + 2 + 100), (300, 1 + 300 + 2)):
+        problem = cb.Problem("purchase", {"clicked": 2, "cart": 2}, {"banner": arms}, segments=DEVICES)
+        state: Any = cb.SafeThompsonSampling(problem).ready()
+        assert len(state.graded.own.mean) == effects
+        assert state.graded.own.alike == (0.8 if arms == 100 else 0.0)
+
+
 @pytest.mark.parametrize("alike", [-0.1, 1.0, float("nan")])
 def test_alike_is_a_probability(alike: Any) -> None:
     with pytest.raises(OptionError, match=r"alike=.* expected a probability below 1"):
