@@ -115,12 +115,13 @@ def test_zeros_are_no_certainty(numbers: np.ndarray) -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 1.0, 3.0, 10.0, 50.0])
 def test_intervals_of_poisson_counts_cover(rate: float) -> None:
-    """Of a count alone, events known to be single: 95 % intervals cover exactly so often, summed over all counts."""
-    counts = np.arange(1, 200)  # a mean of 0 has no interval; the policy never states one
-    ends = np.array([gamma_interval(float(count), float(count), 0.95) for count in counts])
-    ends = np.vstack([gamma_interval(1e-9, 1e-9, 0.95), ends])
+    """Of counts alone: 95 % intervals cover at least so often, summed over all counts, and equal Garwood's."""
+    counts = np.arange(200)
+    ends = np.array([gamma_interval(*[max(float(count), 1e-9)] * 2, 0.95) for count in counts])
+    np.testing.assert_allclose(ends[1:, 0], stats.chi2(2 * counts[1:]).ppf(0.025) / 2)
+    np.testing.assert_allclose(ends[:, 1], stats.chi2(2 * counts + 2).ppf(0.975) / 2)
     covered = (ends[:, 0] <= rate) & (rate <= ends[:, 1])
-    assert 0.93 < stats.poisson(rate).pmf(np.arange(200))[covered].sum() < 1.0
+    assert stats.poisson(rate).pmf(counts)[covered].sum() > 0.95
 
 
 @settings(max_examples=40, deadline=None)

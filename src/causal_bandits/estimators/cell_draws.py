@@ -7,10 +7,12 @@ import numpy as np
 from ..compiled import Bools, Floats, compiled
 from .cell_sharing import allowed_means
 from .degrees import Graded
-from .graded_draws import draw_sets, through_set
+from .graded_draws import AHEAD, FAR, NOW, draw_sets, through_set
 from .reward_effects import draw_by_effects
 from .reward_shapes import BOUNDED, EDGE, HIGH, LOW, NUMBER, RATE, SHAPE, one_more, own_dispersion, shape_at
 
+DISAGREEMENT = 0.25
+"""The share of the squared distance to own rows by which what is stated is wider than what is played by."""
 WIDEST = 0.95
 """The variance of a mean between two values is at most so much of the largest there is."""
 
@@ -20,9 +22,10 @@ def stated_means(state: Graded, arm: int) -> tuple[float, float]:
     """Mean and variance of an arm's mean to be stated: through its set, and no wider than own rows make them.
 
     Own rows have one reward more than came, so that zeros are no certainty, and what they vary by is taken at the mean
-    that is stated. That intervals cover without being widened was measured (`python -m benchmarks.rewards`).
+    that is stated. That intervals cover as they say was measured (`python -m benchmarks.rewards`).
     """
     mean, variance = state.moments[state.chosen[arm], arm]
+    variance += DISAGREEMENT * (mean - state.moments[0, arm, 0]) ** 2
     numbers = state.own.numbers
     rows, alone, scatter = state.own.own[arm]
     if numbers[SHAPE] != NUMBER:
@@ -53,11 +56,24 @@ def _draw_arm(
 
 
 @compiled
-def drawn_means(state: Graded, allowed: Bools, far: float, ahead: float, rng: np.random.Generator) -> Floats:
-    """One draw of every allowed arm's mean, to play by or as wide as it is; NaN for the others (see `graded_draws`)."""
-    drawn, differs = draw_sets(state, far, ahead, rng)
+def played_means(state: Graded, allowed: Bools, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's mean to play by; NaN for the others."""
+    drawn, differs = draw_sets(state, FAR, AHEAD, rng)
     means = np.full(len(state.chosen), np.nan)
     for arm in range(len(means)):
         if allowed[arm]:
-            means[arm] = _draw_arm(state, arm, drawn, differs, far, ahead, rng)
+            means[arm] = _draw_arm(state, arm, drawn, differs, FAR, AHEAD, rng)
+    return means
+
+
+@compiled
+def believed_means(state: Graded, allowed: Bools, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's mean, as wide as what is stated of it; NaN for the others."""
+    drawn, differs = draw_sets(state, 1.0, NOW, rng)
+    means = np.full(len(state.chosen), np.nan)
+    for arm in range(len(means)):
+        if allowed[arm]:
+            more = max(stated_means(state, arm)[1] - state.moments[state.chosen[arm], arm, 1], 0.0)
+            means[arm] = _draw_arm(state, arm, drawn, differs, 1.0, NOW, rng)
+            means[arm] += math.sqrt(more) * rng.standard_normal()
     return means

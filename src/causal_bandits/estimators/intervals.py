@@ -43,17 +43,16 @@ def jeffreys_interval(rows: int, ones: int, level: float) -> tuple[float, float]
 
 
 def gamma_interval(mean: float, variance: float, level: float) -> tuple[float, float]:
-    """The equal-tailed interval of the Gamma with this mean and variance, its upper end with half an event more.
+    """The equal-tailed interval of the Gamma with this mean and variance, its upper end with one event more.
 
-    As for Poisson counts, where the Gamma of the events seen has the lower end and that of one event more has an upper
-    end that is never too low (Garwood 1936): half an event more covers about as often as it says. Without it an arm
-    that has sold nothing would be certain to sell nothing.
+    Events are what makes a Gamma that wide, as for Poisson counts (Garwood 1936): of n of them the lower end is that of
+    n, the upper end that of n + 1. Without it an arm that has sold nothing would be certain to sell nothing.
 
     >>> [round(end, 3) for end in gamma_interval(1.0, 1.0, 0.95)]
-    [0.025, 4.674]
+    [0.025, 5.572]
     >>> [round(end, 3) for end in gamma_interval(1e-9, 1e-9, 0.95)]
-    [0.0, 2.512]
+    [0.0, 3.689]
     """
     events, unit, tail = mean * mean / variance, variance / mean, (1 - level) / 2
-    low, high = gammaincinv(events + np.array([0.0, 0.5]), np.array([tail, 1 - tail])) * unit
+    low, high = gammaincinv(events + np.array([0.0, 1.0]), np.array([tail, 1 - tail])) * unit
     return float(low), float(high)

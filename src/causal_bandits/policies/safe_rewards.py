@@ -12,11 +12,10 @@ from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..dispatch import entry
 from ..estimators import beta_interval, gamma_interval
-from ..estimators.cell_draws import drawn_means, stated_means
+from ..estimators.cell_draws import believed_means, played_means, stated_means
 from ..estimators.cell_rows import expect_cells, learn_cells, settle_cells
 from ..estimators.cell_sharing import refresh_cells, shared_cells, with_late_cells
 from ..estimators.degrees import Graded
-from ..estimators.graded_draws import AHEAD, FAR, NOW
 from ..estimators.main_effects import highest
 from ..estimators.reward_shapes import ABOVE, numbers_for, row_variance
 from ..problem import Problem
@@ -61,7 +60,7 @@ def _left_alone(state: CellState) -> int:
 def choose_through_cells(state: CellState, rng: np.random.Generator) -> int:
     """The arm with the highest drawn mean, or one that was left alone."""
     left = _left_alone(state)
-    return left if left >= 0 else highest(drawn_means(state.shared, state.allowed, FAR, AHEAD, rng))
+    return left if left >= 0 else highest(played_means(state.shared, state.allowed, rng))
 
 
 @indices.of(CellState)
@@ -70,14 +69,14 @@ def drawn_through_cells(state: CellState, rng: np.random.Generator) -> Floats:
     """What `choose` compares."""
     if _left_alone(state) >= 0:
         return np.full(len(state.allowed), np.nan)
-    return drawn_means(state.shared, state.allowed, FAR, AHEAD, rng)
+    return played_means(state.shared, state.allowed, rng)
 
 
 @believed.of(CellState)
 @compiled
 def believed_through_cells(state: CellState, seen: int, rng: np.random.Generator) -> Floats:
-    """One draw of every allowed arm's mean."""
-    return drawn_means(state.shared, state.allowed, 1.0, NOW, rng)
+    """One draw of every allowed arm's mean, as wide as what is stated of it."""
+    return believed_means(state.shared, state.allowed, rng)
 
 
 @learn.of(CellState)
