@@ -147,7 +147,7 @@ class Stated(NamedTuple):
     true: bool
     weight: float
     run: int
-    """Cases of one run are not independent of each other."""
+    """Cases of one run are not independent of each other, nor are worlds of the same number: kinds share constants."""
 
 
 def calibration(cases: list[Stated], least: int = 100) -> str:
@@ -186,12 +186,9 @@ def report(family: str, results: list[Any], policies: tuple[str, ...]) -> dict[s
     return kept
 
 
-def probabilities(runs: list[list[Told]], first: int) -> dict[str, list[Stated]]:
-    """All probabilities that were stated in a family; every look counts the same, and so does every family.
-
-    Runs are numbered from `first` on.
-    """
-    told = [(look, first + number) for number, looks in enumerate(runs) for look in looks]
+def probabilities(runs: list[list[Told]]) -> dict[str, list[Stated]]:
+    """All probabilities that were stated in a family; every look counts the same, and so does every family."""
+    told = [(look, run) for run, looks in enumerate(runs) for look in looks]
     each = 1 / len(told)
     return {
         "best": [Stated(*look.best, each, run) for look, run in told if look.best is not None],
@@ -204,10 +201,8 @@ def show_calibration(everything: dict[str, dict[str, list[list[Told]]]]) -> None
     """Per policy: all families together, then those of practice and each of the others."""
     for name, by_family in everything.items():
         groups: dict[str, dict[str, list[Stated]]] = {}
-        first = 0
         for family, runs in by_family.items():
-            found = probabilities(runs, first)
-            first += len(runs)
+            found = probabilities(runs)
             for group in ("all", family.partition("-")[0]):
                 for kind, cases in found.items():
                     groups.setdefault(group, {}).setdefault(kind, []).extend(cases)

@@ -11,9 +11,9 @@ ALONE, THROUGH, UNEVEN, DISAGREEMENT, MOST = 1.2, 1.0, 0.5, 0.5, 1.2
 play adds to them, the share of a disagreement beyond chance, and the most relative to own rows alone."""
 WIDEST = 0.95
 """The variance of a chance is at most so much of that of a coin that shows 0 or 1."""
-LIFT, SLOPE, LARGER = 0.75, 0.75, 1.7
-"""From the odds that all differences are 0 to those that they are small: a factor, a power, and the power of the
-number of variables."""
+SLOPE, LARGER, SUREST = 0.85, 1.9, 0.93
+"""From the odds that all differences are 0 to the chance that they are small: a power of the odds, one of the number of
+variables, and the highest chance."""
 
 
 @compiled
@@ -52,11 +52,11 @@ def stated(state: Graded) -> Floats:
 def nearly_separates(separates: Floats, sizes: Ints) -> Floats:
     """P(the differences are small) from P(they are 0): under 5 % of the mean reward, root mean square over arms.
 
-    "0" is weighed against 0.06 log-odds and more, so what lies between is counted with it; and sets are weighed with
-    few rows. And the more variables a set has, the more of what the levers do goes through it: `sizes` are their
-    numbers. The odds are mended by a factor and two powers that were measured.
+    "0" is weighed against 0.06 log-odds and more, so what lies between is counted with it, and not all of that is
+    small, however many rows there are. And the more variables a set has, the more of what the levers do goes through
+    it: `sizes` are their numbers. The three constants were measured.
     """
     kept = np.clip(separates, 1e-12, 1 - 1e-12)
-    odds = LIFT * (kept / (1 - kept)) ** SLOPE * np.maximum(sizes, 1.0) ** LARGER
-    chances: Floats = odds / (1 + odds)
+    odds = (kept / (1 - kept)) ** SLOPE * np.maximum(sizes, 1.0) ** LARGER
+    chances: Floats = SUREST * odds / (1 + odds)
     return chances
