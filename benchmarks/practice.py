@@ -17,6 +17,7 @@ import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.compiled import Floats
+from causal_bandits.environments import StructurelessWorld
 from causal_bandits.experiments.families import FAMILIES, SIZES
 from causal_bandits.policies import POLICIES
 from causal_bandits.simulation import play
@@ -62,11 +63,17 @@ def separating(world: World) -> dict[tuple[str, ...], bool]:
 
     What arms' means through the set differ by from their means is below 5 % of the mean (root mean square over arms).
     """
-    problem = world.problem
-    if not isinstance(world, cb.DiscreteSCM) or len(problem.arms) > 100:
+    problem, names = world.problem, world.problem.observed_names
+    if len(problem.arms) > 100:
         return {}
-    names = problem.observed_names
-    joint = np.array([world.distribution(arm, [*names, problem.target]) for arm in problem.arms])
+    if isinstance(world, StructurelessWorld) and isinstance(world.base, cb.DiscreteSCM):
+        others = np.array([world.base.distribution(arm, names) for arm in problem.arms])
+        chances = world.means.reshape(-1, *(1 for _ in names))
+        joint = np.stack([others * (1 - chances), others * chances], axis=-1)
+    elif isinstance(world, cb.DiscreteSCM):
+        joint = np.array([world.distribution(arm, [*names, problem.target]) for arm in problem.arms])
+    else:
+        return {}
     found = {}
     for mask in range(1, 2 ** len(names)):
         chosen = [place for place in range(len(names)) if mask >> place & 1]
@@ -139,18 +146,22 @@ class Stated(NamedTuple):
     probability: float
     true: bool
     weight: float
+    run: int
+    """Cases of one run are not independent of each other, nor are worlds of the same number: kinds share constants."""
 
 
 def calibration(cases: list[Stated], least: int = 100) -> str:
-    """Per bin of the stated probability: what was stated, what came true, and how many cases."""
-    stated, true, weight = np.array(cases).T
+    """Per bin of the stated probability: what was stated, what came true ± standard error over runs, how many cases."""
+    stated, true, weight, run = np.array(cases).T
     bins = np.minimum((stated * 10).astype(int), 9)
     shown = []
     for place in range(10):
         here = bins == place
         if here.sum() >= least:
-            means = [np.average(values[here], weights=weight[here]) for values in (stated, true)]
-            shown.append(f"{means[0]:.2f}:{means[1]:.2f} ({here.sum()})")
+            share = weight[here] / weight[here].sum()
+            means = [float(share @ values[here]) for values in (stated, true)]
+            apart = np.bincount(run[here].astype(int), share * (true[here] - means[1]))
+            shown.append(f"{means[0]:.2f}:{means[1]:.2f} ± {np.sqrt(apart @ apart):.2f} ({here.sum()})")
     return "  ".join(shown)
 
 
@@ -175,23 +186,25 @@ def report(family: str, results: list[Any], policies: tuple[str, ...]) -> dict[s
     return kept
 
 
-def probabilities(told: list[Told]) -> dict[str, list[Stated]]:
+def probabilities(runs: list[list[Told]]) -> dict[str, list[Stated]]:
     """All probabilities that were stated in a family; every look counts the same, and so does every family."""
+    told = [(look, run) for run, looks in enumerate(runs) for look in looks]
     each = 1 / len(told)
     return {
-        "best": [Stated(*look.best, each) for look in told if look.best is not None],
-        "close": [Stated(*look.close, each) for look in told],
-        "separates": [Stated(*pair, each / len(look.sets)) for look in told for pair in look.sets],
+        "best": [Stated(*look.best, each, run) for look, run in told if look.best is not None],
+        "close": [Stated(*look.close, each, run) for look, run in told],
+        "separates": [Stated(*pair, each / len(look.sets), run) for look, run in told for pair in look.sets],
     }
 
 
-def show_calibration(everything: dict[str, dict[str, list[Told]]]) -> None:
+def show_calibration(everything: dict[str, dict[str, list[list[Told]]]]) -> None:
     """Per policy: all families together, then those of practice and each of the others."""
     for name, by_family in everything.items():
         groups: dict[str, dict[str, list[Stated]]] = {}
-        for family, told in by_family.items():
+        for family, runs in by_family.items():
+            found = probabilities(runs)
             for group in ("all", family.partition("-")[0]):
-                for kind, cases in probabilities(told).items():
+                for kind, cases in found.items():
                     groups.setdefault(group, {}).setdefault(kind, []).extend(cases)
         for group, kinds in groups.items():
             for kind, cases in kinds.items():
@@ -221,13 +234,13 @@ def main() -> None:
     arguments = parser.parse_args()
     policies = tuple(dict.fromkeys(["ts", *arguments.policies.split(",")]))
     kept: dict[str, Any] = {}
-    everything: dict[str, dict[str, list[Told]]] = {name: {} for name in policies}
+    everything: dict[str, dict[str, list[list[Told]]]] = {name: {} for name in policies}
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for family in arguments.families:
             results = list(pool.map(partial(played), list(jobs_of(family, arguments, policies)), chunksize=1))
             kept[family] = report(family, results, policies)
             for name in policies:
-                everything[name][family] = [told for result in results for told in result[3][name]]
+                everything[name][family] = [result[3][name] for result in results]
     show_calibration(everything)
     if arguments.out is not None:
         arguments.out.write_text(json.dumps(kept, indent=1) + "\n")

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from causal_bandits import Problem
 from causal_bandits.compiled import Floats, Ints
@@ -27,15 +25,15 @@ from causal_bandits.estimators.main_effects import (
     refresh_effects,
 )
 from causal_bandits.estimators.settling import difference_moments
-from causal_bandits.estimators.stating import nearly_separates, unevenness
+from causal_bandits.estimators.stating import unevenness
 
 
-def _state(problem: Problem) -> Graded:
+def empty_state(problem: Problem) -> Graded:
     levels = np.array([lever.size for lever in problem.interventions])
     return graded(TableLayout.of(problem).empty(), problem.arm_codes, levels)
 
 
-def _rows(world: DiscreteWorld, per_arm: int, seed: int) -> list[tuple[int, Ints, int]]:
+def rows_of(world: DiscreteWorld, per_arm: int, seed: int) -> list[tuple[int, Ints, int]]:
     rng = np.random.default_rng(seed)
     found = []
     for number, arm in enumerate(world.problem.arms):
@@ -76,9 +74,9 @@ def parts_of_rows(rows: list[tuple[int, Ints, int]], members: list[int], arms: i
 
 def test_parts_are_those_of_the_rows() -> None:
     world = soft_world(seed=1)
-    rows = _rows(world, 20, 0)
+    rows = rows_of(world, 20, 0)
     layout = TableLayout.of(world.problem)
-    state = _state(world.problem)
+    state = empty_state(world.problem)
     for row in rows:
         learn_graded(state, *row)
     for place in range(1, layout.count):
@@ -91,9 +89,9 @@ def test_parts_are_those_of_the_rows() -> None:
 def test_pending_rows_count_for_the_index_alone() -> None:
     """Against the rows: the index is over all rows, the difference over those with a reward, scaled to the index."""
     world = soft_world(seed=1)
-    rows, late = _rows(world, 20, 0), [row for row in _rows(world, 9, 3) if row[0] != 4]
+    rows, late = rows_of(world, 20, 0), [row for row in rows_of(world, 9, 3) if row[0] != 4]
     rows = [row for row in rows if row[0] != 7]  # an arm all of whose rows are pending
-    layout, state = TableLayout.of(world.problem), with_room(_state(world.problem))
+    layout, state = TableLayout.of(world.problem), with_room(empty_state(world.problem))
     for row in rows:
         learn_graded(state, *row)
     for arm, codes, _ in late:
@@ -121,8 +119,8 @@ def test_pending_rows_count_for_the_index_alone() -> None:
 def test_a_pending_row_that_gets_its_reward_is_a_row() -> None:
     """Tables exactly, running sums but for the last bits; taking a pending row back leaves nothing behind."""
     world = soft_world(seed=2)
-    rows = _rows(world, 40, 1)
-    whole, late = _state(world.problem), with_room(_state(world.problem))
+    rows = rows_of(world, 40, 1)
+    whole, late = empty_state(world.problem), with_room(empty_state(world.problem))
     for state in (whole, late):
         for row in rows[:200]:
             learn_graded(state, *row)
@@ -151,8 +149,8 @@ def test_a_pending_row_that_gets_its_reward_is_a_row() -> None:
 def test_running_sums_are_those_of_a_recount() -> None:
     """Between refreshes an arm's sums grow by the row; a recount with the same index gives the same."""
     world = soft_world(seed=2)
-    state = _state(world.problem)
-    rows = _rows(world, 40, 1)
+    state = empty_state(world.problem)
+    rows = rows_of(world, 40, 1)
     for row in rows[:200]:
         learn_graded(state, *row)
     refresh(state)
@@ -186,16 +184,16 @@ def test_a_true_set_is_found_and_a_false_one_is_not() -> None:
     Seed 3; over the seeds 0 to 9 the true set had at least .46, and the likeliest false one at most 1e-5.
     """
     world = soft_world(seed=3)
-    state = _state(world.problem)
-    for row in _rows(world, 300, 3):
+    state = empty_state(world.problem)
+    for row in rows_of(world, 300, 3):
         learn_graded(state, *row)
     refresh(state)
     everything = TableLayout.of(world.problem).names.index(("A", "B", "C"))
     assert state.separates[everything] > 0.3
     problem = world.problem
     rng = np.random.default_rng(3)
-    none = _state(problem)
-    for number, codes, _ in _rows(world, 300, 3):
+    none = empty_state(problem)
+    for number, codes, _ in rows_of(world, 300, 3):
         learn_graded(none, number, codes, int(rng.random() < 0.1 + 0.8 * (number % 2)))
     refresh(none)
     assert none.separates[1:].max() < 0.01 < SEPARATES
@@ -208,8 +206,8 @@ def test_sharing_narrows_what_is_known_on_hillstrom() -> None:
     Null: chances are N(mean, variance) of the true ones; 4.5 standard deviations, 3 arms: false alarms 2e-5. Seed 4.
     """
     world = hillstrom_world()
-    state = _state(world.problem)
-    for row in _rows(world, 2000, 4):
+    state = empty_state(world.problem)
+    for row in rows_of(world, 2000, 4):
         learn_graded(state, *row)
     refresh(state)
     for arm, place in enumerate(state.chosen):
@@ -223,7 +221,7 @@ def test_nothing_seen_and_nothing_gained_stay_finite() -> None:
     """No row; then only zeros, only ones, one arm alone: numbers stay finite, unplayed arms wide, arms are chosen."""
     problem = Problem("Y", {"A": 2}, {"I": 2, "J": 3})
     for reward in (0, 1):
-        state = _state(problem)
+        state = empty_state(problem)
         rng = np.random.default_rng(0)
         assert np.isfinite(played_chances(state, np.ones(6, dtype=np.bool_), rng)).all()
         for _ in range(60):
@@ -271,10 +269,3 @@ def test_uneven_play_is_stated_wider() -> None:
     assert unevenness(np.array([5.0, 5.0, 5.0])) == 0
     assert unevenness(np.array([9.0, 0.0, 0.0])) == pytest.approx(2 / 3)
     assert unevenness(np.zeros(3)) == 0
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=5, unique=True))
-def test_what_is_stated_of_sets_keeps_their_order(chances: list[float]) -> None:
-    found = nearly_separates(np.array(sorted(chances)))
-    assert np.all(np.diff(found) >= 0)
-    assert np.all((found >= 0) & (found <= 1))

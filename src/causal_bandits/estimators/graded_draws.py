@@ -21,6 +21,7 @@ from .degrees import (
     Graded,
 )
 from .graded import own_bounds
+from .index_parts import CELL_ROWS
 from .lever_effects import at_arm, draw_effects
 from .main_effects import draw_chance
 
@@ -91,15 +92,27 @@ def through_set(
 
 @compiled
 def draw_arm(
-    state: Graded, arm: int, drawn: Floats, differs: Bools, far: float, ahead: float, rng: np.random.Generator
+    state: Graded,
+    arm: int,
+    drawn: Floats,
+    differs: Bools,
+    far: float,
+    ahead: float,
+    error: float,
+    less: float,
+    rng: np.random.Generator,
 ) -> float:
-    """An arm's chance, given drawn effects; through a set it stays within what the arm's own rows allow."""
+    """An arm's chance, given drawn effects; through a set it stays within what the arm's own rows allow.
+
+    `error` is what E[Y | S] was drawn to be wrong by over the arm's rows, `less` its variance; 0: not drawn apart.
+    """
     place = state.chosen[arm]
     if place == 0:
         return draw_chance(state.own, drawn[0, 0], arm, rng)
     mean, variance = through_set(state, arm, drawn, differs[place], ahead, 0.0)
     low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
-    return min(max(mean + far * math.sqrt(variance) * rng.standard_normal(), low), high)
+    left = math.sqrt(max(variance - less, 0.0))
+    return min(max(mean + error + far * left * rng.standard_normal(), low), high)
 
 
 @compiled
@@ -109,18 +122,61 @@ def played_chances(state: Graded, allowed: Bools, rng: np.random.Generator) -> F
     chances = np.full(len(state.chosen), np.nan)
     for arm in range(len(chances)):
         if allowed[arm]:
-            chances[arm] = draw_arm(state, arm, drawn, differs, FAR, AHEAD, rng)
+            chances[arm] = draw_arm(state, arm, drawn, differs, FAR, AHEAD, 0.0, 0.0, rng)
     return chances
 
 
 @compiled
-def stated_chances(state: Graded, allowed: Bools, moments: Floats, rng: np.random.Generator) -> Floats:
-    """One draw of every allowed arm's chance, from what is `stated` of it; NaN for the others."""
+def index_errors(state: Graded) -> Floats:
+    """The standard deviation of E[Y | S = s] in every cell of the sets in use, as `index_parts` has its variance."""
+    tables, errors = state.tables, np.zeros(len(state.indices))
+    for place in range(1, len(state.used)):
+        if state.used[place]:
+            cells, first = tables.cells[place], state.starts[place]
+            rows = np.full(cells, CELL_ROWS)
+            for arm in range(len(state.chosen)):
+                for cell in range(cells):
+                    at = tables.starts[place] + (arm * cells + cell) * 2
+                    rows[cell] += tables.counts[at] + tables.counts[at + 1]
+            for cell in range(cells):
+                chance = state.indices[first + cell]
+                errors[first + cell] = math.sqrt(chance * (1 - chance) / (rows[cell] + 1))
+    return errors
+
+
+@compiled
+def _mean_error(state: Graded, arm: int, errors: Floats) -> float:
+    """The mean over an arm's rows, with pending ones, of what E[Y | S] was drawn to be wrong by."""
+    tables, place = state.tables, state.chosen[arm]
+    cells, start, first = tables.cells[place], tables.starts[place], state.starts[place]
+    found, total = 0.0, 0.0
+    for cell in range(cells):
+        at = start + (arm * cells + cell) * 2
+        rows = float(tables.counts[at] + tables.counts[at + 1])
+        if len(tables.pending):
+            rows += tables.pending[at // 2]
+        found += rows * errors[first + cell]
+        total += rows
+    return found / total if total > 0 else 0.0
+
+
+@compiled
+def stated_chances(state: Graded, allowed: Bools, moments: Floats, errors: Floats, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's chance, from what is `stated` of it; NaN for the others.
+
+    E[Y | S] is drawn once for all arms that go by S: what it is wrong by is no difference between them.
+    """
     drawn, differs = draw_sets(state, 1.0, NOW, rng)
+    wrong = np.zeros(len(errors))
+    for cell in range(len(errors)):
+        if errors[cell] > 0:
+            wrong[cell] = errors[cell] * rng.standard_normal()
     chances = np.full(len(state.chosen), np.nan)
     for arm in range(len(chances)):
         if allowed[arm]:
-            more = APART * max(moments[arm, 1] - state.moments[state.chosen[arm], arm, 1], 0.0)
-            chances[arm] = draw_arm(state, arm, drawn, differs, 1.0, NOW, rng)
+            place = state.chosen[arm]
+            error, less = (_mean_error(state, arm, wrong), state.parts[arm, SHARED]) if place else (0.0, 0.0)
+            more = APART * max(moments[arm, 1] - state.moments[place, arm, 1], 0.0)
+            chances[arm] = draw_arm(state, arm, drawn, differs, 1.0, NOW, error, less, rng)
             chances[arm] += math.sqrt(more) * rng.standard_normal()
     return chances

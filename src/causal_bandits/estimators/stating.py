@@ -1,10 +1,8 @@
 """What is said of arms and sets by degrees: wider than what is played by, and measured to be so."""
 
-import math
-
 import numpy as np
 
-from ..compiled import Floats, compiled
+from ..compiled import Floats, Ints, compiled
 from .degrees import Graded
 from .main_effects import EDGE, RATE, beta_moments
 
@@ -13,8 +11,9 @@ ALONE, THROUGH, UNEVEN, DISAGREEMENT, MOST = 1.2, 1.0, 0.5, 0.5, 1.2
 play adds to them, the share of a disagreement beyond chance, and the most relative to own rows alone."""
 WIDEST = 0.95
 """The variance of a chance is at most so much of that of a coin that shows 0 or 1."""
-LIFT, SLOPE = 0.94, 0.74
-"""From the odds that all differences are 0 to those that they are small."""
+SLOPE, LARGER, SUREST = 0.85, 1.9, 0.93
+"""From the odds that all differences are 0 to the chance that they are small: a power of the odds, one of the number of
+variables, and the highest chance."""
 
 
 @compiled
@@ -50,12 +49,14 @@ def stated(state: Graded) -> Floats:
     return found
 
 
-def nearly_separates(separates: Floats) -> Floats:
+def nearly_separates(separates: Floats, sizes: Ints) -> Floats:
     """P(the differences are small) from P(they are 0): under 5 % of the mean reward, root mean square over arms.
 
-    "0" is weighed against 0.06 log-odds and more, so what lies between is counted with it; and sets are weighed with
-    few rows. The odds are mended by a factor and a power that were measured.
+    "0" is weighed against 0.06 log-odds and more, so what lies between is counted with it, and not all of that is
+    small, however many rows there are. And the more variables a set has, the more of what the levers do goes through
+    it: `sizes` are their numbers. The three constants were measured.
     """
     kept = np.clip(separates, 1e-12, 1 - 1e-12)
-    chances: Floats = 1 / (1 + math.exp(-LIFT) * ((1 - kept) / kept) ** SLOPE)
+    odds = (kept / (1 - kept)) ** SLOPE * np.maximum(sizes, 1.0) ** LARGER
+    chances: Floats = SUREST * odds / (1 + odds)
     return chances

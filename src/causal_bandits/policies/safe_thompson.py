@@ -13,7 +13,7 @@ from ..errors import OptionError, brief
 from ..estimators import beta_interval
 from ..estimators.degrees import Graded
 from ..estimators.graded import graded, refresh, with_room
-from ..estimators.graded_draws import played_chances, stated_chances
+from ..estimators.graded_draws import index_errors, played_chances, stated_chances
 from ..estimators.graded_rows import expect_graded, forget_graded, learn_graded, learn_graded_rows, settle_graded
 from ..estimators.main_effects import copy_of, highest
 from ..estimators.stating import nearly_separates, stated
@@ -68,16 +68,16 @@ def drawn_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
 
 @look.of(GradedState)
 @compiled
-def look_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
-    """What is stated of every arm."""
-    return stated(state.graded)
+def look_by_degrees(state: GradedState, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """What is stated of every arm, and how far E[Y | S] may be wrong."""
+    return stated(state.graded), index_errors(state.graded)
 
 
 @believed.of(GradedState)
 @compiled
-def believed_by_degrees(state: GradedState, seen: Floats, rng: np.random.Generator) -> Floats:
+def believed_by_degrees(state: GradedState, seen: tuple[Floats, Floats], rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's chance, from what is stated of it."""
-    return stated_chances(state.graded, state.allowed, seen, rng)
+    return stated_chances(state.graded, state.allowed, seen[0], seen[1], rng)
 
 
 @learn.of(GradedState)
@@ -214,7 +214,8 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         separated = np.repeat(state.used[:, None], len(self.problem.interventions), axis=1)
         separated[0] = False  # the empty set is a level to shrink to, not a way to choose
         seen = self._rows_seen() if self.history.has_missing else None
-        return Findings(self.layout, self.rows, separated, Degrees(nearly_separates(state.separates)), seen)
+        sizes = np.array([len(names) for names in self.layout.names])
+        return Findings(self.layout, self.rows, separated, Degrees(nearly_separates(state.separates, sizes)), seen)
 
     def _estimate(self, state: GradedState, level: float) -> Estimates:
         found, rows = state.graded, []

@@ -174,8 +174,8 @@ def _evidence(over_time: EvidenceCourse) -> Markup:
     if len(rows) < 2 or not any(value is not None for _, values in series for value in values):
         return soft("Too few rows to show a course.")
     if learnt:
-        figure = lines(rows, series, low=0, high=1, mark=0.1, ends=("0", "1"), label=EVIDENCE)
-        note = "The probability that each set separates; the broken line is what it is before any row."
+        figure = lines(rows, series, low=0, high=1, mark=0.5, ends=("0", "1"), label=EVIDENCE)
+        note = "The probability that each set separates; above the broken line it is more likely than not."
     elif by_nats:
         figure = lines(rows, series, low=-10, high=10, mark=1.0, ends=("-10", "10"), label=EVIDENCE)
         note = "Nats that speak for each set, of the lever for which they are fewest; the broken line is 1."

@@ -21,8 +21,8 @@ LOGS = Axis(-6.0, 0.0, (-6.0, -4.0, -2.0, 0.0), ("1e-6", "1e-4", "0.01", "1"))
 LEARNT = (
     SHARES,
     RATE,
-    (0.1, "before any row"),
-    "The probability that each set separates levers from the reward; the broken line is that before any row.",
+    (0.5, "one half"),
+    "The probability that each set separates levers from the reward; above the broken line it is more likely than not.",
 )
 BY_NATS = (
     NATS,
