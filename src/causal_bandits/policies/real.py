@@ -89,10 +89,9 @@ class RealPolicy(Policy[RealState]):
         choice: Choice = "variance",
     ) -> None:
         discovery = self.evidence if discovery is None else discovery
-        if index not in get_args(Index):
-            raise OptionError(f"index={index!r}; expected one of {', '.join(get_args(Index))}")
-        if variance not in get_args(Variance):
-            raise OptionError(f"variance={variance!r}; expected one of {', '.join(get_args(Variance))}")
+        for name, given, known in (("index", index, get_args(Index)), ("variance", variance, get_args(Variance))):
+            if given not in known:
+                raise OptionError(f"{name}={given!r}; expected one of {', '.join(known)}")
         self.doubts = doubts(choice)
         samples = whole_number("bootstraps", bootstraps, 2, 1_000_000) if variance == "bootstrap" else 0
         first = whole_number("initial", initial, 0)
@@ -103,10 +102,9 @@ class RealPolicy(Policy[RealState]):
         """The patterns of missing variables seen so far, as bit masks."""
         if not self.thompson:
             self._told |= {"index": index, "forced_plays": bool(forced_plays)}
-        if discovery is not None:
-            self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
         self.discovery = discovery
         if discovery is not None:
+            self._told |= {"max_size": max_size, "variance": variance, "bootstraps": bootstraps, "choice": choice}
             check_discovery(discovery)
             self.tier, self.hints = discovery.tier, discovery.hints(problem)
         self._max_size = 0 if discovery is None else max_size
