@@ -119,8 +119,9 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
     Args:
         problem: What is played; its reward is 0 or 1.
         max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
-        alike: Where the problem has segments, the probability beforehand that levers do the same in all of them; with 0
-            segments are levers like the others, and the policy is exactly that of the problem in which they are.
+        alike: Where the problem has segments, the probability beforehand that levers do the same in all of them, for
+            playing; with 0 segments are levers like the others, and the policy is exactly that of the problem in which
+            they are. What is stated does not depend on it.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
@@ -178,7 +179,8 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         refresh(state.graded)
 
     def _pristine(self, state: GradedState) -> GradedState:
-        fresh = graded(state.graded.tables, *self._effects())
+        # What is stated takes segments for levers: if effects differ by segment, that covers them, and alike does not.
+        fresh = graded(state.graded.tables, self.problem.arm_codes, lever_sizes(self.problem))
         count_own(fresh.own, state.graded.own)
         return state._replace(graded=fresh)
 
