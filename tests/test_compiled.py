@@ -366,6 +366,7 @@ def test_a_full_disk_is_said_once_and_nothing_is_left_behind(tmp_path: Path) -> 
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 def test_processes_may_compile_the_same_at_once(tmp_path: Path) -> None:
     script, environment = kernel(tmp_path)
     command = [sys.executable, str(script)]

@@ -182,6 +182,7 @@ def die(_number: int) -> pl.DataFrame:
     raise AssertionError
 
 
+@pytest.mark.slow
 def test_a_killed_local_worker_costs_only_its_chunk(tmp_path: Path) -> None:
     chunks = [Chunk(str(number), partial(die_once, number, tmp_path)) for number in range(6)]
     with make_engine("local", jobs=2) as engine:

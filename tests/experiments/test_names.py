@@ -47,6 +47,7 @@ def compared(out: Path | None, **named: Any) -> cb.experiments.Comparison:
     return cb.compare(options["policies"], options["worlds"], horizon=12, runs=2, out=out)
 
 
+@pytest.mark.slow
 def test_worlds_of_any_name_are_kept_apart_and_found_again(tmp_path: Path) -> None:
     """Several in one comparison: each has chunks of its own, and the same call runs nothing again."""
     names = ["a.b", "../../up\0", "<script>[bold red]markup\x1b[31mred"]
@@ -90,6 +91,7 @@ def test_policies_of_any_name_are_drawn_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "figure.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_name_that_begins_with_an_underscore_is_in_the_legend(tmp_path: Path) -> None:
     """Three panels have a legend; matplotlib leaves out labels that begin so."""
     worlds = dict.fromkeys("abc", WORLD)

@@ -88,6 +88,7 @@ def test_resuming_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monke
         assert (parts / "fig2c" / name).read_bytes() == (whole / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_another_plan_never_uses_old_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def chunks() -> set[str]:
         return {path.name for path in (tmp_path / "fig2c/chunks").iterdir()}

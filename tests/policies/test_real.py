@@ -387,6 +387,7 @@ def test_draws_from_own_rows_are_a_scaled_t() -> None:
         assert stats.kstest((draws - moments.means[arm, -1]) / error, stats.t(rows - 1).cdf).pvalue > 1e-4 / 6
 
 
+@pytest.mark.slow
 def test_draws_through_a_set_have_its_mean_and_variance() -> None:
     """Null: with many rows the posterior through a set that separates has the estimate's mean and variance, but for
     10 % of the variance (estimated from 150 and more rows per arm, once with the residuals of each arm, once with all).

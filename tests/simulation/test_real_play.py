@@ -88,6 +88,7 @@ def test_a_run_may_be_cut_into_parts(options: dict[str, Any]) -> None:
     assert full_state(whole) == full_state(parts)
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_jobs() -> None:
     one, two = (simulate(CausalUCBNormal, SACHS, 80, runs=3, seed=1, jobs=jobs, keep_arms=True) for jobs in (1, 2))
     assert one.arms is not None

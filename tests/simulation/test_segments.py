@@ -73,6 +73,7 @@ def test_late_rewards_and_rows_from_before() -> None:
     assert set(WORLD.problem.arm_segments[run.arms]) == {0, 1}
 
 
+@pytest.mark.slow
 def test_a_comparison_plays_segments() -> None:
     found = cb.compare(
         {"TS": cb.ThompsonSampling, "UCB1": cb.policies.UCB1}, {"devices": WORLD}, horizon=30, runs=2, seed=1
