@@ -22,7 +22,7 @@ STATISTICAL = HERE / "statistical"
 BEGINNINGS = (
     ("bit_identity", "contracts"),
     ("discovery", "estimators", "independence", "environments", "data", "graphs", "problem"),
-    ("experiments", "reporting"),
+    ("experiments", "reporting", "test_docs.py", "test_cli.py", "test_compiled.py", "test_streams.py"),
 )
 """Where each of three processes begins: one compiles what plays; the others find it on disk when they come to it."""
 

@@ -105,6 +105,7 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path, alone: bytes) -> Non
     assert summary_bytes(tmp_path / "two", jobs=2) == alone
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_writes_the_same_bytes(tmp_path: Path, alone: bytes, cluster: Cluster) -> None:
     assert summary_bytes(tmp_path / "dask", engine="dask", scheduler=cluster.address) == alone
 

@@ -189,6 +189,7 @@ def test_the_arm_of_the_literal_algorithm_2(sets: Told, printed: bool) -> None:
     assert len(chosen) > 1
 
 
+@pytest.mark.slow
 def test_bootstrapped_index_is_that_of_the_literal_algorithm_2() -> None:
     """Null: with 8 bootstraps, ours and the reference choose each arm equally often on a history where it varies.
 

@@ -31,6 +31,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(root, (), pytest.fail)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_the_report_in_a_browser(report: Path, tmp_path: Path, width: int, dark: bool) -> None:
     found, console = look_at(report, width, tmp_path / "look", dark=dark)

@@ -40,10 +40,10 @@ def halves(name: str) -> Floats:
     return np.column_stack([found[:, 0], found[:, 1] - found[:, 0]])
 
 
-LOGARITHMIC = ["ucb1", "ucb-v", "ucb-tuned", "kl-ucb", "ts", "successive-elimination", "epsilon-greedy"]
+LOGARITHMIC = ["ucb1", "ucb-v", "ucb-tuned", "kl-ucb", "ts", "epsilon-greedy"]
 
 
-@pytest.mark.parametrize("name", LOGARITHMIC)
+@pytest.mark.parametrize("name", [*LOGARITHMIC, pytest.param("successive-elimination", marks=pytest.mark.slow)])
 def test_regret_is_logarithmic(name: str) -> None:
     """Null: linear regret, so the second half costs what the first did; measured, half of it is not reached.
 
