@@ -59,10 +59,15 @@ quick: setup ## The rules that most changes touch; under a minute once they are 
 test: setup ## All checks and all tests but the slow ones: before every change you send
 	@$(MAKE) --no-print-directory -j 3 types rest tests
 
-tests: setup
+tests: setup $(VENV)/.collected
 	@$(PYTEST) $(PARALLEL)
 
-test-slow: setup ## The slow tests alone, and ten times as many random cases
+# Once, since the first collection compiles bytecode, and each of the workers would compile all of it.
+$(VENV)/.collected: $(VENV)/.ready
+	@$(PYTEST) -n 0 --collect-only > /dev/null || true
+	@touch $@
+
+test-slow: setup ## The slow tests alone, and many more random cases
 	@$(PYTEST) $(PARALLEL) --hypothesis-profile thorough -m 'slow or hypothesis'
 
 test-all: test test-slow ## All checks and all tests

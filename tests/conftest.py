@@ -12,8 +12,8 @@ gc.set_threshold(100_000, 50, 50)
 
 # Compiling takes seconds at first use, so examples have no deadline; in CI the same examples are tried every time.
 # `make test-slow` tries many more.
-settings.register_profile("default", deadline=None, max_examples=40)
-settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
+settings.register_profile("default", deadline=None, max_examples=25)
+settings.register_profile("ci", deadline=None, max_examples=25, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=400)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 

@@ -18,7 +18,9 @@ def chosen(policy: DiscretePolicy, case: Case, draws: int) -> Ints:
     return np.array([case.problem.index(arm) for arm in policy.ask(draws)])
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [CASES[2], *(pytest.param(case, marks=pytest.mark.slow) for case in (*CASES[:2], *CASES[3:]))]
+)
 def test_monte_carlo_option(case: Case) -> None:
     """Null: with variances from 10 samples, ours and the reference choose each arm equally often.
 

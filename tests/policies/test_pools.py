@@ -72,6 +72,7 @@ def test_closed_form_equals_monte_carlo(case: Case) -> None:
             assert abs(draws.var() - pools.variance[index, number]) < 5 * spread
 
 
+@pytest.mark.slow
 def test_compiled_draws_follow_the_posterior() -> None:
     """Null: `draw_shared` and numpy's draws have the same mean. 20000 each; the standard error of the difference is
     sqrt(2 v / n); 5 of them may pass: with 8 arms and sets the false-alarm rate is under 5e-6. Seeds 22, 23.

@@ -86,6 +86,7 @@ def test_a_set_that_is_far_off_is_not_used() -> None:
     assert () not in {estimate.through for estimate in safe.estimates()}
 
 
+@pytest.mark.slow
 def test_doubted_sets_are_left_now_and_then() -> None:
     """Null: a set doubted with probability d is left in a share d / 100 of the rounds, for all its arms at once.
 

@@ -17,6 +17,7 @@ def rewards(rng: np.random.Generator, cells: Ints, chance: list[float], moved: l
     return found
 
 
+@pytest.mark.slow
 def test_at_most_one_false_alarm_in_a_hundred_per_5000_rounds() -> None:
     """Null: at most 1 % of runs of 5000 rounds alarm while nothing moves; the cells follow the rewards before them.
 

@@ -130,7 +130,13 @@ def test_bonferroni_covers_all_comparisons() -> None:
     assert sum(3 * len(case.seen.joint) for case in CASES) <= COMPARISONS
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=[pytest.mark.slow] if number % 3 else [])
+        for number, case in enumerate(CASES)
+    ],
+)
 def test_theorem(case: Case) -> None:
     """Null, for every arm: E[eq. 2] is the arm's mean; its variance is that of the decomposition, and at most the
     sample mean's.
