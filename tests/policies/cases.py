@@ -7,7 +7,7 @@ import numpy as np
 
 from causal_bandits import Problem
 from causal_bandits.discovery import KnownSets
-from causal_bandits.policies import Policy
+from causal_bandits.policies import Pending, Policy
 
 Table = dict[str, list[Any]]
 
@@ -113,3 +113,20 @@ def table_of(rows: int, seed: int, problem: Problem = SIX) -> Table:
     table: Table = {v.name: [problem.arms[arm][v.name] for arm in arms] for v in problem.interventions}
     levels = np.array(["low", "middle", "high"])[b]
     return table | {"A": a.tolist(), "B": levels.tolist(), "C": c.tolist(), "Y": y.tolist()}
+
+
+def without_reward(seen: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in seen.items() if name != "Y"}
+
+
+def tell_late(policy: Policy[Any], rows: list[tuple[dict[str, Any], dict[str, Any]]], wait: int) -> list[Pending]:
+    """Tell mediators at once and the reward `wait` rows later; what is left waits."""
+    left: list[Pending] = []
+    for place, (arm, seen) in enumerate(rows):
+        policy.ask()
+        row = policy.tell(arm, without_reward(seen))
+        assert row is not None
+        left.append(row)
+        if place >= wait:
+            policy.tell(left.pop(0), reward=rows[place - wait][1]["Y"])
+    return left

@@ -30,7 +30,7 @@ from causal_bandits.policies import (
 from causal_bandits.simulation import play
 from causal_bandits.worlds import example_world
 
-from .cases import FOUR_ARMS, FULL, SIX, full_state, random_table, rows_of
+from .cases import FOUR_ARMS, FULL, SIX, full_state, random_table, rows_of, tell_late, without_reward
 
 ROWS = rows_of(FOUR_ARMS, random_table(FOUR_ARMS, 60, 5))
 
@@ -45,23 +45,6 @@ MAKERS: dict[str, Callable[..., Policy[Any]]] = {
     "told sets": known,
     "ts": ThompsonSampling,
 }
-
-
-def without_reward(seen: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in seen.items() if name != "Y"}
-
-
-def tell_late(policy: Policy[Any], rows: list[tuple[dict[str, Any], dict[str, Any]]], wait: int) -> list[Pending]:
-    """Tell mediators at once and the reward `wait` rows later; what is left waits."""
-    left: list[Pending] = []
-    for place, (arm, seen) in enumerate(rows):
-        policy.ask()
-        row = policy.tell(arm, without_reward(seen))
-        assert row is not None
-        left.append(row)
-        if place >= wait:
-            policy.tell(left.pop(0), reward=rows[place - wait][1]["Y"])
-    return left
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

@@ -13,35 +13,16 @@ from causal_bandits import KnownSets, Problem, load_policy
 from causal_bandits.policies import (
     CausalGaussianThompsonSampling,
     CausalUCBNormal,
-    Pending,
     SafeGaussianThompson,
     SafeUCBNormal,
 )
-from causal_bandits.policies.real import RealPolicy
 
-from .cases import SIX, full_state, rows_of, table_of
+from .cases import SIX, full_state, rows_of, table_of, tell_late, without_reward
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ROWS = rows_of(SIX, table_of(150, 3))
 MAKERS = [CausalUCBNormal, SafeUCBNormal, CausalGaussianThompsonSampling, SafeGaussianThompson]
-
-
-def early(seen: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in seen.items() if name != "Y"}
-
-
-def tell_late(policy: RealPolicy, rows: list[tuple[dict[str, Any], dict[str, Any]]], wait: int) -> list[Pending]:
-    """Tell mediators at once and the reward `wait` rows later; what is left waits."""
-    left: list[Pending] = []
-    for place, (arm, seen) in enumerate(rows):
-        policy.ask()
-        row = policy.tell(arm, early(seen))
-        assert row is not None
-        left.append(row)
-        if place >= wait:
-            policy.tell(left.pop(0), reward=rows[place - wait][1]["Y"])
-    return left
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -113,7 +94,7 @@ def test_against_the_rows() -> None:
         if SIX.arm(arm) != alone:
             policy.tell(arm, seen)
     for arm, seen in rows_of(SIX, table_of(100, 8)):
-        policy.tell(arm, early(seen))
+        policy.tell(arm, without_reward(seen))
     done, waiting, columns = policy.history.rows, policy.waiting.all, [0, 1, 2]
     x, late = policy.layout.design(done)[:, columns], policy.layout.design(waiting)[:, columns]
     found, through = policy.estimates(), 0
@@ -173,7 +154,7 @@ def test_a_dropped_row_counts_for_nothing(tmp_path: Path) -> None:
     for arm, seen in ROWS[:80]:
         policy.tell(arm, seen)
         never.tell(arm, seen)
-    rows = [policy.tell(arm, early(seen)) for arm, seen in ROWS[80:]]
+    rows = [policy.tell(arm, without_reward(seen)) for arm, seen in ROWS[80:]]
     arm, seen = ROWS[0]
     gone = policy.tell(arm, {"B": seen["B"]}, missing=True)
     assert len(policy._state.late.counts) == 2
@@ -194,7 +175,7 @@ def test_values_may_be_missing_in_pending_rows() -> None:
     """They count for the sets whose variables they have, before the reward and after."""
     policy, whole = (CausalUCBNormal(SIX, seed=1) for _ in range(2))
     rows = [(arm, seen if n % 3 else {**seen, "A": None}) for n, (arm, seen) in enumerate(ROWS)]
-    left = [policy.tell(arm, early(seen), missing=True) for arm, seen in rows]
+    left = [policy.tell(arm, without_reward(seen), missing=True) for arm, seen in rows]
     for row, (arm, seen) in zip(left, rows, strict=True):
         policy.tell(row, reward=seen["Y"])  # type: ignore[arg-type]
         whole.tell(arm, seen, missing=True)
@@ -207,7 +188,7 @@ def test_values_may_be_missing_in_pending_rows() -> None:
 def test_a_bootstrap_waits_for_whole_rows() -> None:
     policy, whole = (CausalUCBNormal(SIX, seed=1, variance="bootstrap") for _ in range(2))
     for arm, seen in ROWS[:60]:
-        row = policy.tell(arm, early(seen))
+        row = policy.tell(arm, without_reward(seen))
         policy.tell(row, reward=seen["Y"])  # type: ignore[arg-type]
         whole.tell(arm, seen)
     assert not policy.uses_pending
