@@ -4,14 +4,16 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, Problem, simulate
 from causal_bandits.errors import OptionError, ProblemError
 from causal_bandits.experiments import FAMILIES
 from causal_bandits.policies import BackDoorBandit
-from causal_bandits.policies.comparators.back_door import back_door_prior, parent_posterior
+from causal_bandits.policies.comparators.back_door import back_door_prior, mixture_index, parent_posterior
+from causal_bandits.policies.comparators.mixture_quantile import beta_tail, upper_quantile
 from causal_bandits.simulation import field, play, told
 from causal_bandits.worlds import from_bif, lee_bareinboim_world
 from tests.contracts.kinds import WORLD
@@ -78,6 +80,35 @@ def test_a_step_by_hand() -> None:
     assert policy.estimates()[2].mean == pytest.approx(expected)
 
 
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.3, 3000), st.floats(0.3, 3000)), min_size=1, max_size=4),
+    st.floats(1e-6, 0.5),
+)
+@example([(1.0, 0.3, 3000.0)], 1e-6)
+@example([(1.0, 3000.0, 0.3)], 1e-6)
+@settings(deadline=None)
+def test_the_upper_quantile_is_exceeded_with_its_chance(parts: list[tuple[float, float, float]], chance: float) -> None:
+    """Tails against scipy's Beta, and the mixture's quantile against the sum of those tails."""
+    weights, ones, zeros = np.array(parts).T
+    weights = weights / weights.sum()
+    found = upper_quantile(chance, weights, ones, zeros)
+    for a, b in zip(ones, zeros, strict=True):
+        for x in (found, 0.1, 0.5, 0.97):
+            assert beta_tail(x, a, b) == pytest.approx(beta.sf(x, a, b), rel=1e-8, abs=1e-10)
+    low, high = (float(weights @ beta.sf(np.clip(found + each, 0, 1), ones, zeros)) for each in (1e-9, -1e-9))
+    assert low - 1e-9 <= chance <= high + 1e-9
+
+
+def test_bayes_ucb_by_hand() -> None:
+    """While nothing is known of parents every prior is Beta(1, 1): without rows of its own 1 - 1 / t; do() by scipy."""
+    problem = Problem("Y", {"A": 2}, {"I": ["idle", 0, 1]}, targets={"I": "A"})
+    policy = BackDoorBandit(problem, observe=4, quantile=True, seed=0)
+    policy.tell_many({"I": ["idle"] * 3, "A": [0, 1, 1], "Y": [0, 1, 1]})
+    rng = np.random.default_rng(0)
+    assert mixture_index(policy._state, 1, rng) == pytest.approx(1 - 1 / 3, abs=1e-9)
+    assert mixture_index(policy._state, 0, rng) == pytest.approx(beta.isf(1 / 3, 1 + 2, 1 + 1), abs=1e-9)
+
+
 def test_it_finds_the_parents_and_the_best_arm() -> None:
     world = copies(MixedGraph(["A", "B", "Y"], [("A", "B"), ("A", "Y"), ("B", "Y")]), singles=True)
     policy = BackDoorBandit(world.problem, observe=300, seed=0)
@@ -117,6 +148,8 @@ def test_where_it_does_not_apply() -> None:
     problem = Problem("Y", {"A": 2}, {"I": ["idle", 0, 1]}, targets={"I": "A"})
     with pytest.raises(OptionError, match="width=-1"):
         BackDoorBandit(problem, width=-1)
+    with pytest.raises(OptionError, match="two bounds"):
+        BackDoorBandit(problem, width=1, quantile=True)
     with pytest.raises(OptionError, match="observe=0"):
         BackDoorBandit(problem, observe=0)
 

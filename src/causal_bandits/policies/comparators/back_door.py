@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from ...compiled import Floats, Ints, by_reference, compiled
 from ...discovery.tiers import TARGETS, Tier
-from ...errors import OptionError, ProblemError, whole_number
+from ...errors import OptionError, ProblemError, flag, whole_number
 from ...graphs.enumeration import MOST_NODES
 from ...problem import Problem
 from ...seeds import Seed
@@ -18,6 +18,7 @@ from ..naming import Variant
 from ..protocol import believed
 from .base import ALL, CountingPolicy
 from .counts import Counts, arm_index, counted, moments
+from .mixture_quantile import upper_quantile
 from .settings import atomic_arms, settings_of
 
 GROWTH = 0.1
@@ -37,6 +38,8 @@ class MixtureState(NamedTuple):
     zeros: Floats
     width: float
     """Standard deviations of the upper bound, times sqrt(ln t); 0: draws from the posterior are compared."""
+    quantile: bool
+    """The upper bound is the quantile 1 - 1 / t."""
 
 
 @moments.of(MixtureState)
@@ -69,7 +72,11 @@ def mixture_draw(state: MixtureState, arm: int, rng: np.random.Generator) -> flo
 @arm_index.of(MixtureState)
 @compiled
 def mixture_index(state: MixtureState, arm: int, rng: np.random.Generator) -> float:
-    """E + c sqrt(Var ln t), or a draw."""
+    """The quantile 1 - 1 / t, E + c sqrt(Var ln t), or a draw."""
+    if state.quantile:
+        own = state.counts.rewards[arm]
+        ones, zeros = state.ones[arm] + own[1], state.zeros[arm] + own[0]
+        return upper_quantile(1.0 / max(state.counts.rows[0], 2), state.weights[arm], ones, zeros)
     if state.width <= 0:
         return mixture_draw(state, arm, rng)
     mean, variance = mixture_moments(state, arm)
@@ -88,23 +95,26 @@ def believed_by_mixture(state: MixtureState, seen: int, rng: np.random.Generator
 
 
 class BackDoorBandit(CountingPolicy):
-    """Bayesian back-door bandit: Thompson Sampling, or UCB, with back-door priors mixed over sets of parents.
+    """Bayesian back-door bandit: Thompson Sampling, UCB or Bayes-UCB with back-door priors mixed over sets of parents.
 
     For do(X = x) and a set Z that may be the parents of X, the rows of do() say mu = sum_z P(y | x, z) P(z) with a
     standard error se; the prior given Z is Beta(n0 mu, n0 (1 - mu)), n0 = mu (1 - mu) / se^2 - 1 clipped to [1, n + 1].
     An arm's own rewards update every one of them, and they are mixed by P(Pa(X) = Z | all rows). Thompson Sampling
-    draws from the mixture; with `width` c the arm with the highest E + c sqrt(Var ln t) is played (their UCB).
+    draws from the mixture; with `width` c the arm with the highest E + c sqrt(Var ln t) is played (their UCB), with
+    `quantile` the one with the highest quantile 1 - 1 / t of the mixture (Bayes-UCB; Kaufmann, Cappe and Garivier 2012
+    prove more with 1 - 1 / (t ln(T)^5), and advise this one, which needs no horizon).
 
     From Algorithm 1 of the paper as it is quoted in reviews, and from the authors' code. Deviations: the paper is given
     observational rows, here the first `observe` pulls are do(); se is that of the delta method, and probabilities are
     smoothed by one uniform pseudo-row, as in their code; parents are weighed by every graph over the variables and the
     reward with uniform Dirichlet priors (so at most 4 observed variables), when the rows have grown by 10 %. Where Z
-    holds the reward, X does not act on it, and mu is its mean. Not built: Bayes-UCB, real rewards.
+    holds the reward, X does not act on it, and mu is its mean. Not built: real rewards.
 
     Args:
         problem: What is played; `targets` must say which one variable each lever sets.
         observe: Pulls of do() that make the priors.
         width: Factor of the upper bound; None draws from the posterior.
+        quantile: Whether to play the highest quantile 1 - 1 / t instead.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["idle", 0, 1]}, targets={"I": "A"})
@@ -118,11 +128,22 @@ class BackDoorBandit(CountingPolicy):
     tier = Tier.OBSERVED
     assumes = ("unconfounded",)
     hints = f"{TARGETS}, and that there are no hidden common causes"
-    variants: ClassVar[Mapping[str, Variant]] = {"back-door-ucb": Variant({"width": 1.0})}
+    variants: ClassVar[Mapping[str, Variant]] = {
+        "back-door-ucb": Variant({"width": 1.0}),
+        "back-door-bayes-ucb": Variant({"quantile": True}),
+    }
     compares = "its draw or bound from the mixture of back-door priors"
     _through = ALL
 
-    def __init__(self, problem: Problem, *, observe: int = 100, width: float | None = None, seed: Seed = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        observe: int = 100,
+        width: float | None = None,
+        quantile: bool = False,
+        seed: Seed = None,
+    ) -> None:
         self._sets = settings_of(problem, self.name)
         self._idle = atomic_arms(problem, self._sets, self.name)
         if len(problem.observed) >= MOST_NODES:
@@ -133,9 +154,11 @@ class BackDoorBandit(CountingPolicy):
         self.observe = whole_number("observe", observe, 1)
         if width is not None and not (isinstance(width, int | float) and 0 < width < math.inf):
             raise OptionError(f"width={width!r}; expected a positive number, or None to draw from the posterior")
-        self.width = width
+        self.width, self.quantile = width, flag("quantile", quantile)
+        if quantile and width is not None:
+            raise OptionError(f"quantile=True and width={width!r} are two bounds; give one of them")
         self._sizes = [*(variable.size for variable in problem.observed), 2]
-        self._options = {"observe": self.observe, "width": width}
+        self._options = {"observe": self.observe, "width": width, **({"quantile": True} if quantile else {})}
         super().__init__(problem, seed=seed)
 
     def parents(self, variable: str) -> dict[tuple[str, ...], float]:
@@ -158,7 +181,7 @@ class BackDoorBandit(CountingPolicy):
         self._observed = False
         flat = np.zeros(shape)
         flat[:, 0] = 1.0
-        state = MixtureState(counts, flat, np.ones(shape), np.ones(shape), float(self.width or 0.0))
+        state = MixtureState(counts, flat, np.ones(shape), np.ones(shape), float(self.width or 0.0), self.quantile)
         pulls = np.zeros(len(self._sets), dtype=np.int64)
         pulls[self._idle] = self.observe
         return self._explore(state, pulls)
