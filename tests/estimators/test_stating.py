@@ -10,7 +10,7 @@ from causal_bandits.estimators.degrees import SHARED, Graded
 from causal_bandits.estimators.graded import refresh, with_room
 from causal_bandits.estimators.graded_draws import index_errors, stated_chances
 from causal_bandits.estimators.graded_rows import expect_graded, learn_graded
-from causal_bandits.estimators.stating import nearly_separates, stated
+from causal_bandits.estimators.stating import disagreement, nearly_separates, stated
 
 from .test_graded import empty_state, rows_of
 
@@ -45,6 +45,18 @@ def _through_sets(pending: bool) -> Graded:
     refresh(state)
     assert state.chosen.all()
     return state
+
+
+def test_a_disagreement_counts_beyond_chance() -> None:
+    """By hand: variance 4 of own rows and 1 through the set, squared distance 9: 3 is chance, half of 6 counts."""
+    state = _through_sets(pending=False)
+    place = state.chosen[1]
+    state.moments[place, 1] = 10.0, 1.0
+    for own, added in ((13.0, 3.0), (7.0, 3.0), (11.7, 0.0), (10.0, 0.0)):
+        state.moments[0, 1] = own, 4.0
+        assert disagreement(state, 1) == pytest.approx(added, abs=1e-12)
+    state.chosen[1] = 0
+    assert disagreement(state, 1) == 0.0
 
 
 @pytest.mark.parametrize("pending", [False, True])

@@ -150,7 +150,10 @@ class TableLayout(SubsetLayout):
                     f"{variable.name!r} is a real number; cut it with bins(...) or use a Gaussian policy"
                 )
         if problem.reward_is_real:
-            raise ProblemError(f"the reward {problem.target!r} is a real number; use a Gaussian policy")
+            said = "a real number; use a Gaussian policy"
+            if problem.reward.kind != "real":
+                said = f"{problem.reward.words}; use 'safe-reward-ts' or 'reward-ts'"
+            raise ProblemError(f"the reward {problem.target!r} is {said}")
         if max_size is not None:
             return sized(cls, problem, max_size)
         fitting = cls(problem, 0)

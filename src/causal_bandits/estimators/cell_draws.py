@@ -10,22 +10,19 @@ from .degrees import Graded
 from .graded_draws import AHEAD, FAR, NOW, draw_sets, through_set
 from .reward_effects import draw_by_effects
 from .reward_shapes import BOUNDED, EDGE, HIGH, LOW, NUMBER, RATE, SHAPE, one_more, own_dispersion, shape_at
-
-DISAGREEMENT = 0.25
-"""The share of the squared distance to own rows by which what is stated is wider than what is played by."""
-WIDEST = 0.95
-"""The variance of a mean between two values is at most so much of the largest there is."""
+from .stating import WIDEST, disagreement
 
 
 @compiled
 def stated_means(state: Graded, arm: int) -> tuple[float, float]:
     """Mean and variance of an arm's mean to be stated: through its set, and no wider than own rows make them.
 
-    Own rows have one reward more than came, so that zeros are no certainty, and what they vary by is taken at the mean
-    that is stated. That intervals cover as they say was measured (`python -m benchmarks.rewards`).
+    Where own rows disagree with the set beyond chance it is wider than what is played by. Own rows have one reward more
+    than came, so that zeros are no certainty, and what they vary by is taken at the mean that is stated. That
+    intervals cover as they say was measured (`python -m benchmarks.rewards`).
     """
     mean, variance = state.moments[state.chosen[arm], arm]
-    variance += DISAGREEMENT * (mean - state.moments[0, arm, 0]) ** 2
+    variance += disagreement(state, arm)
     numbers = state.own.numbers
     rows, alone, scatter = state.own.own[arm]
     if numbers[SHAPE] != NUMBER:

@@ -10,7 +10,7 @@ ALONE, THROUGH, UNEVEN, DISAGREEMENT, MOST = 1.2, 1.0, 0.5, 0.5, 1.2
 """What is stated is wider than what is played by: factors of the variance by own rows and through a set, what uneven
 play adds to them, the share of a disagreement beyond chance, and the most relative to own rows alone."""
 WIDEST = 0.95
-"""The variance of a chance is at most so much of that of a coin that shows 0 or 1."""
+"""The variance of a chance is at most so much of that of a coin that shows 0 or 1, and so between any two values."""
 SLOPE, LARGER, SUREST = 0.85, 1.9, 0.93
 """From the odds that all differences are 0 to the chance that they are small: a power of the odds, one of the number of
 variables, and the highest chance."""
@@ -27,6 +27,14 @@ def unevenness(rows: Floats) -> float:
 
 
 @compiled
+def disagreement(state: Graded, arm: int) -> float:
+    """What is added to the variance of an arm's mean: a share of what own rows disagree with its set beyond chance."""
+    mean, variance = state.moments[state.chosen[arm], arm]
+    other, wide = state.moments[0, arm]
+    return float(DISAGREEMENT * max((mean - other) ** 2 - max(wide - variance, 0.0), 0.0))
+
+
+@compiled
 def stated(state: Graded) -> Floats:
     """(arms, 2): mean and variance of every arm's chance to be stated: at the last refresh, through its set, and wider.
 
@@ -39,9 +47,7 @@ def stated(state: Graded) -> Floats:
     for arm in range(arms):
         rows, rewards, place = own[arm, 0], own[arm, 1], state.chosen[arm]
         mean, variance = state.moments[place, arm]
-        other, wide = state.moments[0, arm]
-        beyond = max((mean - other) ** 2 - max(wide - variance, 0.0), 0.0)
-        variance = ((THROUGH if place else ALONE) + uneven) * (variance + DISAGREEMENT * beyond)
+        variance = ((THROUGH if place else ALONE) + uneven) * (variance + disagreement(state, arm))
         alone, spread = beta_moments(rewards + 0.5, rows - rewards + 0.5)
         variance = min(variance, MOST * (spread + (mean - alone) ** 2))
         mean = min(max(mean, EDGE * state.own.numbers[RATE] / (1 + rows)), 1 - 1e-9)
