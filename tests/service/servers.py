@@ -11,6 +11,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from causal_bandits.service import ServiceSettings, create_app
+from causal_bandits.service.answering import Made
+from causal_bandits.service.app import Service
 from causal_bandits.service.serving import Server, configured, listen
 
 
@@ -40,6 +42,11 @@ class Applications:
 
     def app_at(self, address: str) -> FastAPI:
         return self.apps[address.removeprefix(self.address)]
+
+    def at_once(self, data: bytes, client: object) -> Made | None:
+        """The direct way to the one that is meant."""
+        app = self.apps.get("/" + data.decode("latin-1").split("/", 2)[1])
+        return app.at_once(data, client) if isinstance(app, Service) else None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
