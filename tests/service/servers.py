@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
@@ -43,10 +43,10 @@ class Applications:
     def app_at(self, address: str) -> FastAPI:
         return self.apps[address.removeprefix(self.address)]
 
-    def at_once(self, data: bytes, client: object) -> Made | None:
+    def at_once(self, data: bytes, client: object, send: Callable[[Made], None]) -> bool:
         """The direct way to the one that is meant."""
         app = self.apps.get("/" + data.decode("latin-1").split("/", 2)[1])
-        return app.at_once(data, client) if isinstance(app, Service) else None
+        return isinstance(app, Service) and app.at_once(data, client, send)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":

@@ -55,7 +55,9 @@ def alone(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> Caller:
 
 def at_once(call: Caller, data: bytes, client: object = ME) -> Made | None:
     assert isinstance(call.app, Service)
-    return call.app.at_once(data, client)
+    sent: list[Made] = []
+    assert call.app.at_once(data, client, sent.append) is bool(sent)
+    return sent[0] if sent else None
 
 
 def decisions(call: Caller) -> int:
@@ -248,10 +250,9 @@ def test_over_a_socket(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with running() as apps:
         usual = apps.at_once
 
-        def noted(data: bytes, client: object) -> Made | None:
-            made = usual(data, client)
-            seen.append(made is not None)
-            return made
+        def noted(data: bytes, client: object, send: Callable[[Made], None]) -> bool:
+            seen.append(usual(data, client, send))
+            return seen[-1]
 
         monkeypatch.setattr(apps, "at_once", noted)
         address = apps.serve(storage, body_bytes=5000)

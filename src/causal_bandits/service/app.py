@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import functools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from fastapi import FastAPI
@@ -39,9 +39,9 @@ class Service(FastAPI):
         """One request."""
         await self.front(scope, receive, send)
 
-    def at_once(self, data: bytes, client: object) -> Made | None:
-        """The direct way of a server that knows it (see direct.py)."""
-        return self.front.at_once(data, client)
+    def at_once(self, data: bytes, client: object, send: Callable[[Made], None]) -> bool:
+        """The direct way of a server that knows it (see direct.py); whether the request was answered."""
+        return self.front.at_once(data, client, send)
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:

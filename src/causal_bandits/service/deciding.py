@@ -78,6 +78,21 @@ def read(kind: type[T], content: bytes) -> T:
     raise OptionError(sentence({**first, "loc": ("body", *first["loc"])}))
 
 
+@functools.lru_cache(maxsize=256)
+def read_ask(content: bytes) -> tuple[Ask, tuple[object, ...]]:
+    """The body of an ask, and what asks have in common that take about as long; most are alike, so some are kept."""
+    ask = read(Ask, content)
+    return ask, (ask.count, ask.segment is None, ask.arms is None)
+
+
+@functools.lru_cache(maxsize=256)
+def read_outcome(content: bytes) -> tuple[Outcome, tuple[object, ...]]:
+    """The same of a tell: where all variables have levels, outcomes repeat. Nobody changes what was read."""
+    said = read(Outcome, content)
+    known = tuple((each, value is None) for each, value in (said.metrics or {}).items())
+    return said, (known, said.reward is None, said.final)
+
+
 def in_utf8(text: str | None) -> str | None:
     """A header, which comes byte by byte."""
     return None if text is None else text.encode("latin-1").decode("utf-8", "replace")
@@ -99,8 +114,16 @@ class Deciding:
         """Whether the next call of this client may be answered at once."""
         return self._alone.is_client(client)
 
-    def at_once(self, method: str, path: str, headers: dict[str, str], content: bytes, client: object) -> Made | None:
-        """The answer to a call by a client that is alone; None for any other, and nothing was done then."""
+    def at_once(
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        content: bytes,
+        client: object,
+        send: Callable[[Made], None],
+    ) -> int | None:
+        """Answer a call by a client that is alone, and give the status; None, and nothing done, for any other."""
         found = _matched(method, path, headers)
         if found is None:
             return None
@@ -111,11 +134,14 @@ class Deciding:
             started = time.perf_counter()
             done = at_once(call.work)
         except CausalBanditsError as error:
-            return made_of(of_library(error))
+            done = made_of(of_library(error))
+            send(done)
         except BusyNowError:
             return None
-        self._alone.took(client, call.kind, time.perf_counter() - started)
-        return done
+        else:
+            send(done)
+            self._alone.took(client, call.kind, time.perf_counter() - started)
+        return done.status
 
     async def answered(self, scope: Scope, path: str, headers: dict[str, str], receive: Receive) -> Response | None:
         """The answer to a request that asks or tells; None for any other, and for a long one."""
@@ -132,13 +158,13 @@ class Deciding:
     def _read(self, found: re.Match[str], headers: dict[str, str], content: bytes) -> Call:
         name = name_in(found[1])
         if found[2] is None:
-            ask, key = read(Ask, content), in_utf8(headers.get("idempotency-key"))
-            kind: tuple[object, ...] = name, ask.count, ask.segment is None, ask.arms is None, key is None
-            return Call(name, kind, functools.partial(asked, self._desk, self._measures, name, ask, key))
-        said = read(Outcome, content)
-        known = tuple((each, value is None) for each, value in (said.metrics or {}).items())
-        work = functools.partial(told, self._desk, self._measures, name, int(found[2]), said)
-        return Call(name, (name, known, said.reward is None, said.final), work)
+            (ask, alike), key = read_ask(content), in_utf8(headers.get("idempotency-key"))
+            work = functools.partial(asked, self._desk, self._measures, name, ask, key)
+            return Call(name, (name, *alike, key is None), work)
+        said, alike = read_outcome(content)
+        return Call(
+            name, (name, *alike), functools.partial(told, self._desk, self._measures, name, int(found[2]), said)
+        )
 
     def _is_alone(self, client: object, call: Call) -> bool:
         return self._alone.is_now(client, call.kind) and self._desk.acts_quickly(call.name)

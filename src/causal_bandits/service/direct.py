@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from .answering import Made
 from .front import HEADERS, PRIVATE
 
-AtOnce = Callable[[bytes, object], Made | None]
+AtOnce = Callable[[bytes, object, Callable[[Made], None]], bool]
 
 
 class DirectProtocol(HttpToolsProtocol):
@@ -31,13 +31,15 @@ class DirectProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Some bytes: directly where they are a request between two others, and nothing waits to be sent."""
         if self._at_once is not None and self._begun == self._read == self._answered:
-            made = self._at_once(data, self.client) if self.transport.get_write_buffer_size() == 0 else None
-            if made is not None:
+            is_clear = self.transport.get_write_buffer_size() == 0
+            if is_clear and self._at_once(data, self.client, self._send):
                 self._last = self.loop.time()
                 self.server_state.total_requests += 1
-                self.transport.write(written(made, self.server_state.default_headers))
                 return
         super().data_received(data)
+
+    def _send(self, made: Made) -> None:
+        self.transport.write(written(made, self.server_state.default_headers))
 
     def on_message_begin(self) -> None:
         """The first byte of a request that takes the usual way."""

@@ -3,6 +3,7 @@
 import functools
 import logging
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from starlette.responses import Response
@@ -62,32 +63,34 @@ class Front:
             pattern = str(scope.get("route_path") or getattr(scope.get("route"), "path", "none"))
             self.measures.request(pattern, scope["method"], answer.status, time.perf_counter() - started)
 
-    def at_once(self, data: bytes, client: object) -> Made | None:
-        """The answer to a whole request that asks or tells, made in this call.
+    def at_once(self, data: bytes, client: object, send: Callable[[Made], None]) -> bool:
+        """Answer a whole request that asks or tells in this call; counters are for after the answer.
 
-        None, and nothing done, for everything else: it takes the usual way, which also says what is wrong with it.
+        False, and nothing done, for everything else: it takes the usual way, which also says what is wrong with it.
         """
         sent = whole_request(data) if self.deciding.expects(client) else None
         known = None if sent is None else self._known(sent.lines)
         if sent is None or known is None or known.headers["content-length"] != str(len(sent.content)):
-            return None
-        started, made = time.perf_counter(), None
+            return False
+        started = time.perf_counter()
         path = gate.route_path(gate.own_path(sent.path, self.settings.root_path))
         self.measures.in_flight += 1
         try:
             gate.check_scope(sent.method, path, known.held)
-            if len(sent.content) <= gate.most_bytes(sent.method, path, self.settings):
-                made = self.deciding.at_once(sent.method, path, known.headers, sent.content, client)
+            if len(sent.content) > gate.most_bytes(sent.method, path, self.settings):
+                return False
+            status = self.deciding.at_once(sent.method, path, known.headers, sent.content, client, send)
         except RefusedError:
-            return None
+            return False
         except Exception:
             log.exception("%s %s failed", sent.method, path)
-            made = made_of(unexpected())
+            send(made_of(unexpected()))
+            status = 500
         finally:
             self.measures.in_flight -= 1
-        if made is not None:
-            self.measures.request(route(path), sent.method, made.status, time.perf_counter() - started)
-        return made
+        if status is not None:
+            self.measures.request(route(path), sent.method, status, time.perf_counter() - started)
+        return status is not None
 
     def _sender(self, lines: bytes) -> "_Sender | None":
         """Who sends these headers, or None if they are unusual or refused.
