@@ -59,10 +59,10 @@ def one_round(study: Study | RemoteStudy) -> None:
     study.tell(study.ask().id, OUTCOME, reward=0)
 
 
-def beside_the_library(address: str, folder: str) -> dict[str, float]:
-    """One client that keeps its connection, against the library on a file of its own."""
-    local = Study.create("s", PROBLEM, storage=f"sqlite:///{folder}/library.db", policy="ts", seed=1)
-    remote = Client(address).create("s", PROBLEM, policy="ts", seed=1)
+def by_turns(address: str, folder: str, name: str, policy: str | None) -> tuple[list[float], list[float], RemoteStudy]:
+    """Seconds of rounds of the library on a file of its own, and of one client that keeps its connection."""
+    local = Study.create(name, PROBLEM, storage=f"sqlite:///{folder}/library.db", policy=policy, seed=1)
+    remote = Client(address).create(name, PROBLEM, policy=policy, seed=1)
     for _ in range(50):
         one_round(local)
         one_round(remote)
@@ -70,12 +70,23 @@ def beside_the_library(address: str, folder: str) -> dict[str, float]:
     for _ in range(ROUNDS):
         mine.append(timed(lambda: one_round(local)))
         theirs.append(timed(lambda: one_round(remote)))
+    return mine, theirs, remote
+
+
+def beside_the_library(address: str, folder: str) -> dict[str, float]:
+    """Plain Thompson sampling, which decides quickest, and the policy that a study has by default."""
+    mine, theirs, remote = by_turns(address, folder, "s", "ts")
     asks = sorted(timed(remote.ask) for _ in range(ROUNDS))
+    own, over_http, _ = by_turns(address, folder, "default", None)
     return {
         "service_library_ask_tell_ms": statistics.median(mine) * 1e3,
         "service_ask_tell_ms": statistics.median(theirs) * 1e3,
         "service_vs_library_ratio": statistics.median(mine) / statistics.median(theirs),
         "service_vs_library_mean_ratio": sum(mine) / sum(theirs),
+        "service_default_policy_library_ask_tell_ms": statistics.median(own) * 1e3,
+        "service_default_policy_ask_tell_ms": statistics.median(over_http) * 1e3,
+        "service_default_policy_vs_library_ratio": statistics.median(own) / statistics.median(over_http),
+        "service_default_policy_vs_library_mean_ratio": sum(own) / sum(over_http),
         "service_ask_ms": statistics.median(asks) * 1e3,
         "service_ask_p99_vs_median_ratio": asks[int(0.99 * len(asks))] / statistics.median(asks),
     }

@@ -40,7 +40,7 @@ def check_operation(
             case.path_parameters = {name: known[name] for name in case.path_parameters or {}}
         body: Any = case.body
         if isinstance(body, dict) and isinstance(body.get("count"), int):
-            body["count"] %= 1000  # a million decisions at once are allowed, and take their time
+            body["count"] %= 1000  # thousands at once are allowed, and take their time
         case.call_and_validate(checks=CHECKS, timeout=PATIENCE)
 
     requests()

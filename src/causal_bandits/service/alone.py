@@ -25,8 +25,12 @@ class Alone:
 
     def is_now(self, client: object, kind: Hashable) -> bool:
         """Whether this client has been alone for some time, is now, and work of this kind has been quick before."""
+        return kind in self._kinds and self.is_client(client)
+
+    def is_client(self, client: object) -> bool:
+        """Whether this client has been alone for some time, and is now."""
         waiting = self._measures.in_flight - self._measures.streams
-        return self._turns >= TURNS and client == self._client and waiting <= 1 and kind in self._kinds
+        return self._turns >= TURNS and client == self._client and waiting <= 1
 
     def took(self, client: object, kind: Hashable, seconds: float) -> None:
         """Work was done for a client."""

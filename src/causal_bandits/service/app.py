@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import functools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from .._version import __version__
 from ..errors import CausalBanditsError
 from . import problems
-from .answering import errors_of
+from .answering import Made, errors_of
 from .answers import Problem
 from .bodies import Ask, Outcome, Rows, Table
 from .deciding import Deciding
@@ -38,6 +38,10 @@ class Service(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         await self.front(scope, receive, send)
+
+    def at_once(self, data: bytes, client: object, send: Callable[[Made], None]) -> bool:
+        """The direct way of a server that knows it (see direct.py); whether the request was answered."""
+        return self.front.at_once(data, client, send)
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:

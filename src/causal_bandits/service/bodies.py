@@ -2,9 +2,17 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
-
-from ..policies.base import MOST_AT_ONCE
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+)
 
 Level = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Value = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
@@ -12,6 +20,9 @@ Value = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean", "
 Settings = Annotated[dict[str, Level], Field(description="An arm: lever -> level; a lever that is not named is idle.")]
 Whole = StrictInt
 Number = StrictInt | StrictFloat
+
+MOST_DECISIONS = 10_000
+"""In one request: so many take half a second, for which a study answers nobody else."""
 
 PROBLEM_EXAMPLE: dict[str, Any] = {
     "target": "purchase",
@@ -58,11 +69,19 @@ class NewStudy(Body):
     publish_seconds: Number | None = Field(None, description="Served: seconds after which to publish a snapshot.")
 
 
+def _few(count: int) -> int:
+    if count > MOST_DECISIONS:
+        raise ValueError(f"expected at most {MOST_DECISIONS:,} decisions in one request; ask for the rest in others")
+    return count
+
+
 class Ask(Body):
     """Decisions to make."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"count": 1}, {"count": 2, "arms": [{"banner": "red"}]}]})
-    count: Whole = Field(1, ge=1, le=MOST_AT_ONCE, description="How many decisions, all from the same state.")
+    count: Annotated[Whole, AfterValidator(_few)] = Field(
+        1, ge=1, json_schema_extra={"maximum": MOST_DECISIONS}, description="How many, all from the same state."
+    )
     segment: Settings | None = Field(None, description="Which segment they are for, where the problem has segments.")
     arms: list[Settings] | None = Field(None, description="Choose among these arms alone.")
 

@@ -1,18 +1,22 @@
 """The front: one middleware before every route and method. What the gate does not let through goes no further."""
 
+import functools
 import logging
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from . import gate, sign_in
-from .deciding import Deciding
+from . import gate, sign_in, tokens
+from .answering import Made, made_of
+from .deciding import Deciding, route
 from .gate import RefusedError
 from .measuring import Measures
 from .problems import problem, unexpected
 from .settings import ServiceSettings
+from .whole_requests import plain_headers, whole_request
 
 log = logging.getLogger("causal_bandits.service")
 
@@ -39,6 +43,7 @@ class Front:
         self.deciding = deciding
         self.settings = settings
         self.measures = measures
+        self._known = functools.lru_cache(maxsize=64)(self._sender)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -55,7 +60,52 @@ class Front:
             await self._handle(scope, receive, answer)
         finally:
             self.measures.in_flight -= 1
-            self.measures.request(scope, answer.status, time.perf_counter() - started)
+            pattern = str(scope.get("route_path") or getattr(scope.get("route"), "path", "none"))
+            self.measures.request(pattern, scope["method"], answer.status, time.perf_counter() - started)
+
+    def at_once(self, data: bytes, client: object, send: Callable[[Made], None]) -> bool:
+        """Answer a whole request that asks or tells in this call; counters are for after the answer.
+
+        False, and nothing done, for everything else: it takes the usual way, which also says what is wrong with it.
+        """
+        sent = whole_request(data) if self.deciding.expects(client) else None
+        known = None if sent is None else self._known(sent.lines)
+        if sent is None or known is None or known.headers["content-length"] != str(len(sent.content)):
+            return False
+        started = time.perf_counter()
+        path = gate.route_path(gate.own_path(sent.path, self.settings.root_path))
+        self.measures.in_flight += 1
+        try:
+            gate.check_scope(sent.method, path, known.held)
+            if len(sent.content) > gate.most_bytes(sent.method, path, self.settings):
+                return False
+            status = self.deciding.at_once(sent.method, path, known.headers, sent.content, client, send)
+        except RefusedError:
+            return False
+        except Exception:
+            log.exception("%s %s failed", sent.method, path)
+            send(made_of(unexpected()))
+            status = 500
+        finally:
+            self.measures.in_flight -= 1
+        if status is not None:
+            self.measures.request(route(path), sent.method, status, time.perf_counter() - started)
+        return status is not None
+
+    def _sender(self, lines: bytes) -> "_Sender | None":
+        """Who sends these headers, or None if they are unusual or refused.
+
+        This depends on the bytes and the settings alone, so it is remembered for the last few (`_known`).
+        """
+        headers = plain_headers(lines)
+        if headers is None:
+            return None
+        try:
+            gate.check_sender("POST", headers, self.settings)
+            gate.check_type("POST", headers)
+        except RefusedError:
+            return None
+        return _Sender(headers, gate.held_scope(headers, self.settings))
 
     async def _handle(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         sent = gate.own_path(scope.get("raw_path") or scope["path"].encode(), self.settings.root_path)
@@ -64,21 +114,19 @@ class Front:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         method = scope["method"]
         try:
-            gate.check_host(headers, self.settings)
-            gate.check_origin(method, headers)
+            gate.check_sender(method, headers, self.settings)
             if path in sign_in.PATHS and self.settings.tokens:
                 await sign_in.answered(path, method, headers, self.settings, scope, receive, answer)
                 return
             held = gate.held_scope(headers, self.settings)
-            gate.check_scope(method, path, held)
-            scope.setdefault("state", {})["held"] = held
+            scope.setdefault("state", {})["held"] = gate.check_scope(method, path, held)
             gate.check_type(method, headers)
             limited = _Limited(receive, headers, gate.most_bytes(method, path, self.settings))
             short = await self.deciding.answered(scope, path, headers, limited)
             if short is None:
                 await self.app(scope, limited, answer)
             else:
-                scope["route_path"] = self.deciding.route(path)
+                scope["route_path"] = route(path)
                 await short(scope, receive, answer)
         except RefusedError as refused:
             await self._refuse(refused, sent, headers, scope, receive, answer)
@@ -107,6 +155,13 @@ class Front:
             challenge = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
             response = problem(refused.status, refused.sentence, None, challenge)
         await response(scope, receive, answer)
+
+
+class _Sender(NamedTuple):
+    """Headers of a request, and what they allow."""
+
+    headers: dict[str, str]
+    held: tokens.Scope | None
 
 
 class _Answer:

@@ -6,7 +6,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote, unquote, urlsplit
 
 from .settings import ServiceSettings
-from .tokens import Scope
+from .tokens import Scope, allows
 
 LOOKING = ("GET", "HEAD", "OPTIONS")
 COOKIE = "causal-bandits-session"
@@ -72,6 +72,12 @@ def needed_scope(method: str, path: str) -> Scope:
     return "decide" if DECIDING.fullmatch(f"{method} {path}") else "admin"
 
 
+def check_sender(method: str, headers: Mapping[str, str], settings: ServiceSettings) -> None:
+    """Refuse what another site may have made a browser send."""
+    check_host(headers, settings)
+    check_origin(method, headers)
+
+
 def check_host(headers: Mapping[str, str], settings: ServiceSettings) -> None:
     """Refuse names that are not this server's: a page elsewhere may have pointed its own name here (DNS rebinding)."""
     host = headers.get("host", "").lower()
@@ -107,13 +113,14 @@ def session_in(cookies: str) -> str | None:
     return None if found is None else found.value
 
 
-def check_scope(method: str, path: str, held: Scope | None) -> None:
+def check_scope(method: str, path: str, held: Scope | None) -> Scope:
     """Refuse who is unknown (401), or may not do this (403)."""
     if held is None:
         raise RefusedError(401, "this server needs a token; send it as the header Authorization: Bearer TOKEN")
     needed = needed_scope(method, path)
-    if ("read", "decide", "admin").index(held) < ("read", "decide", "admin").index(needed):
+    if not allows(held, needed):
         raise RefusedError(403, f"this token has the scope {held}; {method} here needs {needed}")
+    return held
 
 
 def check_origin(method: str, headers: Mapping[str, str]) -> None:

@@ -1,15 +1,16 @@
 """What /metrics tells, in the text format of Prometheus. One process counts for itself; `worker` is its number."""
 
+import bisect
 import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from .._version import __version__
 from ..studies import Staleness
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -20,8 +21,8 @@ class Measures:
         self.in_flight = 0
         self.streams = 0
         self._lock = threading.Lock()
-        self._requests: Counter[Labels] = Counter()
-        self._seconds: dict[Labels, list[float]] = {}
+        self._requests: Counter[tuple[str, str, int]] = Counter()
+        self._seconds: dict[tuple[str, str], list[float]] = {}
         self._done: Counter[str] = Counter()
 
     def count(self, what: str, number: int = 1) -> None:
@@ -29,14 +30,14 @@ class Measures:
         with self._lock:
             self._done[what] += number
 
-    def request(self, scope: Any, status: int | None, seconds: float) -> None:
+    def request(self, route: str, method: str, status: int | None, seconds: float) -> None:
         """One request; a route is known by its pattern, never by the names in it."""
-        route = scope.get("route_path") or getattr(scope.get("route"), "path", "none")
-        method = scope["method"] if scope["method"] in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE") else "other"
-        self._requests[("route", route), ("method", method), ("status", str(status or 499))] += 1
-        sums = self._seconds.setdefault((("route", route), ("method", method)), [0.0] * (len(BOUNDS) + 2))
-        place = next((place for place, bound in enumerate(BOUNDS) if seconds <= bound), len(BOUNDS))
-        sums[place] += 1
+        method = method if method in METHODS else "other"
+        self._requests[route, method, status or 499] += 1
+        sums = self._seconds.get((route, method))
+        if sums is None:
+            sums = self._seconds.setdefault((route, method), [0.0] * (len(BOUNDS) + 2))
+        sums[bisect.bisect_left(BOUNDS, seconds)] += 1
         sums[-1] += seconds
 
     def text(self, gauges: Mapping[str, float], stale: Mapping[str, Staleness] | None = None) -> str:
@@ -46,11 +47,14 @@ class Measures:
             "# TYPE causal_bandits_info gauge",
             _line("info", (("version", __version__), worker), 1),
             "# TYPE causal_bandits_requests_total counter",
-            *(_line("requests_total", (*labels, worker), count) for labels, count in sorted(self._requests.items())),
+            *(
+                _line("requests_total", (*_labels(route, method), ("status", str(status)), worker), count)
+                for (route, method, status), count in sorted(self._requests.items())
+            ),
             "# TYPE causal_bandits_request_seconds histogram",
         ]
-        for labels, sums in sorted(self._seconds.items()):
-            seen = 0.0
+        for (route, method), sums in sorted(self._seconds.items()):
+            labels, seen = _labels(route, method), 0.0
             for bound, count in zip((*map(str, BOUNDS), "+Inf"), sums, strict=False):
                 seen += count
                 lines.append(_line("request_seconds_bucket", (*labels, ("le", bound), worker), seen))
@@ -65,9 +69,12 @@ class Measures:
         for what in ("rows", "seconds") if stale else ():
             lines.append(f"# TYPE causal_bandits_snapshot_behind_{what} gauge")
             for study, behind in (stale or {}).items():
-                labels = (("study", study), worker)
-                lines.append(_line(f"snapshot_behind_{what}", labels, getattr(behind, what)))
+                lines.append(_line(f"snapshot_behind_{what}", (("study", study), worker), getattr(behind, what)))
         return "\n".join(lines) + "\n"
+
+
+def _labels(route: str, method: str) -> Labels:
+    return ("route", route), ("method", method)
 
 
 def _line(name: str, labels: Labels, value: float) -> str:

@@ -16,6 +16,7 @@ try:
     from fastapi import FastAPI
 
     from .app import create_app
+    from .direct import DirectProtocol
 except ImportError as error:
     raise missing_extra(error.name or "fastapi", "service") from None
 
@@ -103,6 +104,7 @@ def configured(app: FastAPI, *, access_log: bool = False) -> uvicorn.Config:
     """How uvicorn runs the application."""
     return uvicorn.Config(
         app,
+        http=DirectProtocol,
         log_level="info" if access_log else "warning",
         access_log=access_log,
         server_header=False,

@@ -32,15 +32,13 @@ class Connection:
         self._local = threading.local()
         self._all: list[Wire] = []
         self._closed_at_last = weakref.finalize(self, _close, self._all)
-        self._headers = {
-            "Host": parts.netloc,
-            "User-Agent": f"causal-bandits/{__version__}",
-            "Accept": "application/json",
-        }
+        self._lines = (
+            f"Host: {parts.netloc}\r\nUser-Agent: causal-bandits/{__version__}\r\nAccept: application/json\r\n"
+        )
         if token is not None:
             if not isinstance(token, str) or not token.isascii() or not token.isprintable():
                 raise OptionError("token is not a printable ASCII text; pass one of the server's tokens")
-            self._headers["Authorization"] = f"Bearer {token}"
+            self._lines += f"Authorization: Bearer {token}\r\n"
 
     def close(self) -> None:
         """Close the sockets; they are opened again when they are needed."""
@@ -49,14 +47,14 @@ class Connection:
 
     def ask(self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None) -> Answer:
         """Send a request under the API and wait for its answer; an error of the server is raised here."""
-        sent = {**self._headers, **(headers or {})}
-        content = b""
+        lines, content = self._lines, b""
+        for name, value in (headers or {}).items():
+            lines += f"{name}: {value}\r\n"
         if body is not None:
             content = encoded(body)
-            sent["Content-Type"] = "application/json"
+            lines += "Content-Type: application/json\r\n"
         if method != "GET":
-            sent["Content-Length"] = str(len(content))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+            lines += f"Content-Length: {len(content)}\r\n"
         head = f"{method} {self.root}/api/v1{path} HTTP/1.1\r\n{lines}\r\n"
         answer = self._sent(head.encode("latin-1") + content)
         if answer.status >= 400:

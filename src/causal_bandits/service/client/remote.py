@@ -78,7 +78,7 @@ class RemoteStudy(RemoteView):
             **({} if reward is None else {"reward": reward}),
             **({"final": final} if final is not False else {}),
         }
-        self._ask("PATCH", f"/decisions/{number_of(decision)}", body)
+        self._connection.ask("PATCH", f"{self._path}/decisions/{number_of(decision)}", body)
 
     def tell_many(self, frame: Any, *, final: bool = False) -> int:
         """Record outcomes from a table with a column `id` and a column per variable: all its rows, or none."""

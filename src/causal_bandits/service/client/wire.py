@@ -8,6 +8,8 @@ import json
 import select
 import socket
 import ssl
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 LONGEST_HEAD = 262_144
@@ -18,13 +20,13 @@ class Answer(NamedTuple):
     """What a server answered, all of it."""
 
     status: int
-    headers: dict[str, str]
+    headers: Mapping[str, str]
     content: bytes
 
     @property
     def json(self) -> Any:
         """Its values."""
-        return json.loads(self.content)
+        return json.loads(self.content.decode())
 
 
 class Incoming:
@@ -32,38 +34,50 @@ class Incoming:
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
-        self.kept = bytearray()
+        self.kept = b""
 
-    def until(self, mark: bytes) -> str:
-        """The text before a mark."""
+    def until(self, mark: bytes) -> bytes:
+        """What comes before a mark."""
         while (place := self.kept.find(mark)) < 0:
             if len(self.kept) > LONGEST_HEAD:
                 raise ConnectionError("its answer has too many headers")
-            self._read_on("it closed the connection")
-        return self._taken(place, len(mark)).decode("latin-1")
+            self.kept += self._more("it closed the connection")
+        found, self.kept = self.kept[:place], self.kept[place + len(mark) :]
+        return found
 
     def exactly(self, size: int) -> bytes:
         """So many bytes."""
-        while len(self.kept) < size:
-            self._read_on("its answer was cut off")
-        return self._taken(size)
+        parts, missing = [self.kept], size - len(self.kept)
+        while missing > 0:
+            parts.append(self._more("its answer was cut off"))
+            missing -= len(parts[-1])
+        found = b"".join(parts)
+        self.kept = found[size:]
+        return found[:size]
 
     def rest(self) -> bytes:
         """All that comes until the other side closes."""
+        parts, self.kept = [self.kept], b""
         while more := self._line.recv(AT_ONCE):
-            self.kept += more
-        return self._taken(len(self.kept))
+            parts.append(more)
+        return b"".join(parts)
 
-    def _read_on(self, otherwise: str) -> None:
+    def _more(self, otherwise: str) -> bytes:
         more = self._line.recv(AT_ONCE)
         if not more:
             raise ConnectionError(otherwise)
-        self.kept += more
+        return more
 
-    def _taken(self, size: int, and_mark: int = 0) -> bytes:
-        found = bytes(self.kept[:size])
-        del self.kept[: size + and_mark]
-        return found
+
+class Head(NamedTuple):
+    """What comes before the body of an answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    length: int | None
+    is_chunked: bool
+    keep: bool
+    """Whether the connection may be used again."""
 
 
 class Wire:
@@ -108,21 +122,22 @@ class Wire:
 
 def _read(incoming: Incoming) -> tuple[Answer, bool]:
     """An answer, and whether the connection may be used again."""
-    status = 100
-    while status < 200:  # news on the way to the answer
-        status, headers = _head(incoming)
-    keep = headers.get("connection", "").lower() != "close"
-    if status in (204, 304):
-        return Answer(status, headers, b""), keep
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        return Answer(status, headers, _chunks(incoming)), keep
-    if "content-length" not in headers:
-        return Answer(status, headers, incoming.rest()), False
-    return Answer(status, headers, incoming.exactly(_number(headers["content-length"], 10))), keep
+    head = _head(incoming.until(b"\r\n\r\n"))
+    while head.status < 200:  # news on the way to the answer
+        head = _head(incoming.until(b"\r\n\r\n"))
+    if head.status in (204, 304):
+        return Answer(head.status, head.headers, b""), head.keep
+    if head.is_chunked:
+        return Answer(head.status, head.headers, _chunks(incoming)), head.keep
+    if head.length is None:
+        return Answer(head.status, head.headers, incoming.rest()), False
+    return Answer(head.status, head.headers, incoming.exactly(head.length)), head.keep
 
 
-def _head(incoming: Incoming) -> tuple[int, dict[str, str]]:
-    first, *lines = incoming.until(b"\r\n\r\n").split("\r\n")
+@lru_cache(maxsize=128)
+def _head(text: bytes) -> Head:
+    """The headers of an answer; those of one server are much alike, within a second the same for many answers."""
+    first, *lines = text.decode("latin-1").split("\r\n")
     said = first.split(None, 2)
     if len(said) < 2 or not said[0].startswith("HTTP/1."):
         raise ConnectionError("it does not speak HTTP")
@@ -130,10 +145,17 @@ def _head(incoming: Incoming) -> tuple[int, dict[str, str]]:
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
-    return _number(said[1], 10), headers
+    length = headers.get("content-length")
+    return Head(
+        _number(said[1], 10),
+        headers,
+        None if length is None else _number(length, 10),
+        "chunked" in headers.get("transfer-encoding", "").lower(),
+        headers.get("connection", "").lower() != "close",
+    )
 
 
-def _number(text: str, base: int) -> int:
+def _number(text: str | bytes, base: int) -> int:
     try:
         found = int(text, base)
     except ValueError:
@@ -145,7 +167,7 @@ def _number(text: str, base: int) -> int:
 
 def _chunks(incoming: Incoming) -> bytes:
     parts = []
-    while size := _number(incoming.until(b"\r\n").partition(";")[0].strip(), 16):
+    while size := _number(incoming.until(b"\r\n").partition(b";")[0].strip(), 16):
         parts.append(incoming.exactly(size))
         incoming.until(b"\r\n")
     while incoming.until(b"\r\n"):

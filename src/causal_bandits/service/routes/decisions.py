@@ -42,7 +42,8 @@ async def ask(request: Request, name: StudyName, key: Key = None) -> Response:
     """Make decisions; each is stored before it is answered. The same key again gives the same decisions."""
     content = await request.body()
     desk, measures = desk_of(request), measures_of(request)
-    return await run_in_threadpool(lambda: asked(desk, measures, name, read(Ask, content), key))
+    found = await run_in_threadpool(lambda: asked(desk, measures, name, read(Ask, content), key))
+    return found.response()
 
 
 @router.patch(
@@ -55,7 +56,8 @@ async def tell(request: Request, name: StudyName, number: Id) -> Response:
     """Record the outcome of a decision, whole or in part; the same again changes nothing."""
     content = await request.body()
     desk, measures = desk_of(request), measures_of(request)
-    return await run_in_threadpool(lambda: told(desk, measures, name, number, read(Outcome, content)))
+    found = await run_in_threadpool(lambda: told(desk, measures, name, number, read(Outcome, content)))
+    return found.response()
 
 
 @router.post("/decisions/{id}/abandon", response_model=answers.Recorded, responses=errors_of(404, 409))
