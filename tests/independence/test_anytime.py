@@ -35,7 +35,7 @@ def test_it_is_a_martingale(claimed: float) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(1, 300), st.integers(1, 300), st.floats(0, 1), st.floats(0, 1), st.sampled_from([0.0, 0.05]))
+@given(st.integers(1, 300), st.integers(1, 300), st.floats(0, 1), st.floats(0, 1), st.sampled_from([0.0, 0.05, -0.05]))
 def test_no_pair_of_means_has_less_evidence(n: int, m: int, one: float, other: float, margin: float) -> None:
     """All pairs on a grid of 1/100, which both edges of the null are on: never lower, and about as low."""
     first, second = sums([n], [round(one * n)]), sums([m], [round(other * m)])
@@ -79,6 +79,21 @@ def test_the_leader_is_named_and_the_others_are_excluded() -> None:
     assert (without.arm, without.is_best, without.behind) == (0, True, (1,))
     close = leading(sums([9000, 9000], [4500, 4490]), np.ones(2, bool), 1, 0.05, 3.0)
     assert (close.is_best, close.behind, close.evidence > 3) == (False, (), True)
+
+
+def test_arms_with_costs_are_compared_by_what_is_left() -> None:
+    """Against all pairs of means whose net means contradict the claim; the dearest arm earns most, and is behind."""
+    earned, cost = sums([2000, 2000, 2000], [600, 900, 500]), np.array([0.0, 0.4, 0.05])
+    found = leading(earned, np.ones(3, bool), 1, 0.0, 3.0, cost=cost)
+    assert (found.arm, found.is_best, found.behind) == (0, True, (1, 2))
+    grid = np.linspace(0.005, 0.995, 199)
+    each = [chance_evidence(earned.rows[arm], earned.total[arm], grid) for arm in range(3)]
+    lowest = [slow.lowest(each[0].tolist(), each[arm].tolist(), grid.tolist(), cost[arm]) for arm in (1, 2)]
+    assert min(lowest) - 0.15 < found.evidence <= min(lowest) + 1e-6
+    same = leading(earned, np.ones(3, bool), 1, 0.0, 3.0, cost=np.full(3, 0.2))
+    assert same == leading(earned, np.ones(3, bool), 1, 0.0, 3.0)
+    huge = leading(earned, np.ones(3, bool), 1, 0.0, 3.0, cost=np.array([0.0, 5.0, 5.0]))
+    assert (huge.arm, huge.is_best) == (0, True)
 
 
 def test_more_arms_need_more_evidence() -> None:

@@ -78,6 +78,21 @@ def test_a_study_is_drawn_and_reported(tmp_path: Path) -> None:
     assert path.read_text().startswith("<!doctype html>")
 
 
+def test_arms_of_a_segment_are_together_and_beside_their_control() -> None:
+    problem = cb.Problem("y", {}, {"i": ["none", "a"]}, segments={"device": ["phone", "desk"]})
+    means = [0.02, 0.05, 0.06, 0.04]
+    rows = [ArmEstimate(arm, mean, 0.01, 0.07, None, 9, 9.0) for arm, mean in zip(problem.arms, means, strict=True)]
+    axes = Estimates(rows).plot()
+    assert names(axes) == ["do(i=a | device=phone)", "do(| device=phone)", "do(| device=desk)", "do(i=a | device=desk)"]
+    broken = [line for line in axes.lines if line.get_linestyle() == "--"]
+    found = [(float(line.get_xdata()[0]), *map(float, line.get_ydata())) for line in broken]
+    assert sorted(found) == [(0.02, -0.45, 1.45), (0.05, 1.55, 3.45)]
+    axes.figure.canvas.draw()
+    right = axes.get_legend().get_window_extent().x1
+    assert right <= axes.figure.bbox.x1  # the legend is not cut
+    assert names(Estimates(rows).plot(most=2)) == ["do(i=a | device=phone)", "do(| device=phone)"]
+
+
 @pytest.mark.parametrize("runs", [1, 3])
 def test_regret_is_drawn(runs: int) -> None:
     problem = cb.Problem("y", {}, {"i": 2})

@@ -35,6 +35,25 @@ def test_a_study_advises_on_its_arms_in_play(storage: str, tmp_path: Path) -> No
     assert (study.advice().arm, study.advice().arms) == (PROBLEM.arm(), 1)
 
 
+def test_advice_is_about_what_is_left_after_costs(storage: str, tmp_path: Path) -> None:
+    """Red sells half as much again, and costs more than that."""
+    rules = {"free": None, "cheap": {"banner": {"red": 0.02}}, "dear": {"banner": {"red": 0.2}}}
+    said = {}
+    for name, cost in rules.items():
+        study = Study.create(name, PROBLEM, storage=storage, policy="ts", seed=1, cost=cost)
+        for banner, ones in (("none", 200), ("red", 300)):
+            table = [{"clicked": place % 2, "purchase": int(place < ones)} for place in range(1000)]
+            study.import_rows(table, arm={"banner": banner})
+        said[name] = study.advice(margin=0)
+    assert [said[name].action for name in rules] == ["stop"] * 3
+    assert [str(said[name].arm) for name in rules] == ["do(banner=red)", "do(banner=red)", "do()"]
+    assert "is the best of 2 arms, with" in str(said["free"])
+    assert "is the best of 2 arms after costs, with" in str(said["dear"])
+    assert said["dear"].probability_best > 0.99
+    page = study.report(tmp_path / "page.html").read_text()
+    assert str(study.advice()) in page
+
+
 def test_the_command_line_says_the_same(
     storage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

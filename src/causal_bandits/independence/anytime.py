@@ -78,13 +78,14 @@ def chance_evidence(rows: Floats, ones: Floats, claimed: Floats) -> Floats:
     return found
 
 
-def evidence_ahead(first: Sums, second: Sums, margin: float = 0.0, *, binary: bool = True) -> Floats:
+def evidence_ahead(first: Sums, second: Sums, margin: float | Floats = 0.0, *, binary: bool = True) -> Floats:
     """Nats of evidence against "the mean of `first` is below that of `second` by the margin or more"; at least 0.
 
     Args:
         first: Arms; broadcast against `second`.
         second: Arms that they are compared with.
-        margin: How far behind is close enough; 0 asks whether `first` is strictly ahead.
+        margin: How far behind is close enough, a number or one per pair; 0 asks whether `first` is strictly ahead, and
+            a negative one whether it is ahead by more than that.
         binary: Whether rewards are 0 or 1.
 
     >>> half, tenth = (Sums(np.array([1000.0]), *(np.array([ones]),) * 2) for ones in (500.0, 100.0))
@@ -92,25 +93,27 @@ def evidence_ahead(first: Sums, second: Sums, margin: float = 0.0, *, binary: bo
     (True, 0.0)
     """
     first, second = (Sums(*parts) for parts in zip(*map(np.broadcast_arrays, first, second), strict=True))
-    known = (first.rows > 0) & (second.rows > 0) & (first.means > second.means - margin)
+    by = np.broadcast_to(np.asarray(margin, dtype=np.float64), first.rows.shape)
+    known = (first.rows > 0) & (second.rows > 0) & (first.means > second.means - by)
     found = np.zeros(known.shape)
     if known.any():
         one, other = (Sums(*(each[known] for each in sums)) for sums in (first, second))
-        found[known] = _chances(one, other, margin) if binary else _numbers(one, other, margin)
+        found[known] = _chances(one, other, by[known]) if binary else _numbers(one, other, by[known])
     return np.maximum(found, 0.0)
 
 
-def _chances(first: Sums, second: Sums, margin: float) -> Floats:
+def _chances(first: Sums, second: Sums, margin: Floats) -> Floats:
     """The lowest evidence on the edge p = q - margin; both terms grow away from the arms' own means."""
     edge, rows = 1e-9, np.arange(len(first.rows))
-    low = np.clip(second.means - margin, edge, 1 - margin - 2 * edge)
-    high = np.clip(first.means, low, 1 - margin - edge)
+    least, most = edge + np.maximum(-margin, 0.0), 1 - np.maximum(margin, 0.0)
+    low = np.clip(second.means - margin, least, most - 2 * edge)
+    high = np.clip(first.means, low, most - edge)
     best = np.full(len(low), np.inf)
     for _ in range(ZOOMS):
         claimed = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, GRID)
         total = chance_evidence(first.rows[:, None], first.total[:, None], np.maximum(claimed, edge))
         total = total + chance_evidence(
-            second.rows[:, None], second.total[:, None], np.clip(claimed + margin, edge, 1 - edge)
+            second.rows[:, None], second.total[:, None], np.clip(claimed + margin[:, None], edge, 1 - edge)
         )
         place = np.argmin(total, axis=1)
         best = np.minimum(best, total[rows, place])
@@ -118,7 +121,7 @@ def _chances(first: Sums, second: Sums, margin: float) -> Floats:
     return best
 
 
-def _numbers(first: Sums, second: Sums, margin: float) -> Floats:
+def _numbers(first: Sums, second: Sums, margin: Floats) -> Floats:
     """The same for numbers: quadratic, so the lowest point has a closed form."""
     weights, paid = [], np.zeros(len(first.rows))
     for sums in (first, second):
@@ -159,7 +162,14 @@ class Leading(NamedTuple):
 
 
 def leading(
-    sums: Sums, allowed: Bools, recommended: int, margin: float, enough: float, *, binary: bool = True
+    sums: Sums,
+    allowed: Bools,
+    recommended: int,
+    margin: float,
+    enough: float,
+    *,
+    binary: bool = True,
+    cost: Floats | None = None,
 ) -> Leading:
     """The arm that own rows speak for most, and the arms that they exclude.
 
@@ -173,6 +183,7 @@ def leading(
         margin: How far from the best is close enough.
         enough: Nats that a claim needs.
         binary: Whether rewards are 0 or 1.
+        cost: (arms,): what each arm costs, in units of the reward; arms are then compared by what is left.
 
     >>> found = leading(Sums(*np.array([[900.0, 900, 900], [90, 80, 300], [90, 80, 300]])), np.ones(3, bool), 2, 0, 3.7)
     >>> found.arm, found.is_best, found.behind
@@ -181,22 +192,22 @@ def leading(
     arms = np.flatnonzero(allowed)
     if len(arms) == 1:
         return Leading(int(arms[0]), math.inf, True, ())
-    others = Sums(*(each[arms] for each in sums))
+    others, taken = Sums(*(each[arms] for each in sums)), np.zeros(len(allowed)) if cost is None else cost
     best, behind = Leading(recommended, 0.0, False, ()), set[int]()
-    for arm in dict.fromkeys([recommended, *(int(arms[place]) for place in _ahead(others))]):
-        rest = arms != arm
-        ahead = evidence_ahead(sums.of(arm), others, binary=binary)
+    for arm in dict.fromkeys([recommended, *(int(arms[place]) for place in _ahead(others, taken[arms]))]):
+        rest, cheaper = arms != arm, taken[arms] - taken[arm]
+        ahead = evidence_ahead(sums.of(arm), others, cheaper, binary=binary)
         behind.update(arms[rest & (ahead >= enough)].tolist())
         if ahead[rest].min() >= enough:
             return Leading(arm, float(ahead[rest].min()), True, tuple(sorted(behind)))
-        close = float(evidence_ahead(sums.of(arm), others, margin, binary=binary)[rest].min())
+        close = float(evidence_ahead(sums.of(arm), others, margin + cheaper, binary=binary)[rest].min())
         if close > best.evidence:
             best = Leading(arm, close, False, ())
     return best._replace(behind=tuple(sorted(behind)))
 
 
-def _ahead(arms: Sums) -> tuple[int, int]:
-    """The arm with the highest mean, and the one that is still high two standard errors below its mean."""
+def _ahead(arms: Sums, cost: Floats) -> tuple[int, int]:
+    """The arm with the highest mean less cost, and the one that is still high two standard errors below it."""
     rows = np.maximum(arms.rows, 1)
-    means = np.where(arms.rows > 0, arms.means, -np.inf)
+    means = np.where(arms.rows > 0, arms.means, -np.inf) - cost
     return int(np.argmax(means)), int(np.argmax(means - 2 * np.sqrt((arms.squares / rows + 1e-12) / rows)))

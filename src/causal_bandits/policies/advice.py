@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..compiled import Bools
+from ..compiled import Bools, Floats
 from ..data import History
 from ..independence.anytime import leading, needed, sums_of
 from ..markup import number, printable
@@ -44,6 +44,7 @@ class Advice:
         rows: Number of rows.
         arms: Number of arms in play.
         binary: Whether rewards are 0 or 1.
+        costs: Whether arms have costs; they are then compared by reward less cost.
     """
 
     action: Action
@@ -59,6 +60,7 @@ class Advice:
     rows: int
     arms: int
     binary: bool
+    costs: bool = False
 
     @property
     def guarantee(self) -> str:
@@ -77,15 +79,19 @@ class Advice:
         sure = f"with {100 * self.confidence:.3g} % confidence"
         if self.action == "stop":
             what = "the best" if self.is_best else f"within {number(self.margin)} of the best"
-            return f"{self.arm} is {what} of {self.arms} arms, {sure}."
+            return f"{self.arm} is {what} of {self.arms} arms{self._less}, {sure}."
         if self.action == "drop":
             one, more = len(self.drop) == 1, len(self.drop) - NAMED_ARMS
             named = ", ".join(map(str, self.drop[:NAMED_ARMS])) + (f" and {more} more" if more > 0 else "")
             return (
-                f"{named} {'is' if one else 'are'} not the best, {sure}; "
+                f"{named} {'is' if one else 'are'} not the best{self._less}, {sure}; "
                 f"retire {'it' if one else 'them'} and go on with the other {self.arms - len(self.drop)} arms."
             )
-        return f"no arm of {self.arms} is known to be the best yet."
+        return f"no arm of {self.arms} is known to be the best{self._less} yet."
+
+    @property
+    def _less(self) -> str:
+        return " after costs" if self.costs else ""
 
     def _expected(self) -> str:
         if self.arm is None or not math.isfinite(self.expected_loss):
@@ -102,7 +108,9 @@ class Advice:
         )
 
 
-def advise(best: Recommendation | None, history: History, allowed: Bools, confidence: float) -> Advice:
+def advise(
+    best: Recommendation | None, history: History, allowed: Bools, confidence: float, cost: Floats | None = None
+) -> Advice:
     """What to do next.
 
     Args:
@@ -110,15 +118,16 @@ def advise(best: Recommendation | None, history: History, allowed: Bools, confid
         history: The rows.
         allowed: (arms,): arms in play.
         confidence: Probability with which no claim is wrong, over all looks together.
+        cost: (arms,): what each arm costs, in units of the reward; nothing by default.
     """
     problem, playing = history.problem, int(allowed.sum())
     binary = problem.reward.kind == "binary"
     if best is None:
-        return Advice("go on", None, (), False, confidence, *NOTHING, len(history), playing, binary)
+        return Advice("go on", None, (), False, confidence, *NOTHING, len(history), playing, binary, cost is not None)
     rows = history.packed
     sums = sums_of(rows["arms"].astype(np.int64), rows["rewards"], len(problem.arms))
     enough = needed(len(problem.arms), confidence)
-    found = leading(sums, allowed, problem.index(best.arm), best.margin, enough, binary=binary)
+    found = leading(sums, allowed, problem.index(best.arm), best.margin, enough, binary=binary, cost=cost)
     dropped = tuple(problem.arms[arm] for arm in found.behind)
     is_stop = found.evidence >= enough
     arm = problem.arms[found.arm] if is_stop else best.arm
@@ -135,4 +144,5 @@ def advise(best: Recommendation | None, history: History, allowed: Bools, confid
         len(history),
         playing,
         binary,
+        cost is not None,
     )

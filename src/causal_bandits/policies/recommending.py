@@ -68,6 +68,7 @@ class Recommending(Comparing):
         margin: float | None = None,
         confidence: float = CONFIDENCE,
         among: Bools | None = None,
+        cost: Floats | None = None,
     ) -> Advice:
         """Stop, go on, or drop arms; valid at every look (docs/stopping.md).
 
@@ -76,13 +77,14 @@ class Recommending(Comparing):
             margin: how far from the best arm is close enough, in units of the reward; 5 % of its mean by default.
             confidence: probability that no stop or drop is ever wrong, over all looks together.
             among: which of the allowed arms are compared, (arms,); all by default.
+            cost: what each arm costs, (arms,) in units of the reward; arms are compared by what is left.
         """
         confidence = share("confidence", confidence)
         try:
-            best = self.recommend(segment=self.problem.segment(segment), margin=margin, among=among)
+            best = self.recommend(segment=self.problem.segment(segment), margin=margin, among=among, cost=cost)
         except ObservationError:  # no arm has rows enough
             best = None
-        return self.advise(best, segment, confidence, among)
+        return self.advise(best, segment, confidence, among, cost)
 
     def advise(
         self,
@@ -90,8 +92,9 @@ class Recommending(Comparing):
         segment: Segment | None,
         confidence: float,
         among: Bools | None = None,
+        cost: Floats | None = None,
     ) -> Advice:
         """`advice`, given what is recommended among some of the allowed arms."""
         asked = self.allowed if among is None else self.allowed & among
         inside = self.problem.arms_in(segment)
-        return advise(best, self.history, asked if inside is None else asked & inside, confidence)
+        return advise(best, self.history, asked if inside is None else asked & inside, confidence, cost)

@@ -32,9 +32,19 @@ table{border-collapse:collapse;font-size:.88rem;overflow-wrap:normal}
 th,td{text-align:left;padding:.3rem .9rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}
 th{font-weight:600}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 img{display:block;width:100%;height:auto;margin:1rem 0 .2rem}
-svg{width:100%;min-width:36rem;height:auto;display:block}
-svg text{fill:var(--ink);font:12px system-ui,sans-serif}svg .soft{fill:var(--soft);font-size:12px}
-svg .axis{stroke:var(--line)}
+svg{display:block}svg[viewBox]:not(.drawn){width:100%;min-width:36rem;height:auto}
+svg text{fill:var(--soft);font:12px system-ui,sans-serif;font-variant-numeric:tabular-nums}
+.strips{display:grid;grid-template-columns:minmax(8rem,20rem) 1fr;gap:.1rem 1.2rem;align-items:center;margin-top:.8rem;
+font-size:.88rem;line-height:1.25}.strip,.plot,.drawn{overflow:visible}
+.bar{stroke-linecap:round}.bar.shared{stroke:var(--one);stroke-width:6}.bar.alone{stroke:var(--two);stroke-width:2.5}
+.dot.shared{fill:var(--paper);stroke:var(--one);stroke-width:2.5}.dot.alone{fill:var(--two)}
+.chart{display:flex;margin-top:.8rem}.chart .beside{flex:none}.chart .plot{flex:1;min-width:0}
+.grid{stroke:var(--line)}.level{stroke:var(--soft);stroke-dasharray:5 4;stroke-width:1.3}
+.line{fill:none;stroke:var(--it);stroke-width:2.2;vector-effect:non-scaling-stroke;stroke-linejoin:round}
+.column,.fill{fill:var(--it)}.column{stroke:var(--paper)}.hover{fill:transparent}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;margin:.5rem 0 0;padding:0;font-size:.88rem}
+.legend li{display:flex;gap:.4rem;align-items:baseline;min-width:0}.key{flex:none}
+@media (max-width:40rem){.strips{display:block}.strips bdi{display:block;margin-top:.6rem}}
 .box{background:var(--card);border-left:4px solid var(--one);margin:.5rem 0;padding:.5rem .8rem;max-width:none}
 .boxes{list-style:none;margin:.6rem 0;padding:0}
 .box.holds{border-color:var(--holds)}.box.fails{border-color:var(--fails)}.box.open{border-color:var(--open)}
@@ -70,7 +80,9 @@ def page(title: str, parts: Iterable[str]) -> str:
 
 def _colours() -> str:
     light, dark = (";".join(f"--{name}:{shade[place]}" for name, shade in SHADES.items()) for place in (0, 1))
-    return f":root{{color-scheme:light dark;{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    series = "".join(f".c{place}{{--it:{colour}}}" for place, colour in enumerate(palette.PALETTE))
+    series += f".grey{{--it:{palette.GREY}}}"
+    return f":root{{color-scheme:light dark;{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}{series}"
 
 
 def sheet_table(sheet: Sheet) -> Markup:

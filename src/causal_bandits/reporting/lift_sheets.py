@@ -10,19 +10,22 @@ from .sheets import Sheet
 
 def lifts_sheet(arms: Sequence[ArmRow]) -> Sheet | None:
     """Arm by arm how far it is above the control, the best first; None where there is no control."""
-    control = next((row for row in arms if row.get("is_control")), None)
-    if control is None:
+    controls = [row for row in arms if row.get("is_control")]
+    if not controls:
         return None
     costs = any(row.get("cost") for row in arms)
     columns: tuple[str, ...] = ("arm", "lift", "relative lift", "better than the control")
     if costs:
         columns = ("arm", "cost", "mean less cost", *columns[1:])
-    rows = [(row["arm"], *(_cost_cells(row) if costs else ()), *_lift_cells(row)) for row in arms if row is not control]
-    base = f"{control['arm']}, mean {number(control['mean'])}"
-    if control.get("cost"):
-        base += f", less its cost {number(control.get('net'))}"
-    title = f"Lift over the control ({base})"
+    others = [row for row in arms if not row.get("is_control")]
+    rows = [(row["arm"], *(_cost_cells(row) if costs else ()), *_lift_cells(row)) for row in others]
+    title = f"Lift over the control ({'; '.join(map(_base, controls))})"
     return Sheet(title, "", columns, tuple(rows), tuple(range(1, len(columns))))
+
+
+def _base(control: ArmRow) -> str:
+    less = f", less its cost {number(control.get('net'))}" if control.get("cost") else ""
+    return f"{control['arm']}, mean {number(control['mean'])}{less}"
 
 
 def _cost_cells(row: ArmRow) -> tuple[str, str]:

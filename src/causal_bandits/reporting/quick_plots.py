@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..drawers import draws
 from ..errors import OptionError, brief, whole_number
 from ..markup import printable
+from .axes import unit_for
 from .palette import ALONE, INK, PALETTE, SHARED, SOFT
 from .theme import drawing
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from ..simulation import Simulation
 
 MOST_ARMS = 12
-SMALL = 0.2
-"""Rates up to this are shown in percent."""
 WIDEST, LINES = 36, 3
 """Characters in a line of a name, and lines."""
 
@@ -63,10 +62,10 @@ def plot_estimates(
     """
     count = len(rows) if most is None else whole_number("most", most, 1)
     best = sorted(rows, key=lambda row: (math.isnan(row.mean), -row.mean))
-    idle = next((row for row in best if row.is_control), next((row for row in best if not row.arm.active), None))
-    shown = best[:count]
-    if idle is not None and idle not in shown:
-        shown = [*shown[: max(count - 1, 1)], idle]
+    controls = _controls(best)
+    shown = _with_controls(best, count, controls)
+    segments = list(dict.fromkeys(_segment(row) for row in rows))
+    shown.sort(key=lambda row: segments.index(_segment(row)))
     with drawing({}):
         found = new_axes(axes, 7.2, 1.4 + 0.45 * len(shown))
         for place, row in enumerate(shown):
@@ -74,8 +73,7 @@ def plot_estimates(
                 found, place + 0.16, (row.own_mean, row.own_low, row.own_high), ALONE.light, 1.2, "own rows alone"
             )
             _interval(found, place - 0.16, (row.mean, row.low, row.high), SHARED.light, 3.5, "with sharing")
-        if idle is not None and math.isfinite(idle.mean):
-            found.axvline(idle.mean, color=SOFT.light, linestyle="--", linewidth=1, label=_control_name(idle))
+        _draw_controls(found, shown, controls)
         _name_arms(found, shown)
         _percent(found, [row.mean for row in shown])
         more = f"{len(shown)} of {len(rows)} arms" if len(shown) < len(rows) else f"{len(rows)} arms"
@@ -84,16 +82,57 @@ def plot_estimates(
     return found
 
 
+def _segment(row: ArmEstimate) -> tuple[Any, ...]:
+    return tuple(sorted(row.arm.segment.items()))
+
+
+def _controls(rows: Sequence[ArmEstimate]) -> dict[tuple[Any, ...], ArmEstimate]:
+    """The control of each segment, or the only one: the idle arm, unless the estimates name another."""
+    found: dict[tuple[Any, ...], ArmEstimate] = {}
+    for row in sorted(rows, key=lambda row: not row.is_control):
+        if row.is_control or not row.arm.active:
+            found.setdefault(_segment(row), row)
+    return found
+
+
+def _with_controls(
+    best: Sequence[ArmEstimate], count: int, controls: Mapping[tuple[Any, ...], ArmEstimate]
+) -> list[ArmEstimate]:
+    """The best arms and the controls of their segments, so many in all, if there is room for an arm beside them."""
+    top = best[:count]
+    others = [row for row in top if row is not controls.get(_segment(row))]
+    wanted = {_segment(row): controls[_segment(row)] for row in top if _segment(row) in controls}
+    kept = others[: max(count - len(wanted), 1)]
+    among = {id(row) for row in (*kept, *(wanted[_segment(row)] for row in kept if _segment(row) in wanted))}
+    return [row for row in best if id(row) in among] if kept else list(top)
+
+
+def _draw_controls(axes: Axes, shown: Sequence[ArmEstimate], controls: Mapping[tuple[Any, ...], ArmEstimate]) -> None:
+    """A broken line at the mean of the control; where there are segments, beside the arms of each."""
+    for segment, control in controls.items():
+        places = [place for place, row in enumerate(shown) if _segment(row) == segment]
+        if places and math.isfinite(control.mean):
+            look: dict[str, Any] = {"color": SOFT.light, "linestyle": "--", "linewidth": 1}
+            if len(controls) == 1:
+                axes.axvline(control.mean, label=_control_name(control), **look)
+            else:
+                ends = [places[0] - 0.45, places[-1] + 0.45]
+                axes.plot([control.mean] * 2, ends, label="control of the segment", **look)
+
+
 def _control_name(row: ArmEstimate) -> str:
     return wrapped(f"{row.arm}, {'no lever moved' if not row.arm.active else 'the control'}")
 
 
 def _add_legend(axes: Axes) -> None:
     """One entry for each kind of line, a fixed distance below the axes."""
-    from matplotlib.transforms import ScaledTranslation
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
     entries = {text: handle for handle, text in zip(*axes.get_legend_handles_labels(), strict=True)}
-    below = axes.transAxes + ScaledTranslation(0, -0.5, axes.figure.dpi_scale_trans)
+    figure: Any = axes.figure
+    below = axes.transAxes + ScaledTranslation(0, -0.5, figure.dpi_scale_trans)
+    if len(figure.axes) == 1:  # names of arms may leave the axes less than half of the figure
+        below = blended_transform_factory(figure.transFigure, below)
     place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
     axes.legend(entries.values(), entries.keys(), ncols=3, fontsize=9, **place)
 
@@ -115,14 +154,14 @@ def _name_arms(axes: Axes, rows: Sequence[ArmEstimate]) -> None:
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("mean reward")
+    axes.locator_params(axis="x", nbins=6)
 
 
 def _percent(axes: Axes, means: Sequence[float]) -> None:
     """Percent where rates are small."""
     from matplotlib.ticker import PercentFormatter
 
-    finite = [mean for mean in means if math.isfinite(mean)]
-    if finite and min(finite) >= 0 and max(finite) <= SMALL:
+    if unit_for(means).percent:
         axes.xaxis.set_major_formatter(PercentFormatter(1.0))
 
 

@@ -1,26 +1,19 @@
 """The page of a study and the page of an analysed table, from plain values alone."""
 
-import math
-
 from ..markup import Markup, braces, markup, tag
 from ..policies.answer_rows import AdviceRow
-from ..policies.overview import ArmRow, EvidenceCourse, IntervalRow, RecommendationRow, SetCourse, SetRow
+from ..policies.overview import RecommendationRow, SetRow
 from .described import AnalysisDescription, CheckRow, Known, StudyDescription
 from .html import page, sheet_table, soft
-from .inline_svg import Interval, intervals, lines, stacked
 from .lift_sheets import effects_sheet, lifts_sheet
+from .page_figures import EVIDENCE, arms_figure, decisions_figure, evidence_figure
 from .study_sheets import answer, arms_sheet, pending_words, recommended, sets_sheet
-
-EVIDENCE = "Evidence as rows came in"
-MOST_ARMS, MOST_SETS = 12, 8
-"""That are drawn; tables have all of them."""
 
 
 def study_page(study: StudyDescription) -> str:
     """A study: `Study.describe(history=True)`."""
     decisions = study["decisions"]
     counts = ", ".join(f"{decisions[name]:,} {name}" for name in ("told", "open", "abandoned", "expired"))
-    over_time = study["decisions_over_time"]
     parts = [
         tag("h1", f"Study {study['name']}"),
         soft(
@@ -34,7 +27,7 @@ def study_page(study: StudyDescription) -> str:
         *_health(study),
         *_what_is_known(study),
         tag("h2", "Decisions over time"),
-        stacked(over_time["until"], over_time["arms"], over_time["shares"]),
+        decisions_figure(study["decisions_over_time"]),
         *_checks(study.get("health", [])),
     ]
     return page(f"Study {study['name']}", parts)
@@ -67,13 +60,13 @@ def _what_is_known(values: Known) -> list[Markup]:
             "h2",
             "Arms, the best first" + (" (mean less cost)" if any(row.get("cost") for row in values["arms"]) else ""),
         ),
-        _arms_figure(values["arms"]),
+        arms_figure(values["arms"]),
         sheet_table(arms_sheet(values["arms"])),
         *_lifts(values),
         tag("h2", "Separating sets"),
         _sets(values["sets"]),
         tag("h2", EVIDENCE),
-        _evidence(values["evidence_over_time"]),
+        evidence_figure(values["evidence_over_time"]),
     ]
 
 
@@ -141,60 +134,5 @@ def _missing(gaps: dict[str, int]) -> Markup:
     return soft(f"Missing: {told}. A row counts for the sets whose variables it has.")
 
 
-def _interval(row: IntervalRow) -> Interval | None:
-    mean, low, high = row["mean"], row["low"], row["high"]
-    return None if mean is None or low is None or high is None else (mean, low, high)
-
-
-def _arms_figure(arms: list[ArmRow]) -> Markup:
-    shown = arms[:MOST_ARMS]
-    figure = intervals(
-        [row["arm"] for row in shown],
-        [_interval(row) for row in shown],
-        [_interval(row["without_sharing"]) for row in shown],
-        mark=next((row["mean"] for row in arms if row.get("is_control")), None),
-    )
-    more = f" The best {MOST_ARMS} of {len(arms)} arms." if len(arms) > MOST_ARMS else ""
-    line = " Broken line: the control." if any(row.get("is_control") for row in arms) else ""
-    words = f"Thick: with sharing. Thin: what the arm's own rows alone would say.{line}{more}"
-    return markup([figure, soft(words)])
-
-
 def _sets(sets: list[SetRow]) -> Markup:
     return sheet_table(sets_sheet(sets)) if sets else soft("This policy shares nothing: it looks for no sets.")
-
-
-def _evidence(over_time: EvidenceCourse) -> Markup:
-    rows = over_time["rows"]
-    learnt = any(chance is not None for each in over_time["sets"] for chance in each["probability"])
-    kept = [each for each in over_time["sets"] if each["variables"] or not learnt]  # {} is a level to shrink to
-    shown = kept[:MOST_SETS]
-    by_nats = any(nats is not None for each in shown for nats in each["nats"])
-    series = [(braces(each["variables"]), _course(each, learnt=learnt, by_nats=by_nats)) for each in shown]
-    if len(rows) < 2 or not any(value is not None for _, values in series for value in values):
-        return soft("Too few rows to show a course.")
-    if learnt:
-        figure = lines(rows, series, low=0, high=1, mark=0.5, ends=("0", "1"), label=EVIDENCE)
-        note = "The probability that each set separates; above the broken line it is more likely than not."
-    elif by_nats:
-        figure = lines(rows, series, low=-10, high=10, mark=1.0, ends=("-10", "10"), label=EVIDENCE)
-        note = "Nats that speak for each set, of the lever for which they are fewest; the broken line is 1."
-    else:
-        figure = lines(rows, series, low=-6, high=0, mark=math.log10(0.05), ends=("1e-06", "1"), label=EVIDENCE)
-        note = "The smallest p-value of each set over the rows, on a logarithmic scale; the broken line is 0.05."
-    sets = len(kept)
-    return markup([figure, soft(note + (f" The first {MOST_SETS} of {sets} sets." if sets > MOST_SETS else ""))])
-
-
-def _course(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:
-    if learnt:
-        return each["probability"]
-    return _nats(each["nats"]) if by_nats else _logs(each["p_value"])
-
-
-def _logs(p_values: list[float | None]) -> list[float | None]:
-    return [None if p is None else max(math.log10(max(p, 1e-6)), -6.0) for p in p_values]
-
-
-def _nats(values: list[float | None]) -> list[float | None]:
-    return [None if nats is None else min(max(nats, -10.0), 10.0) for nats in values]

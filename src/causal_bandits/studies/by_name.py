@@ -12,7 +12,7 @@ from .changing_arms import ChangingArms
 from .consistency import check_engine
 from .decision_table import check_names
 from .session import Session, settings_of
-from .settings import Settings, checked_name, make_settings
+from .settings import NOT_ASKED, Settings, checked_name, make_settings
 from .storage import Store, engine_of, opened
 from .wishes import Wishes
 
@@ -82,7 +82,7 @@ class StudiesByName(ChangingArms):
         """The study with these settings, new or there already."""
         store = opened(storage, create=True)
         row, is_new = store.add(name, time.time(), settings.to_dict())
-        other = settings_of(store, row).difference(settings, ignore=("pending",) if same_seed else ("pending", "seed"))
+        other = settings_of(store, row).difference(settings, ignore=NOT_ASKED if same_seed else (*NOT_ASKED, "seed"))
         if not is_new and other is not None:
             store.close()
             raise StudyExistsError(

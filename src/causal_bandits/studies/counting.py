@@ -98,6 +98,7 @@ class CountsAppended(Deciding):
         row, history = self.policy.rows, self.policy.history
         arms = self.decisions.column("arm")[np.array(list(whole)) - 1].tolist()
         self.policy.learn(history.encode_known(arms, [seen for _, seen in whole.values()]))
-        for place, (number, (time, _)) in enumerate(whole.items()):
+        for place, (number, (time, seen)) in enumerate(whole.items()):
+            self.guards.count_told(self.problem, arms[place], seen)
             self.decisions.close(number, row + place, time)
         whole.clear()

@@ -37,7 +37,8 @@ class Deciding:
         """Read the rules from the settings."""
         self.settings = settings
         self.rules = Rules(settings.rules)
-        self.guards = Guards(self.rules.guardrails, self.rules.confidence, self.rules.metrics)
+        early = bool(settings.guards_early)
+        self.guards = Guards(self.rules.guardrails, self.rules.confidence, self.rules.metrics, early=early)
         self.reserved = [0, 0]
 
     @property
@@ -205,24 +206,24 @@ class Deciding:
         self, *, segment: Segment | None = None, draws: int | None = None, margin: float | None = None
     ) -> Recommendation | Any:
         """The arm to deploy: of those in play that break no guardrail, by what is left after costs."""
-        mask = self.open_arms(None)
-        if mask is not None and not (mask & self.policy.allowed).any():
-            raise OptionError(NOTHING_LEFT)
+        mask = self._deployable()
         return self.policy.recommend(segment=segment, draws=draws, margin=margin, among=mask, cost=self.cost)
 
     def advice(self, *, segment: Segment | None, margin: float | None, confidence: float) -> Advice:
-        """Stop, go on, or drop arms, of those in play that break no guardrail."""
-        self._check_free()
-        return self.policy.advice(segment=segment, margin=margin, confidence=confidence, among=self.open_arms(None))
+        """Stop, go on, or drop arms, of those in play that break no guardrail, by what is left after costs."""
+        mask = self._deployable()
+        return self.policy.advice(segment=segment, margin=margin, confidence=confidence, among=mask, cost=self.cost)
+
+    def _deployable(self) -> Bools | None:
+        """The arms that can be recommended; None: all that the policy may choose."""
+        mask = self.open_arms(None)
+        if mask is not None and not (mask & self.policy.allowed).any():
+            raise OptionError(NOTHING_LEFT)
+        return mask
 
     def advise(self, best: Recommendation | None, segment: Segment | None, confidence: float) -> Advice:
         """`advice`, given what is recommended."""
-        self._check_free()
-        return self.policy.advise(best, segment, confidence, among=self.open_arms(None))
-
-    def _check_free(self) -> None:
-        if self.cost is not None:
-            raise OptionError("advice compares rewards and knows nothing of costs; see recommend() for what is left")
+        return self.policy.advise(best, segment, confidence, among=self.open_arms(None), cost=self.cost)
 
     def estimates(self, level: float, segment: Segment | None = None) -> Estimates:
         """What is known of every arm, with its status, its cost and its lift over the control."""

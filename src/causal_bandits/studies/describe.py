@@ -95,14 +95,11 @@ def _add_answers(about: StudyDescription, state: StudyState) -> None:
     found = [(segment, _recommendation(state, segment)) for segment in state.problem.segment_settings]
     about["recommendations"] = [recommendation_row(best) for _, best in found if best is not None]
     advised = [(segment, _advised(state, best, segment)) for segment, best in found]
-    about["advices"] = [{**advice, "segment": segment} for segment, advice in advised if advice is not None]
+    about["advices"] = [{**advice, "segment": segment} for segment, advice in advised]
 
 
-def _advised(state: StudyState, best: Recommendation | None, segment: Segment | None) -> AdviceRow | None:
-    try:
-        return advice_row(state.advise(best, segment, CONFIDENCE))
-    except OptionError:  # it knows nothing of costs
-        return None
+def _advised(state: StudyState, best: Recommendation | None, segment: Segment | None) -> AdviceRow:
+    return advice_row(state.advise(best, segment, CONFIDENCE))
 
 
 def _recommendation(state: StudyState, segment: Segment | None) -> Recommendation | None:

@@ -125,6 +125,14 @@ class Reader:
         codes = packed["codes"][start:, self.place]
         return np.where(codes >= 0, self.values[codes], np.nan)
 
+    def of_told(self, problem: Problem, seen: Mapping[str, Any]) -> float:
+        """The value of an observed variable in what was told of a decision; NaN where it was not."""
+        variable = problem.observed[self.place]
+        told = seen.get(variable.name)
+        if told is None:
+            return math.nan
+        return float(told) if self.column >= 0 else float(self.values[variable.code(told)])
+
 
 class ArmGuardrail(NamedTuple):
     """An arm and a guardrail: what its rows say, and whether they show that it breaks it."""
@@ -163,10 +171,15 @@ class Guardrails(tuple[ArmGuardrail, ...]):
 
 
 class Guards:
-    """Running sums of the guarded metrics, from which it follows which arms break a guardrail."""
+    """Running sums of the guarded metrics, from which it follows which arms break a guardrail.
 
-    def __init__(self, rails: Sequence[Guardrail], confidence: float, metrics: Mapping[str, str]) -> None:
-        self.rails, self.confidence, self.metrics = tuple(rails), confidence, metrics
+    `early`: observed variables count when they are told, not when the row is whole.
+    """
+
+    def __init__(
+        self, rails: Sequence[Guardrail], confidence: float, metrics: Mapping[str, str], *, early: bool = False
+    ) -> None:
+        self.rails, self.confidence, self.metrics, self.early = tuple(rails), confidence, metrics, early
         self._sums = np.zeros((len(self.rails), 3, 0))
         self._rows = 0
         self._problem: Problem | None = None
@@ -182,30 +195,53 @@ class Guards:
             if rail.metric == name:
                 self._sums[place, :, arm] += (1.0, value, value * value)
 
+    def count_told(self, problem: Problem, arm: int, seen: Mapping[str, Any]) -> None:
+        """Count what is new about the observed variables of a decision, where they count early."""
+        if not self.early:
+            return
+        self._prepare(problem)
+        self._evidence = None
+        for place, reader in enumerate(self._readers):
+            value = reader.of_told(problem, seen) if reader.place >= 0 else math.nan
+            if not math.isnan(value):
+                self._sums[place, :, arm] += (1.0, value, value * value)
+
+    def count_imported(self, policy: Policy[Any], start: int) -> None:
+        """Count the observed variables of the rows from `start` on, which no decision asked for, where others do."""
+        if self.early:
+            self._prepare(policy.problem)
+            self._evidence = None
+            self._add_rows(policy, start, [each for each in enumerate(self._readers) if each[1].place >= 0])
+
     def _make_room(self, arms: int) -> None:
         if self._sums.shape[2] < arms:
             more = np.zeros((len(self.rails), 3, arms - self._sums.shape[2]))
             self._sums = np.concatenate([self._sums, more], axis=2)
 
-    def _catch_up(self, policy: Policy[Any]) -> None:
-        """Count the rows that came since the last time."""
-        problem = policy.problem
+    def _prepare(self, problem: Problem) -> None:
         self._make_room(len(problem.arms))
         if problem is not self._problem:
             self._problem, self._readers = problem, [Reader(problem, self.metrics, rail) for rail in self.rails]
+
+    def _catch_up(self, policy: Policy[Any]) -> None:
+        """Count the rows that came since the last time, but for what counted early."""
+        self._prepare(policy.problem)
         if policy.rows == self._rows:
             return
         self._evidence = None
-        packed = policy.history.packed
-        arms = packed["arms"][self._rows :].astype(np.int64)
-        for place, reader in enumerate(self._readers):
-            if reader.metric is None:
-                values = reader.of_rows(packed, self._rows)
-                known = ~np.isnan(values)
-                for row, power in enumerate((np.ones(len(values)), values, values**2)):
-                    # One after the other: the same bits whether rows come one by one or all at once.
-                    np.add.at(self._sums[place, row], arms[known], power[known])
+        whole = [each for each in enumerate(self._readers) if each[1].metric is None]
+        self._add_rows(policy, self._rows, [each for each in whole if not self.early or each[1].place < 0])
         self._rows = policy.rows
+
+    def _add_rows(self, policy: Policy[Any], start: int, readers: Sequence[tuple[int, Reader]]) -> None:
+        packed = policy.history.packed
+        arms = packed["arms"][start:].astype(np.int64)
+        for place, reader in readers:
+            values = reader.of_rows(packed, start)
+            known = ~np.isnan(values)
+            for row, power in enumerate((np.ones(len(values)), values, values**2)):
+                # One after the other: the same bits whether rows come one by one or all at once.
+                np.add.at(self._sums[place, row], arms[known], power[known])
 
     def arrays(self) -> dict[str, Any]:
         """Plain arrays for a snapshot."""

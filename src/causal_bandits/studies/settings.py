@@ -17,6 +17,11 @@ from .consistency import check_served, make_consistency
 from .rules import make_rules
 from .wishes import Wishes, wished
 
+LATER = ("rules", "consistency", "guards_early")
+"""Settings that are stored only where they are given."""
+NOT_ASKED = ("pending", "guards_early")
+"""Settings that depend on when a study was created, not on what was asked for."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -34,11 +39,14 @@ class Settings:
     """Control, shares, guardrails and costs (see `rules`); not stored where nothing was asked for."""
     consistency: dict[str, Any] | None = None
     """When a served study publishes (see `consistency`); not stored in strict studies."""
+    guards_early: bool | None = None
+    """Whether guardrails on observed variables count what is told before the reward; not stored where there are none,
+    nor in studies from before this was possible."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON gives them back."""
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
-        return {name: each for name, each in plain.items() if each is not None or name not in ("rules", "consistency")}
+        return {name: each for name, each in plain.items() if each is not None or name not in LATER}
 
     def make_policy(self, problem: Problem | None = None) -> Policy[Any]:
         """A policy that has seen nothing yet; with a problem that got more arms, for that."""
@@ -94,7 +102,8 @@ def make_settings(
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
     number = whole_number("seed", seed, 0, 2**128 - 1)
     rules = json.loads(json.dumps(make_rules(problem, made, asked)))
-    return Settings(problem.to_dict(), made.name, plain, number, after, window, True, rules, consistency)
+    early = any(each[0] in problem.observed_names for each in (rules or {}).get("guardrails", ())) or None
+    return Settings(problem.to_dict(), made.name, plain, number, after, window, True, rules, consistency, early)
 
 
 def _seconds(name: str, value: Any) -> float | None:

@@ -143,6 +143,7 @@ class StudyState(CountsAppended):
             if not event.body["seen"] and "final" not in event.body:
                 return
         self._check_open(number)
+        self.guards.count_told(self.problem, int(self.decisions.column("arm")[number - 1]), event.body["seen"])
         part = {**self.parts.pop(number, {}), **event.body["seen"]}
         if number <= self.late.closed and mediators_known(self.problem, part):
             part.setdefault(self.problem.target, 0)
@@ -215,7 +216,9 @@ class StudyState(CountsAppended):
         levers = {
             name: [self.problem.arms[arm][name] for arm in body["arms"]] for name in self.problem.intervention_names
         }
+        rows = self.policy.rows
         self.policy.learn(self.policy.history.encode_many({**levers, **body["seen"]}, missing=True))
+        self.guards.count_imported(self.policy, rows)
 
 
 _APPLY: dict[str, Callable[[StudyState, Event], None]] = {

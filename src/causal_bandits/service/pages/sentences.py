@@ -10,8 +10,6 @@ from .views import View
 
 NAMED_ARMS = 4
 NOTHING = "Nothing is known yet: no arm has enough rows. Ask for decisions and tell their outcomes."
-UNADVISED = {"action": "go on", "confidence": 0.0, "progress": None, "guarantee": ""}
-"""Of a study with costs, of which stops are not advised."""
 
 
 class Answer(NamedTuple):
@@ -22,18 +20,14 @@ class Answer(NamedTuple):
     says: str
     segment: str
     progress: float | None
-    """The share of the evidence that a stop needs; None where stops are not advised."""
+    """The share of the evidence that a stop needs; None before any arm has rows enough."""
     guarantee: str
 
 
 def answers(view: View) -> list[Answer]:
     """One for the study, or one for each segment."""
-    about = view.about
-    advices: list[Any] = [each for each in about.get("advices", [about["advice"]]) if each is not None]
-    if advices:
-        return [_answer(view, advice) for advice in advices]
-    best = [each for each in about.get("recommendations", [about["recommendation"]]) if each is not None]
-    return [_answer(view, {**each, **UNADVISED}) for each in best] or [Answer("wait", NOTHING, "", None, "")]
+    advices: list[Any] = view.about.get("advices", [view.about["advice"]])
+    return [_answer(view, advice) for advice in advices]
 
 
 def unit_of(problem: Problem) -> Unit:
@@ -52,12 +46,13 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
     row = next(row for row in rows if row["settings"] == {**advice["settings"]})
     leads = _worth(row, names, unit, view.about["target"])
     sure = f"{100 * advice['confidence']:.3g} % confidence"
+    less = " after costs" if any(each.get("cost") for each in rows) else ""
     if advice["action"] == "stop":
         claim = "the best" if advice["is_best"] else f"within {unit.show(advice['margin'])} of the best"
-        says = f"Stop and deploy {leads}. It is {claim} of {playing} arms with {sure}."
+        says = f"Stop and deploy {leads}. It is {claim} of {playing} arms{less} with {sure}."
     elif advice["action"] == "drop":
         gone = _listed(advice["drop"], names)
-        says = f"Retire {gone}: not the best, with {sure}. Then go on; {_ahead(leads, advice, unit)}"
+        says = f"Retire {gone}: not the best{less}, with {sure}. Then go on; {_ahead(leads, advice, unit)}"
     else:
         says = f"Keep going: {_ahead(leads, advice, unit)}"
     return Answer(advice["action"], says, where, advice["progress"], advice["guarantee"])
