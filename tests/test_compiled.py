@@ -393,10 +393,10 @@ def _flipped_coin(state: _Coin) -> float:
 def test_what_is_dispatched_becomes_a_part_of_its_caller_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Machine code and a way in for Python are made of the caller alone: this is most of what compiling takes."""
     made: list[str] = []
-    whole = numba.core.typed_passes.NativeLowering.run_pass
+    whole: Callable[[Any, Any], bool] = numba.core.typed_passes.NativeLowering.run_pass
 
     def noted(self: Any, state: Any) -> bool:
-        found: bool = whole(self, state)
+        found = whole(self, state)
         if type(state.library).__name__ == "JITCodeLibrary":
             made.append(state.func_id.func_name)
         return found
