@@ -1,11 +1,13 @@
-"""`python -m benchmarks.logged_tables [ROWS ...]`: what a randomised log says, with sharing and by plain means.
+"""`python -m benchmarks.logged_tables [ROWS ...] [--seed 11]`: what a randomised log says, shared and by plain means.
 
 Worlds of every kind of the practice family and the paper's DAGs; every row's arm is drawn at random. Per size and kind:
 how often the recommended arm is not the best one and what it loses (relative to the best arm's mean), for plain means
-and for the default policy without and with three columns of noise, and how often its 95 % intervals hold the truth.
+and for the default policy without and with three columns of noise (`--bare`: without alone), and how often 95 %
+intervals hold the truth, ± standard error over logs: Jeffreys' of an arm's own rows, and those of the default. `--runs`
+times as many logs make the latter smaller.
 """
 
-import sys
+import argparse
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
@@ -22,7 +24,17 @@ from .practice import KINDS
 SIZES = (200, 1000, 5000, 20_000)
 FAMILY_NAMES = (*(f"practice-{kind}" for kind in KINDS if kind != "noise"), "hillstrom", "soft9", "dags4")
 RUNS = {"hillstrom": 60, "soft9": 2}
-SEED = 11
+
+
+class Job(NamedTuple):
+    """One log."""
+
+    family: str
+    number: int
+    run: int
+    size: int
+    seed: int
+    bare: bool
 
 
 class Judged(NamedTuple):
@@ -73,30 +85,42 @@ def _judged(world: DiscreteWorld, best: int, covered: float) -> Judged:
     return Judged(lost > 1e-12, lost / float(world.means.max()), covered)
 
 
-def one(job: tuple[str, int, int, int]) -> tuple[Judged, Judged, Judged]:
+def one(job: Job) -> tuple[Judged, ...]:
     """Plain means, the default, the default with noise."""
-    family, number, run, size = job
-    of_world, of_rows = np.random.SeedSequence(SEED, spawn_key=(number, run, size)).spawn(2)
-    world = FAMILIES[family].make(size, number, of_world)
+    of_world, of_rows = np.random.SeedSequence(job.seed, spawn_key=(job.number, job.run, job.size)).spawn(2)
+    world = FAMILIES[job.family].make(job.size, job.number, of_world)
     assert isinstance(world, DiscreteWorld)
     rng = np.random.default_rng(of_rows)
-    rows = logged(world, size, rng)
-    return plain(world, rows), shared(world, world.problem, rows), shared(world, *with_noise(world.problem, rows, rng))
+    rows = logged(world, job.size, rng)
+    found = plain(world, rows), shared(world, world.problem, rows)
+    return found if job.bare else (*found, shared(world, *with_noise(world.problem, rows, rng)))
+
+
+def jobs_of(family: str, size: int, arguments: argparse.Namespace) -> list[Job]:
+    """All logs of a size."""
+    usual = RUNS.get(family, 3 if family.startswith("practice") else 1)
+    runs, worlds = range(max(1, round(usual * arguments.runs))), range(FAMILIES[family].worlds)
+    return [Job(family, number, run, size, arguments.seed, arguments.bare) for run in runs for number in worlds]
 
 
 def main() -> None:
     """Measure and print."""
-    sizes = [int(text) for text in sys.argv[1:]] or SIZES
-    with ProcessPoolExecutor(2) as pool:
-        for family in FAMILY_NAMES:
-            runs = RUNS.get(family, 3 if family.startswith("practice") else 1)
-            for size in sizes:
-                jobs = [(family, number, run, size) for run in range(runs) for number in range(FAMILIES[family].worlds)]
-                found = np.array(list(pool.map(one, jobs)), dtype=np.float64)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("rows", nargs="*", type=int, default=SIZES)
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--runs", type=float, default=1.0, help="times the usual number of logs")
+    parser.add_argument("--bare", action="store_true", help="without columns of noise")
+    parser.add_argument("--families", nargs="+", default=FAMILY_NAMES)
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        for family in arguments.families:
+            for size in arguments.rows:
+                found = np.array(list(pool.map(one, jobs_of(family, size, arguments))), dtype=np.float64)
                 means, errors = found.mean(axis=0), found.std(axis=0) / np.sqrt(len(found))
                 parts = [
-                    f"{name} wrong {m[0]:.3f} ± {e[0]:.3f} loss {m[1]:.4f} ± {e[1]:.4f} covered {m[2]:.3f}"
-                    for name, m, e in zip(("plain", "safe", "noise"), means, errors, strict=True)
+                    f"{name} wrong {m[0]:.3f} ± {e[0]:.3f} loss {m[1]:.4f} ± {e[1]:.4f} covered {m[2]:.3f} ± {e[2]:.3f}"
+                    for name, m, e in zip(("plain", "safe", "noise"), means, errors, strict=False)
                 ]
                 print(f"{family:22s} {size:6d} x {len(found):3d} {' | '.join(parts)}", flush=True)
 

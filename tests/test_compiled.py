@@ -11,14 +11,14 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import pytest
 
 import causal_bandits
 from causal_bandits import errors
-from causal_bandits.compiled import cache, compiled
+from causal_bandits.compiled import cache, compiled, compiled_here
 from causal_bandits.dispatch import Operation
 from causal_bandits.errors import CacheWarning
 from tests.reference.dependencies import Sources
@@ -374,3 +374,38 @@ def test_processes_may_compile_the_same_at_once(tmp_path: Path) -> None:
     assert [process.communicate()[0] for process in both] == [b"2 3.0 3.0\n"] * 2
     assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 3
     assert run_kernel(tmp_path) == ("2 3.0 3.0\n", "")
+
+
+class _Coin(NamedTuple):
+    chance: float
+
+
+@Operation
+def _flipped(state: Any) -> float:
+    raise NotImplementedError
+
+
+@_flipped.of(_Coin)
+def _flipped_coin(state: _Coin) -> float:
+    return 1 - state.chance
+
+
+def test_what_is_dispatched_becomes_a_part_of_its_caller_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Machine code and a way in for Python are made of the caller alone: this is most of what compiling takes."""
+    made: list[str] = []
+    whole: Callable[[Any, Any], bool] = numba.core.typed_passes.NativeLowering.run_pass
+
+    def noted(self: Any, state: Any) -> bool:
+        found = whole(self, state)
+        if type(state.library).__name__ == "JITCodeLibrary":
+            made.append(state.func_id.func_name)
+        return found
+
+    monkeypatch.setattr(numba.core.typed_passes.NativeLowering, "run_pass", noted)
+
+    @compiled_here
+    def twice(state: Any) -> float:
+        return 2 * _flipped(state)
+
+    assert twice(_Coin(0.25)) == 1.5
+    assert made == ["twice"]

@@ -8,9 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
-from numba.extending import overload
-
-from .compiled import OPTIONS, compiled, compiled_here, interpreted
+from .compiled import by_type, compiled, compiled_here, interpreted
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,7 +37,7 @@ class Operation(Generic[P, R]):
         functools.update_wrapper(self, stub)
         self._implementations: dict[type, Callable[..., Any]] = {}
         self._otherwise: Callable[..., Any] | None = None
-        overload(self, jit_options=OPTIONS, strict=False)(self._find)
+        by_type(self, self._find)
 
     def of(self, *states: type) -> Callable[[F], F]:
         """Say how it is done for states of these types; said again, the last word counts."""

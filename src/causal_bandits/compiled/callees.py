@@ -15,6 +15,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering
+from numba.core.types import Function
+from numba.core.typing.templates import infer, infer_global, make_overload_template
 
 
 class _Part(JITCodeLibrary):
@@ -61,6 +63,13 @@ class ForCallers(CompilerBase):
         return [passes]
 
 
+def _for_callers(dispatcher: Any) -> Any:
+    """A dispatcher by `ForCallers`, whose parts have no way in and are kept with those who call them."""
+    dispatcher._cache = NullCache()
+    dispatcher.add_overload = lambda result: dispatcher.overloads.update({tuple(result.signature.args): result})
+    return dispatcher
+
+
 def serve_callers(dispatcher: Any, make: Callable[[], Any]) -> None:
     """Have compiled callers of a function take their part from a dispatcher of its own.
 
@@ -71,10 +80,23 @@ def serve_callers(dispatcher: Any, make: Callable[[], Any]) -> None:
 
     @cache
     def callee() -> Any:
-        made = make()
-        made._cache = NullCache()
-        made.add_overload = lambda result: made.overloads.update({tuple(result.signature.args): result})
-        return made
+        return _for_callers(make())
 
     dispatcher.get_call_template = lambda args, kws: callee().get_call_template(args, kws)
     dispatcher.get_overload = lambda signature: callee().get_overload(signature)
+
+
+def serve_by_type(operation: Any, find: Callable[..., Any], make: Callable[[Any], Any]) -> None:
+    """Have compiled callers of an operation take the part that belongs to the types of their arguments.
+
+    This is `numba.extending.overload`, but for what it would compile each implementation to by itself.
+
+    Args:
+        operation: What they call.
+        find: The Python function for types of arguments, or None.
+        make: Makes the dispatcher of such a function, by `ForCallers`.
+    """
+    template: Any = make_overload_template(operation, find, {}, strict=False, inline="never")
+    template._get_jit_decorator = lambda self: lambda: lambda function: _for_callers(make(function))
+    infer(template)
+    infer_global(operation, Function(template))

@@ -8,7 +8,7 @@ lowest variance, or by its own rows, and never against its own rows.
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, compiled, total
 from ..data import CellTables, with_late
 from .cell_parts import cell_parts, relative_noise
 from .degrees import ENOUGH, GUARD, SEPARATES, Graded, go_by_own, go_by_set, index_prior, mark_used, nothing_shared
@@ -94,13 +94,13 @@ def refresh_cells(state: Graded) -> None:
     numbers = state.own.numbers
     go_by_own(state)
     enough = _enough(numbers)
-    waiting = float(state.tables.pending[: len(state.chosen)].sum()) if len(state.ahead) else 0.0
+    waiting = total(state.tables.pending[: len(state.chosen)]) if len(state.ahead) else 0.0
     for place in range(1, len(state.tables.cells) if enough else 0):
         start = state.starts[place]
         index = state.indices[start : start + state.tables.cells[place]]
         parts = cell_parts(state.tables, place, numbers, index)
         rows = numbers[ROWS] + (waiting if place < state.tables.plain else 0.0)
-        within = parts[:, SCATTER].sum() / rows + 1e-9 * unit_of(numbers) ** 2
+        within = total(parts[:, SCATTER]) / rows + 1e-9 * unit_of(numbers) ** 2
         spread = _fit_index(state, place, parts, within)
         _fit_difference(state, place, parts, spread)
         if state.separates[place] >= SEPARATES:

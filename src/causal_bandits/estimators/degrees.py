@@ -122,7 +122,8 @@ def go_by_set(state: Graded, arm: int, place: int, part: Floats, within: float, 
 @compiled
 def mark_used(state: Graded) -> None:
     """Note which sets arms go by."""
-    state.used[:] = False
+    for place in range(len(state.used)):
+        state.used[place] = False
     for arm in range(len(state.chosen)):
         state.used[state.chosen[arm]] = True
 

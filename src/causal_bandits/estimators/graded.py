@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled
+from ..compiled import Floats, Ints, compiled, total
 from ..data import CountTables, with_pending
 from .degrees import ENOUGH, GUARD, SEPARATES, Graded, go_by_own, go_by_set, index_prior, mark_used, nothing_shared
 from .index_parts import ALL, INDEX, NOISE, SCATTER, N, index_parts
@@ -99,13 +99,13 @@ def refresh(state: Graded) -> None:
     refresh_effects(state.own)
     rows, rewards, rate = state.own.numbers[ROWS], state.own.numbers[REWARDS], state.own.numbers[RATE]
     go_by_own(state)
-    waiting = float(state.tables.pending[: len(state.chosen)].sum()) if len(state.ahead) else 0.0
+    waiting = total(state.tables.pending[: len(state.chosen)]) if len(state.ahead) else 0.0
     enough = min(rewards, rows - rewards) >= ENOUGH
     for place in range(1, len(state.tables.cells)):
         start = state.starts[place]
         index = state.indices[start : start + state.tables.cells[place]]
         parts = index_parts(state.tables, place, (rewards + 0.5) / (rows + 1), rows, index)
-        everywhere = parts[:, SCATTER].sum() / max(rows + waiting, 1.0) + 1e-9
+        everywhere = total(parts[:, SCATTER]) / max(rows + waiting, 1.0) + 1e-9
         within = within_arms(parts[:, ALL], parts[:, SCATTER], state.own.codes, everywhere, state.own.alike)
         spread = _fit_index(state, place, parts, within, rate)
         _fit_difference(state, place, parts, spread, rate)

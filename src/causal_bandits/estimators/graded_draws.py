@@ -40,7 +40,7 @@ def draw_sets(state: Graded, far: float, ahead: float, rng: np.random.Generator)
     AHEAD: effects on the difference are drawn as if the pending rewards had come.
     """
     sets = len(state.used)
-    drawn, differs = np.empty((2, sets, len(state.own.mean))), np.zeros(sets, dtype=np.bool_)
+    drawn, differs = np.empty((2, sets, len(state.own.mean))), state.used.copy()
     draw_effects(state.own.mean, state.own.root, far, rng, drawn[0, 0])
     for place in range(1, sets):
         if state.used[place]:

@@ -3,7 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv, gammaincinv
+from scipy.special import betaincinv, gammaincinv, ndtri
+
+FEWEST = 0.25
+"""A Beta of fewer ones, or zeros, is no picture of its mean and variance: nearly all of it lies at the end."""
 
 
 class BetaInterval(NamedTuple):
@@ -17,15 +20,24 @@ class BetaInterval(NamedTuple):
 def beta_interval(mean: float, variance: float, level: float) -> BetaInterval:
     """The equal-tailed interval of the Beta with this mean and variance.
 
-    For an arm's own rows that Beta is the posterior itself; otherwise it is an approximation.
+    For an arm's own rows that Beta is the posterior itself; otherwise it is an approximation, and a poor one where a
+    mean near 0 or 1 is less sure than a single event would make it: the interval may hardly hold its mean. There it
+    reaches at least as far from the end as a Gaussian's does.
 
     >>> low, high, size = beta_interval(0.5, 1 / 12, 0.95)
     >>> round(low, 3), round(high, 3), round(size, 3)
     (0.025, 0.975, 2.0)
+    >>> round(beta_interval(0.001, 0.0001, 0.95).high, 4)  # 0.001 and 1.96 standard deviations; the Beta ends at 0.0041
+    0.0206
     """
     size = mean * (1 - mean) / variance - 1
-    tail = (1 - level) / 2
-    low, high = betaincinv(mean * size, (1 - mean) * size, np.array([tail, 1 - tail]))
+    tail, ones, zeros = (1 - level) / 2, mean * size, (1 - mean) * size
+    low, high = betaincinv(ones, zeros, np.array([tail, 1 - tail]))
+    reach = ndtri(1 - tail) * np.sqrt(variance)
+    if ones < FEWEST:
+        high = max(high, min(mean + reach, 1.0))
+    if zeros < FEWEST:
+        low = min(low, max(mean - reach, 0.0))
     return BetaInterval(float(low), float(high), float(size))
 
 

@@ -31,8 +31,9 @@ def join_segments(
     The equations were gathered with the variance `apart` of single cells; `together` is that of an arm, whose number is
     in the column of codes behind those of `starts`.
     """
-    column, size, found = len(starts), len(vector), 0.0
-    arms = codes[:, column].max() + 1
+    column, size, found, arms = len(starts), len(vector), 0.0, 0
+    for cell in range(len(values)):
+        arms = max(arms, codes[cell, column] + 1)
     weights, totals = np.zeros((arms, size)), np.zeros(arms)
     for cell in range(len(values)):
         if precision[cell] > 0:
@@ -66,6 +67,6 @@ def within_arms(rows: Floats, scatter: Floats, codes: Ints, within: float, alike
             sums[codes[cell, column], 0] += rows[cell]
             sums[codes[cell, column], 1] += scatter[cell]
         for cell in range(len(rows)):
-            total, squares = sums[codes[cell, column]]
-            found[cell] = (squares + ARM_ROWS * within) / (total + ARM_ROWS)
+            arm = codes[cell, column]
+            found[cell] = (sums[arm, 1] + ARM_ROWS * within) / (sums[arm, 0] + ARM_ROWS)
     return found

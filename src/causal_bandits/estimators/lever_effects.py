@@ -35,14 +35,9 @@ class LeverFit(NamedTuple):
     """Variance over arms: of all effects and the deviation."""
 
 
-@compiled
 def effect_starts(levels: Ints) -> Ints:
     """Where each lever's effects begin; the level of all arms comes first."""
-    starts = np.empty(len(levels), dtype=np.int64)
-    place = 1
-    for lever in range(len(levels)):
-        starts[lever] = place
-        place += levels[lever]
+    starts: Ints = (1 + np.cumsum(levels) - levels).astype(np.int64)
     return starts
 
 
@@ -84,9 +79,11 @@ def gather(
     values: Floats, precision: Floats, codes: Ints, starts: Ints, deviation: float, matrix: Floats, vector: Floats
 ) -> float:
     """Fill the normal equations, given the variance of deviations; the part of log P(values) without effects."""
-    matrix[:] = 0.0
-    vector[:] = 0.0
-    found = 0.0
+    found, size = 0.0, len(vector)
+    for row in range(size):
+        vector[row] = 0.0
+        for column in range(size):
+            matrix[row, column] = 0.0
     for arm in range(len(values)):
         if precision[arm] > 0:
             weight = 1 / (1 / precision[arm] + deviation)

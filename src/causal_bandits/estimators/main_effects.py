@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, by_reference, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled, total
 from .lever_effects import at_arm, draw_effects, effect_starts, keep_effects, without_own
 from .lever_scales import FACTOR, Beforehand, fit_levers
 
@@ -78,7 +78,7 @@ def inside(chance: float, rate: float) -> float:
 def mean_chance(chances: Floats, rows: float) -> float:
     """The mean over arms; half a reward of one row more keeps it from 0 and 1 where nothing was seen."""
     least = 0.5 / (rows + 1)
-    return float(min(max(chances.mean(), least), 1 - least))
+    return float(min(max(total(chances) / len(chances), least), 1 - least))
 
 
 @compiled

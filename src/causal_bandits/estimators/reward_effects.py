@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Floats, Ints, by_reference, compiled
+from ..compiled import Floats, Ints, by_reference, compiled, total
 from ..data import add_reward
 from .lever_effects import at_arm, effect_starts, keep_effects, without_own
 from .lever_scales import FACTOR, Beforehand, fit_levers
@@ -70,7 +70,7 @@ def _mean_over_arms(state: RewardEffects) -> float:
     numbers = state.numbers
     if numbers[ROWS] == 0:
         return float(numbers[RATE])
-    found = state.known[:, 0].mean()
+    found = total(state.known[:, 0]) / len(state.known)
     if numbers[SHAPE] == NUMBER:
         return float(found)
     share = 1 / (numbers[ROWS] + 1)

@@ -20,17 +20,18 @@ variables, and the highest chance."""
 def unevenness(rows: Floats) -> float:
     """0 where all arms have as many rows, up to 1 - 1 / arms where one has them all."""
     total, squares = 0.0, 0.0
-    for count in rows:
-        total += count
-        squares += count * count
+    for arm in range(len(rows)):
+        total += rows[arm]
+        squares += rows[arm] * rows[arm]
     return 1 - total * total / (len(rows) * squares) if squares > 0 else 0.0
 
 
 @compiled
 def disagreement(state: Graded, arm: int) -> float:
     """What is added to the variance of an arm's mean: a share of what own rows disagree with its set beyond chance."""
-    mean, variance = state.moments[state.chosen[arm], arm]
-    other, wide = state.moments[0, arm]
+    place, moments = state.chosen[arm], state.moments
+    mean, variance = moments[place, arm, 0], moments[place, arm, 1]
+    other, wide = moments[0, arm, 0], moments[0, arm, 1]
     return float(DISAGREEMENT * max((mean - other) ** 2 - max(wide - variance, 0.0), 0.0))
 
 
@@ -46,7 +47,7 @@ def stated(state: Graded) -> Floats:
     uneven, found = UNEVEN * unevenness(own[:, 0]), np.empty((arms, 2))
     for arm in range(arms):
         rows, rewards, place = own[arm, 0], own[arm, 1], state.chosen[arm]
-        mean, variance = state.moments[place, arm]
+        mean, variance = state.moments[place, arm, 0], state.moments[place, arm, 1]
         variance = ((THROUGH if place else ALONE) + uneven) * (variance + disagreement(state, arm))
         alone, spread = beta_moments(rewards + 0.5, rows - rewards + 0.5)
         variance = min(variance, MOST * (spread + (mean - alone) ** 2))
