@@ -108,7 +108,7 @@ def _all_ucb(bootstrap: bool) -> tuple[Method, ...]:
 SACHS = replace(_curves("sachs", _all_ucb(False), "ucb-normal"), panels=FIG5.panels)
 BOOTSTRAP = replace(
     _curves("bootstrap", _all_ucb(True), "ucb-normal"),
-    panels=(replace(FIG5.panels[0], suffix="-few", title="log scale, fewer runs"),),
+    panels=(replace(FIG5.panels[0], suffix="-few", title="log scale, bootstrap"),),
 )
 """The bootstrap draws every row anew in every round: 5,000 rounds take 40 seconds, and 20,000 sixteen times as long."""
 SACHS_RUNS, GRAPHS, BOOTSTRAP_RUNS = 12, 5, 1.5

@@ -13,7 +13,10 @@ from .text import label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
+BOOTSTRAP = "-bootstrap"
+"""A method with it has the colour of the one without; the plot's title tells them apart."""
 READ_COLOURS = {
     **COLOURS,
     "causal-ts-direct-joint": ORANGE,
@@ -21,10 +24,10 @@ READ_COLOURS = {
     **{
         f"causal-ucb-normal{reading}{variance}": colour
         for reading, colour in {"": BLUE, "-joint": GREEN, "-printed": VERMILION, "-printed-joint": PURPLE}.items()
-        for variance in ("", "-bootstrap")
+        for variance in ("", BOOTSTRAP)
     },
 }
-COLUMNS = 4
+COLUMNS, LONGEST_NAME = 4, 48
 FIRST = 10
 """The round from which on lines are drawn; before it their ratios are those of a few draws."""
 HIGHEST = 4.0
@@ -41,29 +44,32 @@ def paint_readings(figure: Figure, summary: Summary, narrow: bool) -> None:
     columns = 1 if narrow else min(COLUMNS, max(len(panels), 1))
     rows = math.ceil(len(panels) / columns)
     figure.set_size_inches(4.6 if narrow else 3.9 * columns, 3.2 * rows + 0.5)
-    explained: set[tuple[str, ...]] = set()
+    explained: dict[str, tuple[Line2D, str]] = {}
     for place, (title, found) in enumerate(panels.items()):
         axes = figure.add_subplot(rows, columns, place + 1)
         for series in found:
-            _line(axes, series)
+            drawn = _line(axes, series)
+            explained.setdefault(series["method"].removesuffix(BOOTSTRAP), (drawn, series["label"]))
         _frame(axes, summary, title, relative="ratio" in found[0])
-        names = tuple(label(series["label"], LONGEST) for series in found)
-        if names not in explained:
-            axes.legend(axes.lines[: len(found)], names, fontsize=7, loc="best").set_in_layout(False)
-            explained.add(names)
+    names = [label(name, LONGEST_NAME) for _, name in explained.values()]
+    lines = [line for line, _ in explained.values()]
+    legend = figure.legend(lines, names, loc="outside lower left", ncols=columns, fontsize=9, title_fontsize=8)
+    legend.set_alignment("left")
     if not narrow:
         figure.suptitle(label(summary["title"], LONGEST_TITLE), x=0.01, ha="left", fontsize=11, fontweight="bold")
-        figure.supxlabel(caption(summary), x=0.01, ha="left", fontsize=8, color=SOFT.light)
+        legend.set_title(caption(summary))
+        legend.get_title().set_color(SOFT.light)
 
 
-def _line(axes: Axes, series: Series) -> None:
+def _line(axes: Axes, series: Series) -> Line2D:
     means, errors = (series["ratio"], series["ratio_se"]) if "ratio" in series else (series["mean"], series["se"])
     shown = [(t, m, s) for t, m, s in zip(series["t"], means, errors, strict=True) if t >= FIRST]
     t, mean, se = ([each[place] for each in shown] for place in range(3))
     colour = READ_COLOURS.get(series["method"], BROWN)
-    axes.plot(t, mean, color=colour, linewidth=1.6)
+    (drawn,) = axes.plot(t, mean, color=colour, linewidth=1.6)
     low, high = ([m + side * 2 * s for m, s in zip(mean, se, strict=True)] for side in (-1, 1))
     axes.fill_between(t, low, high, color=colour, alpha=0.15, linewidth=0)
+    return drawn
 
 
 def _frame(axes: Axes, summary: Summary, title: str, *, relative: bool) -> None:
