@@ -56,8 +56,10 @@ CALLS = cb.worlds.count_world(seed=2)
 
 
 def as_then(name: str) -> Factory:
-    """A policy with the options that it had when it was recorded: an arm's variance started from nothing."""
+    """A policy with the options that it had when it was recorded: an arm's variance started from nothing, one set."""
     policy: Any = POLICIES[name]
+    if name == "safe-ts":
+        return partial(policy, average=False)
     return partial(policy, prior_rows=0) if getattr(policy, "thompson", False) else policy
 
 
@@ -127,6 +129,7 @@ CASES: dict[str, Case] = {
         SACHS,
         saved=True,
     ),
+    "average over sets": Case(cb.policies.SafeThompsonSampling, DAG, saved=True),
     "gaussian prior": Case(cb.policies.GaussianThompsonSampling, SCM, saved=True),
     "causal gaussian prior": Case(cb.policies.SafeGaussianThompson, SCM, saved=True),
     "hac-ucb, told": Case(

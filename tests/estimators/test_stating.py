@@ -10,7 +10,9 @@ from causal_bandits.estimators.degrees import SHARED, Graded
 from causal_bandits.estimators.graded import refresh, with_room
 from causal_bandits.estimators.graded_draws import index_errors, stated_chances
 from causal_bandits.estimators.graded_rows import expect_graded, learn_graded
-from causal_bandits.estimators.stating import disagreement, nearly_separates, stated
+from causal_bandits.estimators.averaging import set_weights
+from causal_bandits.estimators.cell_draws import disagreement
+from causal_bandits.estimators.stating import nearly_separates, stated
 
 from .test_graded import empty_state, rows_of
 
@@ -85,7 +87,7 @@ def test_what_the_index_is_wrong_by_is_no_difference_between_arms() -> None:
     everything, moments = np.ones(3, dtype=np.bool_), stated(state)
     rng = np.random.default_rng(6)
     state.own.own[:] = 0  # no own rows: nothing keeps draws inside their bounds
-    wide = 100 * index_errors(state)
-    draws = np.array([stated_chances(state, everything, moments, wide, rng) for _ in range(2000)])
+    wide, weights = 100 * index_errors(state), set_weights(state)
+    draws = np.array([stated_chances(state, everything, moments, wide, weights, rng) for _ in range(2000)])
     level, apart = draws.std(axis=0), (draws[:, 1] - draws[:, 2]).std()
     assert apart < 0.3 * level.max()

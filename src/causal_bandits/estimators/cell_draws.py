@@ -10,7 +10,19 @@ from .degrees import Graded
 from .graded_draws import AHEAD, FAR, NOW, draw_sets, through_set
 from .reward_effects import draw_by_effects
 from .reward_shapes import BOUNDED, EDGE, HIGH, LOW, NUMBER, RATE, SHAPE, one_more, own_dispersion, shape_at
-from .stating import WIDEST, disagreement
+from .stating import WIDEST
+
+DISAGREEMENT = 0.5
+"""The share of a disagreement beyond chance that is added to the variance of an arm's mean."""
+
+
+@compiled
+def disagreement(state: Graded, arm: int) -> float:
+    """What is added to the variance of an arm's mean: a share of what own rows disagree with its set beyond chance."""
+    place, moments = state.chosen[arm], state.moments
+    mean, variance = moments[place, arm, 0], moments[place, arm, 1]
+    other, wide = moments[0, arm, 0], moments[0, arm, 1]
+    return float(DISAGREEMENT * max((mean - other) ** 2 - max(wide - variance, 0.0), 0.0))
 
 
 @compiled

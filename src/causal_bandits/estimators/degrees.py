@@ -4,6 +4,7 @@ The rule is described in `graded`, which measures rewards of 0 or 1; `cell_shari
 is what both do with indices and differences that were measured.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +62,8 @@ class Graded(NamedTuple):
     """(arms, 3), of the chosen set: pending rows, their indices, what the difference of the others is multiplied by."""
     ahead: Floats
     """(sets, 1 + levels, 1 + levels): roots of differences as if all rewards had come; none without pending rows."""
+    shifts: Floats
+    """(arms,): from what its set says of an arm's mean to the average over sets; none: the set's word alone counts."""
 
 
 def nothing_shared(tables: Any, own: Any, index: float) -> Graded:
@@ -83,6 +86,7 @@ def nothing_shared(tables: Any, own: Any, index: float) -> Graded:
         np.zeros(sets, dtype=np.bool_),
         np.tile([0.0, 0.0, 1.0], (arms, 1)),
         np.zeros((0, size, size)),
+        np.zeros(0),
     )
 
 
@@ -95,6 +99,17 @@ def go_by_own(state: Graded) -> None:
         for column in range(SCALED):
             state.late[arm, column] = 0.0
         state.late[arm, SCALED] = 1.0
+
+
+@compiled
+def own_bounds(rows: float, rewards: float) -> tuple[float, float]:
+    """The chances that an arm's own rows allow: Wilson's score interval (1927) at GUARD standard errors."""
+    if rows == 0:
+        return 0.0, 1.0
+    square = GUARD * GUARD
+    middle = (rewards + 0.5 * square) / (rows + square)
+    half = GUARD / (rows + square) * math.sqrt(rewards * (rows - rewards) / rows + 0.25 * square)
+    return middle - half, middle + half
 
 
 @compiled

@@ -4,20 +4,19 @@ For a set S an arm's chance is the mean of its index E[Y | S] and a difference (
 effects and a deviation of the arm's own, with scales learnt from all arms (`lever_effects`), and the difference is 0
 for all arms with a probability that is learnt too: that S separates. Nothing is accepted or rejected: the larger the
 differences turn out, the less is shared. Own rows are the case without an index (`main_effects`). An arm goes by the
-set that leaves it the lowest variance, or by its own rows.
+set that leaves it the lowest variance, or by its own rows; where it goes by a set, the others have a say (`averaging`).
 
 A row whose reward is pending counts for its arm's mean index at once, and for everything else when the reward comes. An
 arm that waits for many rewards need not be tried again to learn its difference: what is played by is drawn as if the
 pending rewards had come as expected (as in GP-BUCB, Desautels et al. 2014), what is stated is not.
 """
 
-import math
-
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled, total
 from ..data import CountTables, with_pending
-from .degrees import ENOUGH, GUARD, SEPARATES, Graded, go_by_own, go_by_set, index_prior, mark_used, nothing_shared
+from .averaging import average_over_sets
+from .degrees import ENOUGH, SEPARATES, Graded, go_by_own, go_by_set, index_prior, mark_used, nothing_shared, own_bounds
 from .index_parts import ALL, INDEX, NOISE, SCATTER, N, index_parts
 from .joined_segments import within_arms
 from .lever_scales import Beforehand
@@ -25,9 +24,14 @@ from .main_effects import LEVEL, RATE, REWARDS, ROWS, inside, main_effects, refr
 from .settling import ANY, settle_difference, settle_index, weigh_difference
 
 
-def graded(tables: CountTables, codes: Ints, levels: Ints, alike: float = 0.0) -> Graded:
-    """Nothing known yet; with `alike` above 0 the last column of codes is the arm but for its segment."""
+def graded(tables: CountTables, codes: Ints, levels: Ints, alike: float = 0.0, *, average: bool = True) -> Graded:
+    """Nothing known yet; with `alike` above 0 the last column of codes is the arm but for its segment.
+
+    With `average` sets are averaged over; without, an arm goes by the word of one alone.
+    """
     made = nothing_shared(tables, main_effects(codes, levels, alike=alike), 0.5)
+    if average:
+        made = made._replace(shifts=np.zeros(len(codes)))
     return made._replace(ahead=made.roots[1].copy()) if len(tables.pending) else made
 
 
@@ -72,17 +76,6 @@ def _fit_difference(state: Graded, place: int, parts: Floats, spread: float, rat
 
 
 @compiled
-def own_bounds(rows: float, rewards: float) -> tuple[float, float]:
-    """The chances that an arm's own rows allow: Wilson's score interval (1927) at GUARD standard errors."""
-    if rows == 0:
-        return 0.0, 1.0
-    square = GUARD * GUARD
-    middle = (rewards + 0.5 * square) / (rows + square)
-    half = GUARD / (rows + square) * math.sqrt(rewards * (rows - rewards) / rows + 0.25 * square)
-    return middle - half, middle + half
-
-
-@compiled
 def _go_by(state: Graded, place: int, parts: Floats, within: Floats) -> None:
     """Arms for which this set leaves the lowest variance so far go by it, unless their own rows contradict it."""
     rate = state.own.numbers[RATE]
@@ -112,3 +105,4 @@ def refresh(state: Graded) -> None:
         if enough and state.separates[place] >= SEPARATES:
             _go_by(state, place, parts, within)
     mark_used(state)
+    average_over_sets(state)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..compiled import Bools, Floats, compiled
+from .averaging import draw_set
 from .degrees import (
     COUNTED,
     GAINED,
@@ -19,8 +20,8 @@ from .degrees import (
     WAITING_SUM,
     WITHIN,
     Graded,
+    own_bounds,
 )
-from .graded import own_bounds
 from .index_parts import CELL_ROWS
 from .lever_effects import at_arm, draw_effects
 from .main_effects import draw_chance
@@ -30,7 +31,7 @@ FAR = 0.8
 NOW, AHEAD = 0.0, 1.0
 """Draws take pending rewards as they are, or as if they had come. Floats: for other literals numba compiles twice."""
 APART = 0.2
-"""The share of the variance added for stating that is drawn for each arm apart when arms are compared."""
+"""The share of the variance added for stating that is drawn when arms are compared, of arms that go by their own rows."""
 
 
 @compiled
@@ -110,6 +111,8 @@ def draw_arm(
     if place == 0:
         return draw_chance(state.own, drawn[0, 0], arm, rng)
     mean, variance = through_set(state, arm, drawn, differs[place], ahead, 0.0)
+    if len(state.shifts):
+        mean += state.shifts[arm]
     low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
     left = math.sqrt(max(variance - less, 0.0))
     return min(max(mean + error + far * left * rng.standard_normal(), low), high)
@@ -161,13 +164,26 @@ def _mean_error(state: Graded, arm: int, errors: Floats) -> float:
 
 
 @compiled
-def stated_chances(state: Graded, allowed: Bools, moments: Floats, errors: Floats, rng: np.random.Generator) -> Floats:
+def _other_word(state: Graded, arm: int, told: int) -> float:
+    """How far the word of a set on an arm's mean is from the average over sets; 0 if own rows contradict it."""
+    mean = state.moments[told, arm, 0]
+    low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
+    if told == 0 or mean < low or mean > high:
+        return 0.0
+    return float(mean - state.moments[state.chosen[arm], arm, 0] - state.shifts[arm])
+
+
+@compiled
+def stated_chances(
+    state: Graded, allowed: Bools, moments: Floats, errors: Floats, weights: Floats, rng: np.random.Generator
+) -> Floats:
     """One draw of every allowed arm's chance, from what is `stated` of it; NaN for the others.
 
-    E[Y | S] is drawn once for all arms that go by S: what it is wrong by is no difference between them.
+    E[Y | S] is drawn once for all arms that go by S: what it is wrong by is no difference between them. And a draw takes
+    the word of one set, drawn by weight, for all arms.
     """
     drawn, differs = draw_sets(state, 1.0, NOW, rng)
-    wrong = np.zeros(len(errors))
+    told, wrong = draw_set(weights, rng), np.zeros(len(errors))
     for cell in range(len(errors)):
         if errors[cell] > 0:
             wrong[cell] = errors[cell] * rng.standard_normal()
@@ -176,7 +192,10 @@ def stated_chances(state: Graded, allowed: Bools, moments: Floats, errors: Float
         if allowed[arm]:
             place = state.chosen[arm]
             error, less = (_mean_error(state, arm, wrong), state.parts[arm, SHARED]) if place else (0.0, 0.0)
-            more = APART * max(moments[arm, 1] - state.moments[place, arm, 1], 0.0)
             chances[arm] = draw_arm(state, arm, drawn, differs, 1.0, NOW, error, less, rng)
-            chances[arm] += math.sqrt(more) * rng.standard_normal()
+            if place:
+                chances[arm] += _other_word(state, arm, told)
+            else:
+                more = APART * max(moments[arm, 1] - state.moments[place, arm, 1], 0.0)
+                chances[arm] += math.sqrt(more) * rng.standard_normal()
     return chances

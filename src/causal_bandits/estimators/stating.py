@@ -3,12 +3,13 @@
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
+from .averaging import said_of_arm, set_weights
 from .degrees import Graded
 from .main_effects import EDGE, RATE, beta_moments
 
-ALONE, THROUGH, UNEVEN, DISAGREEMENT, MOST = 1.2, 1.0, 0.5, 0.5, 1.2
-"""What is stated is wider than what is played by: factors of the variance by own rows and through a set, what uneven
-play adds to them, the share of a disagreement beyond chance, and the most relative to own rows alone."""
+ALONE, THROUGH, UNEVEN, MOST = 1.4, 0.77, 0.3, 1.3
+"""What is stated has other variances than what is played by: factors of that by own rows and through a set, what uneven
+play adds to them, and the most relative to own rows alone."""
 WIDEST = 0.95
 """The variance of a chance is at most so much of that of a coin that shows 0 or 1, and so between any two values."""
 SLOPE, LARGER, SUREST = 0.85, 1.9, 0.93
@@ -27,28 +28,19 @@ def unevenness(rows: Floats) -> float:
 
 
 @compiled
-def disagreement(state: Graded, arm: int) -> float:
-    """What is added to the variance of an arm's mean: a share of what own rows disagree with its set beyond chance."""
-    place, moments = state.chosen[arm], state.moments
-    mean, variance = moments[place, arm, 0], moments[place, arm, 1]
-    other, wide = moments[0, arm, 0], moments[0, arm, 1]
-    return float(DISAGREEMENT * max((mean - other) ** 2 - max(wide - variance, 0.0), 0.0))
-
-
-@compiled
 def stated(state: Graded) -> Floats:
-    """(arms, 2): mean and variance of every arm's chance to be stated: at the last refresh, through its set, and wider.
+    """(arms, 2): mean and variance of every arm's chance to be stated: at the last refresh, averaged over sets.
 
-    Choosing the set with the lowest variance is optimistic, and arms that were played less because they looked bad
-    look worse than they are. So the variance grows with the unevenness of play and with what own rows disagree by
-    beyond chance. Measured, not derived. It is not much wider than own rows alone make the expected squared error.
+    Sets that are apart are doubt about each of them, and arms that were played less because they looked bad look worse
+    than they are. So the variance grows with how far sets are apart and with the unevenness of play. Measured, not
+    derived. It is not much wider than own rows alone make the expected squared error.
     """
     arms, own = len(state.chosen), state.own.own
-    uneven, found = UNEVEN * unevenness(own[:, 0]), np.empty((arms, 2))
+    uneven, weights, found = UNEVEN * unevenness(own[:, 0]), set_weights(state), np.empty((arms, 2))
     for arm in range(arms):
         rows, rewards, place = own[arm, 0], own[arm, 1], state.chosen[arm]
-        mean, variance = state.moments[place, arm, 0], state.moments[place, arm, 1]
-        variance = ((THROUGH if place else ALONE) + uneven) * (variance + disagreement(state, arm))
+        mean, apart = said_of_arm(state, arm, weights)
+        variance = ((THROUGH if place else ALONE) + uneven) * state.moments[place, arm, 1] + apart
         alone, spread = beta_moments(rewards + 0.5, rows - rewards + 0.5)
         variance = min(variance, MOST * (spread + (mean - alone) ** 2))
         mean = min(max(mean, EDGE * state.own.numbers[RATE] / (1 + rows)), 1 - 1e-9)

@@ -1,5 +1,7 @@
 """Top-two Thompson Sampling: for those who want an answer, not earnings."""
 
+from typing import Any
+
 import numpy as np
 
 from ..compiled import Floats
@@ -43,10 +45,14 @@ class BestArmThompson(SafeThompsonSampling):
     def __init__(
         self, problem: Problem, *, max_size: int | None = None, alike: float = ALIKE, seed: Seed = None
     ) -> None:
-        super().__init__(problem, max_size=max_size, alike=alike, seed=seed)
+        super().__init__(problem, max_size=max_size, alike=alike, average=False, seed=seed)
 
     def _empty(self) -> GradedState:
         return super()._empty()._replace(second=SECOND)
 
     def _indices(self, state: GradedState, rng: np.random.Generator) -> Floats | None:
         return None  # the challenger is not the arm with the highest draw
+
+    @classmethod
+    def _before(cls, problem: Problem) -> dict[str, Any]:
+        return {name: value for name, value in super()._before(problem).items() if name != "average"}

@@ -11,6 +11,7 @@ from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..errors import OptionError, brief
 from ..estimators import beta_interval
+from ..estimators.averaging import set_weights
 from ..estimators.degrees import Graded
 from ..estimators.graded import graded, refresh, with_room
 from ..estimators.graded_draws import index_errors, played_chances, stated_chances
@@ -29,6 +30,8 @@ LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "hea
 """The arrays of a state that are learnt, beside those of the levers."""
 LATE = ("late", "ahead")
 """The same, where rows were ever pending."""
+AVERAGED = ("shifts",)
+"""The same, where sets are averaged over."""
 MOST, EXPENSIVE = 2**17, 2**15
 """Sets times arms: no more are looked at unless `max_size` is given; with more, a refresh waits for 1 % more rows."""
 
@@ -68,16 +71,16 @@ def drawn_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
 
 @look.of(GradedState)
 @compiled
-def look_by_degrees(state: GradedState, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """What is stated of every arm, and how far E[Y | S] may be wrong."""
-    return stated(state.graded), index_errors(state.graded)
+def look_by_degrees(state: GradedState, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    """What is stated of every arm, how far E[Y | S] may be wrong, and what each set's word counts."""
+    return stated(state.graded), index_errors(state.graded), set_weights(state.graded)
 
 
 @believed.of(GradedState)
 @compiled
-def believed_by_degrees(state: GradedState, seen: tuple[Floats, Floats], rng: np.random.Generator) -> Floats:
+def believed_by_degrees(state: GradedState, seen: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's chance, from what is stated of it."""
-    return stated_chances(state.graded, state.allowed, seen[0], seen[1], rng)
+    return stated_chances(state.graded, state.allowed, seen[0], seen[1], seen[2], rng)
 
 
 @learn.of(GradedState)
@@ -114,7 +117,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
     Nothing is accepted or rejected. For every set S an arm's chance is the mean of its index E[Y | S], which all arms
     learn together, and a difference whose size is learnt from all arms: where differences are small, much is shared;
     where they are large, little. Both are sums of lever effects and a deviation of the arm's own. Each arm goes by the
-    set that leaves it the lowest variance, or by its own rows, and never against its own rows. See docs/beyond.md.
+    average over the sets that may separate, or by its own rows, and never against its own rows. See docs/beyond.md.
 
     Args:
         problem: What is played; its reward is 0 or 1.
@@ -122,6 +125,8 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         alike: Where the problem has segments, the probability beforehand that levers do the same in all of them, for
             playing; with 0 segments are levers like the others, and the policy is exactly that of the problem in which
             they are. What is stated does not depend on it.
+        average: Average over sets when playing; without, each arm is played by the word of one set alone, and studies
+            from before there was this option go on like that. What is stated does not depend on it.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
@@ -137,12 +142,19 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
     uses_pending = True
 
     def __init__(
-        self, problem: Problem, *, max_size: int | None = None, alike: float = ALIKE, seed: Seed = None
+        self,
+        problem: Problem,
+        *,
+        max_size: int | None = None,
+        alike: float = ALIKE,
+        average: bool = True,
+        seed: Seed = None,
     ) -> None:
         if not 0 <= alike < 1:
             raise OptionError(f"alike={brief(alike)}; expected a probability below 1, or 0 for none")
         self._max_size = max_size
         self.alike = float(alike)
+        self.average = bool(average)
         super().__init__(problem, seed)
 
     def _make_layout(self, problem: Problem) -> TableLayout:
@@ -161,7 +173,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         return np.column_stack([problem.arm_codes, groups]), np.append(sizes, groups.max() + 1), self.alike
 
     def _empty(self) -> GradedState:
-        made = graded(self.layout.empty(), *self._effects())
+        made = graded(self.layout.empty(), *self._effects(), average=self.average)
         return GradedState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
 
     def _count(self, rows: Rows) -> None:
@@ -186,12 +198,12 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
 
     def _copy(self, state: GradedState) -> GradedState:
         was = state.graded
-        learnt = {name: getattr(was, name).copy() for name in (*LEARNT, *LATE)}
+        learnt = {name: getattr(was, name).copy() for name in (*LEARNT, *LATE, *AVERAGED)}
         return state._replace(graded=was._replace(own=copy_of(was.own), **learnt))
 
     def _learnt(self, state: GradedState) -> dict[str, NDArray[Any]]:
-        kept = (*LEARNT, *LATE) if self.waiting.made else LEARNT
-        learnt = {f"graded_{name}": getattr(state.graded, name) for name in kept}
+        late, averaged = LATE if self.waiting.made else (), AVERAGED if self.average else ()
+        learnt = {f"graded_{name}": getattr(state.graded, name) for name in (*LEARNT, *late, *averaged)}
         return {**effects_learnt(state.graded.own), **learnt}
 
     def _reading_without_pending(self) -> GradedState:
@@ -232,9 +244,14 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
         kept = {"alike": self.alike} if self.problem.segments else {}
-        return {"max_size": self.layout.max_size, **kept}
+        return {"max_size": self.layout.max_size, **kept, **({"average": True} if self.average else {})}
 
     @classmethod
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
-        """A fresh policy from what `options` gave; what was kept without `alike` goes on as it was."""
-        return cls(problem, **({"alike": 0.0, **options} if problem.segments else options))
+        """A fresh policy from what `options` gave; what was kept without `alike` or `average` goes on as it was."""
+        return cls(problem, **{**cls._before(problem), **options})
+
+    @classmethod
+    def _before(cls, problem: Problem) -> dict[str, Any]:
+        """What options were before they were kept."""
+        return {"average": False, **({"alike": 0.0} if problem.segments else {})}

@@ -54,8 +54,9 @@ class Settings:
         return POLICIES[self.policy].from_options(chosen, self.options)
 
     def difference(self, other: "Settings", *, ignore: tuple[str, ...]) -> str | None:
-        """The first setting in which two differ."""
+        """The first setting in which two differ; options from after these were stored are not asked for."""
         mine, theirs = self.to_dict(), other.to_dict()
+        theirs["options"] = {name: value for name, value in theirs["options"].items() if name in mine["options"]}
         mine_rules, rules = mine.pop("rules", None) or {}, theirs.pop("rules", None) or {}
         unlike = (name for name in {**mine, **theirs} if name not in ignore and mine.get(name) != theirs.get(name))
         return next(unlike, None) or next(
