@@ -90,7 +90,7 @@ def test_what_is_stated_is_the_average_and_how_far_sets_are_apart() -> None:
 
 
 def test_sets_are_drawn_by_weight() -> None:
-    """20,000 draws, seed 3: each share within four standard errors (false alarms: 3 in 10,000); none without weights."""
+    """20,000 draws, seed 3: each share within four standard errors (false alarms: 3 in 10,000); 0 without weights."""
     weights, rng = np.array([0.0, 3.0, 0.0, 1.0, 4.0]), np.random.default_rng(3)
     shares = np.bincount([draw_set(weights, rng) for _ in range(20_000)], minlength=5) / 20_000
     expected = weights / weights.sum()

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causal_bandits.environments import hillstrom_world
+from causal_bandits.estimators.averaging import set_weights
+from causal_bandits.estimators.cell_draws import disagreement
 from causal_bandits.estimators.degrees import SHARED, Graded
 from causal_bandits.estimators.graded import refresh, with_room
 from causal_bandits.estimators.graded_draws import index_errors, stated_chances
 from causal_bandits.estimators.graded_rows import expect_graded, learn_graded
-from causal_bandits.estimators.averaging import set_weights
-from causal_bandits.estimators.cell_draws import disagreement
 from causal_bandits.estimators.stating import nearly_separates, stated
 
 from .test_graded import empty_state, rows_of

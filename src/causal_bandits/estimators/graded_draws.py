@@ -31,7 +31,7 @@ FAR = 0.8
 NOW, AHEAD = 0.0, 1.0
 """Draws take pending rewards as they are, or as if they had come. Floats: for other literals numba compiles twice."""
 APART = 0.2
-"""The share of the variance added for stating that is drawn when arms are compared, of arms that go by their own rows."""
+"""Arms that go by their own rows: the share of the variance added for stating that is drawn when arms are compared."""
 
 
 @compiled
@@ -179,8 +179,8 @@ def stated_chances(
 ) -> Floats:
     """One draw of every allowed arm's chance, from what is `stated` of it; NaN for the others.
 
-    E[Y | S] is drawn once for all arms that go by S: what it is wrong by is no difference between them. And a draw takes
-    the word of one set, drawn by weight, for all arms.
+    E[Y | S] is drawn once for all arms that go by S: what it is wrong by is no difference between them. And each draw
+    takes the word of one set, drawn by weight, for all arms.
     """
     drawn, differs = draw_sets(state, 1.0, NOW, rng)
     told, wrong = draw_set(weights, rng), np.zeros(len(errors))
