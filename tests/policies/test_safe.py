@@ -12,7 +12,7 @@ from causal_bandits.data import MISSING, Rows
 from causal_bandits.data.tables import BLOCK
 from causal_bandits.environments import hillstrom_world, practice_world, soft_world
 from causal_bandits.errors import OptionError
-from causal_bandits.estimators.graded import own_bounds
+from causal_bandits.estimators.degrees import own_bounds
 from causal_bandits.estimators.graded_draws import played_chances
 from causal_bandits.policies import MainEffectsThompson
 from causal_bandits.policies.safe_thompson import MOST

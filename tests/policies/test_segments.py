@@ -129,10 +129,10 @@ def test_what_is_alike_in_all_segments_is_learnt_from_all() -> None:
 
 def test_files_and_studies_from_before_go_on_with_segments_as_levers() -> None:
     made = cb.SafeThompsonSampling(SHOP, seed=4)
-    assert made.options() == {"max_size": 1, "alike": 0.8}
+    assert made.options() == {"max_size": 1, "alike": 0.8, "average": True}
     assert cb.SafeThompsonSampling.from_options(SHOP, made.options()).alike == 0.8
     assert cb.SafeThompsonSampling.from_options(SHOP, {"max_size": 1}).alike == 0.0
-    assert cb.SafeThompsonSampling(HAND, seed=4).options() == {"max_size": 1}
+    assert cb.SafeThompsonSampling(HAND, seed=4).options() == {"max_size": 1, "average": True}
 
 
 def test_too_many_arms_to_be_alike() -> None:
