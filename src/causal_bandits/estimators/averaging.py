@@ -18,7 +18,10 @@ def set_weights(state: Graded) -> Floats:
     weights = np.zeros(sets)
     for place in range(1, sets):
         if state.separates[place] >= SEPARATES:
-            weights[place] = state.separates[place] * arms / total(state.moments[place, :, 1])
+            variances = 0.0
+            for arm in range(arms):
+                variances += state.moments[place, arm, 1]
+            weights[place] = state.separates[place] * arms / variances
     return weights
 
 

@@ -30,6 +30,8 @@ FAR = 0.8
 """What is played by is drawn so much as far from its mean as the posterior says."""
 NOW, AHEAD = 0.0, 1.0
 """Draws take pending rewards as they are, or as if they had come. Floats: for other literals numba compiles twice."""
+COMPARED = 0.87
+"""When arms are compared, they are drawn so much as far from their means as the posterior says."""
 APART = 0.2
 """Arms that go by their own rows: the share of the variance added for stating that is drawn when arms are compared."""
 
@@ -182,7 +184,7 @@ def stated_chances(
     E[Y | S] is drawn once for all arms that go by S: what it is wrong by is no difference between them. And each draw
     takes the word of one set, drawn by weight, for all arms.
     """
-    drawn, differs = draw_sets(state, 1.0, NOW, rng)
+    drawn, differs = draw_sets(state, COMPARED, NOW, rng)
     told, wrong = draw_set(weights, rng), np.zeros(len(errors))
     for cell in range(len(errors)):
         if errors[cell] > 0:
@@ -192,7 +194,7 @@ def stated_chances(
         if allowed[arm]:
             place = state.chosen[arm]
             error, less = (_mean_error(state, arm, wrong), state.parts[arm, SHARED]) if place else (0.0, 0.0)
-            chances[arm] = draw_arm(state, arm, drawn, differs, 1.0, NOW, error, less, rng)
+            chances[arm] = draw_arm(state, arm, drawn, differs, COMPARED, NOW, error, less, rng)
             if place:
                 chances[arm] += _other_word(state, arm, told)
             else:
