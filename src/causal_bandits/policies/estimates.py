@@ -115,8 +115,8 @@ class ArmEstimate:
     Where a policy averages over sets, `through` is the one that leaves the arm the lowest variance. `effective_rows` is
     how many own rows would give the same posterior variance; `used_rows` are the own rows that have a value for every
     variable of the set (all of them, where nothing was missing). `own_mean`, `own_low` and `own_high` are what its own
-    rows say alone (NaN where it was never played). `pending_rows` wait for their reward; `pending_effective` is how many
-    of the effective rows they add.
+    rows say alone (NaN where it was never played). `pending_rows` wait for their reward; `pending_effective` is how
+    many of the effective rows they add.
     """
 
     arm: Arm
