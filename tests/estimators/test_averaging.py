@@ -11,7 +11,7 @@ from causal_bandits.estimators.degrees import SEPARATES, Graded, own_bounds
 from causal_bandits.estimators.graded import refresh
 from causal_bandits.estimators.graded_draws import stated_chances
 from causal_bandits.estimators.graded_rows import learn_graded
-from causal_bandits.estimators.stating import THROUGH, UNEVEN, stated, unevenness
+from causal_bandits.estimators.stating import FEW, THROUGH, UNEVEN, stated, unevenness
 
 from .test_graded import empty_state, rows_of
 
@@ -83,9 +83,10 @@ def test_what_is_stated_is_the_average_and_how_far_sets_are_apart() -> None:
     """By hand: a factor of the variance through the set, and the variance between sets."""
     state = _by_sets()
     found, uneven = stated(state), UNEVEN * unevenness(state.own.own[:, 0])
+    fewer = 1 + FEW / len(state.chosen)
     for arm in np.flatnonzero(state.chosen):
         mean, apart = _average(state, int(arm))
-        variance = (THROUGH + uneven) * state.moments[state.chosen[arm], arm, 1] + apart
+        variance = fewer * (THROUGH + uneven) * state.moments[state.chosen[arm], arm, 1] + apart
         np.testing.assert_allclose(found[arm], [mean, variance], rtol=1e-9)
 
 

@@ -7,9 +7,9 @@ from .averaging import said_of_arm, set_weights
 from .degrees import Graded
 from .main_effects import EDGE, RATE, beta_moments
 
-ALONE, THROUGH, UNEVEN, MOST = 1.4, 0.77, 0.3, 1.3
+ALONE, THROUGH, UNEVEN, FEW, MOST = 1.4, 0.75, 0.3, 0.5, 1.3
 """What is stated has other variances than what is played by: factors of that by own rows and through a set, what uneven
-play adds to them, and the most relative to own rows alone."""
+play adds to them and few arms to that, of which scales are learnt, and the most relative to own rows alone."""
 WIDEST = 0.95
 """The variance of a chance is at most so much of that of a coin that shows 0 or 1, and so between any two values."""
 SLOPE, LARGER, SUREST = 0.85, 1.9, 0.93
@@ -37,10 +37,11 @@ def stated(state: Graded) -> Floats:
     """
     arms, own = len(state.chosen), state.own.own
     uneven, weights, found = UNEVEN * unevenness(own[:, 0]), set_weights(state), np.empty((arms, 2))
+    fewer = 1 + FEW / arms
     for arm in range(arms):
         rows, rewards, place = own[arm, 0], own[arm, 1], state.chosen[arm]
         mean, apart = said_of_arm(state, arm, weights)
-        variance = ((THROUGH if place else ALONE) + uneven) * state.moments[place, arm, 1] + apart
+        variance = fewer * ((THROUGH if place else ALONE) + uneven) * state.moments[place, arm, 1] + apart
         alone, spread = beta_moments(rewards + 0.5, rows - rewards + 0.5)
         variance = min(variance, MOST * (spread + (mean - alone) ** 2))
         mean = min(max(mean, EDGE * state.own.numbers[RATE] / (1 + rows)), 1 - 1e-9)
