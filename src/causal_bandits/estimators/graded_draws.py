@@ -30,7 +30,7 @@ FAR = 0.8
 """What is played by is drawn so much as far from its mean as the posterior says."""
 NOW, AHEAD = 0.0, 1.0
 """Draws take pending rewards as they are, or as if they had come. Floats: for other literals numba compiles twice."""
-COMPARED = 0.87
+COMPARED = 0.93
 """When arms are compared, they are drawn so much as far from their means as the posterior says."""
 APART = 0.2
 """Arms that go by their own rows: the share of the variance added for stating that is drawn when arms are compared."""
