@@ -82,7 +82,7 @@ def test_shifts_lead_to_the_average() -> None:
 def test_what_is_stated_is_the_average_and_how_far_sets_are_apart() -> None:
     """By hand: a factor of the variance through the set, and the variance between sets."""
     state = _by_sets()
-    found, uneven = stated(state), UNEVEN * unevenness(state.own.own[:, 0])
+    found, uneven = stated(state, 1.0), UNEVEN * unevenness(state.own.own[:, 0])
     fewer = 1 + FEW / len(state.chosen)
     for arm in np.flatnonzero(state.chosen):
         mean, apart = _average(state, int(arm))
@@ -113,7 +113,7 @@ def test_a_draw_takes_the_word_of_one_set_for_all_arms() -> None:
             state.moments[place, second, 0] -= 0.2 if place % 2 else -0.2
     average_over_sets(state)
     everything, rng = np.ones(len(state.chosen), dtype=np.bool_), np.random.default_rng(4)
-    weights, moments = set_weights(state), stated(state)
+    weights, moments = set_weights(state), stated(state, 1.0)
     nothing = np.zeros(len(state.indices))
     draws = np.array([stated_chances(state, everything, moments, nothing, weights, rng) for _ in range(2000)])
     assert np.corrcoef(draws[:, first], draws[:, second])[0, 1] < -0.5

@@ -84,7 +84,7 @@ def test_what_the_index_is_wrong_by_is_no_difference_between_arms() -> None:
     drawn apart, the ratio of the two standard deviations would be the square root of 2, with standard error 0.03.
     """
     state = _through_sets(pending=False)
-    everything, moments = np.ones(3, dtype=np.bool_), stated(state)
+    everything, moments = np.ones(3, dtype=np.bool_), stated(state, 1.0)
     rng = np.random.default_rng(6)
     state.own.own[:] = 0  # no own rows: nothing keeps draws inside their bounds
     wide, weights = 100 * index_errors(state), set_weights(state)

@@ -28,20 +28,20 @@ def unevenness(rows: Floats) -> float:
 
 
 @compiled
-def stated(state: Graded) -> Floats:
+def stated(state: Graded, wider: float) -> Floats:
     """(arms, 2): mean and variance of every arm's chance to be stated: at the last refresh, averaged over sets.
 
     Sets that are apart are doubt about each of them, and arms that were played less because they looked bad look worse
     than they are. So the variance grows with how far sets are apart and with the unevenness of play. Measured, not
-    derived. It is not much wider than own rows alone make the expected squared error.
+    derived. It is not much wider than own rows alone make the expected squared error. `wider` is a factor more.
     """
     arms, own = len(state.chosen), state.own.own
     uneven, weights, found = UNEVEN * unevenness(own[:, 0]), set_weights(state), np.empty((arms, 2))
-    fewer = 1 + FEW / arms
+    factor = wider * (1 + FEW / arms)
     for arm in range(arms):
         rows, rewards, place = own[arm, 0], own[arm, 1], state.chosen[arm]
         mean, apart = said_of_arm(state, arm, weights)
-        variance = fewer * ((THROUGH if place else ALONE) + uneven) * state.moments[place, arm, 1] + apart
+        variance = factor * ((THROUGH if place else ALONE) + uneven) * state.moments[place, arm, 1] + apart
         alone, spread = beta_moments(rewards + 0.5, rows - rewards + 0.5)
         variance = min(variance, MOST * (spread + (mean - alone) ** 2))
         mean = min(max(mean, EDGE * state.own.numbers[RATE] / (1 + rows)), 1 - 1e-9)

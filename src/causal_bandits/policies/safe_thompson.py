@@ -41,6 +41,8 @@ MOST_EFFECTS = 2**18
 """Sets times squared numbers of effects: with more, segments are levers like the others."""
 MANY = 100
 """Rows that are quicker to count table by table."""
+SEGMENTED = 4 / 3
+"""A factor of the variance that is stated of an arm in a segment: what is alike in segments is played by, not stated."""
 
 
 @by_reference
@@ -51,6 +53,8 @@ class GradedState(NamedTuple):
     allowed: Bools
     second: float = 0.0
     """The share of rounds for the challenger of the arm that is drawn as the best; 0: arms are played to earn."""
+    wider: float = 1.0
+    """As in `stated`."""
 
 
 @choose.of(GradedState)
@@ -73,7 +77,7 @@ def drawn_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
 @compiled
 def look_by_degrees(state: GradedState, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """What is stated of every arm, how far E[Y | S] may be wrong, and what each set's word counts."""
-    return stated(state.graded), index_errors(state.graded), set_weights(state.graded)
+    return stated(state.graded, state.wider), index_errors(state.graded), set_weights(state.graded)
 
 
 @believed.of(GradedState)
@@ -174,7 +178,8 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
 
     def _empty(self) -> GradedState:
         made = graded(self.layout.empty(), *self._effects(), average=self.average)
-        return GradedState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
+        wider = SEGMENTED if self.problem.segments else 1.0
+        return GradedState(made, np.ones(len(self.problem.arms), dtype=np.bool_), wider=wider)
 
     def _count(self, rows: Rows) -> None:
         if len(rows.arms) < MANY:
@@ -233,7 +238,9 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
 
     def _estimate(self, state: GradedState, level: float) -> Estimates:
         found, rows = state.graded, []
-        for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, stated(found), strict=True)):
+        for number, (arm, (mean, variance)) in enumerate(
+            zip(self.problem.arms, stated(found, state.wider), strict=True)
+        ):
             low, high, size = beta_interval(mean, variance, level)
             own, place = int(found.own.own[number, 0]), int(found.chosen[number])
             through = self.layout.names[place] if place else None
