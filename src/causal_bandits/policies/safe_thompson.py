@@ -42,7 +42,7 @@ MOST_EFFECTS = 2**18
 MANY = 100
 """Rows that are quicker to count table by table."""
 SEGMENTED = 4 / 3
-"""A factor of the variance that is stated of an arm in a segment: what is alike in segments is played by, not stated."""
+"""A factor of the variance that is stated of an arm in a segment where segments are played as if they were alike."""
 
 
 @by_reference
@@ -128,7 +128,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
         alike: Where the problem has segments, the probability beforehand that levers do the same in all of them, for
             playing; with 0 segments are levers like the others, and the policy is exactly that of the problem in which
-            they are. What is stated does not depend on it.
+            they are. What is stated takes segments for levers in any case, and is a little wider if it is above 0.
         average: Average over sets when playing; without, each arm is played by the word of one set alone, and studies
             from before there was this option go on like that. What is stated does not depend on it.
         seed: Seed or Generator of its draws.
@@ -178,7 +178,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
 
     def _empty(self) -> GradedState:
         made = graded(self.layout.empty(), *self._effects(), average=self.average)
-        wider = SEGMENTED if self.problem.segments else 1.0
+        wider = SEGMENTED if self.problem.segments and self.alike > 0 else 1.0
         return GradedState(made, np.ones(len(self.problem.arms), dtype=np.bool_), wider=wider)
 
     def _count(self, rows: Rows) -> None:
@@ -237,10 +237,8 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         return Findings(self.layout, self.rows, separated, Degrees(nearly_separates(state.separates, sizes)), seen)
 
     def _estimate(self, state: GradedState, level: float) -> Estimates:
-        found, rows = state.graded, []
-        for number, (arm, (mean, variance)) in enumerate(
-            zip(self.problem.arms, stated(found, state.wider), strict=True)
-        ):
+        found, rows, moments = state.graded, [], stated(state.graded, state.wider)
+        for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, moments, strict=True)):
             low, high, size = beta_interval(mean, variance, level)
             own, place = int(found.own.own[number, 0]), int(found.chosen[number])
             through = self.layout.names[place] if place else None
