@@ -3,6 +3,7 @@
 import itertools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -262,3 +263,9 @@ def test_it_does_not_lose_to_thompson_sampling_in_practice() -> None:
                 run = play(policy(world.problem, seed=1), world, 3000, np.random.default_rng(2))
                 lost[policy] += run.regret(world.means)[-1] / rate
     assert lost[SafeThompsonSampling] < 1.15 * lost[ThompsonSampling]
+
+
+@pytest.mark.parametrize("average", [1, "yes", None])
+def test_average_is_a_flag(average: Any) -> None:
+    with pytest.raises(OptionError, match=r"average=.*; expected True or False"):
+        SafeThompsonSampling(FUNNEL, average=average)

@@ -172,7 +172,8 @@ def _other_word(state: Graded, arm: int, told: int) -> float:
     low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
     if told == 0 or mean < low or mean > high:
         return 0.0
-    return float(mean - state.moments[state.chosen[arm], arm, 0] - state.shifts[arm])
+    shift = state.shifts[arm] if len(state.shifts) else 0.0
+    return float(mean - state.moments[state.chosen[arm], arm, 0] - shift)
 
 
 @compiled

@@ -9,7 +9,7 @@ from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..data import NONE_PENDING, Rows, TableLayout
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
-from ..errors import OptionError, brief
+from ..errors import OptionError, brief, flag
 from ..estimators import beta_interval
 from ..estimators.averaging import set_weights
 from ..estimators.degrees import Graded
@@ -158,7 +158,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
             raise OptionError(f"alike={brief(alike)}; expected a probability below 1, or 0 for none")
         self._max_size = max_size
         self.alike = float(alike)
-        self.average = bool(average)
+        self.average = flag("average", average)
         super().__init__(problem, seed)
 
     def _make_layout(self, problem: Problem) -> TableLayout:
