@@ -2,7 +2,8 @@
 
 Per family and policy: the regret relative to Thompson Sampling (paired, each world's regret divided by its control
 rate where worlds have one, so that 0.5 % counts as much as 30 %), and, from what the policy itself states at some
-rounds, how often its 95 % intervals hold the truth and how its stated probabilities compare with what is so.
+rounds, how often its 95 % intervals hold the truth, the mean loss that it expects of the arm it recommends beside the
+true one, and how its stated probabilities compare with what is so.
 """
 
 import argparse
@@ -176,10 +177,12 @@ def report(family: str, results: list[Any], policies: tuple[str, ...]) -> dict[s
         ratios = [ratio(values[:, place], base[:, place]) for place in range(len(checks))]
         covered = [float(np.mean([r[3][name][place].covered for r in results])) for place in range(len(checks))]
         width = [float(np.mean([r[3][name][place].width for r in results])) for place in range(len(checks))]
+        losses = np.mean([[told.loss for told in r[3][name]] for r in results], axis=0)
         shown = " | ".join(f"{t}: {r:.3f} ± {se:.3f}" for t, (r, se) in zip(checks, ratios, strict=True))
         print(
             f"{family:22s} {name:16s} {shown} | covered {' '.join(f'{c:.3f}' for c in covered)}"
-            f" width {' '.join(f'{w:.2f}' for w in width)}",
+            f" width {' '.join(f'{w:.2f}' for w in width)}"
+            f" loss stated:so {' '.join(f'{one:.4f}:{other:.4f}' for one, other in losses)}",
             flush=True,
         )
         kept[name] = {"rows": checks, "ratio": ratios, "covered": covered, "width": width, "runs": len(results)}
