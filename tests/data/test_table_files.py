@@ -2,10 +2,14 @@
 
 import codecs
 import gzip
+import io
+import resource
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -14,7 +18,7 @@ from hypothesis import strategies as st
 import causal_bandits as cb
 from causal_bandits.data.cell_types import typed
 from causal_bandits.data.table_files import read_rows, read_table
-from causal_bandits.data.text_files import SEPARATORS, separator_of
+from causal_bandits.data.text_files import MOST_HEADER, MOST_LINE, SEPARATORS, long_line, separator_of
 from causal_bandits.errors import MissingExtraError, TableFileError
 
 from .workbooks import write_workbook
@@ -152,6 +156,12 @@ BAD = [
     ("t.docx", b"", r"ends in '\.docx'"),
     ("t.docx.gz", b"", r"ends in '\.gz'"),
     ("t.csv", b"a,a\n1,2\n", "names the column 'a' twice"),
+    ("t.csv", b"", "it is empty; expected a line with the names"),
+    ("t.csv", b"a,b\n1,2\n1,2,3\n", "line 3 has 3 cells; expected 2, as in the header"),
+    ("t.csv", b'sep=;\na;b\n"1\n1";2\n1;2;3;4\n', "line 5 has 4 cells; expected 2"),
+    ("t.csv", b'a,b\n1,2\n1,"2\n1,2\n', "line 3: a quoted cell is not closed"),
+    ("t.csv", b'a,b\n1,"2"x\n', "line 2: a quoted cell is not closed, or text follows its closing quote"),
+    ("t.csv", codecs.BOM_UTF8 + b"a,b\n1,\xff\n", "its UTF-8 text is damaged"),
 ]
 
 
@@ -160,3 +170,97 @@ def test_bad_files_get_one_sentence(tmp_path: Path, name: str, content: bytes, s
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TableFileError, match=f"cannot be read as a table: .*{says}"):
         read_table(tmp_path / name)
+
+
+def test_rows_that_are_too_short_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n1,2,3\n4,5\n\n6,7,\n8\n")
+    found = read_table(tmp_path / "t.csv")
+    assert found.table["b"].to_list() == [2, 5, None, 7, None]
+    said = "2 rows have fewer cells than the header (line 3 has 2 of 3); the others are taken for empty"
+    assert said in found.notes
+
+
+def test_lines_that_end_as_on_old_computers(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b\r1,2\r")
+    assert read_table(tmp_path / "t.csv").table.rows() == [(1, 2)]
+
+
+def test_a_header_may_be_long(tmp_path: Path) -> None:
+    names = [f"the column with the number {number:04}" for number in range(3_000)]
+    assert sum(map(len, names)) > 65_536
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join("1" * 3_000) + "\n")
+    assert read_table(tmp_path / "t.csv").table.columns == names
+
+
+@given(st.lists(st.integers(0, 3 * MOST_LINE // 2), max_size=4), st.booleans())
+def test_the_first_line_that_is_too_long(lengths: list[int], ended: bool) -> None:
+    content = b"\n".join(bytes(length) for length in lengths) + b"\n" * ended
+    long = [number for number, length in enumerate(lengths, 1) if length > MOST_LINE]
+    assert long_line(content) == (long[0] if long else None)
+
+
+def _bomb(start: bytes, part: bytes, parts: int) -> bytes:
+    return gzip.compress(start) + gzip.compress(part) * parts
+
+
+def _far_cell(path: Path) -> None:
+    write_workbook(path, {"log": [["a", "b"], [1, ("XFD1048576", 1)]]})
+
+
+def _many_rows(path: Path) -> None:
+    pl.DataFrame({"a": pl.repeat(True, 10**8 + 1, eager=True)}).write_parquet(path)
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.write(b"a,b\n1,")
+        file.truncate(1_500_000_000)
+
+
+HOSTILE: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
+    "bomb.csv.gz": (_bomb(b"a,b\n", b"0,1\n" * 2_500_000, 200), "it holds more than 1,000 MB of text"),
+    "no-newline.csv": (b"a,b," * 5_000_000, "its first line is longer than 1 MB"),
+    "one-name.csv": (b"a" * 20_000_000, "its first line is not a header"),
+    "many-names.csv": (
+        b",".join(b"%d" % n for n in range(20_000)) + b"\n1\n",
+        "names 20,000 columns; expected at most",
+    ),
+    "long-row.csv.gz": (_bomb(b"a,b\n", b"0," * 5_000_000, 2), "line 2 is longer than 4 MB"),
+    "long-cell.csv": (b"a,b\n1,2\n1," + b"x" * (MOST_HEADER + 1), "row 2: the cell in 'b' is longer than 1 MB"),
+    "cell.csv": (_sparse, "it holds more than 1,000 MB of text"),
+    "empty-lines.csv": (b",".join(b"%d" % n for n in range(9_000)) + b"\n" * 20_000, "at most 100,000,000 cells"),
+    "far-cell.xlsx": (_far_cell, "it is damaged, or takes more than 4 GB of memory to read"),
+    "rows.parquet": (_many_rows, "it has 100,000,001 rows of 1 columns; expected at most 100,000,000 cells"),
+    "rows.pq": (b"PAR1" + b"\xff" * 8 + b"PAR1", "it is damaged, or not a Parquet file"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_get_one_sentence_and_little_memory(tmp_path: Path, name: str) -> None:
+    content, says = HOSTILE[name]
+    if callable(content):
+        content(tmp_path / name)
+    else:
+        (tmp_path / name).write_bytes(content)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(TableFileError, match=f"cannot be read as a table: .*{says}"):
+        read_table(tmp_path / name)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kilobytes
+
+
+def test_damaged_parquet_files_get_one_sentence(tmp_path: Path) -> None:
+    """Polars panics on some of them, which is an exception that `except Exception` does not catch."""
+    whole = io.BytesIO()
+    pl.DataFrame({"a": ["x", "y"] * 50, "b": [[1]] * 100}).write_parquet(whole)
+    rng = np.random.default_rng(5)
+    refused = 0
+    for _ in range(6):
+        content = bytearray(whole.getvalue())
+        for place in rng.integers(len(content), size=5):
+            content[place] = rng.integers(256)
+        (tmp_path / "t.parquet").write_bytes(content)
+        try:
+            read_table(tmp_path / "t.parquet")
+        except TableFileError:
+            refused += 1
+    assert refused

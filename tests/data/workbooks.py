@@ -13,6 +13,8 @@ PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 def _cell(value: Any) -> str:
     if value is None:
         return "<c/>"
+    if isinstance(value, tuple):
+        return f'<c r="{value[0]}"><v>{value[1]}</v></c>'
     if isinstance(value, str):
         return f'<c t="inlineStr"><is><t>{value}</t></is></c>'
     return f"<c><v>{value}</v></c>"
@@ -24,7 +26,7 @@ def _linked(links: Mapping[str, tuple[str, str]]) -> str:
 
 
 def write_workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> None:
-    """Write sheets of rows of numbers and text."""
+    """Write sheets of rows of numbers and text; a pair is the address of a cell and its number."""
     kinds = "application/vnd.openxmlformats-package.relationships+xml"
     names = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="s{n}"/>' for n, name in enumerate(sheets, 1))
     with zipfile.ZipFile(path, "w") as book:

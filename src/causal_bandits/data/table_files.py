@@ -3,7 +3,7 @@
 Encoding, separator, compression and the type of each column are found out (`text_files`, `cell_types`).
 """
 
-import csv
+import importlib.util
 import os
 import re
 from collections.abc import Collection, Iterable
@@ -15,11 +15,14 @@ import polars as pl
 from ..errors import TableFileError, brief, listing, missing_extra
 from ..problem import Problem
 from .cell_types import MISSING_WORDS, typed_table
-from .text_files import read_text
+from .child_reader import read_in_child
+from .text_files import MOST_BYTES, MOST_CELLS, TextFile, ragged_rows, read_text
 
 TEXT = (".csv", ".tsv", ".txt", ".tab", ".psv")
 PARQUET = (".parquet", ".pq")
 WORKBOOK = (".xlsx", ".xlsm")
+MOST_CELL_BYTES = 2**20
+"""Bytes of the longest cell of text."""
 
 
 class TableFile(NamedTuple):
@@ -60,7 +63,7 @@ def read_table(
         found = _read(file, shown, names, texts)
     except TableFileError as error:
         raise TableFileError(f"{shown} cannot be read as a table: {error}") from None
-    except (pl.exceptions.PolarsError, csv.Error, OSError, ValueError, UnicodeError) as error:
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         reason = (" ".join(str(error).split()) or type(error).__name__)[:160]
         raise TableFileError(f"{shown} cannot be read as a table: {reason}") from None
     for name in needed:
@@ -116,7 +119,7 @@ def plain_types(table: pl.DataFrame) -> pl.DataFrame:
 def _read(file: Path, shown: str, names: Collection[str], texts: Collection[str]) -> TableFile:
     ending = (file.with_suffix("") if file.suffix.lower() == ".gz" else file).suffix.lower()
     if ending in PARQUET and ending == file.suffix.lower():
-        return TableFile(plain_types(pl.read_parquet(file)), {})
+        return TableFile(plain_types(read_in_child("parquet", file, MOST_BYTES, MOST_CELLS).table), {})
     if ending in WORKBOOK and ending == file.suffix.lower():
         cells, notes, semicolons = *_workbook(file), False
     elif ending in TEXT:
@@ -134,29 +137,52 @@ def _text(file: Path, ending: str) -> tuple[pl.DataFrame, tuple[str, ...], bool]
     if twice is not None:
         raise TableFileError(f"it names the column {brief(twice)} twice; rename one")
     names = [name or f"column {place}" for place, name in enumerate(found.header, 1)]
-    cells = pl.read_csv(found.content, separator=found.separator, infer_schema=False, null_values=[""], encoding="utf8")
-    if len(names) == cells.width:
-        cells.columns = names
-    return cells, found.notes, found.separator == ";"
+    try:
+        cells = pl.read_csv(found.content, separator=found.separator, infer_schema=False, null_values=[""])
+    except pl.exceptions.NoDataError:
+        raise TableFileError("it is empty; expected a line with the names of the columns") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise _why_not_read(found) from None
+    if cells.width != len(names):
+        raise TableFileError("its first line cannot be read as names of columns; check its quotes")
+    cells.columns = names
+    _check_lengths(cells)
+    notes = found.notes
+    if cells.height and cells.to_series(-1).null_count():
+        _, fewer = ragged_rows(found)
+        if fewer is not None:
+            rows = f"{fewer.rows:,} rows have" if fewer.rows > 1 else "1 row has"
+            first = f"line {fewer.line} has {fewer.cells} of {len(names)}"
+            notes = (*notes, f"{rows} fewer cells than the header ({first}); the others are taken for empty")
+    return cells, notes, found.separator == ";"
+
+
+def _why_not_read(found: TextFile) -> TableFileError:
+    more, _ = ragged_rows(found)
+    if more is None:
+        more, _ = ragged_rows(found, strict=True)
+    if more is None:
+        return TableFileError("its quotes do not match; close each, and write a quote within a cell twice")
+    return TableFileError(f"line {more.line} has {more.cells} cells; expected {len(found.header)}, as in the header")
+
+
+def _check_lengths(cells: pl.DataFrame) -> None:
+    for column in cells:
+        is_long = column.str.len_bytes() > MOST_CELL_BYTES
+        if is_long.any():
+            row = int(is_long.arg_max() or 0) + 1
+            raise TableFileError(f"row {row:,}: the cell in {brief(column.name)} is longer than 1 MB; shorten it")
 
 
 def _workbook(file: Path) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The first sheet of a workbook, and what to say of it."""
-    try:
-        import fastexcel
-    except ImportError:
-        raise missing_extra("fastexcel, which reads .xlsx files,", "xlsx") from None
-    try:
-        book = fastexcel.read_excel(file)
-        sheet = book.load_sheet(0, dtypes=None, schema_sample_rows=None)
-        table = sheet.to_polars()
-    except fastexcel.FastExcelError as error:
-        raise ValueError(str(error).splitlines()[0]) from None
+    if importlib.util.find_spec("fastexcel") is None:
+        raise missing_extra("fastexcel, which reads .xlsx files,", "xlsx")
+    table, sheet, others = read_in_child("workbook", file, MOST_BYTES, MOST_CELLS)
     # A workbook has one type of number: whole ones are taken for what they are.
     whole = [each for each in table if each.dtype.is_float() and (each % 1 == 0).all() and (each.abs() < 2**53).all()]
     table = table.with_columns(each.cast(pl.Int64) for each in whole)
-    others = len(book.sheet_names) - 1
-    return table, (f"the first sheet, {sheet.name!r}, is read, and not the other {others}",) if others else ()
+    return table, (f"the first sheet, {sheet!r}, is read, and not the other {others}",) if others else ()
 
 
 def output_ending(path: Path) -> str:
