@@ -59,7 +59,6 @@ class Caller:
 
     def close(self) -> None:
         self._loop.close()
-        self.app.state.deciding.close()
         self.app.state.desk.close()
 
     def __call__(

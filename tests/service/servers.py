@@ -4,15 +4,13 @@ import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from causal_bandits.service import ServiceSettings, create_app
-from causal_bandits.service.answering import Made
-from causal_bandits.service.app import Service
 from causal_bandits.service.serving import Server, configured, listen
 
 
@@ -42,11 +40,6 @@ class Applications:
 
     def app_at(self, address: str) -> FastAPI:
         return self.apps[address.removeprefix(self.address)]
-
-    def at_once(self, data: bytes, client: object, send: Callable[[Made], None]) -> bool:
-        """The direct way to the one that is meant."""
-        app = self.apps.get("/" + data.decode("latin-1").split("/", 2)[1])
-        return isinstance(app, Service) and app.at_once(data, client, send)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":

@@ -249,6 +249,10 @@ def test_rules_of_single_arms_are_those_of_the_library(address: str, tmp_path: P
     for study in (there, here):
         play(cast(cb.Study, study), 40)
     assert [row["arm"] for row in there.decisions()] == [row["arm"] for row in here.decisions()]
+    more = [{"id": there.ask().id, "refund": 1}, {"id": there.ask().id, "refund": 0, "minutes": 1.5}]
+    assert there.tell_many(more) == 2
+    assert there.tell_many({"id": [there.ask().id], "refund": [1]}) == 1
+    assert there.to_frame()["refund"].to_list()[-3:] == [1, 0, 1]
     with pytest.raises(OptionError, match="the share of 'banner=red,discount=none' is"):
         cb.Client(address).create("other", SHOP, shares={red: (2, 3)})
 

@@ -131,21 +131,54 @@ def test_batches(call: Caller) -> None:
         ([{"id": 5, "clicked": 1}, {"id": 99, "clicked": 1}], "row 2: decision 99 is not known"),
         ([{"id": 5, "clickd": 1}], "'clickd' is not a variable of this study"),
         ([{"id": 5, "clicked": [1]}], "row 1: "),
-        ([5], "row 1: "),
+        ([5], "row 1 begins with '5]'; expected an object"),
+        ([{"id": 5, "clicked": 1}, [6]], "row 2 begins with '[6]]'"),
         ([{"clicked": 1}], "expected id and some of"),
         ({"columns": {"id": [5, 6], "clicked": [1]}}, "different lengths"),
         ({"rows": []}, "columns is missing"),
-        ("x", "row ?"),
+        ("x", "the body is 'x'; expected an array of rows, or an object with columns"),
     ):
         refused = call("POST", f"{shop}/outcomes", body)
         assert refused.status in (404, 422)
         assert sentence in refused.detail
     broken = call("POST", f"{shop}/outcomes", content=lines + b'{"id": 5, "cl', headers=ndjson)
-    assert "line 4 is not JSON" in broken.detail
+    assert (broken.status, "line 4 is not JSON" in broken.detail) == (400, True)
+    for cut in (
+        b"[",
+        b'[{"id": 5, "clicked": 1}',
+        b'[{"id": 5, "clicked": 1},',
+        b'[{"id": 5, "cl',
+        b"[{} {}]",
+        b"[{}] x",
+        b"\xff",
+    ):
+        broken = call("POST", f"{shop}/outcomes", content=cut, headers={"content-type": "application/json"})
+        assert (broken.status, "is not JSON" in broken.detail) == (400, True), cut
     assert call("GET", f"{shop}/decisions").json == before
     assert call("POST", f"{shop}/outcomes?final=true", [{"id": 5, "purchase": 1}]).json == {"told": 1}
     imported = b'{"banner":"red","discount":"none","clicked":1,"cart":"some","purchase":1}\n'
     assert call("POST", f"{shop}/imports", content=imported * 3, headers=ndjson).json == {"imported": 3}
+
+
+def test_declared_metrics(call: Caller, storage: str) -> None:
+    """A guardrail metric is told like any variable: alone, in every kind of batch, and by the client."""
+    options: dict[str, Any] = {"metrics": {"refund": "bool", "minutes": "float"}, "guardrails": {"refund": ["<=", 0.5]}}
+    shop = call.create(**options)
+    call("POST", f"{shop}/decisions", {"count": 5})
+    assert call("PATCH", f"{shop}/decisions/1", {"metrics": {"refund": 1}}).status == 200
+    assert call("POST", f"{shop}/outcomes", [{"id": 2, "refund": 0, "minutes": 2.5}]).json == {"told": 1}
+    ndjson = {"content-type": "application/x-ndjson"}
+    assert call("POST", f"{shop}/outcomes", content=b'{"id": 3, "refund": 1}', headers=ndjson).json == {"told": 1}
+    columns = {"columns": {"id": [4], "clicked": [1], "cart": ["some"], "purchase": [0], "refund": [0]}}
+    assert call("POST", f"{shop}/outcomes", columns).json == {"told": 1}
+    row = {"banner": "red", "discount": "none", "clicked": 1, "cart": "some", "purchase": 0, "refund": 1}
+    assert call("POST", f"{shop}/imports", {"rows": [row]}).json == {"imported": 1}
+    refused = call("POST", f"{shop}/outcomes", [{"id": 5, "refunds": 0}])
+    assert "'refunds' is not a variable of this study; expected some of 'id', 'clicked'" in refused.detail
+    assert "'refund', 'minutes'" in refused.detail
+    study = cb.Study.load("shop", storage=storage)
+    assert study.to_frame()["refund"].to_list() == [1, 0, 1, 0, None]
+    study.close()
 
 
 def test_arms_by_address(call: Caller) -> None:
@@ -222,8 +255,8 @@ BAD: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/decisions", b"{", 400, "the body is not JSON"),
     ("POST", "/decisions", b"\xff\xfe", 400, "the body"),
     ("POST", "/decisions", b"[" * 100_000, 400, "the body"),
-    ("POST", "/decisions", b'{"count": ' + b"9" * 5000 + b"}", 400, "number out of range"),
-    ("POST", "/decisions", b"", 400, "the body is not JSON (EOF"),
+    ("POST", "/decisions", b'{"count": ' + b"9" * 5000 + b"}", 400, "the body cannot be read as JSON"),
+    ("POST", "/decisions", b"", 400, "the body is empty"),
     ("POST", "/decisions", [], 422, "body=[]; "),
     ("POST", "/decisions", {"count": 0}, 422, "count=0; expected greater than or equal to 1"),
     ("POST", "/decisions", {"count": "1"}, 422, "count='1'; expected a valid integer"),
@@ -266,6 +299,7 @@ BAD: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/evaluation?arm=banner%3Dx", None, 422, "'x' is not a level"),
     ("GET", "/evaluation?arm=banner%3Dred&method=odd", None, 422, "method='odd'"),
     ("GET", "/evaluation?arm=banner%3Dred&share=1&share=1", None, 422, "give a share for each arm"),
+    ("GET", "/evaluation?arm=a%0D%3Db", None, 422, "is not a text of the form lever=value"),
     ("GET", "/decisions/9/explanation", None, 404, "decision 9 is not known"),
     ("GET", "/nothing", None, 404, "nothing at this address"),
     ("PUT", "/decisions", {}, 405, "does not know this method"),
@@ -332,14 +366,15 @@ def test_names_are_shown_as_text(call: Caller) -> None:
         "a\nb",
     ]
     for name in names:
-        problem = {"target": "<b id=z>", "observed": {}, "interventions": {"<i>": ["<u>", "&"]}}
+        problem = {"target": "<b id=z>", "observed": {}, "interventions": {"<i>": ["<u>", "&", "\x1b[31m", "\u202e"]}}
         where = call.create(name, problem=problem)
         call("POST", f"{where}/decisions", {})
         assert call("GET", f"{where}/settings").json["name"] == name
         page = call("GET", where.removeprefix("/api/v1"))
         assert page.status == 200
-        for tag in ("<script>alert", "<b id=z>", "<i>", "<u>", "\u202e"):
+        for tag in ("<script>alert", "<b id=z>", "<i>", "<u>", "\u202e", "\x1b"):
             assert tag not in page.text
+        assert "\\x1b[31m" in page.text
     listed = call("GET", "/")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in listed.text
     assert long in listed.text

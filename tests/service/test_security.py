@@ -185,7 +185,7 @@ def test_headers_of_every_answer(call: Caller) -> None:
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
 
 
 def test_token_files(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
 from ..errors import ObservationError, brief
+from ..markup import printable
 from .variables import Level
 
 CONTEXT_PREFIX = "I_"
@@ -86,10 +87,9 @@ class Arm(Mapping[str, Level]):
     def __repr__(self) -> str:
         settings = ", ".join(f"{name.removeprefix(CONTEXT_PREFIX)}={level}" for name, level in self.active.items())
         if not self._segments:
-            return f"do({settings})"
-        return (
-            f"do({settings}{' ' if settings else ''}| {', '.join(f'{name}={self[name]}' for name in self._segments)})"
-        )
+            return printable(f"do({settings})")
+        segments = ", ".join(f"{name}={self[name]}" for name in self._segments)
+        return printable(f"do({settings}{' ' if settings else ''}| {segments})")
 
 
 def parse_arm(text: str) -> dict[str, str]:
@@ -101,7 +101,10 @@ def parse_arm(text: str) -> dict[str, str]:
     if not isinstance(text, str):
         raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...")
     arm = {}
-    pairs = next(csv.reader([text.replace("\n", " ")], skipinitialspace=True), [])
+    try:
+        pairs = next(csv.reader([text.replace("\n", " ")], skipinitialspace=True), [])
+    except csv.Error:
+        raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...") from None
     for pair in filter(None, (part.strip() for part in pairs)):
         name, sign, value = pair.partition("=")
         if not sign:

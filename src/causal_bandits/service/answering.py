@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import Path
 from pydantic import AfterValidator
-from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,18 +22,6 @@ StudyName = Annotated[
 ]
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 Id = Annotated[int, Path(alias="id", ge=1, description="A decision.")]
-
-
-class Made(NamedTuple):
-    """An answer that has no headers of its own."""
-
-    status: int
-    content: bytes
-    media: str = "application/json"
-
-    def response(self) -> Response:
-        """For the framework."""
-        return Response(self.content, self.status, None, self.media)
 
 
 def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:
@@ -56,16 +43,6 @@ def measures_of(request: Request) -> Measures:
     """The counters."""
     measures: Measures = request.app.state.measures
     return measures
-
-
-def made(value: Any, status: int = 200) -> Made:
-    """A plain value as JSON, quickly; for values that are stored as JSON, and so have a form in it."""
-    return Made(status, to_json(value))
-
-
-def made_of(response: Response) -> Made:
-    """The same answer; for one without headers of its own."""
-    return Made(response.status_code, bytes(response.body), str(response.media_type))
 
 
 def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -104,7 +81,6 @@ def is_known(given: str | None, tag: str) -> bool:
 
 __all__ = [
     "Id",
-    "Made",
     "Problem",
     "StudyName",
     "answer",
@@ -113,7 +89,5 @@ __all__ = [
     "is_known",
     "look",
     "look_as",
-    "made",
-    "made_of",
     "measures_of",
 ]

@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
@@ -16,10 +17,9 @@ from starlette.types import Receive, Scope, Send
 from .._version import __version__
 from ..errors import CausalBanditsError
 from . import problems
-from .answering import Made, errors_of
+from .answering import errors_of
 from .answers import Problem
-from .bodies import Ask, Outcome, Rows, Table
-from .deciding import Deciding
+from .bodies import Rows, Table
 from .desk import Desk
 from .front import Front
 from .gate import LOOKING, RefusedError
@@ -28,6 +28,9 @@ from .pages.views import Views
 from .routes import ROUTERS
 from .settings import ServiceSettings
 from .watching import Watch
+
+BATCHES = 2
+"""Batches and imports that are read and stored at once, so that few of them are in memory."""
 
 
 class Service(FastAPI):
@@ -38,10 +41,6 @@ class Service(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         await self.front(scope, receive, send)
-
-    def at_once(self, data: bytes, client: object, send: Callable[[Made], None]) -> bool:
-        """The direct way of a server that knows it (see direct.py); whether the request was answered."""
-        return self.front.at_once(data, client, send)
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -59,10 +58,10 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.measures = measures
     app.state.desk = Desk(settings.storage)
     app.state.views = Views()
+    app.state.batches = CapacityLimiter(BATCHES)
     app.state.closing = asyncio.Event()
     app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)
-    app.state.deciding = Deciding(app.state.desk, measures)
-    app.front = Front(functools.partial(FastAPI.__call__, app), settings, measures, app.state.deciding)
+    app.front = Front(functools.partial(FastAPI.__call__, app), settings, measures)
     app.add_exception_handler(CausalBanditsError, problems.answer_library)
     app.add_exception_handler(HTTPException, problems.answer_http)
     app.add_exception_handler(RequestValidationError, problems.answer_validation)
@@ -78,7 +77,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     app.state.closing.set()
-    app.state.deciding.close()
     await run_in_threadpool(app.state.desk.finish)
 
 
@@ -88,7 +86,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         made = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
         made["servers"] = [{"url": app.state.settings.root_path or "/"}]
         schemas = made["components"]["schemas"]
-        for kind in (Ask, Outcome, Problem, Rows, Table):
+        for kind in (Problem, Rows, Table):
             schemas[kind.__name__] = kind.model_json_schema(ref_template="#/components/schemas/{model}")
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)

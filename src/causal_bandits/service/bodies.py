@@ -1,6 +1,6 @@
 """What requests say. Unknown fields are refused; what values mean is the library's to check."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -11,13 +11,24 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
+    ValidationError,
     WithJsonSchema,
+    model_validator,
 )
+from pydantic_core import PydanticCustomError
+
+from ..errors import OptionError, brief
+from .problems import sentence
 
 Level = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Value = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 """What a level or a value may be: the library knows, and has the sentence for what it may not be."""
 Settings = Annotated[dict[str, Level], Field(description="An arm: lever -> level; a lever that is not named is idle.")]
+AnyArm = Annotated[
+    Any, WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})
+]
+Text = Annotated[Any, WithJsonSchema({"type": "string"})]
+Pair = Annotated[Any, WithJsonSchema({"type": "array", "items": {}})]
 Whole = StrictInt
 Number = StrictInt | StrictFloat
 
@@ -32,9 +43,34 @@ PROBLEM_EXAMPLE: dict[str, Any] = {
 
 
 class Body(BaseModel):
-    """A JSON object with these fields and no others."""
+    """A JSON object with these fields and no others.
+
+    Validation stops at the first unknown field, and the items of lists and objects are for the library to check: an
+    error for each of many would take far longer than reading them.
+    """
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                raise PydanticCustomError(
+                    "unknown_field",
+                    "{field} is not a field of this request; leave it out",
+                    {"field": brief(name)[1:-1]},
+                )
+        return given
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """A body from its JSON value, or one sentence."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first: dict[str, Any] = dict(error.errors(include_url=False)[0])
+        raise OptionError(sentence({**first, "loc": ("body", *first["loc"])}))
 
 
 class NewStudy(Body):
@@ -52,14 +88,14 @@ class NewStudy(Body):
     reward_window: Number | None = Field(None, description="Seconds in which a reward must come; then it is 0.")
     control: dict[str, Any] | StrictStr | None = Field(None, description="The arm that others are compared with.")
     control_share: Number | None = Field(None, description="Share of decisions that the control gets.")
-    shares: dict[str, list[Any]] | None = Field(
+    shares: dict[str, Pair] | None = Field(
         None, description='Arm, written "lever=level,...", -> [least, greatest] share; null for no limit.'
     )
     min_share: Number | None = Field(None, description="Least share of every arm.")
     max_share: Number | None = Field(None, description="Largest share of every arm.")
-    guardrails: dict[str, list[Any]] | None = Field(None, description='Metric -> ["<=" or ">=", limit].')
+    guardrails: dict[str, Pair] | None = Field(None, description='Metric -> ["<=" or ">=", limit].')
     guardrail_confidence: Number | None = Field(None, description="How sure it must be that an arm breaks one.")
-    metrics: dict[str, StrictStr] | None = Field(None, description='Further metrics: name -> "bool" or "float".')
+    metrics: dict[str, Text] | None = Field(None, description='Further metrics: name -> "bool" or "float".')
     cost: dict[str, Any] | None = Field(None, description='Lever -> {level: cost}, or "lever=level,..." -> cost.')
     reward_value: Number | None = Field(None, description="What one unit of the reward is worth, in units of cost.")
     consistency: StrictStr | None = Field(None, description="strict (the default), or served, on PostgreSQL.")
@@ -83,7 +119,7 @@ class Ask(Body):
         1, ge=1, json_schema_extra={"maximum": MOST_DECISIONS}, description="How many, all from the same state."
     )
     segment: Settings | None = Field(None, description="Which segment they are for, where the problem has segments.")
-    arms: list[Settings] | None = Field(None, description="Choose among these arms alone.")
+    arms: list[AnyArm] | None = Field(None, description="Choose among these arms alone.")
 
 
 class Outcome(Body):

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from ..errors import CausalBanditsError, StorageError, UnknownStudyError
 from ..problem import Problem
 from ..studies import Staleness, Store, Study, StudyInfo
-from ..studies.storage import engine_of
 
 T = TypeVar("T")
 
@@ -70,7 +69,6 @@ class Desk:
         self._storage = storage
         self._lock = threading.Lock()
         self._store: Store | None = Store(storage, create=True)
-        self._is_file = engine_of(storage)[0] == "sqlite"
         self.acting, self.looking = Shelf(), Shelf()
 
     @property
@@ -105,11 +103,6 @@ class Desk:
     def act(self, name: str, work: Callable[[Study], T]) -> T:
         """Do something with a study."""
         return self._with(self.acting, name, work)
-
-    def acts_quickly(self, name: str) -> bool:
-        """Whether an ask or a tell waits for nothing but a local disk: no network, nothing to load or to discover."""
-        study = self.acting.find(name) if self._is_file else None
-        return study is not None and not study._session.has_to_discover
 
     def look(self, name: str, work: Callable[[Study], T]) -> T:
         """Look at a study, beside whoever acts."""

@@ -1,7 +1,7 @@
 """The gate: who may do what. Functions of headers, method and path alone; what is not named is closed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote, unquote, urlsplit
 
@@ -11,6 +11,10 @@ from .tokens import Scope, allows
 LOOKING = ("GET", "HEAD", "OPTIONS")
 COOKIE = "causal-bandits-session"
 JSON_TYPES = ("application/json", "application/x-ndjson", "application/ndjson")
+
+ONCE = frozenset(
+    ("authorization", "content-length", "content-type", "host", "idempotency-key", "origin", "sec-fetch-site")
+)
 
 API = "/api/v1"
 DECIDING = re.compile(
@@ -26,6 +30,19 @@ class RefusedError(Exception):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status, self.sentence = status, sentence
+
+
+def read_headers(raw: Iterable[tuple[bytes, bytes]], most: int) -> dict[str, str]:
+    """Headers by their names in lower case, without spaces around values; those in `ONCE` may not come twice."""
+    found: dict[str, str] = {}
+    for number, (name, value) in enumerate(raw):
+        if number == most:
+            raise RefusedError(431, f"this request has more than {most} headers; send fewer")
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")
+        if key in found and key in ONCE:
+            raise RefusedError(400, f"the header {key} comes twice; send it once")
+        found[key] = f"{found[key]}{'; ' if key == 'cookie' else ', '}{text}" if key in found else text
+    return found
 
 
 def own_path(raw_path: bytes, root_path: str) -> str:

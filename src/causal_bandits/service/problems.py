@@ -98,6 +98,8 @@ async def answer_validation(_: Request, error: Exception) -> Response:
     first: dict[str, Any] = dict(error.errors()[0])
     if first["type"] == "json_invalid":
         return problem(400, f"the body is not JSON ({first.get('ctx', {}).get('error', 'it cannot be read')})")
+    if first["type"] == "missing" and first["loc"] == ("body",):
+        return problem(400, "the body is empty; expected a JSON object")
     return problem(422, sentence(first), "OptionError")
 
 
@@ -109,8 +111,8 @@ def sentence(found: dict[str, Any]) -> str:
     """
     where = ".".join(str(part) for part in found["loc"][1:]) or str(found["loc"][0])
     said = str(found["msg"])
-    if found["type"] == "extra_forbidden":
-        return f"{brief(where)[1:-1]} is not a field of this request; leave it out"
+    if found["type"] == "unknown_field":
+        return said
     if found["type"] == "missing":
         return f"{where} is missing; add it"
     expected = said.removeprefix("Value error, ").replace("Input should be", "expected")

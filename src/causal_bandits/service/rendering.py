@@ -43,5 +43,5 @@ def environment() -> jinja2.Environment:
 
 
 def render(template: str, /, **values: Any) -> str:
-    """One page."""
-    return environment().get_template(template).render(**values)
+    """One page; control characters in names are spelled out wherever they are, in tooltips too."""
+    return printable(environment().get_template(template).render(**values), keep="\n\t")

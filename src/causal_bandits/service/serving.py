@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import OptionError, missing_extra, whole_number
 from ..processes import STOPPING
-from .settings import ServiceSettings, is_loopback
+from .settings import LOOPBACK_PROXIES, Limits, ServiceSettings, is_loopback
 from .workers import run_workers
 
 try:
@@ -16,11 +16,13 @@ try:
     from fastapi import FastAPI
 
     from .app import create_app
-    from .direct import DirectProtocol
+    from .limits import ACCEPTED_AT_ONCE, protocol_class
 except ImportError as error:
     raise missing_extra(error.name or "fastapi", "service") from None
 
 MOST_WORKERS = 256
+BACKLOG = 2048
+"""Connections that the system queues."""
 FINISH_SECONDS = 30
 """How long answers in flight may take after a signal to stop."""
 
@@ -35,6 +37,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say when requests are answered."""
         await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(BACKLOG)  # asyncio accepts as many at once as it was told to queue
         if self._started is not None and self.started:
             self._started()
 
@@ -73,7 +77,7 @@ def serve(
     address = f"http://{shown}:{listening.getsockname()[1]}{settings.root_path}"
     try:
         if workers == 1:
-            config = configured(create_app(settings), access_log=access_log)
+            config = configured(create_app(settings), settings, access_log=access_log)
             for number in STOPPING:
                 signal.signal(number, signal.SIG_IGN)  # what is in force after the server has stopped by a signal
             Server(config, None if started is None else functools.partial(started, address)).run(sockets=[listening])
@@ -97,19 +101,25 @@ def check_reach(settings: ServiceSettings, host: str) -> None:
 
 def work(settings: ServiceSettings, access_log: bool, listening: socket.socket) -> None:
     """What one of several processes does."""
-    Server(configured(create_app(settings), access_log=access_log)).run(sockets=[listening])
+    Server(configured(create_app(settings), settings, access_log=access_log)).run(sockets=[listening])
 
 
-def configured(app: FastAPI, *, access_log: bool = False) -> uvicorn.Config:
+def configured(app: FastAPI, settings: ServiceSettings | None = None, *, access_log: bool = False) -> uvicorn.Config:
     """How uvicorn runs the application."""
+    limits = Limits() if settings is None else settings.limits
+    proxies = LOOPBACK_PROXIES if settings is None else settings.proxies
     return uvicorn.Config(
         app,
-        http=DirectProtocol,
-        log_level="info" if access_log else "warning",
+        loop="asyncio",
+        http=protocol_class(limits, proxies),
+        h11_max_incomplete_event_size=limits.head_bytes,
+        backlog=ACCEPTED_AT_ONCE,
+        log_level="info" if access_log else "error",
         access_log=access_log,
         server_header=False,
         ws="none",
-        timeout_keep_alive=30,
+        forwarded_allow_ips=[*proxies],
+        timeout_keep_alive=limits.idle_seconds,
         timeout_graceful_shutdown=FINISH_SECONDS,
     )
 
@@ -119,7 +129,7 @@ def listen(host: str, port: int) -> socket.socket:
     number = whole_number("port", port, 0, 65535)
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = socket.create_server((host.strip("[]"), number), family=family, backlog=2048)
+        made = socket.create_server((host.strip("[]"), number), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = error.strerror or str(error)
         raise OptionError(f"cannot listen on {host}, port {number} ({reason}); pass another --host or --port") from None

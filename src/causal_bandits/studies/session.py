@@ -127,12 +127,6 @@ class Session:
 
         return forking.inside(locked)
 
-    @property
-    def has_to_discover(self) -> bool:
-        """Whether the next ask may take long: discovery is due, or the state has to be read first."""
-        state = self._state
-        return state is None or state.policy.schedule.is_due(state.policy.progress)
-
     def at_hand(self, work: Callable[[StudyState], T]) -> T:
         """Look at the state that is in memory, however old; the store is only read where there is none yet."""
         with self._lock:

@@ -1,63 +1,64 @@
 """Ask and tell."""
 
 import json
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Header, Query
-from pydantic import AfterValidator, BaseModel, TypeAdapter, ValidationError
-from starlette.concurrency import run_in_threadpool
+from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import ConflictError, OptionError, UnknownVariableError, brief, listing
-from ...studies import Study
+from ...studies import Decision, Study
 from .. import answers
 from ..answering import Id, StudyName, answer, desk_of, errors_of, look, measures_of
-from ..bodies import Ask, Expiry, Outcome, Rows, Table, Value
-from ..deciding import asked, in_utf8, read, told
+from ..bodies import Ask, Expiry, Outcome, Rows
 from ..plain import plain
-from ..problems import KeyReusedError, sentence
+from ..problems import KeyReusedError
+from ..tables import checked_columns, checked_rows, json_in, rows_in_lines, table_in
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["decisions"], responses=errors_of(404))
-T = TypeVar("T", bound=BaseModel)
+
+
+def in_utf8(text: str | None) -> str | None:
+    """A header, which comes byte by byte."""
+    return None if text is None else text.encode("latin-1").decode("utf-8", "replace")
+
 
 Key = Annotated[
     str | None,
     Header(alias="Idempotency-Key", description="Repeating a key repeats the answer; nothing is done twice."),
     AfterValidator(in_utf8),
 ]
-_ROWS: TypeAdapter[list[dict[str, Value]]] = TypeAdapter(list[dict[str, Value]])
 ROWS_EXAMPLE = [{"id": 1, "clicked": 1, "cart": "some", "purchase": 0}, {"id": 2, "clicked": 0}]
 OWN = ("id", "status", "asked", "done")
 
 
-def documented(kind: type[BaseModel]) -> dict[str, Any]:
-    """What the OpenAPI document says of a body that a route reads by itself."""
-    schema = {"$ref": f"#/components/schemas/{kind.__name__}"}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
-
-
-@router.post("/decisions", response_model=answers.Decisions, status_code=201, openapi_extra=documented(Ask))
-async def ask(request: Request, name: StudyName, key: Key = None) -> Response:
+@router.post("/decisions", response_model=answers.Decisions, status_code=201)
+def ask(request: Request, name: StudyName, body: Ask, key: Key = None) -> Response:
     """Make decisions; each is stored before it is answered. The same key again gives the same decisions."""
-    content = await request.body()
-    desk, measures = desk_of(request), measures_of(request)
-    found = await run_in_threadpool(lambda: asked(desk, measures, name, read(Ask, content), key))
-    return found.response()
+    try:
+        found = desk_of(request).act(
+            name, lambda study: study.ask(body.count, segment=body.segment, key=key, arms=body.arms)
+        )
+    except ConflictError as error:
+        raise KeyReusedError(str(error)) from None
+    measures_of(request).count("decisions", len(found))
+    return answer({"decisions": [_row(each) for each in found]}, 201)
 
 
-@router.patch(
-    "/decisions/{id}",
-    response_model=answers.Recorded,
-    responses=errors_of(404, 409),
-    openapi_extra=documented(Outcome),
-)
-async def tell(request: Request, name: StudyName, number: Id) -> Response:
+def _row(found: Decision) -> dict[str, Any]:
+    row = {"id": found.id, "arm": dict(found.arm), "time": found.time.isoformat()}
+    return {**row, "segment": found.segment} if found.segment else row
+
+
+@router.patch("/decisions/{id}", response_model=answers.Recorded, responses=errors_of(404, 409))
+def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Response:
     """Record the outcome of a decision, whole or in part; the same again changes nothing."""
-    content = await request.body()
-    desk, measures = desk_of(request), measures_of(request)
-    found = await run_in_threadpool(lambda: told(desk, measures, name, number, read(Outcome, content)))
-    return found.response()
+    desk_of(request).act(name, lambda study: study.tell(number, body.metrics, body.reward, final=body.final))
+    measures_of(request).count("outcomes")
+    return answer({"id": number})
 
 
 @router.post("/decisions/{id}/abandon", response_model=answers.Recorded, responses=errors_of(404, 409))
@@ -102,71 +103,32 @@ async def tell_many(request: Request, name: StudyName, final: Annotated[bool, Qu
     In a row null marks a variable as missing; in a column it is not known yet, unless the row has its reward.
     """
     content = await request.body()
-    ndjson = "ndjson" in request.headers.get("content-type", "")
+    ndjson, most = is_ndjson(request), request.app.state.settings.batch_rows
 
     def work() -> int:
-        rows = table_in(content, ndjson=ndjson)
+        rows = table_in(content, most, ndjson=ndjson)
         return desk_of(request).act(name, lambda study: _tell_rows(study, rows, final))
 
-    told = await run_in_threadpool(work)
+    told = await to_thread.run_sync(work, limiter=request.app.state.batches)
     measures_of(request).count("outcomes", told)
     return answer({"told": told})
 
 
+def is_ndjson(request: Request) -> bool:
+    """Whether the body has one JSON value per line."""
+    return "ndjson" in request.headers.get("content-type", "")
+
+
 def _tell_rows(study: Study, rows: Any, final: bool) -> int:
     given = {name for row in rows for name in row} if isinstance(rows, list) else set(rows)
-    problem = study.problem
-    known = {*OWN, *problem.intervention_names, *problem.observed_names, problem.target}
-    odd = sorted(given - known)
+    problem, metrics = study.problem, (study._session.settings.rules or {}).get("metrics", {})
+    wanted = ["id", *problem.observed_names, problem.target, *metrics]
+    odd = sorted(given - {*OWN, *problem.intervention_names, *wanted})
     if odd:
-        wanted = listing(["id", *problem.observed_names, problem.target])
-        raise UnknownVariableError(f"{brief(odd[0])} is not a variable of this study; expected id and some of {wanted}")
+        raise UnknownVariableError(
+            f"{brief(odd[0])} is not a variable of this study; expected some of {listing(wanted)}"
+        )
     return study.tell_many(rows, final=final)
-
-
-def table_in(content: bytes, *, ndjson: bool) -> list[dict[str, Any]] | dict[str, list[Any]]:
-    """Rows or columns from a body."""
-    found = lines_in(content) if ndjson else json_in(content)
-    if isinstance(found, dict):
-        return checked(Table, found).columns
-    try:
-        return _ROWS.validate_python(found)
-    except ValidationError as error:
-        raise OptionError(f"row {_place(error)}: {_sentence(error)}") from None
-
-
-def lines_in(content: bytes) -> list[Any]:
-    """The values of NDJSON."""
-    lines = content.split(b"\n")
-    return [json_in(line, f"line {number}") for number, line in enumerate(lines, 1) if line.strip()]
-
-
-def json_in(content: bytes, what: str = "the body") -> Any:
-    """The value of a text."""
-    try:
-        return json.loads(content)
-    except RecursionError:
-        raise OptionError(f"{what} is nested too deeply") from None
-    except ValueError as error:
-        raise OptionError(f"{what} is not JSON ({' '.join(str(error).split())[:160]})") from None
-
-
-def checked(kind: type[T], value: Any) -> T:
-    """A body of a kind, or one sentence."""
-    try:
-        return kind.model_validate(value)
-    except ValidationError as error:
-        raise OptionError(_sentence(error)) from None
-
-
-def _sentence(error: ValidationError) -> str:
-    first: dict[str, Any] = dict(error.errors(include_url=False)[0])
-    return sentence({**first, "loc": ("body", *first["loc"])})
-
-
-def _place(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]["loc"]
-    return str(first[0] + 1) if first and isinstance(first[0], int) else "?"
 
 
 IMPORT: dict[str, Any] = {
@@ -184,19 +146,30 @@ IMPORT: dict[str, Any] = {
 async def import_rows(request: Request, name: StudyName, key: Key = None) -> Response:
     """Import logged rows as prior data: rows or columns as JSON, or rows as NDJSON; all or none."""
     content = await request.body()
-    ndjson = "ndjson" in request.headers.get("content-type", "")
+    ndjson, most = is_ndjson(request), request.app.state.settings.batch_rows
 
     def work() -> int:
-        body = checked(Rows, {"rows": lines_in(content)} if ndjson else json_in(content))
-        if (body.rows is None) == (body.columns is None):
-            raise OptionError("an import has rows or columns; send one of them")
+        body = Rows(rows=rows_in_lines(content, most), arm=None) if ndjson else _rows_in(content, most)
         frame: Any = body.columns if body.rows is None else body.rows
         return desk_of(request).act(name, lambda study: study.import_rows(frame, arm=body.arm, key=key))
 
     try:
-        return answer({"imported": await run_in_threadpool(work)})
+        return answer({"imported": await to_thread.run_sync(work, limiter=request.app.state.batches)})
     except ConflictError as error:
         raise KeyReusedError(str(error)) from None
+
+
+def _rows_in(content: bytes, most: int) -> Rows:
+    """Rows or columns with the arm that they are from."""
+    found = json_in(content)
+    if isinstance(found, dict):
+        for name, check in (("rows", checked_rows), ("columns", checked_columns)):
+            if found.get(name) is not None:
+                check(found[name], most)
+    body = Rows.of(found)
+    if (body.rows is None) == (body.columns is None):
+        raise OptionError("an import has rows or columns; send one of them")
+    return body
 
 
 @router.get("/decisions", response_model=answers.Page)

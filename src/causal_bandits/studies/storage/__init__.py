@@ -3,14 +3,12 @@
 from . import forking
 from .append_log import AppendLog, Ends, Known, RaceError, Row, Seat, mark_of
 from .chain import START, Head
-from .patience import BusyNowError, at_once
 from .store import Store, StudyRow, engine_of, opened
 from .transaction import Transaction, damaged
 
 __all__ = [
     "START",
     "AppendLog",
-    "BusyNowError",
     "Ends",
     "Head",
     "Known",
@@ -20,7 +18,6 @@ __all__ = [
     "Store",
     "StudyRow",
     "Transaction",
-    "at_once",
     "damaged",
     "engine_of",
     "forking",

@@ -3,7 +3,6 @@
 import random
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -26,22 +25,6 @@ LOCK_TIMEOUT, STATEMENT_TIMEOUT = "55P03", "57014"
 
 class WaitedTooLongError(Exception):
     """The database was busy for as long as patience lasts."""
-
-
-class BusyNowError(Exception):
-    """The database was busy, and the caller does not wait; nothing was changed."""
-
-
-_calls = threading.local()
-
-
-def at_once(work: Callable[[], T]) -> T:
-    """Do something without waiting for a busy database: it is a `BusyNowError` then."""
-    _calls.wait = False
-    try:
-        return work()
-    finally:
-        _calls.wait = True
 
 
 def database_errors() -> tuple[type[Exception], ...]:
@@ -75,8 +58,6 @@ def patiently(work: Callable[[], T]) -> T:
                 raise WaitedTooLongError from error
             if not (is_busy(error) or sqlstate(error) in DO_IT_AGAIN):
                 raise
-            if not getattr(_calls, "wait", True):
-                raise BusyNowError from error
             if time.monotonic() > end:
                 raise WaitedTooLongError from error
         forking.pause(random.random() * PAUSE)
