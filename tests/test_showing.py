@@ -70,6 +70,7 @@ ONE_LINE: dict[str, Callable[[], Any]] = {
     "a simulation": lambda: cb.simulate(cb.ThompsonSampling, world(), 20, runs=2, seed=0),
     "discovered graphs": lambda: cb.discover(learnt().history),
     "an analysis": lambda: cb.analyze(table(), target=HOSTILE, interventions=[f"x{HOSTILE}"]),
+    "an arm": lambda: cb.Problem("y", {}, {f"x{HOSTILE}": ["a", f"b{HOSTILE}"]}).arms[1],
     "what was inferred": lambda: cb.analyze(table(), target=HOSTILE, interventions=[f"x{HOSTILE}"]).inferred,
 }
 TABLES: dict[str, Callable[[], Any]] = {

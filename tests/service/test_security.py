@@ -1,5 +1,6 @@
 """Nobody gets in without a token, by no route and no method; and what a browser can be made to send does no harm."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from starlette.routing import Route
 from causal_bandits.errors import OptionError
 from causal_bandits.service import ServiceSettings, gate, read_tokens
 from causal_bandits.service.settings import is_loopback
+from causal_bandits.service.sign_in import FAILURES, FAILURES_PER_ADDRESS, MOST_ADDRESSES, WINDOW_SECONDS, Attempts
 from causal_bandits.service.tokens import SESSION_SECONDS
 
 from .calls import ADMIN, DECIDE, READ, TOKENS, Caller
@@ -38,6 +40,9 @@ def test_every_route_and_method_needs_a_token(closed: Caller) -> None:
     for path in (*paths, "/nothing", "/api/v1/nothing", "//", "/static/../app.py", "/sign-in/x"):
         for method in METHODS:
             answered = closed(method, path, headers={"content-type": "application/json"})
+            if path == "/static/site.css" and method in ("GET", "HEAD"):  # the page to sign in has a style
+                assert answered.status == (200 if method == "GET" else 405)
+                continue
             assert answered.status == 401, (method, path)
             assert answered.headers["www-authenticate"] == "Bearer"
             assert "needs a token" in answered.detail
@@ -100,6 +105,9 @@ def test_signing_in_with_a_browser(closed: Caller) -> None:
     wrong = closed("POST", "/sign-in", content=b"token=wrong&target=/", headers=form)
     assert wrong.status == 401
     assert "not known" in wrong.text
+    style = re.search(r'<link rel="stylesheet" href="([^"]+)"', wrong.text)
+    assert style is not None
+    assert closed("GET", style[1]).headers["content-type"].startswith("text/css")
     body = f"token={READ}&target=%2Fstudies%2Fa%252Fb".encode()
     assert closed("POST", "/sign-in", content=body, headers={**form, "origin": "http://evil.example"}).status == 403
     done = closed("POST", "/sign-in", content=body, headers=form)
@@ -107,16 +115,88 @@ def test_signing_in_with_a_browser(closed: Caller) -> None:
     cookie = done.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
+    assert "Secure" not in cookie
     assert READ not in cookie
     signed = {"cookie": cookie.partition(";")[0]}
     assert closed("GET", "/", headers={**html, **signed}).status == 200
     assert closed("POST", "/api/v1/studies", {}, headers={**signed, "origin": "http://localhost"}).status == 403
     assert "must say its Origin" in closed("POST", "/api/v1/studies", {}, headers=signed).detail
-    for target in (b"//evil.example", b"https://evil.example/x", b"/%5Cevil", b"x"):
+    for target in (b"//evil.example", b"https://evil.example/x", b"/%5Cevil", b"x", b"//[", b"http://["):
         away = closed("POST", "/sign-in", content=b"token=" + READ.encode() + b"&target=" + target, headers=form)
         assert away.headers["location"] == "/"
     out = closed("POST", "/sign-out", headers={**signed, "origin": "http://localhost"})
     assert 'session=""' in out.headers["set-cookie"]
+
+
+def test_the_cookie_is_secure_where_the_browser_came_by_https(open_app: OpenApp) -> None:
+    """Whatever proxy there is, and whether it is known to the server."""
+    caller = open_app(TOKENS, hosts=("bandits.example.com",))
+    form = {
+        "content-type": "application/x-www-form-urlencoded",
+        "host": "bandits.example.com",
+        "origin": "https://bandits.example.com",
+    }
+    done = caller("POST", "/sign-in", content=f"token={READ}".encode(), headers=form)
+    assert "; Secure" in done.headers["set-cookie"]
+
+
+def test_wrong_tokens_are_limited(closed: Caller) -> None:
+    form = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost"}
+    statuses = [closed("POST", "/sign-in", content=b"token=wrong", headers=form).status for _ in range(11)]
+    assert statuses == [401] * 10 + [429]
+    refused = closed("POST", "/sign-in", content=f"token={READ}".encode(), headers=form)
+    assert refused.status == 429, "a right token tells nobody that it is right"
+    assert 1 <= int(refused.headers["retry-after"]) <= 61
+    assert re.search(r"Too many wrong tokens. Try again in \d+ seconds.", refused.text)
+    assert "set-cookie" not in refused.headers
+    closed.token = READ
+    assert closed("GET", "/api/v1/studies").status == 200, "programs are not signed in by a form"
+
+
+def test_attempts() -> None:
+    now = 0.0
+    attempts = Attempts(lambda: now)
+    for _ in range(FAILURES_PER_ADDRESS):
+        assert attempts.wait("192.0.2.1") == 0
+        attempts.failed("192.0.2.1")
+        now += 1.0
+    assert attempts.wait("192.0.2.1") == WINDOW_SECONDS - FAILURES_PER_ADDRESS
+    assert attempts.wait("192.0.2.2") == 0
+    now += WINDOW_SECONDS - FAILURES_PER_ADDRESS
+    assert attempts.wait("192.0.2.1") == 0, "the first one is a minute ago"
+    for number in range(FAILURES):
+        attempts.failed(f"2001:db8::{number // 4:x}:0:0:0:{number % 4}")
+    assert attempts.wait("192.0.2.2") == WINDOW_SECONDS, "too many from all together"
+    now += WINDOW_SECONDS
+    assert attempts.wait("192.0.2.2") == 0
+    for number in range(MOST_ADDRESSES + 10):
+        attempts.failed(str(number))
+    assert len(attempts._by_address) == MOST_ADDRESSES
+
+
+def test_errors_are_pages_in_a_browser(closed: Caller) -> None:
+    html = {"accept": "text/html,*/*"}
+    form = {"content-type": "application/x-www-form-urlencoded", **html}
+    away = {**form, "origin": "http://evil.example"}
+    asked = [
+        (closed("POST", "/sign-in", content=b"token=x", headers=away), 403, "comes from a page of another site"),
+        (closed("POST", "/sign-in", content=b"token=x", headers={**away, "origin": "null"}), 403, "another site"),
+        (closed("GET", "/", headers={**html, "host": "evil.example"}), 400, "is not a name of this server"),
+        (closed("POST", "/sign-in", content=b"x" * 9000, headers=form), 413, "longer than"),
+        (closed("POST", "/sign-in", content=b"{}", headers={**html, "content-type": "text/plain"}), 415, "the form"),
+    ]
+    closed.token = ADMIN
+    asked += [
+        (closed("GET", "/nothing", headers=html), 404, "there is nothing at this address"),
+        (closed("PUT", "/", headers=html), 405, "method not allowed"),
+        (closed("GET", "/studies/none", headers=html), 404, "none"),
+        (closed("GET", "/studies/none/decisions?before=x", headers=html), 422, "before="),
+    ]
+    for answered, status, sentence in asked:
+        assert (answered.status, answered.headers["content-type"]) == (status, "text/html; charset=utf-8")
+        assert sentence in answered.text
+        assert "<h1>" in answered.text
+    assert closed("GET", "/api/v1/nothing", headers=html).headers["content-type"] == "application/problem+json"
 
 
 def test_a_session_ends_and_cannot_be_made_longer() -> None:

@@ -4,13 +4,12 @@ import logging
 import time
 from typing import Any
 
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from . import gate, sign_in
 from .gate import RefusedError
 from .measuring import Measures
-from .problems import problem, unexpected
+from .problems import refused, unexpected, wants_page
 from .settings import ServiceSettings
 
 log = logging.getLogger("causal_bandits.service")
@@ -40,6 +39,7 @@ class Front:
         self.settings = settings
         self.measures = measures
         self.held_bytes = 0
+        self._sign_in = sign_in.SignIn(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -63,14 +63,13 @@ class Front:
         sent = gate.own_path(scope.get("raw_path") or scope["path"].encode(), self.settings.root_path)
         path = gate.route_path(sent)
         scope["root_path"], scope["path"] = self.settings.root_path, self.settings.root_path + path
-        headers: dict[str, str] = {}
         method = scope["method"]
         try:
             headers = gate.read_headers(scope["headers"], self.settings.limits.headers)
             scope["headers"] = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
             gate.check_sender(method, headers, self.settings)
             if path in sign_in.PATHS and self.settings.tokens:
-                await sign_in.answered(path, method, headers, self.settings, scope, receive, answer)
+                await self._sign_in(path, headers, scope, receive, answer)
                 return
             held = gate.held_scope(headers, self.settings)
             scope.setdefault("state", {})["held"] = gate.check_scope(method, path, held)
@@ -80,33 +79,18 @@ class Front:
                 await self.app(scope, body, answer)
             finally:
                 self.held_bytes -= body.read
-        except RefusedError as refused:
-            await self._refuse(refused, sent, headers, scope, receive, answer)
+        except RefusedError as error:
+            if answer.status is None:
+                response = refused(scope, error)
+                if error.status == 401 and wants_page(scope):
+                    response = sign_in.page(sent, self.settings)
+                await response(scope, receive, answer)
         except Exception:
             log.exception("%s %s failed", method, path)
             if answer.status is None:
-                await unexpected()(scope, receive, answer)
+                await unexpected(scope)(scope, receive, answer)
             elif not answer.is_whole:
                 raise
-
-    async def _refuse(
-        self,
-        refused: RefusedError,
-        path: str,
-        headers: dict[str, str],
-        scope: Scope,
-        receive: Receive,
-        answer: "_Answer",
-    ) -> None:
-        if answer.status is not None:
-            return
-        response: Response
-        if refused.status == 401 and not path.startswith("/api/") and "text/html" in headers.get("accept", ""):
-            response = sign_in.page(path, self.settings)
-        else:
-            challenge = {"WWW-Authenticate": "Bearer"} if refused.status == 401 else {}
-            response = problem(refused.status, refused.sentence, None, challenge)
-        await response(scope, receive, answer)
 
 
 class _Answer:

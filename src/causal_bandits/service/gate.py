@@ -24,12 +24,16 @@ DECIDING = re.compile(
 BATCHES = re.compile(rf"POST {API}/studies/[^/]+/(outcomes|imports)")
 
 
+PUBLIC = re.compile(r"(GET|HEAD) /static/[^/]+")
+"""What needs no token: the style sheet of the sign-in page, and files like it."""
+
+
 class RefusedError(Exception):
     """A request that goes no further."""
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(sentence)
-        self.status, self.sentence = status, sentence
+        self.status, self.sentence, self.headers = status, sentence, headers or {}
 
 
 def read_headers(raw: Iterable[tuple[bytes, bytes]], most: int) -> dict[str, str]:
@@ -130,10 +134,16 @@ def session_in(cookies: str) -> str | None:
     return None if found is None else found.value
 
 
-def check_scope(method: str, path: str, held: Scope | None) -> Scope:
+def check_scope(method: str, path: str, held: Scope | None) -> Scope | None:
     """Refuse who is unknown (401), or may not do this (403)."""
+    if PUBLIC.fullmatch(f"{method} {path}"):
+        return held
     if held is None:
-        raise RefusedError(401, "this server needs a token; send it as the header Authorization: Bearer TOKEN")
+        raise RefusedError(
+            401,
+            "this server needs a token; send it as the header Authorization: Bearer TOKEN",
+            {"WWW-Authenticate": "Bearer"},
+        )
     needed = needed_scope(method, path)
     if not allows(held, needed):
         raise RefusedError(403, f"this token has the scope {held}; {method} here needs {needed}")

@@ -7,12 +7,14 @@ from typing import Any
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
 
 from .. import errors
 from ..errors import CausalBanditsError, brief
 from ..secrecy import without_secrets
 from .gate import RefusedError
+from .rendering import render
 
 MEDIA = "application/problem+json"
 
@@ -35,17 +37,30 @@ class KeyReusedError(errors.ConflictError):
 STATUS[KeyReusedError] = 422
 
 
-def problem(status: int, detail: str, error: str | None = None, headers: dict[str, str] | None = None) -> Response:
-    """One sentence as problem+json."""
-    body = {"type": "about:blank", "title": http.HTTPStatus(status).phrase, "status": status, "detail": detail}
+def problem(
+    scope: Scope, status: int, detail: str, error: str | None = None, headers: dict[str, str] | None = None
+) -> Response:
+    """One sentence: a page for a browser that asks for one, else problem+json."""
+    title = http.HTTPStatus(status).phrase
+    if wants_page(scope):
+        root = scope.get("root_path", "")
+        return HTMLResponse(render("failed.html", root_path=root, title=title, sentence=detail), status, headers)
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if error is not None:
         body["error"] = error
     return Response(json.dumps(body), status, headers, MEDIA)
 
 
-def unexpected() -> Response:
+def wants_page(scope: Scope) -> bool:
+    """Whether a browser asks for a page: nothing of the API is one."""
+    path = str(scope.get("path", "")).removeprefix(scope.get("root_path", ""))
+    accepts = (value for name, value in scope["headers"] if name == b"accept")
+    return not path.startswith("/api/") and any(b"text/html" in value for value in accepts)
+
+
+def unexpected(scope: Scope) -> Response:
     """What is said of an error that nobody expected; the front logs it."""
-    return problem(500, "something went wrong in the server; its log says what, nothing else is known here")
+    return problem(scope, 500, "internal server error; see the server log")
 
 
 def status_of(error: CausalBanditsError) -> int:
@@ -53,54 +68,54 @@ def status_of(error: CausalBanditsError) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 422)
 
 
-def of_library(error: CausalBanditsError) -> Response:
+async def answer_library(request: Request, error: Exception) -> Response:
     """The answer to a request that the library refused."""
-    status = status_of(error)
-    name = "ConflictError" if isinstance(error, KeyReusedError) else type(error).__name__
-    return problem(status, without_secrets(str(error)), name)
-
-
-async def answer_library(_: Request, error: Exception) -> Response:
-    """A handler of the application."""
     assert isinstance(error, CausalBanditsError)
-    return of_library(error)
+    name = "ConflictError" if isinstance(error, KeyReusedError) else type(error).__name__
+    return problem(request.scope, status_of(error), without_secrets(str(error)), name)
 
 
-async def answer_refused(_: Request, error: Exception) -> Response:
+def refused(scope: Scope, error: RefusedError) -> Response:
+    """The answer to a request that goes no further."""
+    return problem(scope, error.status, error.sentence, None, error.headers)
+
+
+async def answer_refused(request: Request, error: Exception) -> Response:
     """What the front refuses while a route reads the body."""
     assert isinstance(error, RefusedError)
-    return problem(error.status, error.sentence)
+    return refused(request.scope, error)
 
 
-async def answer_unexpected(_: Request, _error: Exception) -> Response:
+async def answer_unexpected(request: Request, _error: Exception) -> Response:
     """An error that nobody expected; the framework raises it again, for the front to log."""
-    return unexpected()
+    return unexpected(request.scope)
 
 
-async def answer_http(_: Request, error: Exception) -> Response:
+async def answer_http(request: Request, error: Exception) -> Response:
     """What the framework refuses: no such route, another method."""
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, RefusedError):  # met while the body was read
-        return problem(error.__cause__.status, error.__cause__.sentence)
+        return refused(request.scope, error.__cause__)
     sentences = {
         400: "the body cannot be read as JSON",
         404: "there is nothing at this address",
-        405: "this address does not know this method",
+        405: "method not allowed at this address",
     }
-    return problem(
-        error.status_code, sentences.get(error.status_code, str(error.detail)), None, dict(error.headers or {})
-    )
+    said = sentences.get(error.status_code, str(error.detail))
+    return problem(request.scope, error.status_code, said, None, dict(error.headers or {}))
 
 
-async def answer_validation(_: Request, error: Exception) -> Response:
+async def answer_validation(request: Request, error: Exception) -> Response:
     """A body or a parameter of another form: the first thing that is wrong with it."""
     assert isinstance(error, RequestValidationError)
     first: dict[str, Any] = dict(error.errors()[0])
     if first["type"] == "json_invalid":
-        return problem(400, f"the body is not JSON ({first.get('ctx', {}).get('error', 'it cannot be read')})")
+        return problem(
+            request.scope, 400, f"the body is not JSON ({first.get('ctx', {}).get('error', 'it cannot be read')})"
+        )
     if first["type"] == "missing" and first["loc"] == ("body",):
-        return problem(400, "the body is empty; expected a JSON object")
-    return problem(422, sentence(first), "OptionError")
+        return problem(request.scope, 400, "the body is empty; expected a JSON object")
+    return problem(request.scope, 422, sentence(first), "OptionError")
 
 
 def sentence(found: dict[str, Any]) -> str:

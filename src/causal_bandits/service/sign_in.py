@@ -1,6 +1,10 @@
 """Signing in with a browser: a form takes the token once, and a signed cookie stands for it."""
 
-from urllib.parse import parse_qs, urlsplit
+import ipaddress
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from urllib.parse import parse_qs
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -13,49 +17,103 @@ from .tokens import SESSION_SECONDS
 PATHS = ("/sign-in", "/sign-out")
 LONGEST = 4096
 
+WINDOW_SECONDS = 60.0
+FAILURES_PER_ADDRESS = 10
+FAILURES = 200
+"""Wrong tokens in a window, from one address and from all."""
+MOST_ADDRESSES = 10_000
 
-def page(target: str, settings: ServiceSettings, *, failed: bool = False) -> Response:
+
+class Attempts:
+    """Wrong tokens of the last minute: a moving window for each address, and one for all of them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._all: deque[float] = deque(maxlen=FAILURES)
+        self._by_address: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def wait(self, address: str) -> float:
+        """Seconds until another attempt from this address is allowed; 0 for now."""
+        since = self._clock() - WINDOW_SECONDS
+        own = self._by_address.get(network_of(address), deque())
+        full = [times[0] for times in (own, self._all) if len(times) == times.maxlen]
+        return max(0.0, *(first - since for first in full)) if full else 0.0
+
+    def failed(self, address: str) -> None:
+        """A wrong token came from this address."""
+        own = self._by_address.setdefault(network_of(address), deque(maxlen=FAILURES_PER_ADDRESS))
+        self._by_address.move_to_end(network_of(address))
+        for times in (own, self._all):
+            times.append(self._clock())
+        while len(self._by_address) > MOST_ADDRESSES:
+            self._by_address.popitem(last=False)
+
+
+def network_of(address: str) -> str:
+    """What attempts are counted for: an IPv4 address, or the /64 network of an IPv6 address, which one sender has.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8::7"), network_of("unknown")
+    ('192.0.2.7', '2001:db8::/64', 'unknown')
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return address if found.version == 4 else str(ipaddress.ip_network(f"{address}/64", strict=False))
+
+
+def page(
+    target: str, settings: ServiceSettings, *, status: int = 401, message: str = "", wait: float = 0.0
+) -> Response:
     """The form; its status says that nobody is signed in."""
-    text = render("sign_in.html", root_path=settings.root_path, target=target, failed=failed)
-    return HTMLResponse(text, 401, {"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"})
+    text = render("sign_in.html", root_path=settings.root_path, target=target, message=message)
+    headers = {"Cache-Control": "no-store"}
+    headers |= {"WWW-Authenticate": "Bearer"} if status == 401 else {"Retry-After": str(int(wait) + 1)}
+    return HTMLResponse(text, status, headers)
 
 
-async def answered(
-    path: str,
-    method: str,
-    headers: dict[str, str],
-    settings: ServiceSettings,
-    scope: Scope,
-    receive: Receive,
-    send: Send,
-) -> None:
+class SignIn:
     """Both addresses, which exist before anybody has signed in."""
-    if method == "POST" and path == "/sign-out":
-        response: Response = RedirectResponse(f"{settings.root_path}/", 303)
-        response.delete_cookie(COOKIE, path=settings.root_path or "/", httponly=True, samesite="lax")
-    elif method == "POST":
-        response = _signed_in(await _form(headers, receive), scope, settings)
-    else:
-        response = page("/", settings)
-    await response(scope, receive, send)
 
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._settings = settings
+        self._attempts = Attempts()
 
-def _signed_in(form: dict[str, list[str]], scope: Scope, settings: ServiceSettings) -> Response:
-    target = local(form.get("target", ["/"])[0])
-    session = settings.tokens.session_for(form.get("token", [""])[0].strip())
-    if session is None:
-        return page(target, settings, failed=True)
-    response = RedirectResponse(settings.root_path + target, 303)
-    response.set_cookie(
-        COOKIE,
-        session,
-        max_age=SESSION_SECONDS,
-        path=settings.root_path or "/",
-        httponly=True,
-        samesite="lax",
-        secure=scope.get("scheme") == "https",
-    )
-    return response
+    async def __call__(self, path: str, headers: dict[str, str], scope: Scope, receive: Receive, send: Send) -> None:
+        """One request to sign in or out."""
+        root = self._settings.root_path
+        if scope["method"] == "POST" and path == "/sign-out":
+            response: Response = RedirectResponse(f"{root}/", 303)
+            response.delete_cookie(COOKIE, path=root or "/", httponly=True, samesite="lax")
+        elif scope["method"] == "POST":
+            response = self._signed_in(await _form(headers, receive), headers, scope)
+        else:
+            response = page("/", self._settings)
+        await response(scope, receive, send)
+
+    def _signed_in(self, form: dict[str, list[str]], headers: dict[str, str], scope: Scope) -> Response:
+        target = local(form.get("target", ["/"])[0])
+        address = (scope.get("client") or ("",))[0]
+        wait = self._attempts.wait(address)
+        if wait > 0:
+            message = f"Too many wrong tokens. Try again in {int(wait) + 1} seconds."
+            return page(target, self._settings, status=429, message=message, wait=wait)
+        session = self._settings.tokens.session_for(form.get("token", [""])[0].strip())
+        if session is None:
+            self._attempts.failed(address)
+            return page(target, self._settings, message="This token is not known to the server.")
+        response = RedirectResponse(self._settings.root_path + target, 303)
+        response.set_cookie(
+            COOKIE,
+            session,
+            max_age=SESSION_SECONDS,
+            path=self._settings.root_path or "/",
+            httponly=True,
+            samesite="lax",
+            # A browser says in Origin how it came here, whatever proxy is in between.
+            secure=scope.get("scheme") == "https" or headers.get("origin", "").startswith("https://"),
+        )
+        return response
 
 
 def local(target: str) -> str:
@@ -64,9 +122,8 @@ def local(target: str) -> str:
     >>> local("/studies/a"), local("//evil.example"), local("https://evil.example"), local("/x\\ny")
     ('/studies/a', '/', '/', '/')
     """
-    parts = urlsplit(target)
     odd = any(ord(sign) < 33 or sign == "\\" for sign in target) or len(target) > LONGEST
-    return "/" if odd or parts.scheme or parts.netloc or not target.startswith("/") or "//" in target else target
+    return "/" if odd or not target.startswith("/") or "//" in target else target
 
 
 async def _form(headers: dict[str, str], receive: Receive) -> dict[str, list[str]]:
