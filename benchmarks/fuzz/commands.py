@@ -73,7 +73,7 @@ VALID = [
     "study report s --out out.html",
     "study abandon s 2",
     "study delete s --yes",
-    "analyze rows.csv --target y --interventions x,z --observed m --ignore k --kind discrete --level 0.9 --max-size 1",
+    "analyze rows.csv --target y --interventions x,z --observed m --drop k --kind discrete --level 0.9 --max-size 1",
     "analyze rows.parquet --target y --interventions x --json --html out.html",
     "compare --list",
     "compare --worlds nowhere --policies ucb1 --horizon 5 --runs 1 --jobs 1 --out results",

@@ -58,6 +58,15 @@ def braces(variables: Iterable[str] | None) -> str:
     return "own rows" if variables is None else "{" + ", ".join(variables) + "}"
 
 
+def settings_of(arm: Mapping[str, object]) -> str:
+    """The level of every lever.
+
+    >>> settings_of({"banner": "none", "discount": "10%"})
+    'banner=none, discount=10%'
+    """
+    return ", ".join(f"{name}={level}" for name, level in arm.items())
+
+
 def evidence_words(tests: Iterable[tuple[Iterable[str], float]], nats: Mapping[str, float | None], source: str) -> str:
     """What speaks for or against a set: p-values, or nats per lever, or else its source.
 

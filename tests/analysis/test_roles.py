@@ -162,7 +162,7 @@ def test_the_answer_comes_first_and_sets_are_few(tmp_path: Path) -> None:
     pl.DataFrame(log).write_csv(tmp_path / "log.csv")
     arguments = [str(tmp_path / "log.csv"), "--target", "y", "--interventions", "arm"]
     shown, everything = run(*arguments), run(*arguments, "--all")
-    assert shown.startswith(("Recommended: do(", "No arm stands out yet. Recommended: do("))
+    assert shown.startswith(("Recommended: arm=", "No arm stands out yet. Recommended: arm="))
     places = [shown.index(word) for word in ("Arms, the best first", "Separating sets", "Inferred from the table")]
     assert places == sorted(places)
     assert shown.count("separates with probability") == 10

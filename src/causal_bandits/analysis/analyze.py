@@ -8,7 +8,7 @@ from typing import Any
 from ..data import History, Rows
 from ..doors import are_names
 from ..errors import OptionError, brief, flag
-from ..markup import number, printable
+from ..markup import number, printable, settings_of
 from ..policies import DEFAULT, Effects, Estimates, Policy, Recommendation, policy_class
 from ..policies.allowing import fitting_arms
 from ..policies.answer_rows import effect_rows
@@ -36,10 +36,10 @@ class Analysis:
     notices: tuple[str, ...] = ()
     """What was noticed about columns: results of the reward, noise."""
     control: Arm | None = None
-    """The arm that lifts are over."""
+    """The arm that others are compared with."""
 
     def __repr__(self) -> str:
-        found = [f"{printable(str(each.arm))} (mean {number(each.mean)})" for each in self._recommended]
+        found = [f"{printable(settings_of(each.arm))} (mean {number(each.mean)})" for each in self._recommended]
         best = f"best arm{'s' * (len(found) > 1)} {', '.join(found)}"
         return f"Analysis(target={self.inferred.problem.target!r}, {self.policy.rows:,} rows, {best})"
 
@@ -98,7 +98,7 @@ def analyze(
     interventions: Sequence[str] | str,
     segments: Sequence[str] | str = (),
     observed: Iterable[str] | None = None,
-    ignore: Iterable[str] = (),
+    drop: Iterable[str] = (),
     kind: Kind | None = None,
     level: float = 0.95,
     max_size: int | None = None,
@@ -114,13 +114,13 @@ def analyze(
         interventions: Columns of the levers.
         segments: Columns of what was known before the decision, such as the device; an arm is recommended for each.
         observed: Columns between levers and reward; by default all others.
-        ignore: Columns to leave out.
+        drop: Columns to leave out.
         kind: "discrete" (0 and 1), "gaussian" (any number), "count", "revenue" or "levels" (each number is a level);
             inferred from the reward by default.
         level: Level of the intervals.
         max_size: Size of the largest sets to test.
-        control: The arm that lifts are over, as a mapping or as "lever=value,..."; the idle arm by default, if the
-            table has it.
+        control: The arm that others are compared with, as a mapping or as "lever=value,...". A lever that it does not
+            name is at the level called none, off, control or the like, otherwise at its first level.
         progress: Called with (what, parts done, all parts) while it works.
 
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
@@ -132,28 +132,27 @@ def analyze(
     given = [*levers, *by_nature]
     table, by_word, found_out = table_of(source, needed=(target, *given), names=given)
     tell("reading", 1, 1)
-    left_out = [ignore] if isinstance(ignore, str) else ignore
-    told: dict[str, Any] = {"segments": by_nature, "observed": observed, "kind": kind}
+    left_out = [drop] if isinstance(drop, str) else drop
+    base = parse_arm(control) if isinstance(control, str) else control
+    told: dict[str, Any] = {"segments": by_nature, "observed": observed, "kind": kind, "control": base}
     understood = partial(infer, table, target, levers, by_word=by_word, found_out=found_out, **told)
-    inferred = understood(ignore=left_out)
-    rows = History(inferred.problem).encode_many(inferred.table, missing=True)
-    results = results_of_the_reward(inferred.problem, rows) if inferred.kind == "discrete" else []
-    notices = [_after(name, target, kept=observed is not None) for name in results]
+    inferred = understood(drop=left_out)
+    results = results_of_the_reward(inferred.problem, inferred.table) if inferred.kind == "discrete" else {}
+    notices = [*inferred.guesses, *(_after(name, why, kept=observed is not None) for name, why in results.items())]
     if results and observed is None:
-        inferred = understood(ignore=[*left_out, *results])
-        rows = History(inferred.problem).encode_many(inferred.table, missing=True)
+        inferred = understood(drop=[*left_out, *results])
+    rows = History(inferred.problem).encode_many(inferred.table, missing=True)
     policy = _told(inferred.problem, rows, max_size, tell)
     if inferred.kind == "discrete":
         notices += noise(inferred.problem, policy.history.rows, tell)
-    base = control_of(policy.problem, control)
-    return Analysis(inferred, policy, policy.recommend(), level, tuple(notices), base)
+    return Analysis(inferred, policy, policy.recommend(), level, tuple(notices), control_of(policy.problem, base))
 
 
-def control_of(problem: Problem, named: Arm | Mapping[str, Any] | str | None) -> Arm | None:
-    """The arm that was named as the control, or the idle one, if it is an arm."""
+def control_of(problem: Problem, named: Mapping[str, Any] | None) -> Arm | None:
+    """The arm that was named as the control, or the one with every lever at its first level, if there is one."""
     if named is None:
         return next((arm.lever_arm for arm in problem.arms if not arm.active), None)
-    return fitting_arms(problem, parse_arm(named) if isinstance(named, str) else named)[0].lever_arm
+    return fitting_arms(problem, named)[0].lever_arm
 
 
 def _names(role: str, given: Sequence[str] | str) -> list[str]:
@@ -175,6 +174,6 @@ def _told(problem: Problem, rows: Rows, max_size: int | None, tell: Callable[[st
     return policy
 
 
-def _after(name: str, target: str, *, kept: bool) -> str:
-    what = f"{name} tells {target} without fail, so it looks like a result of it"
-    return f"{what}; it is used because it was named" if kept else f"{what}; left out (name it in observed to keep it)"
+def _after(name: str, why: str, *, kept: bool) -> str:
+    what = f"{name} {why}: it looks like a consequence of the reward"
+    return f"{what}, and is used because it was named" if kept else f"{what} and is left out; keep it with --observed"

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import polars as pl
 
 from ..data.cell_types import MISSING_WORDS
+from ..data.coding import LARGEST
 from ..data.table_files import OddCell, odd_cell, plain_types
 from ..doors import are_names
 from ..errors import OptionError, TableFileError, brief, listing
@@ -22,16 +23,18 @@ REWARD_WORDS: dict[Kind, str] = {
     "revenue": "revenue: 0 or an amount",
     "levels": "ordered levels, each worth its number",
 }
-IDLE_WORDS = ("none", "idle", "control", "off", "no", "false", "0", "0.0", "baseline", "default", "a")
+CONTROL_WORDS = ("control", "none", "idle", "off", "no", "false", "0", "0.0", "baseline", "default", "placebo", "a")
+"""What the level of a lever is called that others are compared with, the surest first."""
 
 
 class Inferred(NamedTuple):
-    """The problem, the rows that can be used, and what was inferred, in words."""
+    """The problem, the rows that can be used, what was inferred, in words, and what of it is a guess to check."""
 
     problem: Problem
     table: pl.DataFrame
     kind: Kind
     notes: list[str]
+    guesses: list[str]
 
     def __repr__(self) -> str:
         return f"Inferred({self.kind}, {len(self.table):,} rows, {self.problem.outline})"
@@ -44,20 +47,21 @@ def infer(
     *,
     segments: Sequence[str] = (),
     observed: Iterable[str] | None = None,
-    ignore: Iterable[str] = (),
+    drop: Iterable[str] = (),
     kind: Kind | None = None,
+    control: Mapping[str, Any] | None = None,
     by_word: Mapping[str, int] | None = None,
     found_out: Iterable[str] = (),
 ) -> Inferred:
     """Which columns are what: levers and target are named, everything else is observed unless it is left out.
 
     `by_word` says in how many cells of which columns a word was taken for a missing value, `found_out` what else was
-    found out when the table was read.
+    found out when the table was read. `control` names the levels that the others are compared with.
     """
     levers = _check_names(table, target, interventions, segments)
     if kind is not None and (not isinstance(kind, str) or kind not in get_args(Kind)):
         raise OptionError(f"kind={brief(kind)}; expected one of {', '.join(get_args(Kind))}")
-    left_out = _listed(table, ignore, "ignore", target, levers)
+    left_out = _listed(table, drop, "drop", target, levers)
     chosen = _listed(table, observed, "observed", target, levers) if observed is not None else None
     seen = [n for n in table.columns if n not in (target, *levers, *left_out) and (chosen is None or n in chosen)]
     table = plain_types(table)
@@ -76,11 +80,15 @@ def infer(
         found = _observed(table[name], kind, notes, odd[name], forced=chosen is not None)
         if found is not None:
             declared[name] = found
-    settings = {name: _lever(table[name], notes, odd[name], segment=name in segments) for name in levers}
+    guesses: list[str] = []
+    settings = {name: _segment(table[name], notes, odd[name]) for name in segments}
+    for name in interventions:
+        settings[name] = _lever(table[name], (control or {}).get(name), notes, guesses, odd[name])
+    settings = {name: settings[name] for name in levers}
     arms = _arms(table, settings, notes)
     by_nature = {name: settings.pop(name) for name in segments}
     problem = Problem(target, declared, settings, segments=by_nature, arms=arms, reward=_reward(table[target], kind))
-    return Inferred(problem, table.select([*levers, *declared, target]), kind, notes)
+    return Inferred(problem, table.select([*levers, *declared, target]), kind, notes, guesses)
 
 
 def _arms(table: pl.DataFrame, settings: Mapping[str, list[Any]], notes: list[str]) -> list[dict[str, Any]]:
@@ -205,29 +213,42 @@ def _reward(column: pl.Series, kind: Kind) -> Any:
     return {"discrete": bool, "gaussian": float}.get(kind, kind)
 
 
-def _lever(column: pl.Series, notes: list[str], odd: OddCell | None, *, segment: bool) -> list[Any]:
-    """The levels of a lever, the idle one first; or of a segment, which has no idle one."""
+def _levels(column: pl.Series, what: str) -> list[Any]:
     levels = column.unique().sort().to_list()
-    what = "segment" if segment else "lever"
     if len(levels) > MOST_LEVELS:
         raise TableFileError(
             f"{what} {column.name!r} has {len(levels)} values; expected at most {MOST_LEVELS}: group them first"
         )
-    if segment and len(levels) > 1:
-        notes.append(f"segment {column.name}: {listing(levels)}{_doubts(levels, odd)}")
-        return levels
-    if segment:
-        raise TableFileError(f"segment {column.name!r} is {brief(levels[0])} in every row; leave it out")
-    idle = next((level for word in IDLE_WORDS for level in levels if str(level).lower() == word), None)
-    why = "by its name"
-    if idle is None:
-        idle = column.value_counts(sort=True)[column.name][0]
-        why = "the most frequent"
-    levels = [idle, *(level for level in levels if level != idle)]
-    doubts = _doubts([level for level in levels if level != idle], odd)
-    notes.append(f"lever {column.name}: {listing(levels)}; idle is {brief(idle)} ({why}){doubts}")
+    return levels
+
+
+def _segment(column: pl.Series, notes: list[str], odd: OddCell | None) -> list[Any]:
+    levels = _levels(column, "segment")
     if len(levels) < 2:
-        levels.append(f"not {idle}" if isinstance(idle, str) else idle + 1)  # a problem needs two; no row has it
+        raise TableFileError(f"segment {column.name!r} is {brief(levels[0])} in every row; leave it out")
+    notes.append(f"segment {column.name}: {listing(levels)}{_doubts(levels, odd)}")
+    return levels
+
+
+def _lever(column: pl.Series, named: Any, notes: list[str], guesses: list[str], odd: OddCell | None) -> list[Any]:
+    """The levels of a lever, the control's first: the one that was named, else one called none or the like."""
+    name, levels = column.name, _levels(column, "lever")
+    chosen = next((level for level in levels if named is not None and str(level) == str(named)), None)
+    called = next((level for word in CONTROL_WORDS for level in levels if str(level).lower() == word), None)
+    control, why = (chosen, "named") if chosen is not None else (called, "by its name")
+    if control is None:
+        control, why = levels[0], "a guess"
+        guesses.append(
+            f"{name}: no level is called none, off, control or the like, so the first one, {brief(control)}, is taken "
+            f"for the control; name another with --control {name}=LEVEL"
+        )
+    levels = [control, *(level for level in levels if level != control)]
+    doubts = _doubts([level for level in levels if level != control], odd)
+    notes.append(f"lever {name}: {listing(levels)}; the control is {brief(control)} ({why}){doubts}")
+    if len(levels) < 2:
+        levels.append(
+            f"not {control}" if isinstance(control, str) else control + 1
+        )  # a problem needs two; no row has it
     return levels
 
 
@@ -246,10 +267,15 @@ def _observed(column: pl.Series, kind: Kind, notes: list[str], odd: OddCell | No
         notes.append(f"{name}: always {brief(values[0])}, left out" if values else f"{name}: empty, left out")
         return None
     if len(values) > MOST_LEVELS and odd is not None and odd.numbers > odd.texts:
-        raise TableFileError(
-            f"column {name!r} mixes numbers and text ({odd.text!r} in row {odd.row}); clean it, or ignore it"
-        )
+        mixed = f"mixes numbers and text ({odd.text!r} in row {odd.row})"
+        if forced:
+            raise TableFileError(f"column {name!r} {mixed}; clean it, or do not name it in --observed")
+        notes.append(f"{name}: {mixed}, left out")
+        return None
     numeric = column.dtype.is_numeric()
+    if numeric and not forced and not (seen.abs() <= LARGEST).all():
+        notes.append(f"{name}: holds infinite numbers, or some above {LARGEST:g}, left out")
+        return None
     identifier = None if forced else why_identifier(column, len(values))
     if identifier is not None:
         notes.append(f"{name}: {identifier}, taken for an identifier and left out")

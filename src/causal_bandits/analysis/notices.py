@@ -1,17 +1,25 @@
 """Columns that are not what they seem: results of the reward, and noise."""
 
+import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from ..compiled import Ints
 from ..data import Rows
+from ..errors import brief
 from ..independence import permutation_test
 from ..independence.random_tables import large_permutation_test
 from ..problem import Problem
 
-FEWEST_ROWS = 20
-"""With fewer rows a column may go with the reward by chance."""
+FEWEST_CASES = 10
+"""A column that differs from its usual value in fewer rows may cause the reward in all of them."""
+FEWEST_PER_LEVEL = 5
+"""Rows for each value of a column whose values are looked at one by one."""
+CHANCE = 0.001
+"""A column goes with the reward by chance, unless that is less probable than this."""
 DRAWS = 199
 LEVEL = 0.05
 MANY_ROWS = 20_000
@@ -26,15 +34,56 @@ def _counted(codes: Ints, arms: Ints, rewards: Ints, levels: int) -> Ints:
     return np.bincount(places, minlength=int(np.prod(shape))).reshape(shape)
 
 
-def results_of_the_reward(problem: Problem, rows: Rows) -> list[str]:
-    """Observed variables that tell the reward without fail, such as what was paid: they come after it, not before."""
-    found = []
-    for place, variable in enumerate(problem.observed):
-        table = _counted(rows.codes[:, place], rows.arms, rows.rewards, variable.size).sum(axis=0)
-        both = np.all(table.sum(axis=0) > 0)
-        if both and table.sum() >= FEWEST_ROWS and np.all(table.min(axis=1) == 0):
-            found.append(variable.name)
-    return found
+def results_of_the_reward(problem: Problem, table: pl.DataFrame) -> dict[str, str]:
+    """Observed columns that look like consequences of a reward of 0 or 1, such as what was paid, and why."""
+    rewards = table[problem.target].cast(pl.Int64)
+    found = {name: _consequence(table[name], rewards) for name in problem.observed_names}
+    return {name: why for name, why in found.items() if why is not None}
+
+
+def _consequence(column: pl.Series, rewards: pl.Series) -> str | None:
+    """Why a column comes after the reward and not before it; None where it need not."""
+    without, given = column.filter(rewards == 0), column.filter(rewards == 1)
+    if without.n_unique() == 1:  # a missing value is one, too
+        usual = without[0]
+        others = given.filter(given.is_not_null() if usual is None else (given != usual).fill_null(value=True))
+        enough = len(others) >= FEWEST_CASES or len(others) == len(given)
+        if enough and _by_chance(len(column), len(given), len(others)) < CHANCE:
+            return f"{_differs(others, usual)} where {rewards.name} = 1"
+    seen = column.is_not_null()
+    values, known = column.filter(seen), rewards.filter(seen)
+    if _by_chance(len(known), int(known.sum()), int(known.sum())) < CHANCE and _parted(values, known):
+        return f"tells {rewards.name} without fail"
+    return None
+
+
+def _by_chance(rows: int, rewarded: int, cases: int) -> float:
+    """How probable it is that so many rows, chosen at random, all have the reward."""
+    return math.exp(_log_choices(rewarded, cases) - _log_choices(rows, cases)) if cases <= rewarded else 0.0
+
+
+def _log_choices(of: int, chosen: int) -> float:
+    return math.lgamma(of + 1) - math.lgamma(chosen + 1) - math.lgamma(of - chosen + 1)
+
+
+def _differs(others: pl.Series, usual: object) -> str:
+    if usual is None:
+        return "has a value only"
+    if others.dtype.is_numeric() and usual == 0 and (others > 0).all():
+        return "is positive only"
+    return f"is not {brief(usual)} only"
+
+
+def _parted(values: pl.Series, rewards: pl.Series) -> bool:
+    """Whether each value, or each side of a threshold, has one reward alone."""
+    without, given = values.filter(rewards == 0), values.filter(rewards == 1)
+    if values.n_unique() * FEWEST_PER_LEVEL <= len(values):
+        return not set(without.unique()) & set(given.unique())
+    if not values.dtype.is_numeric():
+        return False
+    low: Any = (without.min(), given.min())
+    high: Any = (without.max(), given.max())
+    return bool(high[0] < low[1] or high[1] < low[0])
 
 
 def noise(problem: Problem, rows: Rows, tell: Callable[[str, int, int], None]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
 
-CONTROL = "Arm that lifts are over, written lever=value,...; the idle arm by default."
+CONTROL = "Arm to compare with, written lever=value,...; by default levels called none, off, control or the like."
 KINDS = "discrete, gaussian, count, revenue or levels; inferred from the target by default."
 SEGMENTS = "Columns known before the decision (device, country), comma-separated."
 FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the packaged table."
@@ -49,7 +49,7 @@ def analyze_command(
     interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
     segments: Annotated[str | None, typer.Option(help=SEGMENTS)] = None,
     observed: Annotated[str | None, typer.Option(help="Columns in between; by default all others.")] = None,
-    drop: Annotated[str | None, typer.Option("--drop", "--ignore", help="Columns to leave out.")] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help=KINDS)] = None,
     level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
@@ -75,7 +75,7 @@ def analyze_command(
             interventions=levers,
             segments=by_nature,
             observed=None if observed is None else names_in(observed),
-            ignore=names_in(drop or ""),
+            drop=names_in(drop or ""),
             kind=kind,  # type: ignore[arg-type]
             level=level,
             max_size=max_size,

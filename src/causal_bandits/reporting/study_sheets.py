@@ -1,6 +1,6 @@
 """Arms and sets as tables."""
 
-from ..markup import between, braces, evidence_words, number
+from ..markup import between, braces, evidence_words, number, settings_of
 from ..policies.overview import ArmRow, IntervalRow, RecommendationRow, SetRow
 from .described import AnalysisDescription, PendingRewards
 from .sheets import Sheet
@@ -40,6 +40,12 @@ def segment_of(row: ArmRow | RecommendationRow) -> str:
 def _does(row: ArmRow | RecommendationRow) -> str:
     """What an arm does, without its segment."""
     return row.get("lever_arm", row["arm"])
+
+
+def _settings(row: ArmRow | RecommendationRow) -> str:
+    """The level of every lever, without the segment."""
+    segment = row.get("segment", {})
+    return settings_of({name: level for name, level in row["settings"].items() if name not in segment})
 
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
@@ -88,7 +94,7 @@ def recommended(best: RecommendationRow) -> str:
 
 
 def answer(found: AnalysisDescription) -> str:
-    """What a table says, in one paragraph: the arm to take, against the idle one, how sure, and what was shared."""
+    """What a table says, in one paragraph: the arm to take, against the control, how sure, and what was shared."""
     one = found["recommendation"]
     best = found.get("recommendations", []) if one is None else [one]
     shared = {braces(each["through"]) for each in found["arms"] if each["through"]}
@@ -103,15 +109,15 @@ def _advice(found: AnalysisDescription, best: RecommendationRow) -> str:
     """The arm to take, in one segment if there are segments."""
     row = next(each for each in found["arms"] if each["arm"] == best["arm"])
     among = [each for each in found["arms"] if each.get("segment") == best.get("segment")]
-    idle = next((each for each in among if _does(each) == "do()" and each is not row), None)
-    against = "" if idle is None else f", against {_range(idle)} when no lever is moved (do())"
+    control = next((each for each in among if each.get("is_control") and each is not row), None)
+    against = "" if control is None else f", against {_range(control)} for the control, {_settings(control)}"
     sure = (
         f"It is the best arm with probability {best['probability_best']:.2f}, within {number(best['margin'])} of the "
         f"best with probability {best['probability_close']:.2f}, and expected to lose {number(best['expected_loss'])}."
     )
     where = f"For {segment_of(best)}: " if best.get("segment") else ""
     stands_out = "" if best["stands_out"] else "no arm stands out yet. " if where else "No arm stands out yet. "
-    return f"{where}{stands_out}Recommended: {_does(best)}, mean {found['target']} {_range(row)}{against}. {sure}"
+    return f"{where}{stands_out}Recommended: {_settings(best)}; mean {found['target']} {_range(row)}{against}. {sure}"
 
 
 def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:
