@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 import pytest
 
 import causal_bandits
@@ -143,6 +144,26 @@ def test_compiled_code_is_kept_for_each_signature_and_found_again(tmp_path: Path
     assert (second(1), second(1.5), hits(second)) == (2, 3.0, 2)
     assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 2
     assert not list((tmp_path / "cache").rglob("*.tmp"))
+
+
+def _second(values: Any) -> Any:
+    return values[1]
+
+
+def test_code_that_checks_indices_is_kept_apart(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`NUMBA_BOUNDSCHECK` changes the code and must neither find code without checks nor leave its own behind."""
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 0)
+    unchecked = compiled(_second)
+    unchecked(np.zeros(2))
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
+    checked = compiled(_second)
+    with pytest.raises(IndexError):
+        checked(np.zeros(1))
+    assert hits(checked) == 0
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 0)
+    again = compiled(_second)
+    again(np.zeros(2))
+    assert hits(again) == 1
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {

@@ -147,6 +147,10 @@ class CodeCache(FunctionCache):
             _unread(f"compiled code in {self._cache_path!r} cannot be used ({error!r}); it is compiled again")
             return None
 
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[object, ...]:
+        """numba's key, and whether indices are checked, which numba's key leaves out."""
+        return (*super()._index_key(sig, codegen), bool(numba.config.BOUNDSCHECK))
+
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code where that can be done."""
         try:
