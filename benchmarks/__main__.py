@@ -1,11 +1,18 @@
-"""`python -m benchmarks`: measure, print, write results.json."""
+"""`python -m benchmarks`: measure, print, write results.json.
+
+`python -m benchmarks served start` measures the named parts alone. What a part measured is written as soon as it is
+done; figures of the other parts stay as they are.
+"""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+from causal_bandits.files import replacing
 
 from .asd import discovering
 from .experiments import spreading
@@ -58,23 +65,23 @@ TARGETS = {
     "first_use_compile_s": ("at most", 20.0),
     "warm_start_s": ("at most", 3.0),
 }
-THEMES: dict[str, Callable[[], dict[str, float]]] = {
-    "against river (27 arms, 8 subsets accepted)": against_river,
-    "against the literal Algorithm 1": against_literal,
-    "against MABWiser": against_mabwiser,
-    "early and late rounds": growth,
-    "the safe policy beside the paper's (27 arms, T = 2000)": safe_against_paper,
-    "a factorial with 3^8 arms (8 observed)": largest_factorial,
-    "independence tests": testing,
-    "causal discovery (ASD-JCI123kt)": discovering,
-    "real-valued rewards (Sachs, 8 arms, 4 variables)": gaussian_rounds,
-    "rows whose reward is pending (6 arms)": pending_rows,
-    "larger problems": larger_problems,
-    "an experiment over two processes, and storing it": spreading,
-    "a fresh process": starting,
-    "studies (27 arms, 8 sets; durable on SQLite)": studies,
-    "studies over HTTP beside the library (6 arms; durable on SQLite)": service,
-    "served studies beside strict ones (6 arms; PostgreSQL, 4 workers)": served,
+PARTS: dict[str, tuple[str, Callable[[], dict[str, float]]]] = {
+    "river": ("against river (27 arms, 8 subsets accepted)", against_river),
+    "literal": ("against the literal Algorithm 1", against_literal),
+    "mabwiser": ("against MABWiser", against_mabwiser),
+    "growth": ("early and late rounds", growth),
+    "safe": ("the safe policy and the paper's (27 arms, T = 2000)", safe_against_paper),
+    "factorial": ("a factorial with 3^8 arms (8 observed)", largest_factorial),
+    "tests": ("independence tests", testing),
+    "asd": ("causal discovery (ASD-JCI123kt)", discovering),
+    "gaussian": ("real-valued rewards (Sachs, 8 arms, 4 variables)", gaussian_rounds),
+    "pending": ("rows whose reward is pending (6 arms)", pending_rows),
+    "larger": ("larger problems", larger_problems),
+    "processes": ("an experiment over two processes, and storing it", spreading),
+    "start": ("a fresh process", starting),
+    "studies": ("studies (27 arms, 8 sets; durable on SQLite)", studies),
+    "service": ("studies over HTTP and the library (6 arms; durable on SQLite)", service),
+    "served": ("served and strict studies (6 arms; PostgreSQL, 4 workers)", served),
 }
 
 
@@ -107,18 +114,34 @@ def show_problems(console: Console, results: dict[str, float]) -> None:
     console.print(table)
 
 
-def main() -> None:
-    """Measure everything; a few minutes."""
+def keep(results: dict[str, float]) -> None:
+    """Add figures to those in the file, or replace them; in one step, so that the file is always whole."""
+    kept: dict[str, float] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    kept |= {name: float(f"{value:.4g}") for name, value in results.items()}
+    with replacing(RESULTS) as path:
+        path.write_text(json.dumps(kept, indent=2) + "\n")
+
+
+def main(names: list[str]) -> int:
+    """Measure everything, or the named parts; a few minutes."""
     console = Console()
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        console.print(f"{unknown[0]!r} is not a part; choose from {', '.join(PARTS)}")
+        return 2
     results: dict[str, float] = {}
-    for theme, measure in THEMES.items():
-        console.print(f"measuring {theme}")
-        results |= measure()
+    for name in names or PARTS:
+        title, measure = PARTS[name]
+        console.print(f"measuring {title}")
+        found = measure()
+        keep(found)
+        results |= found
     show_results(console, results)
-    show_problems(console, results)
-    rounded = {name: float(f"{value:.4g}") for name, value in results.items()}
-    RESULTS.write_text(json.dumps(rounded, indent=2) + "\n")
+    if "round_us_n4" in results:
+        show_problems(console, results)
     console.print(f"written to {RESULTS}")
+    return 0
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

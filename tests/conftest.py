@@ -20,7 +20,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 HERE = Path(__file__).parent
 STATISTICAL = HERE / "statistical"
 BEGINNINGS = (
-    ("bit_identity", "contracts"),
+    ("contracts",),
     ("discovery", "estimators", "independence", "environments", "data", "graphs", "problem"),
     ("experiments", "reporting", "test_docs.py", "test_cli.py", "test_compiled.py", "test_streams.py"),
 )

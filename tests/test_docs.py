@@ -20,6 +20,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if DOCS / "results" not in page.parents)]
 NOTEBOOKS = sorted(DOCS.rglob("*.ipynb"))
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n+^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"\d+\.\d+")
 
 
 def name_of(page: Path) -> str:
@@ -30,7 +31,10 @@ def name_of(page: Path) -> str:
 def test_code_blocks_run(
     page: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Top to bottom, each page by itself; a block of text right after a block of code is what that code prints."""
+    """Top to bottom, each page by itself; a block of text right after a block of code is what that code prints.
+
+    The last digit of a number may differ by one, since CPUs round differently.
+    """
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "page"}
     for block in BLOCK.finditer(page.read_text()):
@@ -38,7 +42,10 @@ def test_code_blocks_run(
         exec(compile(code, page.name, "exec"), names)
         printed = capsys.readouterr().out
         assert "Error" not in printed
-        assert text is None or printed == text
+        if text is not None:
+            assert NUMBER.sub("#", printed) == NUMBER.sub("#", text)
+            for now, then in zip(NUMBER.findall(printed), NUMBER.findall(text), strict=True):
+                assert float(now) == pytest.approx(float(then), abs=1.01 * 10.0 ** -len(then.partition(".")[2]))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)

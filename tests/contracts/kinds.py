@@ -10,8 +10,9 @@ from causal_bandits.errors import ObservationError, UnknownArmError, UnknownLeve
 from causal_bandits.policies import POLICIES, Policy
 from causal_bandits.policies.safe_rewards import CellPolicy
 from causal_bandits.simulation import told
-from causal_bandits.worlds import reweigh, shift
+from causal_bandits.worlds import count_world, reweigh, shift
 from tests.policies.cases import NINE_ARMS, SIX, Table, random_table, table_of
+from tests.simulation.worlds import SCM
 
 Bad = tuple[Any, Any, type[Exception]]
 
@@ -242,6 +243,9 @@ LINEAR = Kind(
 )
 
 
+COUNT_WORLD = count_world(seed=2)
+
+
 def kind_of(name: str) -> Kind:
     """The kind of a policy in the registry."""
     if issubclass(POLICIES[name], CellPolicy):
@@ -263,14 +267,14 @@ def knowledge_of(name: str) -> dict[str, Any]:
     return dict(made.keywords)
 
 
-PLAYED = [name for name, kind in POLICIES.items() if kind.numbers is int or name in LINEAR_MODELS]
-"""Policies for which `world_of` has a world."""
-
-
 def world_of(name: str) -> Any:
     """A world in which all that a policy is told is true."""
     if name in LINEAR_MODELS:
         return LINEAR_WORLD
+    if issubclass(POLICIES[name], CellPolicy):
+        return COUNT_WORLD
+    if POLICIES[name].numbers is float:
+        return SCM
     return SINGLES if name in SINGLE_ARMS else WORLD
 
 

@@ -12,10 +12,9 @@ import pytest
 from causal_bandits import load_policy
 from causal_bandits.errors import CausalBanditsError
 from causal_bandits.policies import POLICIES, Tier
-from causal_bandits.simulation import play
 from tests.policies.cases import full_state, rows_of
 
-from .kinds import EXPLORERS, PLAYED, SOME_ARMS, TOP_TWO, fresh, kind_of, knowledge_of, world_of
+from .kinds import EXPLORERS, SOME_ARMS, TOP_TWO, fresh, kind_of, knowledge_of
 
 BAD = [(name, *bad) for name in POLICIES for bad in kind_of(name).bad]
 every_policy = pytest.mark.parametrize("name", POLICIES)
@@ -135,30 +134,6 @@ def test_what_it_is_told(name: str) -> None:
     assert policy.hints != "nothing" or not policy.needs
     assert set(policy.needs) <= set(policy.options())
     assert set(policy.needs) <= set(knowledge_of(name))
-
-
-@pytest.mark.parametrize("name", PLAYED)
-def test_rollout_and_ask_and_tell_choose_the_same_arms(name: str) -> None:
-    """In one go, and compiled and interpreted by turns."""
-    runs, world = [], world_of(name)
-    for parts in ([(300, True)], [(300, False)], [(50, False), (200, True), (50, False)]):
-        policy = POLICIES[name](world.problem, seed=5, **knowledge_of(name))
-        rng = np.random.default_rng(6)
-        played = [play(policy, world, rounds, rng, compiled=compiled) for rounds, compiled in parts]
-        runs.append((np.concatenate([run.arms for run in played]).tolist(), full_state(policy), policy.ask(20)))
-    assert runs[0] == runs[1] == runs[2]
-
-
-@pytest.mark.parametrize("name", PLAYED)
-def test_save_and_load_in_the_middle_of_a_run(name: str, tmp_path: Path) -> None:
-    world = world_of(name)
-    policy = POLICIES[name](world.problem, seed=5, **knowledge_of(name))
-    play(policy, world, 333, np.random.default_rng(6))
-    policy.save(tmp_path / "policy")
-    loaded = load_policy(tmp_path / "policy")
-    assert full_state(loaded) == full_state(policy)
-    one, other = (play(each, world, 200, np.random.default_rng(7)) for each in (policy, loaded))
-    assert np.array_equal(one.arms, other.arms)
 
 
 @every_policy

@@ -227,6 +227,18 @@ def test_the_same_behind_a_screen(compiled: bool, monkeypatch: pytest.MonkeyPatc
     assert full_state(load_policy(tmp_path / "screened")) == full_state(policy)
 
 
+def test_discovery_behind_a_screen_keeps_the_room_for_pending_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code counts pending rows without a check, so the tables must have room for them."""
+    monkeypatch.setattr(
+        "causal_bandits.policies.discrete.layout_for",
+        lambda problem, max_size, screens: ScreenedLayout.of(problem, max_size),
+    )
+    policy = WeighedThompsonSampling(FOUR_ARMS, seed=1)
+    policy.make_room()
+    tables = policy.ready().tables
+    assert len(tables.pending) == len(tables.counts) // 2 > 0
+
+
 def test_bad_input_is_a_sentence_and_counts_nothing() -> None:
     policy = SafeThompsonSampling(FOUR_ARMS, seed=0)
     row = policy.tell({}, {"A": 1, "B": "low"})

@@ -101,7 +101,8 @@ class DiscretePolicy(Policy[ThompsonState]):
         if self._screen is None:
             return self._state.tables
         tables = self._screen.tables(used)
-        return recount_pending(tables, self.waiting.all) if self.waiting.made else tables
+        late = self.waiting.made or len(self._state.tables.pending)  # a rollout has room before a row waits
+        return recount_pending(tables, self.waiting.all) if late else tables
 
     def _share(self, findings: Findings, draws: Draws) -> ThompsonState:
         used = findings.used
