@@ -20,6 +20,7 @@ from causal_bandits.simulation import FIELD
 from causal_bandits.simulation.rollout import rollout
 
 from . import test_policies as contract
+from . import test_playing as playing
 from .kinds import WORLD
 
 SOURCE = '''
@@ -93,11 +94,11 @@ def test_it_keeps_the_contract(one_file: ModuleType, tmp_path: Path) -> None:
         contract.test_it_learns,
         contract.test_estimates_are_ordered,
         contract.test_seeds,
-        contract.test_rollout_and_ask_and_tell_choose_the_same_arms,
     ):
         check("optimist")
     contract.test_save_and_load("optimist", tmp_path)
-    contract.test_save_and_load_in_the_middle_of_a_run("optimist", tmp_path)
+    playing.test_a_rollout_is_ask_and_tell(playing.case_of("optimist"))
+    playing.test_save_and_load_in_the_middle_of_a_run(playing.case_of("optimist"), tmp_path)
 
 
 def test_it_is_compared(one_file: ModuleType) -> None:

@@ -32,6 +32,11 @@ class Case(NamedTuple):
     """Whether every third arm is left out in the second part of a run."""
 
 
+def case_of(name: str) -> Case:
+    """A policy of the registry in a world in which all that it is told is true."""
+    return Case(partial(POLICIES[name], **knowledge_of(name)), world_of(name))
+
+
 DAG = cb.worlds.paper_world(cb.MixedGraph([*"ABCY"], [("A", "B"), ("B", "C"), ("C", "Y")]), seed=3)
 CONFOUNDED = cb.worlds.paper_world(cb.MixedGraph([*"ABY"], [("A", "B"), ("B", "Y")], [("A", "Y")]), seed=4)
 LARGE = cb.worlds.paper_world(
@@ -62,7 +67,7 @@ SOME_LEVERS = cb.KnownSets({("A",): ["I_A"], ("A", "B"): ["I_A", "I_B"]})
 REVENUE, RATINGS = cb.worlds.revenue_world(zeros=0.9, seed=3), cb.worlds.ordered_world(direct=True, seed=4)
 
 CASES: dict[str, Case] = {
-    **{name: Case(partial(POLICIES[name], **knowledge_of(name)), world_of(name)) for name in POLICIES},
+    **{name: case_of(name) for name in POLICIES},
     "safe-ts, one set": Case(partial(cb.SafeThompsonSampling, average=False), DAG),
     "safe-ts, soft levers": Case(cb.SafeThompsonSampling, SOFT),
     "safe-ts, large": Case(cb.SafeThompsonSampling, LARGE),
@@ -89,7 +94,7 @@ CASES: dict[str, Case] = {
     "real, known sets": Case(partial(GAUSSIAN, discovery=cb.KnownSets([["B"]])), SCM),
     "real, logged": Case(partial(GAUSSIAN, discovery=cb.BayesFactors(reading="conditional")), SACHS),
     "no prior rows": Case(partial(cb.policies.SafeGaussianThompson, prior_rows=0), SCM),
-    "hac-ucb, chances": Case(partial(POLICIES["hac-ucb"], **knowledge_of("c-ts"), horizon=600), WORLD),
+    "hac-ucb, chances": Case(partial(cb.policies.HACUCB, **knowledge_of("c-ts"), horizon=600), WORLD),
     "restricted ts": Case(cb.ThompsonSampling, DAG, restricted=True),
     "restricted safe": Case(cb.SafeThompsonSampling, DAG, restricted=True),
     "restricted ucb1": Case(cb.policies.UCB1, DAG, restricted=True),

@@ -149,7 +149,8 @@ class CodeCache(FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[object, ...]:
         """numba's key, and whether indices are checked, which numba's key leaves out."""
-        return (*super()._index_key(sig, codegen), bool(numba.config.BOUNDSCHECK))
+        settings: Any = numba.config
+        return (*super()._index_key(sig, codegen), bool(settings.BOUNDSCHECK))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code where that can be done."""
