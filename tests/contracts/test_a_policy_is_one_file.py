@@ -19,8 +19,8 @@ from causal_bandits.policies import POLICIES
 from causal_bandits.simulation import FIELD
 from causal_bandits.simulation.rollout import rollout
 
-from . import test_policies as contract
 from . import test_playing as playing
+from . import test_policies as contract
 from .kinds import WORLD
 
 SOURCE = '''
