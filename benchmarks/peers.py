@@ -3,8 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from mabwiser.mab import MAB, LearningPolicy
-from river import bandit, proba
 
 from .rounds import compiled_run, largest_set_run
 from .timing import interleaved
@@ -15,6 +13,8 @@ ARMS = 27
 
 def river_run(rounds: int = 2000) -> Callable[[], int]:
     """Rounds of river: pull and update. The rewards are drawn beforehand: its world costs nothing."""
+    from river import bandit, proba
+
     policy = bandit.ThompsonSampling(reward_obj=proba.Beta(), seed=1)
     arms = list(range(ARMS))
     rewards = np.random.default_rng(2).integers(2, size=rounds).tolist()
@@ -29,6 +29,8 @@ def river_run(rounds: int = 2000) -> Callable[[], int]:
 
 def mabwiser_run(rounds: int = 200) -> Callable[[], int]:
     """Rounds of MABWiser: predict and partial_fit."""
+    from mabwiser.mab import MAB, LearningPolicy
+
     arms = list(range(ARMS))
     policy = MAB(arms=arms, learning_policy=LearningPolicy.ThompsonSampling(), seed=1)
     policy.fit(decisions=arms, rewards=[0] * ARMS)

@@ -6,10 +6,10 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import optuna
 import sqlalchemy as sa
 
 from causal_bandits import Problem, Study
@@ -18,7 +18,6 @@ from causal_bandits.studies.session import Draft
 from .timing import interleaved
 
 PROBLEM = Problem("y", {"a": 2, "b": 3, "c": 2}, {"i": 3, "j": 3, "k": 3})
-FOLDER = Path(tempfile.mkdtemp(prefix="cb-bench-"))
 ROUNDS = 200
 
 
@@ -26,8 +25,14 @@ def _answer(rng: np.random.Generator) -> dict[str, int]:
     return {"a": int(rng.integers(2)), "b": int(rng.integers(3)), "c": int(rng.integers(2)), "y": int(rng.integers(2))}
 
 
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Removed when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="cb-bench-")
+
+
 def _fresh(name: str) -> str:
-    return f"sqlite:///{FOLDER}/{name}-{time.monotonic_ns()}.db"
+    return f"sqlite:///{_folder().name}/{name}-{time.monotonic_ns()}.db"
 
 
 def study_run() -> Callable[[], int]:
@@ -69,6 +74,8 @@ def bare_run() -> Callable[[], int]:
 
 def optuna_run() -> Callable[[], int]:
     """Optuna's ask and tell with a random sampler on its SQLite storage."""
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(storage=_fresh("optuna"), sampler=optuna.samplers.RandomSampler(seed=1))
 
