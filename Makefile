@@ -90,7 +90,8 @@ test-bounds: setup ## All tests but the slow ones, with compiled code that check
 
 # Old libraries warn of newer ones that they use, which concerns neither.
 test-lowest: $(LOWEST_VENV)/.ready ## A smoke test with the lowest versions of all dependencies
-	@PYTHONDONTWRITEBYTECODE= $(LOWEST_VENV)/bin/python -m pytest $(PARALLEL) -W default::DeprecationWarning $(SMOKE)
+	@PYTHONDONTWRITEBYTECODE= NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST_VENV)/compiled \
+		$(LOWEST_VENV)/bin/python -m pytest $(PARALLEL) -W default::DeprecationWarning $(SMOKE)
 
 $(LOWEST_VENV)/.ready: pyproject.toml scripts/lowest_versions.py
 	@echo "Setting up $(LOWEST_VENV) with the lowest versions (once; about a minute)"
@@ -115,7 +116,7 @@ $(BENCH_VENV)/.ready: pyproject.toml constraints.txt
 	@touch $@
 
 bench: $(BENCH_VENV)/.ready ## Measure speed as ratios to other libraries
-	@$(BENCH_VENV)/bin/python -m benchmarks
+	@NUMBA_CACHE_DIR=$(CURDIR)/$(BENCH_VENV)/compiled $(BENCH_VENV)/bin/python -m benchmarks
 
 clean: ## Remove environments, builds and caches
 	rm -rf $(VENV) $(BENCH_VENV) $(LOWEST_VENV) build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
