@@ -50,7 +50,8 @@ def test_order_and_orientation_do_not_matter(table: NDArray[np.int64], random: A
 @given(TABLES)
 def test_compiled_equals_interpreted(table: NDArray[np.int64]) -> None:
     (statistic, dof), slow = g_squared_statistic(table), interpreted(g_squared_statistic)(table)
-    assert (statistic, dof) == (pytest.approx(slow[0], rel=1e-12, abs=1e-12), slow[1])
+    assert statistic == pytest.approx(slow[0], rel=1e-12, abs=1e-12)
+    assert dof == slow[1]
 
 
 @pytest.mark.parametrize("dof", [1, 2, 7, 100])
