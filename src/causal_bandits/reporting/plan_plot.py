@@ -52,10 +52,9 @@ def plot_plan(curves: Sequence[PlanCurve], axes: Axes | None = None, *, confiden
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-    from .quick_plots import new_axes, wrapped
+    from .quick_plots import styled_axes, wrapped
 
-    with drawing({}):
-        found = new_axes(axes, 6.4, 4.2)
+    with styled_axes(axes, 6.4, 4.2) as found:
         for curve, colour in zip(curves, PALETTE, strict=False):
             low = [max(each - 2 * error, 0.0) for each, error in zip(curve.shares, curve.errors, strict=True)]
             high = [min(each + 2 * error, 1.0) for each, error in zip(curve.shares, curve.errors, strict=True)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..drawers import draws
@@ -25,15 +26,22 @@ WIDEST, LINES = 36, 3
 """Characters in a line of a name, and lines."""
 
 
-def new_axes(given: Axes | None, width: float, height: float) -> Axes:
-    """The axes that were given, or new ones of this size in inches."""
+@contextlib.contextmanager
+def styled_axes(given: Axes | None, width: float, height: float) -> Iterator[Axes]:
+    """The axes that were given, or new ones of this size in inches, to draw on in our style.
+
+    The figure is made outside of the style. A notebook configures pyplot when the first figure is made, and a style
+    that ends later would undo that.
+    """
+    if given is not None and not hasattr(given, "errorbar"):
+        raise OptionError(f"axes={brief(given)}; expected axes of matplotlib, or None for new ones")
+    figure: Any = None
     if given is None:
         import matplotlib.pyplot as plt
 
-        return plt.subplots(figsize=(width, height), layout="constrained")[1]
-    if not hasattr(given, "errorbar"):
-        raise OptionError(f"axes={brief(given)}; expected axes of matplotlib, or None for new ones")
-    return given
+        figure = plt.figure(figsize=(width, height), layout="constrained")
+    with drawing({}):
+        yield figure.add_subplot() if given is None else given
 
 
 def wrapped(text: str, widest: int = WIDEST) -> str:
@@ -66,8 +74,7 @@ def plot_estimates(
     shown = _with_controls(best, count, controls)
     segments = list(dict.fromkeys(_segment(row) for row in rows))
     shown.sort(key=lambda row: segments.index(_segment(row)))
-    with drawing({}):
-        found = new_axes(axes, 7.2, 1.4 + 0.45 * len(shown))
+    with styled_axes(axes, 7.2, 1.4 + 0.45 * len(shown)) as found:
         for place, row in enumerate(shown):
             _interval(
                 found, place + 0.16, (row.own_mean, row.own_low, row.own_high), ALONE.light, 1.2, "own rows alone"
@@ -176,8 +183,7 @@ def plot_simulation(simulation: Simulation, axes: Axes | None = None, *, name: s
     """
     table = simulation.summary()
     t, mean, error = (table[column].to_numpy() for column in ("t", "mean", "se"))
-    with drawing({}):
-        found = new_axes(axes, 6.4, 4.0)
+    with styled_axes(axes, 6.4, 4.0) as found:
         colour = PALETTE[len(found.lines) % len(PALETTE)]
         found.plot(t, mean, color=colour, linewidth=1.8, label=None if name is None else printable(name))
         if simulation.runs > 1:
