@@ -6,12 +6,16 @@ whatever needs knowledge of the problem are checked where they are used.
 
 import functools
 import inspect
+import math
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .errors import OptionError, brief
 
+DURATION = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,15})?)\s*([smhd]?)\s*")
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 P = ParamSpec("P")
 R = TypeVar("R")
 Check = Callable[[Any], bool]
@@ -60,6 +64,25 @@ def is_number(value: object) -> bool:
     except (ArithmeticError, TypeError, ValueError):
         return False
     return True
+
+
+def duration(name: str, value: object, *, zero: bool = False) -> float:
+    """Seconds from a number, or from a text such as "14d", "36h", "90m" or "45s"; above 0, or also 0.
+
+    >>> duration("reward_window", "14d"), duration("reward_window", "1.5h"), duration("reward_window", 45)
+    (1209600.0, 5400.0, 45.0)
+    """
+    found = DURATION.fullmatch(value) if isinstance(value, str) else None
+    if found is not None:
+        seconds = float(found[1]) * UNITS[found[2]]
+    else:
+        seconds = float(value) if is_number(value) else math.nan  # type: ignore[arg-type]
+    if not (0 < seconds < math.inf or (zero and seconds == 0)):
+        from_ = "from" if zero else "above"
+        raise OptionError(
+            f"{name}={brief(value)}; expected seconds {from_} 0, or a duration such as 14d, 36h, 90m or 45s"
+        )
+    return seconds
 
 
 def are_names(value: object) -> bool:

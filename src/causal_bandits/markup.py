@@ -1,5 +1,6 @@
 """Text, tables and HTML that show names as data: nothing in a name is obeyed, by a terminal or by a browser."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -30,17 +31,26 @@ def _spelled(one: str) -> str:
     return f"\\u{ord(one):04x}" if ord(one) > 126 else one.encode("unicode_escape").decode()
 
 
+SMALLEST = 1e-6
+"""A number closer to 0 than this is not spelled out."""
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """A number to read; a dash where there is none.
 
-    >>> number(None), number(0.25), number(0.00001234), number(12345.6)
-    ('–', '0.250', '1.23e-05', '12,346')
+    >>> number(None), number(0.25), number(0.00001234), number(12345.6), number(3.2e-146)
+    ('–', '0.250', '0.0000123', '12,346', '<0.000001')
     """
     if value is None:
         return "–"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.{digits}g}" if abs(value) < 0.001 else f"{value:.{digits}f}"
+    if 0 < abs(value) < SMALLEST:
+        return f"<{SMALLEST:f}" if value > 0 else f">-{SMALLEST:f}"
+    if 0 < abs(value) < 0.001:
+        places = digits - 1 - math.floor(math.log10(abs(value)))
+        return f"{value:.{places}f}".rstrip("0")
+    return f"{value:.{digits}g}" if value == 0 else f"{value:.{digits}f}"
 
 
 def between(low: float | None, high: float | None) -> str:
@@ -76,6 +86,28 @@ def evidence_words(tests: Iterable[tuple[Iterable[str], float]], nats: Mapping[s
     shown = "; ".join(f"{', '.join(levers)}: p = {number(p_value)}" for levers, p_value in tests)
     sure = "; ".join(f"{name}: {number(value, 1)} nats" for name, value in nats.items())
     return shown or sure or source
+
+
+def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Iterable[int]) -> str:
+    """A table for a terminal, whose names are data; numbers are flush right, and only the first rows are shown.
+
+    >>> print(text_table(("arm", "rows"), [("do()", "7"), ("do(a=1)", "12")], numeric=[1]))
+    arm      rows
+    do()        7
+    do(a=1)    12
+    """
+    right = set(numeric)
+    lines = [[printable(cell) for cell in line] for line in (columns, *rows[:MOST_ROWS])]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = (
+        [
+            cell.rjust(wide) if place in right else cell.ljust(wide)
+            for place, (cell, wide) in enumerate(zip(line, widths, strict=True))
+        ]
+        for line in lines
+    )
+    more = [f"and {len(rows) - MOST_ROWS:,} more; to_frame() has all"] if len(rows) > MOST_ROWS else []
+    return "\n".join([*("  ".join(line).rstrip() for line in padded), *more])
 
 
 class Markup(str):

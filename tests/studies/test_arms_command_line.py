@@ -74,7 +74,7 @@ BAD: list[tuple[list[Any], str]] = [
     (["evaluate", "shop", "--arm", "banner=red"], "fewer than two decisions have outcomes"),
     (["evaluate", "shop", "--arm", "banner=red", "--method", "magic"], "method='magic'; expected one of"),
     (["evaluate", "shop", "--policy", "nothing.zip"], r"nothing\.zip"),
-    (["expire", "shop", "--older-than", "soon"], "is not a duration"),
+    (["expire", "shop", "--older-than", "soon"], "expected seconds from 0, or a duration"),
 ]
 
 

@@ -72,7 +72,10 @@ BAD = [
     (["study", "export", "shop", "--out", "d"], r"'d' ends in ''; .* \.csv"),
     (["study", "delete", "shop"], "and all its decisions; pass --yes to confirm"),
     (["study", "delete", "other", "--yes"], "there is no study 'other'"),
-    (["study", "create", "other", "--problem", "problem.json", "--expire-after", "inf"], "expire_after=inf"),
+    (
+        ["study", "create", "other", "--problem", "problem.json", "--expire-after", "inf"],
+        "expire_after='inf'; expected seconds above 0",
+    ),
     (["study", "create", "other", "--problem", "listed.json"], r"observed is \[1\]; expected a mapping"),
     (["study", "tell", "shop", "--file", "nothing.csv"], "there is no file 'nothing.csv'"),
     (["study", "create", "shop", "--problem", "problem.json", "--seed", 2], "with another seed"),

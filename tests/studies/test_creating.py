@@ -52,9 +52,9 @@ def test_bad_options(sqlite: str, policy: str | None, options: Any, message: str
         cb.Study.create("s", SHOP, storage=sqlite, policy=policy, options=options)
 
 
-@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 0, "3"])
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 0, "3 weeks"])
 def test_bad_times_to_expire(sqlite: str, seconds: Any) -> None:
-    with pytest.raises(OptionError, match=f"expire_after={seconds!r}; expected a number of seconds above 0"):
+    with pytest.raises(OptionError, match=f"expire_after={seconds!r}; expected seconds above 0, or a duration"):
         cb.Study.create("s", SHOP, storage=sqlite, expire_after=seconds)
 
 

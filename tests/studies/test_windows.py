@@ -125,12 +125,12 @@ def test_a_clock_that_is_set_back_closes_no_window_twice(tmp_path: Path, clock: 
 
 def test_bad_windows_are_refused(tmp_path: Path, clock: Clock) -> None:
     for window in (0, -5, float("inf"), float("nan"), "week"):
-        with pytest.raises(OptionError, match=r"reward_window=.*expected a number of seconds above 0, or None"):
+        with pytest.raises(OptionError, match=r"reward_window=.*expected seconds above 0, or a duration such as 14d"):
             make(tmp_path, clock, reward_window=window)
     with pytest.raises(OptionError, match="expire_after=10 would close decisions before their reward_window=60"):
         make(tmp_path, clock, reward_window=60, expire_after=10)
     make(tmp_path, clock, reward_window=60)
-    make(tmp_path, clock, reward_window=60)
+    make(tmp_path, clock, reward_window="1m")
     with pytest.raises(StudyExistsError, match="with another reward_window"):
         make(tmp_path, clock, reward_window=61)
 

@@ -24,10 +24,15 @@ ProblemFile = Annotated[
 PolicyName = Annotated[str | None, typer.Option(help="Preset (safe, paper) or policy name (ts, ...); safe by default.")]
 PolicyOptions = Annotated[str | None, typer.Option(help="Policy options as JSON.")]
 FirstSeed = Annotated[int | None, typer.Option(min=0, help="Random seed; the same seed gives the same decisions.")]
-Expires = Annotated[float | None, typer.Option(help="Expire decisions left open for this many seconds.")]
+Expires = Annotated[
+    str | None, typer.Option(help="Expire decisions left open for this long: seconds, or 14d, 36h, 90m, 45s.")
+]
 Window = Annotated[
-    float | None,
-    typer.Option(help="Seconds in which a reward must come; rewards count when the window has closed, as 0 if none."),
+    str | None,
+    typer.Option(
+        help="Time in which a reward must come: seconds, or 14d, 36h, 90m, 45s. "
+        "Missing rewards count as 0 after the window closes."
+    ),
 ]
 ControlArm = Annotated[
     str | None, typer.Option(help="The arm that lifts are over, written lever=value,...; the idle arm by default.")

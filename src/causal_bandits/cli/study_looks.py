@@ -1,6 +1,5 @@
 """`causal-bandits study explain`, `advice`, `evaluate`, `expire`: why, what if, and what is overdue."""
 
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ..studies import Explanation, Study
 
 SHOWN_ARMS = 12
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @studies.command("explain")
@@ -155,24 +153,12 @@ def _evaluated(study: "Study", arms: list[str], shares: list[float], policy: Pat
 @studies.command("expire")
 def expire(
     name: Name,
-    older_than: Annotated[str, typer.Option(help="Age in seconds, or with a unit: 90s, 15m, 12h, 7d.")],
+    older_than: Annotated[str, typer.Option(help="Age: seconds, or 14d, 36h, 90m, 45s.")],
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """Close open decisions that were asked for too long ago; they take no more outcomes."""
-    closed = load_study(name, storage).expire(seconds_in(older_than))
+    closed = load_study(name, storage).expire(older_than)
     report(
         as_json, {"expired": list(closed)}, f"{len(closed)} {'decision' if len(closed) == 1 else 'decisions'} expired"
     )
-
-
-def seconds_in(text: str) -> float:
-    """A duration from its text.
-
-    >>> seconds_in("90"), seconds_in("1.5h")
-    (90.0, 5400.0)
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([smhd]?)\s*", text)
-    if found is None:
-        raise OptionError(f"--older-than {text!r} is not a duration; expected seconds, or a number with s, m, h or d")
-    return float(found[1]) * UNITS[found[2] or "s"]

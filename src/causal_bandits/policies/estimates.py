@@ -13,7 +13,7 @@ from ..doors import is_number
 from ..drawers import drawn
 from ..errors import OptionError, brief, whole_number
 from ..estimators import beta_interval, own_moments
-from ..markup import between, braces, printable, titled_table
+from ..markup import between, braces, printable, text_table, titled_table
 from ..markup import number as shown
 from ..problem import Arm, Level
 from .listed import Listed
@@ -226,7 +226,34 @@ class Estimates(Listed[ArmEstimate]):
         return drawn("estimates", self, axes, most=most)
 
     def __repr__(self) -> str:
-        return repr(self.to_frame().sort(pl.col("mean").fill_nan(None), descending=True, nulls_last=True))
+        best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
+        columns: dict[str, list[str]] = {
+            "arm": [f"{row.arm}, control" if row.is_control else str(row.arm) for row in best],
+            "mean": [shown(row.mean) for row in best],
+            "interval": [between(row.low, row.high) for row in best],
+            "through": [braces(row.through) for row in best],
+            "own rows": [f"{row.own_rows:,}" for row in best],
+            "used": [f"{row.used_rows:,}" for row in best],
+            "effective": [f"{row.effective_rows:,.0f}" for row in best],
+            "own mean": [shown(row.own_mean) for row in best],
+            "own interval": [between(row.own_low, row.own_high) for row in best],
+        }
+        if any(row.status != "active" for row in best):
+            columns["status"] = [row.status for row in best]
+        if any(row.pending_rows for row in best):
+            columns["pending"] = [f"{row.pending_rows:,}" for row in best]
+            columns["worth"] = [f"{row.pending_effective:,.0f}" for row in best]
+        if any(row.cost for row in best):
+            columns["cost"] = [shown(row.cost) for row in best]
+            columns["net"] = [shown(row.net) for row in best]
+        if any(row.lift for row in best):
+            columns["lift"] = ["" if row.lift is None else shown(row.lift.absolute) for row in best]
+            columns["lift interval"] = [
+                "" if row.lift is None else between(row.lift.low, row.lift.high) for row in best
+            ]
+        rows = list(zip(*columns.values(), strict=True))
+        words = ("arm", "through", "status")
+        return text_table(list(columns), rows, [n for n, name in enumerate(columns) if name not in words])
 
     def _repr_html_(self) -> str:
         return self.table(f"{len(self)} arms, the best first")

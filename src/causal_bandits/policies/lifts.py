@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from ..compiled import Floats, Ints
-from ..markup import between, titled_table
+from ..markup import between, text_table, titled_table
 from ..markup import number as shown
 from ..problem import Level, Problem
 from .estimates import Estimates, Lift
@@ -115,7 +115,27 @@ class Effects(Listed[LevelEffect]):
         return pl.DataFrame(named, strict=False, infer_schema_length=None)
 
     def __repr__(self) -> str:
-        return repr(self.to_frame())
+        columns = (
+            "lever",
+            "level",
+            "instead of",
+            "settings",
+            "own rows",
+            "mean",
+            "effect",
+            "interval",
+            "relative",
+            "better",
+        )
+        rows = [
+            (
+                *(row.lever, str(row.level), str(row.base), f"{row.settings:,}", f"{row.own_rows:,}", shown(row.mean)),
+                *(shown(row.effect.absolute), between(row.effect.low, row.effect.high)),
+                *(shown(row.effect.relative), shown(row.effect.probability_better)),
+            )
+            for row in self
+        ]
+        return text_table(columns, rows, range(3, len(columns)))
 
     def _repr_html_(self) -> str:
         rows = [

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..markup import between, number
+from ..markup import SMALLEST, between, number
 from ..policies.answer_rows import EffectRow, LiftRow
 from ..policies.overview import ArmRow
 from .sheets import Sheet
@@ -45,7 +45,7 @@ def absolute_words(lift: LiftRow) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"+{number(value)}" if value > 0 else number(value)
+    return f"+{number(value)}" if value >= SMALLEST else number(value)
 
 
 def relative_words(lift: LiftRow) -> str:

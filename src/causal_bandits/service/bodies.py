@@ -31,6 +31,7 @@ Text = Annotated[Any, WithJsonSchema({"type": "string"})]
 Pair = Annotated[Any, WithJsonSchema({"type": "array", "items": {}})]
 Whole = StrictInt
 Number = StrictInt | StrictFloat
+Duration = Annotated[Number | StrictStr, Field(description='Seconds, or a text such as "14d", "36h", "90m" or "45s".')]
 
 MOST_DECISIONS = 10_000
 """In one request: so many take half a second, for which a study answers nobody else."""
@@ -84,8 +85,8 @@ class NewStudy(Body):
     policy: StrictStr | None = Field(None, description="Preset (safe by default, or paper) or policy name.")
     options: dict[str, Any] | None = Field(None, description="Options of the policy.")
     seed: Whole | None = Field(None, description="Seed of its decisions; random by default.", ge=0)
-    expire_after: Number | None = Field(None, description="Seconds after which an open decision is closed.")
-    reward_window: Number | None = Field(None, description="Seconds in which a reward must come; then it is 0.")
+    expire_after: Duration | None = Field(None, description="Time after which an open decision is closed.")
+    reward_window: Duration | None = Field(None, description="Time in which a reward must come; then it is 0.")
     control: dict[str, Any] | StrictStr | None = Field(None, description="The arm that others are compared with.")
     control_share: Number | None = Field(None, description="Share of decisions that the control gets.")
     shares: dict[str, Pair] | None = Field(
@@ -182,4 +183,4 @@ class Expiry(Body):
     """Which open decisions to close."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"older_than": 86400}]})
-    older_than: Number = Field(description="Age in seconds.")
+    older_than: Duration = Field(description="Age of the decisions to close.")

@@ -50,9 +50,10 @@ class StudiesByName(ChangingArms):
             policy: Preset ("safe" by default, or "paper"), policy name, or a new policy without rows.
             options: Options of a policy given by name.
             seed: Seed of its decisions; random by default.
-            expire_after: Seconds after which the next ask closes an open decision; until then late outcomes count.
-            reward_window: Seconds in which a reward must come. Rewards count when the window of their decision has
-                closed, all at once, and one that did not come is 0; without a window they count as they come.
+            expire_after: Time after which the next ask closes an open decision, in seconds or as "14d", "36h", "90m" or
+                "45s"; until then late outcomes count.
+            reward_window: Time in which a reward must come, written in the same way. Rewards count when the window of
+                their decision has closed, and one that did not come is 0; without a window they count as they come.
             control: The arm that lifts are over; the idle arm by default.
             control_share: The share of decisions that the control gets, no more and no less.
             shares: Arm -> (least, greatest) share of decisions; an arm may be written "lever=value,...".

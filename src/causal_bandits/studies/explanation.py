@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compiled import Floats
 from ..discovery import SeparatingSet
-from ..markup import printable
+from ..markup import between, number, printable
 from ..policies import ArmEstimate
 from ..problem import Arm
 from .asking import asking
@@ -71,8 +71,8 @@ class Explanation:
         lines = [
             f"decision {self.id}: {self.arm}, chosen with probability {self.propensity:.3f} after {self.rows} rows",
             f"  {self.reason}",
-            f"  judged through {through}: mean {self.estimate.mean:.4g} "
-            f"({self.estimate.low:.4g} to {self.estimate.high:.4g}), "
+            f"  judged through {through}: mean {number(self.estimate.mean)} "
+            f"({between(self.estimate.low, self.estimate.high)}), "
             f"{self.own_rows} own rows and {self.borrowed_rows:.0f} borrowed",
         ]
         if self.estimate.pending_rows:
@@ -130,9 +130,10 @@ def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str
     value = float(compared[chosen])
     others = np.where(np.arange(len(compared)) == chosen, np.nan, compared)
     if np.isnan(others).all():
-        return f"it was the only arm in play ({what}: {value:.4g})"
+        return f"it was the only arm in play ({what}: {number(value)})"
     best = int(np.nanargmax(others))
-    return f"{what}, {value:.4g}, was the highest; the next was {policy.problem.arms[best]} with {others[best]:.4g}"
+    next_best = f"{policy.problem.arms[best]} with {number(float(others[best]))}"
+    return f"{what}, {number(value)}, was the highest; the next was {next_best}"
 
 
 def _set(then: StudyState, variables: tuple[str, ...] | None) -> SeparatingSet | None:

@@ -2,12 +2,11 @@
 
 import inspect
 import json
-import math
 import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..doors import is_number
+from ..doors import duration
 from ..errors import OptionError, brief, listing, whole_number
 from ..graphs import MixedGraph
 from ..policies import DEFAULT, POLICIES, Policy, policy_class
@@ -88,7 +87,9 @@ def make_settings(
     if seed is None:
         seed = secrets.randbits(63)
     asked = wished(wishes)
-    after, window = (_seconds(name, asked.get(name)) for name in ("expire_after", "reward_window"))
+    after, window = (
+        duration(name, asked[name]) if name in asked else None for name in ("expire_after", "reward_window")
+    )
     if after is not None and window is not None and after <= window:
         raise OptionError(
             f"expire_after={after:g} would close decisions before their reward_window={window:g} has; make it longer"
@@ -105,13 +106,6 @@ def make_settings(
     rules = json.loads(json.dumps(make_rules(problem, made, asked)))
     early = any(each[0] in problem.observed_names for each in (rules or {}).get("guardrails", ())) or None
     return Settings(problem.to_dict(), made.name, plain, number, after, window, True, rules, consistency, early)
-
-
-def _seconds(name: str, value: Any) -> float | None:
-    """Validate a time span."""
-    if value is not None and not (is_number(value) and 0 < float(value) < math.inf):
-        raise OptionError(f"{name}={brief(value)}; expected a number of seconds above 0, or None")
-    return None if value is None else float(value)
 
 
 def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy[Any]:

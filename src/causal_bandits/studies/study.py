@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
-from ..doors import is_number
+from ..doors import duration
 from ..errors import ConflictError, DecisionClosedError, OptionError, brief, flag, whole_number
 from ..policies.base import MOST_AT_ONCE
 from ..problem import Problem, Segment
@@ -168,16 +168,15 @@ class Study(StudiesByName):
 
         self._session.write(work)
 
-    def expire(self, older_than: float) -> Sequence[int]:
-        """Close the open decisions that are older than this many seconds; returns their ids."""
-        if not is_number(older_than) or not float(older_than) >= 0:
-            raise OptionError(f"older_than={brief(older_than)}; expected a number of seconds from 0")
+    def expire(self, older_than: float | str) -> Sequence[int]:
+        """Close the open decisions that are older than so many seconds, or than "7d" or "12h"; returns their ids."""
+        seconds = duration("older_than", older_than, zero=True)
         if self._worker is not None:
             self._worker.publish()
             now = self._session.clock()
-            late = self._session.read(lambda state: state.overdue(now, float(older_than)))
+            late = self._session.read(lambda state: state.overdue(now, seconds))
             return self._worker.close_decisions(late, "expired")
-        return self._session.write(lambda draft: self._expire(draft, float(older_than)))
+        return self._session.write(lambda draft: self._expire(draft, seconds))
 
     def _expire(self, draft: Draft, after: float | None) -> Sequence[int]:
         late = draft.state.overdue(draft.now, after)

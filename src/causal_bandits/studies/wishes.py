@@ -10,8 +10,8 @@ from ..problem import Arm, Level
 class Wishes(TypedDict, total=False):
     """What a caller of `Study.create` asks for, unchecked; `Study.create` describes each."""
 
-    expire_after: float | None
-    reward_window: float | None
+    expire_after: float | str | None
+    reward_window: float | str | None
     control: Arm | Mapping[str, Level] | str | None
     control_share: float | None
     shares: Mapping[Any, Sequence[float | None]] | None

@@ -89,7 +89,7 @@ class RemoteStudy(RemoteView):
         """Close a decision that will never get its outcome; partial outcomes are not counted."""
         self._ask("POST", f"/decisions/{number_of(decision)}/abandon")
 
-    def expire(self, older_than: float) -> Sequence[int]:
+    def expire(self, older_than: float | str) -> Sequence[int]:
         """Close the open decisions that are older than this many seconds; returns their ids."""
         found: list[int] = self._ask("POST", "/expire", {"older_than": older_than})["expired"]
         return found
