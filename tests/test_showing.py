@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
+from causal_bandits.markup import number
 from causal_bandits.policies import POLICIES
 
 HOSTILE = "<script>alert('x')</script>&\n\x1b[31m\u202e"
@@ -162,3 +163,22 @@ def test_sets_are_a_list_as_before() -> None:
     sets = learnt().separating_sets(rejected=True)
     assert sets == list(sets)
     assert isinstance(sets, list)
+
+
+def test_estimates_and_effects_show_all_they_have() -> None:
+    found = cb.analyze("example", target="purchase", interventions=["banner", "discount"])
+    shown = repr(found.estimates())
+    lines = shown.splitlines()
+    assert re.split(r"  +", lines[0]) == (
+        ["arm", "mean", "interval", "through", "own rows", "used", "effective", "own mean", "own interval"]
+        + ["lift", "lift interval"]
+    )
+    assert len(lines) == 1 + len(found.estimates())
+    assert "…" not in shown + repr(found.effects())
+    assert max(map(len, lines)) < 160
+
+
+def test_numbers_have_no_exponent() -> None:
+    for value in (3.2e-146, -3.2e-146, 1e-6, 0.00012345, -0.0004, 0.25, 123456.0, 0.0):
+        assert "e" not in number(value)
+    assert number(3.2e-146) == "<0.000001"

@@ -150,10 +150,10 @@ def test_a_real_process_ends_with_one_line(tmp_path: Path) -> None:
 def test_analyze(run: Run, tmp_path: Path) -> None:
     arguments = ["analyze", "example", "--target", "purchase", "--interventions", "banner, discount"]
     shown = run(*arguments, "--html", "page.html")
-    for word in ("Inferred from the table", "{cart}", "own rows say", "Recommended: do(banner=red, discount=10%)"):
+    for word in ("Inferred from the table", "{cart}", "own rows say", "Recommended: banner=red, discount=10%;"):
         assert word in shown
     assert "Evidence as rows came in" in (tmp_path / "page.html").read_text()
-    found = run(*arguments, "--json", "--ignore", "seconds", "--max-size", 1)
+    found = run(*arguments, "--json", "--drop", "seconds", "--max-size", 1)
     assert [each["variables"] for each in found["sets"]] == [[], ["clicked"], ["cart"]]
 
 
@@ -190,8 +190,8 @@ def test_columns_whose_names_hold_commas(run: Run, tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text('"price, EUR","price, USD",L,y\n' + rows)
     arguments = ["analyze", "prices.csv", "--target", "y", "--interventions", "L", "--json"]
     assert run(*arguments, "--observed", '"price, EUR"')["observed"] == ["price, EUR"]
-    assert run(*arguments, "--ignore", '"price, EUR"')["observed"] == ["price, USD"]
-    for role in ("--observed", "--ignore"):
+    assert run(*arguments, "--drop", '"price, EUR"')["observed"] == ["price, USD"]
+    for role in ("--observed", "--drop"):
         with pytest.raises(CausalBanditsError, match=f"{role[2:]} names 'y', which is the target"):
             run(*arguments, role, "y")
 
