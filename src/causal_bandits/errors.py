@@ -17,6 +17,7 @@
     ├── DecisionClosedError (ValueError)  a tell for a decision that was abandoned or has expired
     ├── ConflictError (ValueError)        something already stored says otherwise
     ├── StorageError (OSError)            a database that cannot be used: unreachable, read-only, full, newer
+    │   └── UnreadableStudyError          one study of it cannot be read: damaged, or written by a newer version
     ├── AccessError (PermissionError)     a server that does not know the token, or does not let it do this
     ├── OutputError (OSError)             a folder or file that cannot be written
     ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
@@ -104,6 +105,10 @@ class ConflictError(CausalBanditsError, ValueError):
 
 class StorageError(CausalBanditsError, OSError):
     """A database that cannot be used."""
+
+
+class UnreadableStudyError(StorageError):
+    """Stored data that cannot be read: damaged, or written by a newer version. Other studies may be fine."""
 
 
 class AccessError(CausalBanditsError, PermissionError):

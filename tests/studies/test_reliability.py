@@ -1,9 +1,13 @@
 """Many processes, killed processes, cut logs, full disks. Longer runs: `python -m benchmarks.reliability`."""
 
+import contextlib
 import json
+import os
 import signal
 import sqlite3
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,8 +27,9 @@ from benchmarks.reliability import (
 from sqlalchemy import event
 
 import causal_bandits as cb
-from causal_bandits.errors import OptionError, StorageError, UnknownStudyError
-from causal_bandits.studies.storage import migrations, schema
+from causal_bandits.errors import OptionError, StorageError, UnknownStudyError, UnreadableStudyError
+from causal_bandits.studies.storage import START, Head, migrations, schema, upgrade
+from causal_bandits.studies.storage.chain import event_digest
 from tests.studies.edits import change
 
 from .cases import SHOP, fingerprint, play, rebuilt
@@ -103,6 +108,71 @@ def test_a_full_disk_stores_nothing_half(sqlite: str) -> None:
     assert room.ask().id == 2 + 20 * done
 
 
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 512 KB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root can make a small file system")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def many(study: cb.Study) -> None:
+    for _ in range(100):
+        study.ask(100)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs tmpfs")
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_full_disk_can_be_read(small_disk: Path, is_clean: bool) -> None:
+    """Where SQLite cannot make the files beside the database, and where it cannot put its log into it."""
+    storage = f"sqlite:///{small_disk}/studies.db"
+    study = create(storage)
+    study.ask(3)
+    if is_clean:
+        study.close()
+    with (small_disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(bytes(4096))
+    again = cb.Study.load("s", storage=storage)
+    assert len(again.to_frame()) == 3
+    assert [info.name for info in cb.Study.list(storage=storage)] == ["s"]
+    with pytest.raises(StorageError, match="is on a full disk; nothing was stored; free disk space"):
+        many(again)
+    assert len(again.to_frame()) == len(cb.Study.load("s", storage=storage).to_frame())
+    again.close()
+    study.close()
+    (small_disk / "filler").unlink()
+    room = cb.Study.load("s", storage=storage)
+    assert room.ask().id > 3
+    room.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs tmpfs")
+def test_a_read_only_file_system_can_be_read(small_disk: Path) -> None:
+    """With the log of a process that was killed, and without."""
+    storage = f"sqlite:///{small_disk}/studies.db"
+    create(storage).close()
+    killed = "import os, causal_bandits as cb; s = cb.Study.load('s', storage=os.environ['IN']); s.ask(3); os._exit(9)"
+    environment = {**os.environ, "IN": storage}
+    assert subprocess.run([sys.executable, "-c", killed], env=environment, check=False).returncode == 9
+    assert (small_disk / "studies.db-wal").stat().st_size > 0
+    for count in (3, 4):
+        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+        study = cb.Study.load("s", storage=storage)
+        assert len(study.to_frame()) == count
+        with pytest.raises(StorageError, match="is read-only; make it writable"):
+            study.ask()
+        study.close()
+        subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+        again = cb.Study.load("s", storage=storage)
+        again.ask()
+        again.close()
+
+
 def test_a_read_only_database(sqlite: str) -> None:
     study = create(sqlite)
     study.ask()
@@ -159,10 +229,44 @@ def test_a_newer_schema_is_refused(storage: str) -> None:
     study = cb.Study.create("s", SHOP, storage=storage)
     with study._session.store.links.engine.begin() as connection:
         connection.execute(schema.schema.update(), {"version": schema.VERSION + 1})
-    with pytest.raises(StorageError, match=f"has schema version {schema.VERSION + 1}; .* upgrade causal-bandits"):
-        cb.Study.load("s", storage=storage)
-    with pytest.raises(StorageError, match="upgrade causal-bandits"):
-        cb.Study.create("t", SHOP, storage=storage)
+    newer = f"was written by a newer version .schema {schema.VERSION + 1}, .*; upgrade causal-bandits"
+    for use in (partial(cb.Study.load, "s"), partial(cb.Study.create, "t", SHOP), cb.Study.list):
+        with pytest.raises(StorageError, match=newer):
+            use(storage=storage)
+    with pytest.raises(StorageError, match=newer):
+        upgrade(storage)
+
+
+def test_what_a_newer_version_wrote_is_not_called_damaged(sqlite: str) -> None:
+    """The schema is the same, and the digests fit: only the meaning is unknown here."""
+    study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
+    study.ask()
+    cb.Study.create("t", SHOP, storage=sqlite, seed=1)
+    study.close()
+    new_kind = ("UPDATE cb_events SET kind = 'merged' WHERE seq = 2",)
+    settings = json.dumps({**study._session.settings.to_dict(), "later": 1}, separators=(",", ":"))
+    new_setting = ("UPDATE cb_studies SET settings = ? WHERE id = 1", settings)
+    for edits in ([new_kind], [new_setting, ("UPDATE cb_events SET body = ? WHERE study = 1 AND seq = 1", settings)]):
+        for edit in edits:
+            change(sqlite, *edit)
+        chained(sqlite)
+        with pytest.raises(StorageError, match=r"study 's' in storage .* was written by a newer version; upgrade"):
+            cb.Study.load("s", storage=sqlite).to_frame()
+    first, second = cb.Study.list(storage=sqlite)
+    assert "was written by a newer version" in str(first.error)
+    assert second.error is None
+
+
+def chained(storage: str) -> None:
+    """Compute the digests of study 1 again."""
+    with sqlite3.connect(storage.removeprefix("sqlite:///")) as connection:
+        head = START
+        rows = connection.execute("SELECT seq, kind, time, body FROM cb_events WHERE study = 1 ORDER BY seq").fetchall()
+        for row in rows:
+            head = Head(row[0], event_digest(head.digest, *row))
+            connection.execute("UPDATE cb_events SET digest = ? WHERE study = 1 AND seq = ?", (head.digest, row[0]))
+        connection.execute("UPDATE cb_heads SET digest = ? WHERE study = 1", (head.digest,))
+    connection.close()
 
 
 @pytest.mark.parametrize("version", [0, -1, "old"])
@@ -205,9 +309,12 @@ def test_a_damaged_description_is_named(sqlite: str, text: str | None) -> None:
     if text is None:
         text = json.dumps({**study._session.settings.to_dict(), "policy": "unheard-of"})
     change(sqlite, "UPDATE cb_studies SET settings = ?", text)
-    for use in (cb.Study.list, partial(cb.Study.load, "s"), partial(cb.Study.create, "s", SHOP)):
-        with pytest.raises(StorageError, match="is damaged: the description of study 's' cannot be read; restore"):
+    sentence = "is damaged: the description of study 's' cannot be read; restore"
+    for use in (partial(cb.Study.load, "s"), partial(cb.Study.create, "s", SHOP)):
+        with pytest.raises(UnreadableStudyError, match=sentence):
             use(storage=sqlite)
+    (info,) = cb.Study.list(storage=sqlite)
+    assert sentence in str(info.error)
 
 
 def test_text_that_cannot_be_stored(storage: str) -> None:
@@ -223,12 +330,23 @@ def test_text_that_cannot_be_stored(storage: str) -> None:
 
 
 @pytest.mark.parametrize("version", range(1, schema.VERSION + 1))
-def test_every_released_schema_can_be_read(version: int, tmp_path: Path) -> None:
-    """The fixtures were written by the releases that had these schemas; they are kept as they are."""
+def test_every_schema_can_be_upgraded(version: int, tmp_path: Path) -> None:
+    """The fixtures were written by the versions that had these schemas; they are kept as they are."""
+    storage = f"sqlite:///{tmp_path}/old.db"
     with sqlite3.connect(tmp_path / "old.db") as connection:
         connection.executescript((FIXTURES / f"schema_{version}.sql").read_text())
     connection.close()
-    study = cb.Study.load("shop", storage=f"sqlite:///{tmp_path}/old.db")
+    before = (tmp_path / "old.db").read_bytes()
+    if version < schema.VERSION:
+        for use in (partial(cb.Study.load, "shop"), partial(cb.Study.create, "t", SHOP), cb.Study.list):
+            with pytest.raises(StorageError, match=r"was written by an older version .* storage upgrade"):
+                use(storage=storage)
+    else:
+        cb.Study.load("shop", storage=storage).describe()
+    assert (tmp_path / "old.db").read_bytes() == before  # opening a database does not change it
+    assert upgrade(storage) == (version, schema.VERSION)
+    assert upgrade(storage) == (schema.VERSION, schema.VERSION)
+    study = cb.Study.load("shop", storage=storage)
     frame = study.to_frame()
     assert frame["status"].to_list() == ["told"] * 12 + ["open", "abandoned", "open"]
     assert frame["clicked"].to_list()[11:] == [None, 1, None, None]
@@ -249,10 +367,11 @@ def test_a_migration_is_one_step(sqlite: str, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setitem(migrations.STEPS, schema.VERSION, fails)
     with pytest.raises(StorageError, match="no room"):
-        cb.Study.load("s", storage=sqlite)
+        upgrade(sqlite)
     monkeypatch.setitem(
         migrations.STEPS, schema.VERSION, lambda connection: connection.exec_driver_sql("CREATE TABLE more (x INTEGER)")
     )
+    assert upgrade(sqlite) == (schema.VERSION, schema.VERSION + 1)
     assert len(cb.Study.load("s", storage=sqlite).to_frame()) == 3
     with sqlite3.connect(sqlite.removeprefix("sqlite:///")) as connection:
         assert connection.execute("SELECT version FROM cb_schema").fetchall() == [(schema.VERSION + 1,)]

@@ -1,6 +1,19 @@
 """The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
 
-from . import analyze, compare, plan, reproduce, serve, study, study_arms, study_ask, study_create, study_looks, warm_up
+from . import (
+    analyze,
+    compare,
+    plan,
+    reproduce,
+    serve,
+    storage,
+    study,
+    study_arms,
+    study_ask,
+    study_create,
+    study_looks,
+    warm_up,
+)
 from .root import app, main
 
 __all__ = [
@@ -11,6 +24,7 @@ __all__ = [
     "plan",
     "reproduce",
     "serve",
+    "storage",
     "study",
     "study_arms",
     "study_ask",

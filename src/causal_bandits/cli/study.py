@@ -82,7 +82,7 @@ def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
     report(
         as_json,
         [row._asdict() for row in rows],
-        "\n".join(f"{row.name}: {row.policy}, target {row.target}" for row in rows) or "no studies",
+        "\n".join(f"{row.name}: {row.error or f'{row.policy}, target {row.target}'}" for row in rows) or "no studies",
     )
 
 

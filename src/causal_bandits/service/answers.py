@@ -36,12 +36,13 @@ class Problem(BaseModel):
 
 
 class Listed(BaseModel):
-    """A study in a list."""
+    """A study in a list; one that cannot be read has a name and an error alone."""
 
     name: str
-    created: str
-    policy: str
-    target: str
+    created: str | None
+    policy: str | None
+    target: str | None
+    error: str | None = None
 
 
 class Studies(BaseModel):
@@ -296,4 +297,4 @@ class Health(BaseModel):
 
 def listed(row: StudyInfo) -> dict[str, Any]:
     """A study in a list as JSON."""
-    return {**row._asdict(), "created": moment(row.created).isoformat()}
+    return {**row._asdict(), "created": None if row.created is None else moment(row.created).isoformat()}

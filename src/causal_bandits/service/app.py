@@ -60,6 +60,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.views = Views()
     app.state.batches = CapacityLimiter(BATCHES)
     app.state.closing = asyncio.Event()
+    app.state.checking = None
     app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)
     app.front = Front(functools.partial(FastAPI.__call__, app), settings, measures)
     app.add_exception_handler(CausalBanditsError, problems.answer_library)

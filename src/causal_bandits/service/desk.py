@@ -69,12 +69,9 @@ class Desk:
         self._storage = storage
         self._lock = threading.Lock()
         self._store: Store | None = Store(storage, create=True)
-        self.acting, self.looking = Shelf(), Shelf()
-
-    @property
-    def place(self) -> str:
+        self.place = self._store.place
         """The storage as it may be shown."""
-        return self.store.place
+        self.acting, self.looking = Shelf(), Shelf()
 
     @property
     def store(self) -> Store:
@@ -118,8 +115,16 @@ class Desk:
                     shelf.forget(name)
             return work(shelf.put(name, Study.load(name, storage=self.store)))
         except StorageError:
-            self.close()
+            shelf.forget(name)  # the next request loads it again; the other studies stay open
+            self._close_if_outdated()
             raise
+
+    def _close_if_outdated(self) -> None:
+        """Close everything if the storage must be opened again, as after its file was replaced."""
+        with self._lock:
+            store = self._store
+        if store is not None and store.needs_reopening:
+            self.close()
 
     def stale(self) -> dict[str, Staleness]:
         """How stale the served studies are that this process decides for."""
@@ -135,8 +140,12 @@ class Desk:
         try:
             return work(self.store)
         except StorageError:
-            self.close()
+            self._close_if_outdated()
             raise
+
+    def check_answers(self) -> None:
+        """Raise unless the storage answers one small query."""
+        self.on_store(lambda store: store.check_answers())
 
     def list(self) -> Sequence[StudyInfo]:
         """All studies, the oldest first."""

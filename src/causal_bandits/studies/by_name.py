@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self, Unpack
 
-from ..errors import ProblemError, StorageError, StudyExistsError, UnknownStudyError
+from ..errors import ProblemError, StorageError, StudyExistsError, UnknownStudyError, UnreadableStudyError
 from ..policies import Policy
 from ..problem import Problem
 from .changing_arms import ChangingArms
@@ -13,17 +13,19 @@ from .consistency import check_engine
 from .decision_table import check_names
 from .session import Session, settings_of
 from .settings import NOT_ASKED, Settings, checked_name, make_settings
-from .storage import Store, engine_of, opened
+from .storage import Store, StudyRow, UnreadableRow, engine_of, opened
 from .wishes import Wishes
 
 
 class StudyInfo(NamedTuple):
-    """A study in a list."""
+    """A study in a list; one that cannot be read has a name and an error alone."""
 
     name: str
-    created: float
-    policy: str
-    target: str
+    created: float | None
+    policy: str | None
+    target: str | None
+    error: str | None = None
+    """Why it cannot be read: it is damaged, or was written by a newer version."""
 
 
 class StudiesByName(ChangingArms):
@@ -111,12 +113,21 @@ class StudiesByName(ChangingArms):
 
     @classmethod
     def list(cls, *, storage: str | Store) -> Sequence[StudyInfo]:
-        """List the studies in a database, the oldest first."""
+        """List the studies in a database, the oldest first, also those that cannot be read."""
         store = opened(storage)
-        made = [(row, settings_of(store, row)) for row in store.all()]
-        return [StudyInfo(row.name, row.created, what.policy, what.problem["target"]) for row, what in made]
+        return [_listed(store, row) for row in store.all()]
 
     @classmethod
     def delete(cls, name: str, *, storage: str | Store) -> None:
         """Delete a study and all its decisions permanently."""
         opened(storage).delete(checked_name(name))
+
+
+def _listed(store: Store, row: StudyRow | UnreadableRow) -> StudyInfo:
+    try:
+        if isinstance(row, UnreadableRow):
+            raise row.error
+        settings = settings_of(store, row)
+    except UnreadableStudyError as error:
+        return StudyInfo(row.name, None, None, None, str(error))
+    return StudyInfo(row.name, row.created, settings.policy, settings.problem["target"])

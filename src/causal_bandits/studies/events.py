@@ -1,8 +1,9 @@
 """Events: what happened to a study, in order. They are only ever added, and everything else follows from them."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 Kind = Literal["created", "asked", "told", "abandoned", "expired", "arms", "imported", "closed", "counted"]
+KINDS: frozenset[str] = frozenset(get_args(Kind))
 
 
 class Event(NamedTuple):

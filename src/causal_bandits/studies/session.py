@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from ..errors import CausalBanditsError, SaveFileError, StorageError
 from .decisions import LATEST
-from .events import Event, Kind
-from .settings import Settings, read_settings
+from .events import KINDS, Event, Kind
+from .settings import Settings, is_newer, read_settings
 from .snapshots import pack, restore
 from .state import StudyState
-from .storage import START, Head, Store, StudyRow, Transaction, damaged, forking
+from .storage import START, Head, Store, StudyRow, Transaction, damaged, forking, newer
 
 T = TypeVar("T")
 
@@ -49,6 +49,8 @@ class Draft:
 
 def settings_of(store: Store, row: StudyRow) -> Settings:
     """What a stored study is."""
+    if is_newer(row.settings):
+        raise newer(store.place, f"study {row.name!r}")
     try:
         return read_settings(row.settings)
     except DAMAGE as error:
@@ -148,6 +150,8 @@ class Session:
 
     def _replayed(self, state: StudyState, head: Head, events: Sequence[Event]) -> Head:
         for event in events:
+            if event.kind not in KINDS:
+                raise newer(self.store.place, f"event {event.seq} of study {self.row.name!r}")
             try:
                 state.apply(event)
             except DAMAGE as error:
@@ -176,6 +180,15 @@ class Session:
             return state
 
         return self.store.read(self.row.id, work)
+
+    def check(self) -> None:
+        """Read every key and every event from the start and count them; raises for the first that cannot be read."""
+
+        def work(transaction: Transaction) -> None:
+            transaction.check_keys()
+            self._replayed(StudyState(self.settings), START, transaction.newer(START))
+
+        self.store.read(self.row.id, work)
 
     def events(self, after: int, until: int) -> list[Event]:
         """Some events, by their numbers."""

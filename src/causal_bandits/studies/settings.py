@@ -3,7 +3,7 @@
 import inspect
 import json
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..doors import duration
@@ -68,6 +68,13 @@ def read_settings(stored: dict[str, Any]) -> Settings:
     settings = Settings(**stored)
     _ = POLICIES[settings.policy], settings.problem["target"]
     return settings
+
+
+def is_newer(stored: dict[str, Any]) -> bool:
+    """Whether stored settings have fields or a policy that this version does not know."""
+    known = {field.name for field in fields(Settings)}
+    policy = stored.get("policy")
+    return not stored.keys() <= known or (isinstance(policy, str) and policy not in POLICIES)
 
 
 def checked_name(name: object) -> str:

@@ -74,11 +74,16 @@ class Client(Closing):
     def list(self) -> Sequence[StudyInfo]:
         """List the studies of the server, the oldest first."""
         rows = self._connection.ask("GET", "/studies").json["studies"]
-        return [StudyInfo(**{**row, "created": datetime.fromisoformat(row["created"]).timestamp()}) for row in rows]
+        return [_listed(row) for row in rows]
 
     def delete(self, name: str) -> None:
         """Delete a study and all its decisions permanently."""
         self._connection.ask("DELETE", f"/studies/{_part(name)}")
+
+
+def _listed(row: dict[str, Any]) -> StudyInfo:
+    made = row["created"]
+    return StudyInfo(**{**row, "created": None if made is None else datetime.fromisoformat(made).timestamp()})
 
 
 def _part(name: object) -> str:

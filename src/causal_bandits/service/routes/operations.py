@@ -1,15 +1,20 @@
 """For those who run the server."""
 
+import asyncio
+
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ...studies import Study
+from ...errors import StorageError
 from .. import answers
 from ..answering import answer, desk_of, errors_of, measures_of
 
 router = APIRouter(tags=["operations"], responses=errors_of())
+
+READY_SECONDS = 2.0
+"""How long the storage may take to answer a readiness check."""
 
 
 @router.get("/healthz", response_model=answers.Health)
@@ -20,10 +25,22 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=answers.Health)
 async def readyz(request: Request) -> Response:
-    """Whether the storage can be read; 503 while it cannot, or while the server stops."""
-    if request.app.state.closing.is_set():
+    """Whether the storage answers one small query within 2 seconds; 503 otherwise, or while the server stops.
+
+    While one check waits for the storage, later ones wait for the same answer, so that they take one thread in all.
+    """
+    state = request.app.state
+    if state.closing.is_set():
         return answer({"status": "stopping"}, 503)
-    await run_in_threadpool(lambda: desk_of(request).on_store(lambda store: Study.list(storage=store)))
+    if state.checking is None or state.checking.done():
+        state.checking = asyncio.ensure_future(run_in_threadpool(desk_of(request).check_answers))
+    done, _ = await asyncio.wait({state.checking}, timeout=READY_SECONDS)
+    if not done:
+        raise StorageError(
+            f"storage {desk_of(request).place} did not answer within {READY_SECONDS:g} seconds; "
+            "check that its server runs"
+        )
+    state.checking.result()
     return answer({"status": "ok"})
 
 

@@ -98,14 +98,25 @@ def _listed(request: Request) -> list[dict[str, Any]]:
     until = time.monotonic() + LIST_SECONDS
     lines = []
     for row in reversed(desk.list()):
-        if time.monotonic() < until:
-            view: View | None = desk.look(row.name, views.of)
-        else:
+        view: View | None = None
+        error = row.error
+        if row.created is not None and time.monotonic() >= until:
             kept = views.kept((row.name, row.created))
             view = None if kept is None else kept.view
+        elif error is None:
+            try:
+                view = desk.look(row.name, views.of)
+            except CausalBanditsError as refused:  # damaged, or deleted meanwhile: the others are listed all the same
+                error = without_secrets(str(refused))
         answer = sentences.answers(view) if view is not None else []
         lines.append(
-            {"row": row, "created": moment(row.created), "view": view, "answer": answer[0] if answer else None}
+            {
+                "row": row,
+                "created": None if row.created is None else moment(row.created),
+                "view": view,
+                "answer": answer[0] if answer else None,
+                "error": error,
+            }
         )
     return lines
 

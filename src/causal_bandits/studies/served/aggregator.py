@@ -63,7 +63,6 @@ class Aggregator:
     def count(self) -> int:
         """Count all that is appended; returns how many rows that were."""
         total = 0
-        self._log.prepare()
         while (now := self._session.write(self._count_some)) > 0:
             total += now
             if now < CHUNK:

@@ -144,7 +144,6 @@ class Worker:
 
     def uses_key(self, transaction: Any, key: str) -> bool:
         """Whether an ask has used a key."""
-        self._log.prepare()
         return self._log.has_key(transaction, key)
 
     # The thread

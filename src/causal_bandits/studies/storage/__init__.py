@@ -3,8 +3,8 @@
 from . import forking
 from .append_log import AppendLog, Ends, Known, RaceError, Row, Seat, mark_of
 from .chain import START, Head
-from .store import Store, StudyRow, engine_of, opened
-from .transaction import Transaction, damaged
+from .store import Store, StudyRow, UnreadableRow, engine_of, opened, upgrade
+from .transaction import Transaction, damaged, newer
 
 __all__ = [
     "START",
@@ -18,9 +18,12 @@ __all__ = [
     "Store",
     "StudyRow",
     "Transaction",
+    "UnreadableRow",
     "damaged",
     "engine_of",
     "forking",
     "mark_of",
+    "newer",
     "opened",
+    "upgrade",
 ]

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from ...errors import UnknownStudyError
-from .append_tables import has_log, prepare_log
 from .links import Link
 from .patience import database_errors, sqlstate
 from .sentences import plainly
@@ -102,14 +101,6 @@ class AppendLog:
     def __init__(self, store: Store, study: int) -> None:
         self._store = store
         self._study = study
-        self._is_prepared = False
-
-    def prepare(self) -> None:
-        """Make what is not there yet; looked at once."""
-        if not self._is_prepared:
-            if not self._store.read(self._study, lambda found: has_log(found.connection, self._study)):
-                self._store.write(self._study, lambda found: prepare_log(found.connection, self._study))
-            self._is_prepared = True
 
     def append(self, rows: Sequence[Row], asks: int) -> tuple[int, int]:
         """Append rows, all or none, durably; the last position and the last decision before them."""
@@ -161,7 +152,6 @@ class AppendLog:
         return Ends(*map(int, found))
 
     def _at_once(self, work: Callable[[Any], Any]) -> Any:
-        self.prepare()
         return plainly(self._store.url, lambda: self._store.links.at_once(work))
 
     def after(self, transaction: Transaction, position: int, most: int) -> list[Row]:

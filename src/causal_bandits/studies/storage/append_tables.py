@@ -18,8 +18,7 @@ TABLES = (
 """`cb_served` has the ends of each log: its last position and its last decision. `mark` is the digest of an ask's key;
 `part` is 0 for an ask and counts from 1 for what is told of a decision, so that two workers cannot both be next."""
 
-BEGIN = sa.text("INSERT INTO cb_served VALUES (:study, 0, 0) ON CONFLICT DO NOTHING")
-HAS = sa.text("SELECT 1 FROM cb_served WHERE study = :study")
+BEGIN = sa.text("INSERT INTO cb_served VALUES (:study, 0, 0)")
 REMOVE_HEAD = sa.text("DELETE FROM cb_served WHERE study = :study")
 REMOVE_ROWS = sa.text("DELETE FROM cb_appended WHERE study = :study")
 
@@ -31,13 +30,8 @@ def found_log(connection: sa.Connection) -> bool:
     return connection.execute(sa.text("SELECT to_regclass('cb_appended')")).scalar() is not None
 
 
-def has_log(connection: sa.Connection, study: int) -> bool:
-    """Whether a study has a log."""
-    return found_log(connection) and connection.execute(HAS, {"study": study}).first() is not None
-
-
-def prepare_log(connection: sa.Connection, study: int) -> None:
-    """Make the tables and the log of a study, unless they are there."""
+def make_log(connection: sa.Connection, study: int) -> None:
+    """Make the log of a new study, and the tables with the first one."""
     if not found_log(connection):
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY_LOCK)))
         for text in TABLES:

@@ -1,6 +1,7 @@
 """The file of an SQLite storage: made for its owner alone, and noticed when it is replaced or deleted while open."""
 
 import os
+import shutil
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,12 +11,15 @@ from ...errors import StorageError
 
 MAGIC = b"SQLite format 3\0"
 HEADER = 100
+LEAST_BYTES = 65_536
+"""What SQLite needs for the files beside the database."""
 
 
-def read_only_url(url: sa.URL) -> sa.URL:
-    """The address that reads a file without writing any other file; only for a file that nobody changes."""
+def read_only_url(url: sa.URL, *, has_log: bool) -> sa.URL:
+    """The address that reads a file and writes nothing; with a log, others may still change the file."""
     path = quote(str(Path(str(url.database)).absolute()))
-    return url.set(database=f"file:{path}", query={**url.query, "mode": "ro", "immutable": "1", "uri": "true"})
+    query = {**url.query, "mode": "ro", "uri": "true"} | ({} if has_log else {"immutable": "1"})
+    return url.set(database=f"file:{path}", query=query)
 
 
 _open: dict[tuple[int, int], int] = {}
@@ -46,11 +50,21 @@ class DatabaseFile:
         except OSError:  # it is there, or cannot be made: then SQLite says why
             return
 
-    def may_be_written(self) -> bool:
-        """Whether SQLite may write the file and, for its log, its folder; an existing log must be read with it."""
+    @property
+    def has_log(self) -> bool:
+        """Whether there is a write-ahead log that must be read with the file."""
         log = Path(f"{self.path}-wal")
-        closed = not log.exists() or log.stat().st_size == 0
-        return not closed or (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+        return log.exists() and log.stat().st_size > 0
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether this process may write the file and, for its log, its folder."""
+        return os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
+
+    @property
+    def disk_is_full(self) -> bool:
+        """Whether there is no room for the files that SQLite makes beside this one."""
+        return shutil.disk_usage(self.path.parent).free < LEAST_BYTES
 
     def check(self) -> None:
         """Raise when the path now leads to another file, to no file, or to a truncated file."""

@@ -29,7 +29,7 @@ from ...secrecy import without_secrets
 from . import forking, patience, watchdog
 from .address import secrets_of, shown
 from .database_file import DatabaseFile
-from .patience import database_errors, is_busy, patiently, sqlstate
+from .patience import cannot_write, database_errors, is_busy, patiently, sqlstate
 
 T = TypeVar("T")
 
@@ -233,10 +233,15 @@ class Links:
                 stacklevel=2,
             )
 
-    def frames_taken(self) -> int:
-        """SQLite: how many frames of the write-ahead log are in use."""
+    def frames_taken(self) -> int | None:
+        """SQLite: how many frames of the write-ahead log are in use; None where nothing can be written."""
         query = "PRAGMA wal_checkpoint(PASSIVE)"
-        return int(self._outside(lambda raw: patiently(lambda: raw.execute(query).fetchone()[1])))
+        try:
+            return int(self._outside(lambda raw: patiently(lambda: raw.execute(query).fetchone()[1])))
+        except sqlite3.Error as error:
+            if cannot_write(error):
+                return None
+            raise
 
     def _outside(self, work: Callable[[Any], T]) -> T:
         """Something that is done outside of a transaction."""

@@ -107,18 +107,20 @@ def _transactions_left(database: Path, log: Log, taken: int) -> int:
     return most
 
 
-def check_log(database: Path, before: Log | None, frames_taken: Callable[[], int], place: str) -> None:
+def check_log(database: Path, before: Log | None, frames_taken: Callable[[], int | None], place: str) -> None:
     """Refuse a database whose log was damaged; `before` was read before SQLite looked at it, which it has now.
 
     Another process may be starting the log anew, when all of it is in the database; so what looks damaged is looked at
-    again. (Only the log itself is opened here: SQLite would lose its locks if this process closed one of its other
-    files.)
+    again. On a full disk the number of frames is unknown, and nothing is checked. (Only the log itself is opened here:
+    SQLite would lose its locks if this process closed one of its other files.)
     """
     left = 0
     for _ in range(LOOKS):
         taken = frames_taken()
         now = read_log(database)
-        if before is None or now is None or now.salts != before.salts or len(before.frames) <= taken:
+        if before is None or now is None or taken is None or now.salts != before.salts:
+            return
+        if len(before.frames) <= taken:
             return
         left = _transactions_left(database, before, taken)
         if left < 2:

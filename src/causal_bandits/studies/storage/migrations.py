@@ -1,4 +1,4 @@
-"""From any released schema to the present one, in one transaction, or not at all."""
+"""Schema versions: tables are made for a new database, and upgraded only when somebody asks for it."""
 
 from collections.abc import Callable
 
@@ -22,29 +22,55 @@ def found_version(connection: sa.Connection) -> int | None:
     return version
 
 
-def check_version(version: int, place: str) -> None:
-    """Validate the schema version of a database."""
+def check_known(version: int, place: str) -> None:
+    """Raise for a schema version that this version of the package does not know."""
     if not isinstance(version, int) or version < 1:
-        raise StorageError(f"{place} has schema version {version!r}, which no release wrote; restore it from a copy")
+        raise StorageError(
+            f"storage {place} has schema version {version!r}, which no release wrote; restore it from a copy"
+        )
     if version > VERSION:
         raise StorageError(
-            f"{place} has schema version {version}; this release knows versions up to {VERSION}: upgrade causal-bandits"
+            f"storage {place} was written by a newer version (schema {version}, this one has {VERSION}); "
+            "upgrade causal-bandits"
         )
 
 
-def prepare(connection: sa.Connection, place: str) -> None:
-    """Make the tables, or bring them up to date. The caller holds the write lock."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY_LOCK)))
-    version = found_version(connection)
+def check_current(version: int, place: str) -> None:
+    """Raise for any schema version but the current one."""
+    check_known(version, place)
+    if version < VERSION:
+        raise StorageError(
+            f"storage {place} was written by an older version (schema {version}, this one has {VERSION}); "
+            f"make a copy, then run: causal-bandits storage upgrade {place}"
+        )
+
+
+def make_tables(connection: sa.Connection, place: str) -> None:
+    """Make the tables of a new database, unless somebody was faster."""
+    version = _locked_version(connection)
     if version is None:
         metadata.create_all(connection)
         connection.execute(schema.insert(), {"version": VERSION})
-        return
-    check_version(version, place)
+    else:
+        check_current(version, place)
+
+
+def upgrade_tables(connection: sa.Connection, place: str) -> int:
+    """Upgrade the tables to the current schema; returns the version before. The caller holds the write lock."""
+    version = _locked_version(connection)
+    if version is None:
+        raise StorageError(f"storage {place} holds no studies; there is nothing to upgrade")
+    check_known(version, place)
     for step in range(version, VERSION):
         STEPS[step](connection)
         connection.execute(schema.update(), {"version": step + 1})
+    return version
+
+
+def _locked_version(connection: sa.Connection) -> int | None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY_LOCK)))
+    return found_version(connection)
 
 
 def _add_digests(connection: sa.Connection) -> None:

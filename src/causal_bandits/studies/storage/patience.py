@@ -47,6 +47,12 @@ def is_busy(error: BaseException) -> bool:
     )
 
 
+def cannot_write(error: BaseException) -> bool:
+    """Whether SQLite fails because it cannot write: a full disk, or a file or folder that is read-only."""
+    code = getattr(getattr(error, "orig", None) or error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
+
 def patiently(work: Callable[[], T]) -> T:
     """Do something that changes nothing when it fails because the database is busy, until it is not."""
     end = time.monotonic() + PATIENCE

@@ -6,7 +6,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from ...errors import OptionError, StorageError
+from ...errors import OptionError, StorageError, UnreadableStudyError
 from ...secrecy import without_secrets
 from . import patience
 from .address import secrets_of, shown
@@ -14,24 +14,26 @@ from .patience import STATEMENT_TIMEOUT, WaitedTooLongError, database_errors, is
 
 T = TypeVar("T")
 
+FULL = "is on a full disk; nothing was stored; free disk space and try again"
+DAMAGED = "is damaged; restore it from a copy"
 CUT = "closed the connection; the last call may or may not have been stored; check, or repeat it"
 
 REASONS = {
     "readonly": "is read-only; make it writable, or use another one",
     "read-only": "is read-only; make it writable, or use another one",
-    "disk is full": "is on a full disk; nothing was stored; free disk space and try again",
+    "disk is full": FULL,
     "disk i/o error": "cannot be read or written (disk I/O error); check the disk",
     "unable to open": "cannot be opened; check that its folder exists and may be written to",
     "not a database": "is not an SQLite database; use another file",
-    "malformed": "is damaged; restore it from a copy",
-    "could not decode": "is damaged; restore it from a copy",
+    "malformed": DAMAGED,
+    "could not decode": DAMAGED,
     "connection refused": "cannot be reached; check that the server runs",
     "could not translate host": "cannot be reached; check the name of the host",
     "failed to resolve host": "cannot be reached; check the name of the host",
     "timeout": "does not answer; check that the server runs and may be reached from here",
     "password authentication": "refuses the user or the password; check both",
     "does not exist": "does not exist; create it first",
-    "no space left": "is on a full disk; nothing was stored; free disk space and try again",
+    "no space left": FULL,
     "server closed the connection": CUT,
     "connection socket closed": "stopped answering; the last call may or may not have been stored; check, or repeat it",
     "terminating connection": CUT,
@@ -48,11 +50,16 @@ def plainly(url: sa.URL, work: Callable[[], T]) -> T:
     except database_errors() as error:
         reason = _reason(url, error)
     except UnicodeDecodeError:  # text of SQLite's own about a damaged page
-        reason = "is damaged; restore it from a copy"
+        reason = DAMAGED
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
         raise OptionError(f"the text {near!r} is not valid Unicode and cannot be stored; rewrite it") from None
-    raise StorageError(f"storage {shown(url)} {reason}")
+    raise (UnreadableStudyError if reason == DAMAGED else StorageError)(f"storage {shown(url)} {reason}")
+
+
+def sentence(url: sa.URL, error: Exception) -> str:
+    """What is said of an error of a driver."""
+    return f"storage {shown(url)} {_reason(url, error)}"
 
 
 def _unwrapped(work: Callable[[], T]) -> T:

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ...errors import StorageError, UnknownStudyError
+from ...errors import StorageError, UnknownStudyError, UnreadableStudyError
 from ..events import Event
 from .chain import START, Head, combined, event_digest, key_digest, snapshot_digest
 from .schema import events, heads, keys, snapshots
@@ -34,9 +34,14 @@ def dump(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def damaged(place: str, what: str) -> StorageError:
+def damaged(place: str, what: str) -> UnreadableStudyError:
     """The error for something stored that cannot be read."""
-    return StorageError(f"storage {place} is damaged: {what} cannot be read; restore it from a copy")
+    return UnreadableStudyError(f"storage {place} is damaged: {what} cannot be read; restore it from a copy")
+
+
+def newer(place: str, what: str) -> UnreadableStudyError:
+    """The error for something that is intact, and unknown to this version."""
+    return UnreadableStudyError(f"{what} in storage {place} was written by a newer version; upgrade causal-bandits")
 
 
 def load(text: object, place: str, what: str) -> dict[str, Any]:
