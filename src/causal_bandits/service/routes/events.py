@@ -1,16 +1,33 @@
 """What happens to a study, as server-sent events."""
 
+from collections.abc import AsyncGenerator
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from .. import answers
 from ..answering import StudyName, errors_of, look
 from ..watching import Watch
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["events"], responses=errors_of(404))
+
+
+class EventStream(StreamingResponse):
+    """A stream of events that ends with its connection."""
+
+    def __init__(self, stream: AsyncGenerator[str, None]) -> None:
+        super().__init__(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, and close it however that ends."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._stream.aclose()
 
 
 @router.get(
@@ -32,8 +49,7 @@ async def events(
     """
     watch: Watch = request.app.state.watch
     begin = int(last) if last is not None and last.isascii() and last.isdigit() and len(last) < 16 else after
-    stream = await watch.stream(name, begin)
-    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return EventStream(await watch.stream(name, begin))
 
 
 @router.get("/changes", response_model=answers.Changes)
