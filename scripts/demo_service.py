@@ -5,6 +5,7 @@ outcomes come late, a few never, and some clicks are not recorded.
 """
 
 import argparse
+import sys
 import tempfile
 import threading
 import time
@@ -13,12 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from causal_bandits import Problem, Study
+from causal_bandits.errors import CausalBanditsError, OptionError
 from causal_bandits.problem import Arm
 from causal_bandits.service import ServiceSettings, serve
+from causal_bandits.service.serving import listen
 
 CLICKS = {"none": 0.15, "red": 0.45, "blue": 0.3, "green": 0.22}
 BUYS = {"empty": 0.004, "some": 0.03, "full": 0.13}
 NAME = "checkout"
+PORT = 8080
 
 
 def problem() -> Problem:
@@ -62,13 +66,33 @@ class Shop:
             self.serve(int(self._rng.integers(5, 20)))
 
 
+def usable_port(wanted: int | None) -> int:
+    """The port to listen on: the one that was asked for, or the usual one, or 0 (any) if that is in use."""
+    try:
+        listen("127.0.0.1", PORT if wanted is None else wanted).close()
+    except OptionError:
+        if wanted is not None:
+            raise
+        print(f"Port {PORT} is in use; another port is used", flush=True)
+        return 0
+    return PORT if wanted is None else wanted
+
+
 def main() -> None:
     """Serve and play."""
+    try:
+        _serve()
+    except CausalBanditsError as error:
+        sys.exit(f"Error: {error}")
+
+
+def _serve() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=8080)
+    parser.add_argument("--port", type=int, help=f"port to listen on; {PORT} by default, or any free one")
     parser.add_argument("--start", type=int, default=2000, help="visitors before the server starts")
     parser.add_argument("--pause", type=float, default=0.5, help="seconds between two groups of visitors")
     options = parser.parse_args()
+    port = usable_port(options.port)
     with tempfile.TemporaryDirectory(prefix="causal-bandits-demo-") as folder:
         storage = f"sqlite:///{Path(folder) / 'studies.db'}"
         study = Study.create(NAME, problem(), storage=storage, seed=1, control={}, control_share=0.05)
@@ -83,7 +107,7 @@ def main() -> None:
 
         began = time.monotonic()
         try:
-            serve(ServiceSettings(storage), port=options.port, started=started)
+            serve(ServiceSettings(storage), port=port, started=started)
         finally:
             stopping.set()
             if playing.is_alive():

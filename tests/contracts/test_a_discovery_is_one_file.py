@@ -54,3 +54,20 @@ def test_a_name_is_taken_once() -> None:
     with pytest.raises(OptionError, match=r"the discovery name 'direct' is taken by .*DirectTesting"):
         type("Other", (LargeSets,), {"name": "direct"})
     assert DISCOVERIES["direct"] is cb.DirectTesting
+
+
+class Bare(Declared):
+    """Declares everything that has a default."""
+
+    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
+        raise NotImplementedError
+
+
+def test_what_is_lacking_is_named() -> None:
+    problem = cb.worlds.example_world("S3").problem
+    discovery: Any = Bare()
+    with pytest.raises(OptionError, match=r"has no method to_dict; add one to Bare that returns a dict with its name"):
+        cb.CausalThompsonSampling(problem, discovery=discovery)
+    undeclared: Any = type("Undeclared", (), {"discover": Bare.discover})()
+    with pytest.raises(OptionError, match=r"make Undeclared a subclass of .*Declared"):
+        cb.CausalThompsonSampling(problem, discovery=undeclared)

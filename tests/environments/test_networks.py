@@ -179,6 +179,14 @@ def test_lines_are_counted() -> None:
         read_network(f"// first\n{COIN}flat {{ }}")
 
 
+def test_comments_are_read_in_one_pass() -> None:
+    """A reader that looks for the end of each of them again would need hours."""
+    many = 300_000
+    assert list(read_network("/* one */ // two\n" * many + COIN)) == list(read_network(COIN))
+    with pytest.raises(WorldError, match=r"line 2: this comment is not closed; end it with \*/"):
+        read_network("\n" + "/* " * many)
+
+
 def test_a_cycle_is_refused() -> None:
     variables = "".join(f"variable {name} {{ type discrete [ 2 ] {{ a, b }}; }}\n" for name in "XZ")
     both = "probability ( X | Z ) { default 0.5, 0.5; } probability ( Z | X ) { default 0.5, 0.5; }"

@@ -1,7 +1,11 @@
 """The client: the methods of `Study`, and every trouble on the way as one sentence."""
 
+import contextlib
 import inspect
+import os
+import resource
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -214,10 +218,28 @@ def test_a_server_that_is_not_there_or_another() -> None:
 
 def test_a_connection_that_the_server_closed_meanwhile(shop: RemoteStudy) -> None:
     shop.ask()
-    kept = shop._connection._wire()._socket
-    assert kept is not None
+    kept = shop._connection._kept().sock
     kept.shutdown(socket.SHUT_RD)  # as if the server had closed it: nothing more will come
     assert shop.ask().id == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no descriptors")
+def test_a_process_with_many_descriptors(shop: RemoteStudy) -> None:
+    """Where `select` refuses descriptors from 1,024 on."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[1] < 2048:
+        pytest.skip("this process may not have 2,048 descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], 2048), before[1]))
+    with contextlib.ExitStack() as taken:
+        for _ in range(1024):
+            taken.enter_context(Path(os.devnull).open())
+        client = cb.Client(shop._connection.place)
+        study = client.load(shop.name)
+        for _ in range(3):
+            study.tell(study.ask().id, {"clicked": 1})
+        assert study._connection._kept().sock.fileno() > 1024
+        client.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_names_that_cannot_be_addressed(address: str) -> None:

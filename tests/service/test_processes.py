@@ -2,6 +2,9 @@
 
 import http.client
 import json
+import runpy
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ from typer.testing import CliRunner
 import causal_bandits as cb
 from causal_bandits.cli import app
 from causal_bandits.errors import OptionError, StorageError
+from causal_bandits.service.serving import listen
 from tests.studies.cases import SHOP, answer
 
 from .calls import ADMIN
@@ -196,3 +200,30 @@ def test_the_command_refuses_what_is_not_safe(tmp_path: Path) -> None:
     assert "is not a URL" in refused("--storage", "studies.db")
     secret = refused("--storage", "postgresql://me:secret@127.0.0.1:1/db")
     assert "secret" not in secret
+
+
+def test_a_port_that_is_in_use(tmp_path: Path) -> None:
+    """The command and the demo say so in one sentence; the demo finds another port unless one was asked for."""
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        storage = f"sqlite:///{tmp_path}/x.db"
+        command = [sys.executable, "-m", "causal_bandits.cli", "serve", "--storage", storage, "--port", port]
+        demo = [sys.executable, str(Path(__file__).parents[2] / "scripts" / "demo_service.py"), "--port", port]
+        for each in (command, demo):
+            ended = subprocess.run(each, capture_output=True, text=True, check=False)
+            assert ended.returncode != 0
+            assert ended.stderr.startswith(f"Error: cannot listen on 127.0.0.1, port {port} (Address already in use")
+            assert ended.stderr.count("\n") == 1
+
+
+def test_the_demo_finds_a_free_port(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(__file__).parents[2] / "scripts" / "demo_service.py"
+    demo = runpy.run_path(str(path), run_name="demo")
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setitem(demo["usable_port"].__globals__, "PORT", port)
+        assert demo["usable_port"](None) == 0
+        assert capsys.readouterr().out == f"Port {port} is in use; another port is used\n"
+        with pytest.raises(OptionError):
+            demo["usable_port"](port)
+    assert demo["usable_port"](None) == port

@@ -89,6 +89,7 @@ def test_the_poll_ends_with_the_last_stream(play: Any) -> None:
         watch = Counting(desk)
         first, second = await begin(watch), await begin(watch)
         task = watch._feeds["shop"].task
+        assert task is not None
         await first.aclose()
         assert not task.cancelled()
         await second.aclose()

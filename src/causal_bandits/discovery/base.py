@@ -142,11 +142,17 @@ def check_discovery(discovery: object) -> None:
         raise OptionError(
             f"discovery={brief(discovery)}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
         )
-    lacking = [name for name in ("tier", "hints", "screens", "to_dict") if not hasattr(discovery, name)]
+    kind = type(discovery).__name__
+    lacking = [name for name in ("tier", "hints", "screens") if not hasattr(discovery, name)]
     if lacking:
         raise OptionError(
             f"discovery={brief(discovery)} does not declare {lacking[0]!r}; "
-            f"make {type(discovery).__name__} a subclass of causal_bandits.discovery.Declared"
+            f"make {kind} a subclass of causal_bandits.discovery.Declared"
+        )
+    if not hasattr(discovery, "to_dict"):
+        raise OptionError(
+            f"discovery={brief(discovery)} has no method to_dict; "
+            f"add one to {kind} that returns a dict with its name and its options"
         )
 
 

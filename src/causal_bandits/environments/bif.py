@@ -16,7 +16,7 @@ MOST_CELLS = 10**6
 """Numbers in one table."""
 TOLERANCE = 1e-3
 """How far printed probabilities may be from summing to 1; they are then divided by their sum."""
-TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|(\"[^\"\n]*\"|[{}()\[\]|,;]|[^\s{}()\[\]|,;\"]+)|(\S)", re.DOTALL)
+TOKEN = re.compile(r"//[^\n]*|/\*.*?(?:\*/|(\Z))|(\"[^\"\n]*\"|[{}()\[\]|,;]|[^\s{}()\[\]|,;\"]+)|(\S)", re.DOTALL)
 
 
 class Node(NamedTuple):
@@ -62,11 +62,15 @@ class _Reader:
         line, end = 1, 0
         for found in TOKEN.finditer(text):
             line, end = line + text.count("\n", end, found.start()), found.start()
-            if found[2]:
-                self.words, self.lines = [found[2]], [line]
-                raise self.wrong(f"{brief(found[2])} opens a name that does not end on its line", 0)
-            if found[1]:
-                self.words.append(found[1])
+            unclosed, word, odd = found.groups()
+            if unclosed is not None:
+                self.words, self.lines = [found[0]], [line]
+                raise self.wrong("this comment is not closed; end it with */", 0)
+            if odd:
+                self.words, self.lines = [odd], [line]
+                raise self.wrong(f"{brief(odd)} opens a name that does not end on its line", 0)
+            if word:
+                self.words.append(word)
                 self.lines.append(line)
         self.at = 0
         self.levels: dict[str, tuple[str, ...]] = {}

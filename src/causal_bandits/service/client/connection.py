@@ -1,10 +1,14 @@
 """A connection to a server: one socket for each thread, kept open; every refusal is an error of the library."""
 
+import http.client
 import json
 import re
+import select
+import socket
 import threading
 import weakref
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
@@ -13,10 +17,22 @@ from ... import errors
 from ..._version import __version__
 from ...errors import AccessError, CausalBanditsError, ObservationError, OptionError, StorageError, brief
 from ...secrecy import may_hold_secret
-from .wire import Answer, Wire
 
 SECONDS = 130.0
 """How long an answer may take: a little longer than the server waits for its storage."""
+
+
+class Answer(NamedTuple):
+    """What a server answered, all of it."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def json(self) -> Any:
+        """Its values."""
+        return json.loads(self.content.decode())
 
 
 class Connection:
@@ -30,15 +46,13 @@ class Connection:
         self.place = f"{parts.scheme}://{parts.netloc}{self.root}"
         self._seconds = seconds
         self._local = threading.local()
-        self._all: list[Wire] = []
+        self._all: list[http.client.HTTPConnection] = []
         self._closed_at_last = weakref.finalize(self, _close, self._all)
-        self._lines = (
-            f"Host: {parts.netloc}\r\nUser-Agent: causal-bandits/{__version__}\r\nAccept: application/json\r\n"
-        )
+        self._headers = {"User-Agent": f"causal-bandits/{__version__}", "Accept": "application/json"}
         if token is not None:
             if not isinstance(token, str) or not token.isascii() or not token.isprintable():
                 raise OptionError("token is not a printable ASCII text; pass one of the server's tokens")
-            self._lines += f"Authorization: Bearer {token}\r\n"
+            self._headers["Authorization"] = f"Bearer {token}"
 
     def close(self) -> None:
         """Close the sockets; they are opened again when they are needed."""
@@ -47,16 +61,11 @@ class Connection:
 
     def ask(self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None) -> Answer:
         """Send a request under the API and wait for its answer; an error of the server is raised here."""
-        lines, content = self._lines, b""
-        for name, value in (headers or {}).items():
-            lines += f"{name}: {value}\r\n"
+        given, content = {**self._headers, **(headers or {})}, None
         if body is not None:
             content = encoded(body)
-            lines += "Content-Type: application/json\r\n"
-        if method != "GET":
-            lines += f"Content-Length: {len(content)}\r\n"
-        head = f"{method} {self.root}/api/v1{path} HTTP/1.1\r\n{lines}\r\n"
-        answer = self._sent(head.encode("latin-1") + content)
+            given["Content-Type"] = "application/json"
+        answer = self._sent(method, f"{self.root}/api/v1{path}", content, given)
         if answer.status >= 400:
             raise error_in(answer, self.place)
         kind = answer.headers.get("content-type", "")
@@ -64,29 +73,46 @@ class Connection:
             raise StorageError(f"server {self.place} answered with something else than JSON; is it the right one?")
         return answer
 
-    def _sent(self, request: bytes) -> Answer:
+    def _sent(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+        connection = self._kept()
         try:
-            return self._wire().exchange(request)
-        except ConnectionRefusedError:
-            raise StorageError(f"server {self.place} cannot be reached; check that it runs") from None
-        except OSError as error:
+            connection.request(method, path, body, headers)
+            found = connection.getresponse()
+            return Answer(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
+        except BaseException as error:  # also an interrupt: what is on the way belongs to nobody
+            connection.close()
+            if isinstance(error, ConnectionRefusedError):
+                raise StorageError(f"server {self.place} cannot be reached; check that it runs") from None
+            if not isinstance(error, OSError | http.client.HTTPException):
+                raise
             reason = " ".join(str(error).split())[:160] or type(error).__name__
             raise StorageError(
                 f"server {self.place} did not answer ({reason}); the last call may or may not have been stored; "
                 "check, or repeat it"
             ) from None
 
-    def _wire(self) -> Wire:
-        """This thread's socket."""
-        kept: Wire | None = getattr(self._local, "wire", None)
+    def _kept(self) -> http.client.HTTPConnection:
+        """This thread's connection; opened again if the server has closed it meanwhile."""
+        kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if kept is None:
-            kept = Wire(self._host, self._port, secure=self._secure, seconds=self._seconds)
-            self._local.wire = kept
+            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+            kept = self._local.connection = kind(self._host, self._port, timeout=self._seconds)
             self._all.append(kept)
+        elif kept.sock is not None and _is_readable(kept.sock):
+            kept.close()
         return kept
 
 
-def _close(connections: list[Wire]) -> None:
+def _is_readable(line: socket.socket) -> bool:
+    """Whether something has come that nobody asked for: as a rule, the end. `select` fails for large descriptors."""
+    if not hasattr(select, "poll"):
+        return bool(select.select([line], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(line, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _close(connections: list[http.client.HTTPConnection]) -> None:
     for each in connections:
         each.close()
 

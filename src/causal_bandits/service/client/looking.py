@@ -23,8 +23,7 @@ from ...studies.health import Check, Health
 from ...studies.showing import Showing
 from ..gate import in_path
 from ..plain import revived
-from .connection import Connection
-from .wire import Answer
+from .connection import Answer, Connection
 
 Settable = Arm | Mapping[str, Level]
 
