@@ -1,5 +1,6 @@
 """What a study promises, on every storage and over a server."""
 
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -44,6 +45,28 @@ def test_create_load_list_delete(studies: Studies) -> None:
         studies.load("shop")
     with pytest.raises(UnknownStudyError, match=r"no longer in its storage|there is no study 'shop'"):
         study.ask()
+
+
+ODD_TEXTS = [
+    ("a\0b", "has a NUL character, which cannot be stored; remove it"),
+    ("é" * 501, "has 1,002 bytes in UTF-8; expected at most 1,000"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), ODD_TEXTS)
+def test_names_and_keys_that_no_storage_takes(studies: Studies, text: str, sentence: str) -> None:
+    problem = cb.Problem("y", {"a": ["x\0y", "é" * 501]}, {"lever": ["p\0q", "r"]})
+    study = studies.create("shop", problem, policy="ts", seed=1)
+    for use in (partial(studies.create, problem=problem, policy="ts"), studies.load, studies.delete):
+        with pytest.raises(OptionError, match=f"name=.* {sentence}"):
+            use(text)
+    for ask in (study.ask, partial(study.import_rows, [{"lever": "r", "a": "x\0y", "y": 1}])):
+        with pytest.raises(OptionError, match=f"key=.* {sentence}"):
+            ask(key=text)
+    assert [info.name for info in studies.list()] == ["shop"]
+    study.tell(study.ask(key="é" * 500).id, {"a": "x\0y"}, reward=1)  # anywhere else they are text like any other
+    study.tell(study.ask(arms=[{"lever": "p\0q"}]).id, {"a": "é" * 501}, reward=0)
+    assert inner(study).to_frame()["a"].to_list() == ["x\0y", "é" * 501]
 
 
 def test_the_same_create_again_gives_the_same_study(studies: Studies) -> None:

@@ -18,6 +18,8 @@ from .wishes import Wishes, wished
 
 LATER = ("rules", "consistency", "guards_early")
 """Settings that are stored only where they are given."""
+MOST_BYTES = 1000
+"""Bytes of a name or a key: what every storage has room for in an index."""
 NOT_ASKED = ("pending", "guards_early")
 """Settings that depend on when a study was created, not on what was asked for."""
 
@@ -81,7 +83,24 @@ def checked_name(name: object) -> str:
     """Validate the name of a study."""
     if not isinstance(name, str) or not name.strip():
         raise OptionError(f"name={brief(name)}; expected the name of the study")
-    return name
+    return _storable("name", name)
+
+
+def checked_key(key: object) -> str:
+    """Validate the key of an ask or an import."""
+    if not isinstance(key, str) or not key:
+        raise OptionError(f"key={brief(key)}; expected a non-empty string")
+    return _storable("key", key)
+
+
+def _storable(what: str, text: str) -> str:
+    """Refuse what some storage cannot have in an index, the same for all storages."""
+    if "\0" in text:
+        raise OptionError(f"{what}={brief(text)} has a NUL character, which cannot be stored; remove it")
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > MOST_BYTES:
+        raise OptionError(f"{what}={brief(text)} has {size:,} bytes in UTF-8; expected at most {MOST_BYTES:,}")
+    return text
 
 
 def make_settings(

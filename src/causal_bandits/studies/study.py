@@ -13,6 +13,7 @@ from .events import Event
 from .rows import close_windows, imported_bodies, tell_rows
 from .segments import asked_among
 from .session import Draft
+from .settings import checked_key
 from .view import Settable
 
 
@@ -102,9 +103,7 @@ class Study(StudiesByName):
         """The event that a key stands for."""
         if key is None:
             return None
-        if not isinstance(key, str) or not key:
-            raise OptionError(f"key={brief(key)}; expected a non-empty string")
-        event = self._session.event_of(draft, key)
+        event = self._session.event_of(draft, checked_key(key))
         if self._worker is not None and self._worker.uses_key(draft.transaction, key):
             raise ConflictError(f"key {key!r} was used for another call; use a new key")
         if event is not None and event.kind != kind:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
-from ...errors import OptionError, UnknownStudyError, brief
+from ...errors import OptionError, UnknownStudyError
 from ...policies import Policy
 from ...problem import Level, Problem, check_problem
 from ...studies import StudyInfo
-from ...studies.settings import plain_option
+from ...studies.settings import checked_name, plain_option
 from ...studies.showing import Closing
 from ...studies.wishes import Wishes, wished
 from ..gate import in_path
@@ -87,11 +87,9 @@ def _listed(row: dict[str, Any]) -> StudyInfo:
 
 
 def _part(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise OptionError(f"name={brief(name)}; expected the name of the study")
-    if name in (".", ".."):
+    if checked_name(name) in (".", ".."):
         raise UnknownStudyError(f"a server has no study {name!r}; such a name cannot be part of an address")
-    return in_path(name)
+    return in_path(str(name))
 
 
 def _described(policy: Policy[Any], problem: Problem, options: dict[str, Any] | None) -> tuple[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ from ...data.frames import columns_of
 from ...errors import OptionError, UnknownArmError, brief
 from ...problem import Arm, Level
 from ...studies import Decision
+from ...studies.settings import checked_key
 from ...studies.view import Pattern
 from ..gate import in_path
 from .looking import RemoteView, Settable, number_of
@@ -165,9 +166,7 @@ def _pattern(arm: object) -> dict[str, Any]:
 def _keyed(key: str | None) -> dict[str, str] | None:
     if key is None:
         return None
-    if not isinstance(key, str) or not key:
-        raise OptionError(f"key={brief(key)}; expected a non-empty string")
-    if key != key.strip() or not key.isprintable():
+    if checked_key(key) != key.strip() or not key.isprintable():
         raise OptionError(
             f"key={brief(key)} cannot be sent in a header; expected printable text without spaces around it"
         )

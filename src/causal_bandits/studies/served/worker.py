@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...errors import CausalBanditsError, OptionError, brief
+from ...errors import CausalBanditsError
 from ...problem import Arm, Level, Problem, Segment
 from ..metrics import Metrics
 from ..rows import OutcomeTable
 from ..segments import asked_among
 from ..session import Session
+from ..settings import checked_key
 from ..state import StudyState
 from ..storage import AppendLog, forking
 from .aggregator import Aggregator
@@ -58,10 +59,8 @@ class Worker:
         self, count: int, *, segment: Segment | None, key: str | None, arms: Iterable[Arm | Mapping[str, Level]] | None
     ) -> tuple[Asked, Problem]:
         """Decide, and return when the decisions are stored."""
-        if key is not None and (not isinstance(key, str) or not key):
-            raise OptionError(f"key={brief(key)}; expected a non-empty string")
+        name = secrets.token_urlsafe(12) if key is None else checked_key(key)
         self._begin()
-        name = secrets.token_urlsafe(12) if key is None else key
 
         def decide(state: StudyState) -> tuple[int, list[int], dict[str, Any]]:
             about: dict[str, Any] = {"among": state.subset(arms), "segment": state.problem.segment(segment)}
