@@ -17,7 +17,7 @@
     ├── DecisionClosedError (ValueError)  a tell for a decision that was abandoned or has expired
     ├── ConflictError (ValueError)        something already stored says otherwise
     ├── StorageError (OSError)            a database that cannot be used: unreachable, read-only, full, newer
-    │   └── UnreadableStudyError          one study of it cannot be read: damaged, or written by a newer version
+    │   └── UnreadableStudyError (OSError)  one study of it cannot be read: damaged, or written by a newer version
     ├── AccessError (PermissionError)     a server that does not know the token, or does not let it do this
     ├── OutputError (OSError)             a folder or file that cannot be written
     ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
