@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from ..doors import duration
-from ..errors import ConflictError, DecisionClosedError, OptionError, brief, flag, whole_number
+from ..errors import ConflictError, DecisionClosedError, flag, whole_number
 from ..policies.base import MOST_AT_ONCE
 from ..problem import Problem, Segment
 from .by_name import StudiesByName
