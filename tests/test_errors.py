@@ -1,5 +1,6 @@
 import inspect
 import re
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,10 @@ ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kin
 ERRORS = [kind for kind in ERRORS if issubclass(kind, CausalBanditsError)]
 
 
-def builtin_of(kind: type[Exception]) -> type[Exception]:
+def builtin_of(kind: Any) -> type[Exception]:
     """The builtin that an error is, by itself or through another error of ours."""
-    return next(base for base in kind.__mro__ if base.__module__ == "builtins")
+    found: type[Exception] = next(base for base in kind.__mro__ if base.__module__ == "builtins")
+    return found
 
 
 def test_the_drawing_shows_every_error_with_its_builtin() -> None:
