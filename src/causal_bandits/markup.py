@@ -77,6 +77,15 @@ def settings_of(arm: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={level}" for name, level in arm.items())
 
 
+def through_words(variables: Iterable[str] | None, share: float) -> str:
+    """The set that an arm was judged through, and how much it counts where it is one of several.
+
+    >>> through_words(["cart"], 1.0), through_words(["cart"], 0.31), through_words(None, 1.0)
+    ('{cart}', '{cart} (31%)', 'own rows')
+    """
+    return braces(variables) + ("" if share > 0.995 else f" ({weight_words(share)})")
+
+
 def evidence_words(tests: Iterable[tuple[Iterable[str], float]], nats: Mapping[str, float | None], source: str) -> str:
     """What speaks for or against a set: p-values, or nats per lever, or else its source.
 
@@ -108,6 +117,25 @@ def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: I
     )
     more = [f"and {len(rows) - MOST_ROWS:,} more; to_frame() has all"] if len(rows) > MOST_ROWS else []
     return "\n".join([*("  ".join(line).rstrip() for line in padded), *more])
+
+
+def weight_words(weight: float) -> str:
+    """How much of the arms' estimates comes through a set.
+
+    >>> weight_words(0.31), weight_words(0.001), weight_words(0.0)
+    ('31%', 'under 1%', '0%')
+    """
+    return "under 1%" if 0 < weight < 0.005 else f"{100 * weight:.0f}%"
+
+
+def probability_words(probability: float, weight: float | None) -> str:
+    """How probable it is that a set separates, and how much of the arms' estimates comes through it.
+
+    >>> probability_words(0.772, 0.31)
+    'separates with probability 0.77, weight 31%'
+    """
+    counts = "" if weight is None else f", weight {weight_words(weight)}"
+    return f"separates with probability {probability:.2f}{counts}"
 
 
 class Markup(str):

@@ -10,7 +10,7 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, UnknownLevelError
 from causal_bandits.policies.estimates import Estimates
-from causal_bandits.policies.lifts import as_wide_as_stated, difference, effects_of_levels
+from causal_bandits.policies.lifts import JointDraws, as_wide_as_stated, difference, effects_of_levels
 from causal_bandits.policies.protocol import choose_net_many, highest_net
 
 SHOP = cb.Problem("buys", {"clicked": 2}, {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
@@ -46,7 +46,8 @@ def test_a_lift_is_what_joint_draws_say() -> None:
         assert lift.relative == pytest.approx(rows[number].mean / rows[0].mean - 1)
         ratio = np.quantile(draws[:, number] / draws[:, 0] - 1, [0.025, 0.975])
         assert (lift.relative_low, lift.relative_high) == pytest.approx(tuple(ratio))
-        assert lift.probability_better == np.mean(apart > 0)
+        drawn = policy.draw_means()
+        assert lift.probability_better == np.mean(drawn[:, number] > drawn[:, 0])
     assert rows[0].lift is None
     assert rows[0].is_control
     assert not rows[1].is_control
@@ -78,7 +79,7 @@ def test_effects_of_levels_are_averaged_over_the_other_levers() -> None:
         means, rows = draws.mean(axis=0), np.arange(len(problem.arms))
         found = {
             (row.lever, row.level): row
-            for row in effects_of_levels(problem, problem.idle_settings, draws, means, rows, 0.9)
+            for row in effects_of_levels(problem, problem.idle_settings, JointDraws(draws, draws), means, rows, 0.9)
         }
         for lever in problem.interventions:
             for level in lever.levels[1:]:
@@ -115,7 +116,7 @@ def test_effects_of_a_policy() -> None:
 
 def test_a_relative_lift_needs_a_control_above_nothing() -> None:
     base, ours = np.array([-1.0, 1.0, 2.0, 3.0] * 20), np.array([2.0, 2.0, 3.0, 3.0] * 20)
-    found = difference(ours, base, 2.5, 1.25, 0.9)
+    found = difference(JointDraws(ours, ours), JointDraws(base, base), 2.5, 1.25, 0.9)
     assert math.isnan(found.relative)
     assert math.isnan(found.relative_high)
     assert found.absolute == 1.25

@@ -87,7 +87,7 @@ class Analysis:
             about["segments"] = list(self.inferred.problem.segments)
             about["recommendations"] = [recommendation_row(each) for each in self._recommended]
         if flag("history", history):
-            about["evidence_over_time"] = evidence_over_time(self.policy)
+            about["evidence_over_time"] = evidence_over_time(self.policy, about["sets"])
         return about
 
 

@@ -34,7 +34,7 @@ MEDIATOR = (
 def plan_command(
     problem: Annotated[Path, typer.Argument(help="JSON file with the problem, as for `study create`.")],
     rate: Annotated[float, typer.Option(help="Reward rate of the control, such as 0.02.")],
-    lift: Annotated[float, typer.Option(help="Smallest lift of the best arm that matters: 0.2 for 20 %.")],
+    lift: Annotated[float, typer.Option(help="Smallest lift of the best arm that matters: 0.2 for 20%.")],
     mediator: Annotated[list[str] | None, typer.Option(help=MEDIATOR)] = None,
     direct: Annotated[bool, typer.Option("--direct", help="Levers act on the reward itself as well.")] = False,
     policy: Annotated[str, typer.Option(help="safe or best-arm.")] = "safe",

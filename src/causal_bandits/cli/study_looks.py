@@ -85,7 +85,7 @@ def advice(
     margin: Annotated[
         float | None,
         typer.Option(
-            help="How far from the best arm is close enough, in units of the reward; 5 % of its mean unless given."
+            help="How far from the best arm is close enough, in units of the reward; 5% of its mean unless given."
         ),
     ] = None,
     confidence: Annotated[

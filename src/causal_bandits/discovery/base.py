@@ -30,10 +30,12 @@ class SeparatingSet:
 
     @property
     def accepted(self) -> bool:
-        """Whether it separates anything."""
+        """Whether it is used: it was found to separate something, or has a weight."""
         return bool(self.separated)
 
     def __str__(self) -> str:
+        if self.evidence.probability is not None:
+            return f"{braces(self.variables)} {self.evidence.words}"
         return f"{braces(self.variables)} separates {', '.join(self.separated) or 'nothing'}"
 
     def __repr__(self) -> str:

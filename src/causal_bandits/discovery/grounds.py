@@ -15,7 +15,7 @@ from scipy.special import expit
 
 from ..compiled import Bools, Floats, Ints
 from ..independence import IndependenceResult
-from ..markup import evidence_words, printable
+from ..markup import evidence_words, printable, probability_words
 
 Arrays = Mapping[str, NDArray[Any]]
 PASSED_OVER = "passed over"
@@ -28,7 +28,9 @@ class Evidence:
     A key of `tests` is the tuple of levers that were tested together; `confidence` is, per
     lever, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
     rows speak for it, in nats, and `given_others` the same with the other levers held fixed;
-    `probability` is how probable it is that the set separates all levers, where that was learnt as a number. The
+    `probability` is how probable it is that the set separates all levers, where that was learnt as a number, and
+    `weight` how much of the arms' estimates comes through the set then, on average over arms: 0 where it is not used,
+    and the weights of all sets and of own rows alone add up to 1. The
     source "passed over" is a set of a large problem that was accepted but is not used.
     """
 
@@ -39,10 +41,13 @@ class Evidence:
     log_bayes_factor: Mapping[str, float] = field(default_factory=dict)
     given_others: Mapping[str, float] = field(default_factory=dict)
     probability: float | None = None
+    weight: float | None = None
 
     @property
     def words(self) -> str:
-        """The p-values, the nats per lever, or else the source."""
+        """The probability and weight, the p-values, the nats per lever, or else the source."""
+        if self.probability is not None:
+            return probability_words(self.probability, self.weight)
         tests = ((levers, test.p_value) for levers, test in self.tests.items())
         return evidence_words(tests, {**self.confidence, **self.log_bayes_factor}, self.source)
 
@@ -251,15 +256,17 @@ class Degrees(Grounds):
     sources = ("learnt",)
     separates: Floats
     """(sets,)."""
+    weights: Floats
+    """(sets,): how much of the arms' estimates comes through each set, on average over arms."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The probabilities."""
-        return {"separates": self.separates}
+        """The probabilities and the weights."""
+        return {"separates": self.separates, "weights": self.weights}
 
     @classmethod
     def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
         """Read back `arrays`."""
-        return cls(arrays["separates"])
+        return cls(arrays["separates"], arrays["weights"])
 
     def width(self, name: str, levers: int) -> tuple[int, ...]:
         """One number for all levers."""
@@ -270,5 +277,5 @@ class Degrees(Grounds):
         return self.separates
 
     def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
-        """The probability of the set."""
-        return Evidence(rows, self.source, probability=float(self.separates[place]))
+        """The probability and the weight of the set."""
+        return Evidence(rows, self.source, probability=float(self.separates[place]), weight=float(self.weights[place]))

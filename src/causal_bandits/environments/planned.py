@@ -40,7 +40,7 @@ def planned_world(
     Args:
         problem: Levers, arms and observed variables; its reward is 0 or 1.
         rate: Reward rate of the control.
-        lift: How much better the best arm is, relative to the control: 0.2 for 20 %.
+        lift: How much better the best arm is, relative to the control: 0.2 for 20%.
         mediators: Observed variables that carry the effects, with the share of visitors who get past level 0 at the
             control, or None; all discrete ones by default.
         direct: Levers act on the reward itself as well, so that no set separates.
@@ -79,7 +79,7 @@ def checked_lift(lift: object, rate: float) -> float:
         )
     if not 0 < found < math.inf or rate * (1 + found) >= 1:
         raise OptionError(
-            f"lift={brief(lift)}; expected a number above 0, such as 0.2 for 20 %, with rate * (1 + lift) below 1"
+            f"lift={brief(lift)}; expected a number above 0, such as 0.2 for 20%, with rate * (1 + lift) below 1"
         )
     return found
 

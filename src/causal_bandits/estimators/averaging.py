@@ -51,6 +51,25 @@ def said_of_arm(state: Graded, arm: int, weights: Floats) -> tuple[float, float]
 
 
 @compiled
+def set_shares(state: Graded) -> Floats:
+    """(sets, arms): how much each set counts in the average for an arm; 0 for an arm that its own rows decide."""
+    weights = set_weights(state)
+    shares = np.zeros((len(weights), len(state.chosen)))
+    for arm in range(len(state.chosen)):
+        if state.chosen[arm] > 0:
+            low, high = own_bounds(state.own.own[arm, 0], state.own.own[arm, 1])
+            for place in range(1, len(weights)):
+                if low <= state.moments[place, arm, 0] <= high:
+                    shares[place, arm] = weights[place]
+            whole = total(shares[:, arm])
+            if whole > 0:
+                shares[:, arm] /= whole
+            else:
+                shares[state.chosen[arm], arm] = 1.0
+    return shares
+
+
+@compiled
 def draw_set(weights: Floats, rng: np.random.Generator) -> int:
     """A set, drawn by weight; 0 if none has any."""
     left = rng.random() * total(weights)

@@ -48,10 +48,10 @@ class Plan:
     def __str__(self) -> str:
         counted = [f"{_count(each)} {each.name}" for each in self.curves]
         return (
-            f"With a control rate of {100 * self.rate:.3g} % and a best arm {100 * self.lift:.3g} % above it, "
-            f"{100 * self.confidence:.3g} % of studies with {self.arms} arms recommend a right arm after "
+            f"With a control rate of {100 * self.rate:.3g}% and a best arm {100 * self.lift:.3g}% above it, "
+            f"{100 * self.confidence:.3g}% of studies with {self.arms} arms recommend a right arm after "
             f"{' and '.join(counted)} ({self.runs:,} simulated studies, policy {self.policy}). A right arm is the best "
-            f"one, or less than {100 * CLOSE * self.lift:.3g} % of the control rate below it."
+            f"one, or less than {100 * CLOSE * self.lift:.3g}% of the control rate below it."
         )
 
     __repr__ = __str__
@@ -86,7 +86,7 @@ class Plan:
     @property
     def title(self) -> str:
         """What the figure is about."""
-        return f"Control rate {100 * self.rate:.3g} %, best arm {100 * self.lift:.3g} % above it, {self.arms} arms"
+        return f"Control rate {100 * self.rate:.3g}%, best arm {100 * self.lift:.3g}% above it, {self.arms} arms"
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the shares on matplotlib axes, new ones by default, and return them."""
@@ -141,7 +141,7 @@ def plan(
     Args:
         problem: Levers, arms and observed variables; its reward is 0 or 1.
         rate: Reward rate of the control, such as 0.02.
-        lift: The smallest lift of the best arm that matters, relative to the control: 0.2 for 20 %.
+        lift: The smallest lift of the best arm that matters, relative to the control: 0.2 for 20%.
         mediators: Observed variables that carry the effects, with the share of visitors who get past level 0 at the
             control, or None; all discrete ones by default.
         direct: Levers act on the reward itself as well, so that no set separates.

@@ -65,7 +65,7 @@ class Advice:
     @property
     def guarantee(self) -> str:
         """What may be relied on, and under which assumptions."""
-        error = f"{100 * (1 - self.confidence):.3g} %"
+        error = f"{100 * (1 - self.confidence):.3g}%"
         wrong = f"that a stop is ever advised for a wrong arm, or the best arm is dropped, is at most {error}"
         about = "" if self.binary else " in the long run (an asymptotic bound)"
         return f"However often you look, the chance {wrong}{about}, if the arms themselves do not change."
@@ -76,7 +76,7 @@ class Advice:
     __repr__ = __str__
 
     def _claim(self) -> str:
-        sure = f"with {100 * self.confidence:.3g} % confidence"
+        sure = f"with {100 * self.confidence:.3g}% confidence"
         if self.action == "stop":
             what = "the best" if self.is_best else f"within {number(self.margin)} of the best"
             return f"{self.arm} is {what} of {self.arms} arms{self._less}, {sure}."
@@ -104,7 +104,7 @@ class Advice:
             return f"By the estimates, {shown}."
         return (
             f"If you stopped now: {shown} (estimates, not covered by the guarantee). "
-            f"{100 * self.progress:.0f} % of the evidence that a stop needs is there."
+            f"{100 * self.progress:.0f}% of the evidence that a stop needs is there."
         )
 
 

@@ -1,6 +1,6 @@
 """How probable it was that an arm is the best one, after more and more rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -24,11 +24,18 @@ class ChanceCourse(TypedDict):
     """For each of `rows`, of each arm; None before that can be said."""
 
 
-def chances_over_time(policy: Policy[Any], arms: Sequence[int], cost: Floats | None = None) -> ChanceCourse:
+def chances_over_time(
+    policy: Policy[Any], arms: Sequence[int], among: Bools | None = None, cost: Floats | None = None
+) -> ChanceCourse:
     """Replay all rows and look at some arms, at points that are evenly spread over the rows.
 
-    With `cost`, (arms,), the best arm is the one whose mean less its cost is the highest.
+    Args:
+        policy: The policy as it is now.
+        arms: The arms to look at, by number.
+        among: (arms,): which of the allowed arms are compared; all by default.
+        cost: (arms,): the best arm is the one whose mean less its cost is the highest.
     """
+    allowed = policy.allowed if among is None else policy.allowed & among
     rows = policy.history.rows
     total = len(rows.arms)
     points = sorted({int(at) for at in np.linspace(total / POINTS, total, POINTS)} - {0})
@@ -42,8 +49,25 @@ def chances_over_time(policy: Policy[Any], arms: Sequence[int], cost: Floats | N
             found.append([None] * len(arms))
             continue
         means = fresh.draw_means(DRAWS) - (0.0 if cost is None else cost)
-        found.append(best_shares(means, policy.allowed, policy.problem.arm_segments)[list(arms)].tolist())
+        found.append(best_shares(means, allowed, policy.problem.arm_segments)[list(arms)].tolist())
     return {"rows": points, "arms": list(arms), "chances": found}
+
+
+def with_newest_chances(course: ChanceCourse, rows: int, newest: Mapping[int, float | None]) -> ChanceCourse:
+    """The course up to now: what is known after `rows` rows, of each arm by its number, is its last point.
+
+    >>> course: ChanceCourse = {"rows": [10, 20], "arms": [3], "chances": [[0.4], [0.6]]}
+    >>> with_newest_chances(course, 20, {3: 0.62})["chances"], with_newest_chances(course, 21, {3: 0.62})["rows"]
+    ([[0.4], [0.62]], [10, 20, 21])
+    """
+    if not rows:
+        return course
+    kept = sum(at < rows for at in course["rows"])
+    return {
+        "rows": [*course["rows"][:kept], rows],
+        "arms": course["arms"],
+        "chances": [*course["chances"][:kept], [newest.get(arm) for arm in course["arms"]]],
+    }
 
 
 def best_shares(means: Floats, allowed: Bools, segments: Any) -> Floats:

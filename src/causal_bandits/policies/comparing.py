@@ -12,7 +12,7 @@ from ..problem import Arm, Level
 from .allowing import arm_numbers
 from .choosing import Choosing
 from .estimates import Estimates, enough_draws
-from .lifts import Effects, as_wide_as_stated, effects_of_levels, lift_over
+from .lifts import Effects, JointDraws, as_wide_as_stated, effects_of_levels, lift_over
 from .standing import drawn_means
 
 
@@ -40,8 +40,11 @@ class Comparing(Choosing):
             draws: How many; unless given, 4000, and with more than 250 arms fewer, but at least 200.
         """
         arms = len(self.problem.arms)
-        state = self._to_draw(self._among(self._reading(), np.ones(arms, dtype=np.bool_)))
-        return drawn_means(state, self.rows, enough_draws(draws, arms), arms)
+        return drawn_means(self._all_drawn(self._reading()), self.rows, enough_draws(draws, arms), arms)
+
+    def _all_drawn(self, state: Any) -> Any:
+        """The state that the means of all arms are drawn from, whichever are allowed."""
+        return self._to_draw(self._among(state, np.ones(len(self.problem.arms), dtype=np.bool_)))
 
     def with_lifts(
         self,
@@ -55,7 +58,7 @@ class Comparing(Choosing):
 
         With `cost` lifts are of means less their costs.
         """
-        draws = self._wide_draws(found, level, cost) if self.can_compare else None
+        draws = self._joint_draws(found, level, cost) if self.can_compare else None
         return lift_over(found, controls, draws, level, cost)
 
     def effects(
@@ -78,14 +81,15 @@ class Comparing(Choosing):
         if not self.can_compare:
             raise OptionError("too few rows to compare levels; tell some outcomes first")
         found = self._estimate(self._reading(), share("level", level))
-        draws = self._wide_draws(found, level, cost)
+        draws = self._joint_draws(found, level, cost)
         means = np.array([row.mean for row in found]) - (0.0 if cost is None else cost)
         rows = np.array([row.own_rows for row in found])
         return effects_of_levels(self.problem, base, draws, means, rows, level)
 
-    def _wide_draws(self, found: Estimates, level: float, cost: Floats | None) -> Floats:
-        """Draws as wide as what is stated, less costs."""
-        return as_wide_as_stated(self.draw_means(), found, level) - (0.0 if cost is None else cost)
+    def _joint_draws(self, found: Estimates, level: float, cost: Floats | None) -> JointDraws:
+        """Draws of all means less costs, for probabilities; and as wide as what is stated, for intervals."""
+        drawn, taken = self.draw_means(), 0.0 if cost is None else cost
+        return JointDraws(drawn - taken, as_wide_as_stated(drawn, found, level) - taken)
 
     @property
     def can_compare(self) -> bool:

@@ -13,7 +13,7 @@ from ..doors import is_number
 from ..drawers import drawn
 from ..errors import OptionError, brief, whole_number
 from ..estimators import beta_interval, own_moments
-from ..markup import between, braces, printable, text_table, titled_table
+from ..markup import between, braces, printable, text_table, through_words, titled_table
 from ..markup import number as shown
 from ..problem import Arm, Level
 from .listed import Listed
@@ -112,11 +112,11 @@ class Lift(NamedTuple):
 class ArmEstimate:
     """One arm: posterior mean, 95 % interval, the set it was learnt through (None: own rows only).
 
-    Where a policy averages over sets, `through` is the one that leaves the arm the lowest variance. `effective_rows` is
-    how many own rows would give the same posterior variance; `used_rows` are the own rows that have a value for every
-    variable of the set (all of them, where nothing was missing). `own_mean`, `own_low` and `own_high` are what its own
-    rows say alone (NaN where it was never played). `pending_rows` wait for their reward; `pending_effective` is how
-    many of the effective rows they add.
+    Where a policy averages over sets, `through` is the one that counts most, and `through_share` how much.
+    `effective_rows` is how many own rows would give the same posterior variance; `used_rows` are the own rows that have
+    a value for every variable of the set (all of them, where nothing was missing). `own_mean`, `own_low` and `own_high`
+    are what its own rows say alone (NaN where it was never played). `pending_rows` wait for their reward;
+    `pending_effective` is how many of the effective rows they add.
     """
 
     arm: Arm
@@ -139,6 +139,7 @@ class ArmEstimate:
     is_control: bool = False
     cost: float = 0.0
     """In units of the reward."""
+    through_share: float = 1.0
 
     @property
     def net(self) -> float:
@@ -266,7 +267,7 @@ class Estimates(Listed[ArmEstimate]):
                 f"{row.arm}" if row.status in ("active", "never played") else f"{row.arm} ({row.status})",
                 shown(row.mean),
                 between(row.low, row.high),
-                braces(row.through),
+                through_words(row.through, row.through_share),
                 f"{row.own_rows:,}",
                 f"{row.effective_rows:,.0f}",
             )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,21 +16,38 @@ from .estimates import Estimates, Lift
 from .listed import Listed
 
 
-def difference(ours: Floats, base: Floats, mean: float, base_mean: float, level: float) -> Lift:
+class JointDraws(NamedTuple):
+    """(draws, arms) or (draws,): joint draws of means.
+
+    Args:
+        drawn: What `recommend` counts too, so that an arm's probability to be better than the only other arm is its
+            probability to be the best.
+        wide: The same, as wide as what is stated.
+    """
+
+    drawn: Floats
+    wide: Floats
+
+    def of(self, arms: Sequence[int] | Ints) -> "JointDraws":
+        """Draws of the mean over some arms."""
+        return JointDraws(self.drawn[:, arms].mean(axis=1), self.wide[:, arms].mean(axis=1))
+
+
+def difference(ours: JointDraws, base: JointDraws, mean: float, base_mean: float, level: float) -> Lift:
     """How far `ours` is above `base`: draws of both, and their means.
 
-    The interval is that of the differences of the draws, around the difference of the means. The relative one is that
-    of the ratios; there is none where the base may be 0 or below, as far as the level goes.
+    The interval is that of the differences of the wide draws, around the difference of the means. The relative one is
+    that of the ratios; there is none where the base may be 0 or below, as far as the level goes.
     """
     tail = (1 - level) / 2
-    apart = ours - base
+    apart, drawn = ours.wide - base.wide, ours.drawn - base.drawn
     low, high = np.quantile(apart, [tail, 1 - tail])
     moved = (mean - base_mean) - float(apart.mean())
-    ties = np.count_nonzero(apart == 0)
-    better = (np.count_nonzero(apart > 0) + 0.5 * ties) / len(apart)
+    better = (np.count_nonzero(drawn > 0) + 0.5 * np.count_nonzero(drawn == 0)) / len(drawn)
     relative = (math.nan, math.nan, math.nan)
-    if base_mean > 0 and np.quantile(base, tail) > 0:
-        ends = np.quantile((ours / np.where(base > 0, base, np.nan))[base > 0] - 1, [tail, 1 - tail])
+    if base_mean > 0 and np.quantile(base.wide, tail) > 0:
+        above = base.wide > 0
+        ends = np.quantile(ours.wide[above] / base.wide[above] - 1, [tail, 1 - tail])
         relative = ((mean - base_mean) / base_mean, float(ends[0]), float(ends[1]))
     return Lift(mean - base_mean, float(low) + moved, float(high) + moved, *relative, float(better))
 
@@ -52,7 +70,7 @@ def as_wide_as_stated(draws: Floats, found: Estimates, level: float) -> Floats:
 
 
 def lift_over(
-    found: Estimates, controls: Sequence[int], draws: Floats | None, level: float, cost: Floats | None = None
+    found: Estimates, controls: Sequence[int], draws: JointDraws | None, level: float, cost: Floats | None = None
 ) -> Estimates:
     """The same estimates with costs, and with the lift of every arm that has a mean over its control arm.
 
@@ -68,9 +86,10 @@ def lift_over(
             continue
         base = found[control].mean - float(taken[control])
         lift, mean = None, row.mean - float(taken[number])
-        known = draws is not None and math.isfinite(mean) and math.isfinite(base)
-        if known and number != control and not np.isnan(draws[:, [number, control]]).any():  # type: ignore[index]
-            lift = difference(draws[:, number], draws[:, control], mean, base, level)  # type: ignore[index]
+        if draws is not None and number != control and math.isfinite(mean) and math.isfinite(base):
+            ours, theirs = draws.of([number]), draws.of([control])
+            if not np.isnan(ours.drawn - theirs.drawn).any():
+                lift = difference(ours, theirs, mean, base, level)
         rows.append(replace(row, lift=lift, is_control=number == control, cost=float(taken[number])))
     return Estimates(rows)
 
@@ -150,7 +169,7 @@ class Effects(Listed[LevelEffect]):
 
 
 def effects_of_levels(
-    problem: Problem, base: Mapping[str, Level], draws: Floats, means: Floats, own_rows: Ints, level: float
+    problem: Problem, base: Mapping[str, Level], draws: JointDraws, means: Floats, own_rows: Ints, level: float
 ) -> Effects:
     """Every level against the base level of its lever, over the settings of the other levers that have both."""
     found = []
@@ -164,16 +183,15 @@ def effects_of_levels(
             ours, theirs = _pairs(groups, codes, code, before)
             rows = int(own_rows[codes == code].sum())
             # An arm without a mean or a draw leaves its pair out.
-            known = ~np.isnan(draws[:, ours] - draws[:, theirs]).any(axis=0) & ~np.isnan(means[ours] - means[theirs])
+            drawn = draws.drawn[:, ours] - draws.drawn[:, theirs]
+            known = ~np.isnan(drawn).any(axis=0) & ~np.isnan(means[ours] - means[theirs])
             ours, theirs = ours[known], theirs[known]
             if not len(ours):
                 nothing = Lift(*[math.nan] * 7)
                 found.append(LevelEffect(lever.name, value, lever.levels[before], 0, rows, math.nan, nothing))
                 continue
             mean = float(means[ours].mean())
-            apart = difference(
-                draws[:, ours].mean(axis=1), draws[:, theirs].mean(axis=1), mean, float(means[theirs].mean()), level
-            )
+            apart = difference(draws.of(ours), draws.of(theirs), mean, float(means[theirs].mean()), level)
             found.append(LevelEffect(lever.name, value, lever.levels[before], len(ours), rows, mean, apart))
     return Effects(found)
 

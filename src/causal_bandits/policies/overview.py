@@ -31,6 +31,8 @@ class ArmRow(IntervalRow):
     arm: str
     settings: dict[str, Level]
     through: list[str] | None
+    through_share: float
+    """How much that set counts, where it is one of several."""
     own_rows: int
     used_rows: int
     borrowed_rows: float
@@ -51,6 +53,8 @@ class ArmRow(IntervalRow):
     cost: NotRequired[float]
     net: NotRequired[float | None]
     """The mean less the cost."""
+    probability_best: NotRequired[float | None]
+    """In a study: as `recommend` counts it; None for an arm that cannot be recommended."""
 
 
 class LeverTest(TypedDict):
@@ -76,6 +80,8 @@ class SetRow(TypedDict):
     given_others: dict[str, float | None]
     probability: float | None
     """That it separates all levers, where that was learnt."""
+    weight: float | None
+    """How much of the arms' estimates comes through it, on average over arms, where that was learnt."""
     alarm: bool | None
     """Whether it no longer holds; None where that is not watched."""
     alarm_row: int | None
@@ -130,6 +136,7 @@ def arm_rows(policy: Policy[Any], level: float = 0.95, *, found: Estimates | Non
             "high": finite(shared.high),
             "width": finite(shared.high - shared.low),
             "through": None if shared.through is None else list(shared.through),
+            "through_share": shared.through_share,
             "own_rows": shared.own_rows,
             "used_rows": shared.used_rows,
             "borrowed_rows": round(max(shared.effective_rows - shared.own_rows, 0.0), 1),
@@ -181,6 +188,7 @@ def set_rows(sets: Sequence[SeparatingSet]) -> list[SetRow]:
             "log_bayes_factor": {name: finite(nats) for name, nats in found.evidence.log_bayes_factor.items()},
             "given_others": {name: finite(nats) for name, nats in found.evidence.given_others.items()},
             "probability": found.evidence.probability,
+            "weight": found.evidence.weight,
             "alarm": None if found.drift is None else found.drift.alarm,
             "alarm_row": found.drift.row if found.drift is not None and found.drift.alarm else None,
         }
@@ -188,29 +196,45 @@ def set_rows(sets: Sequence[SeparatingSet]) -> list[SetRow]:
     ]
 
 
-def evidence_over_time(policy: Policy[Any]) -> EvidenceCourse:
-    """The probability of each set, its smallest p-value or its nats after more and more rows, as a policy sees them."""
+def evidence_over_time(policy: Policy[Any], sets: Sequence[SetRow]) -> EvidenceCourse:
+    """The evidence on each set after more and more rows, as a policy sees it; now it is that of `sets`."""
     rows = policy.history.rows
     total = len(rows.arms)
-    points = sorted({int(at) for at in np.geomspace(min(20, max(total, 1)), max(total, 1), POINTS)})
+    points = sorted({int(at) for at in np.geomspace(min(20, max(total, 1)), max(total, 1), POINTS)} - {total})
     fresh = type(policy).from_options(policy.problem, policy.options())
-    p_values: dict[tuple[str, ...], list[float | None]] = {}
-    nats: dict[tuple[str, ...], list[float | None]] = {}
-    chances: dict[tuple[str, ...], list[float | None]] = {}
+    course: EvidenceCourse = {"rows": [], "sets": []}
     start = 0
     for at in points:
         fresh.learn(Rows(rows.arms[start:at], rows.codes[start:at], rows.rewards[start:at], rows.raw[start:at]))
         start = at
-        for found in fresh.separating_sets(rejected=True):
-            tested = [result.p_value for result in found.evidence.tests.values() if result.dof > 0]
-            p_values.setdefault(found.variables, []).append(min(tested, default=None))
-            nats.setdefault(found.variables, []).append(min(found.evidence.log_bayes_factor.values(), default=None))
-            chances.setdefault(found.variables, []).append(found.evidence.probability)
-    sets = [
-        SetCourse(variables=list(names), p_value=p_values[names], nats=nats[names], probability=chances[names])
-        for names in p_values
-    ]
-    return {"rows": points, "sets": sets}
+        course = with_newest_evidence(course, at, set_rows(fresh.separating_sets(rejected=True)))
+    return with_newest_evidence(course, total, sets)
+
+
+def with_newest_evidence(course: EvidenceCourse, rows: int, sets: Sequence[SetRow]) -> EvidenceCourse:
+    """The course up to now: what is known of sets after `rows` rows is its last point."""
+    kept = sum(at < rows for at in course["rows"])
+    found = {tuple(each["variables"]): each for each in course["sets"]}
+    names = dict.fromkeys([tuple(row["variables"]) for row in sets] + list(found))
+    newest = {tuple(row["variables"]): row for row in sets}
+    return {
+        "rows": [*course["rows"][:kept], rows],
+        "sets": [_lengthened(found.get(name), newest.get(name), list(name), kept) for name in names],
+    }
+
+
+def _lengthened(course: SetCourse | None, newest: SetRow | None, variables: list[str], kept: int) -> SetCourse:
+    """What is known of a set at the first `kept` points and now."""
+    if course is None:
+        course = {"variables": variables, "p_value": [None] * kept, "nats": [None] * kept, "probability": [None] * kept}
+    tested = [] if newest is None else [test["p_value"] for test in newest["tests"] if test["dof"] > 0]
+    nats = [] if newest is None else [value for value in newest["log_bayes_factor"].values() if value is not None]
+    return {
+        "variables": variables,
+        "p_value": [*course["p_value"][:kept], min(tested, default=None)],
+        "nats": [*course["nats"][:kept], min(nats, default=None)],
+        "probability": [*course["probability"][:kept], None if newest is None else newest["probability"]],
+    }
 
 
 def recommendation_row(best: Recommendation) -> RecommendationRow:

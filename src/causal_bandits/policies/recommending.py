@@ -11,7 +11,7 @@ from .advice import CONFIDENCE, Advice, advise
 from .by_segment import Recommendations, segment_masks
 from .comparing import Comparing
 from .estimates import Recommendation, enough_draws
-from .standing import recommendation
+from .standing import Ranking, ranking_of
 
 
 class Recommending(Comparing):
@@ -37,25 +37,37 @@ class Recommending(Comparing):
             among: which of the allowed arms are compared, (arms,); all by default.
             cost: what each arm costs, (arms,) in units of the reward; means are then less that.
         """
+        found = [
+            each.best for each in self.ranking(segment=segment, draws=draws, margin=margin, among=among, cost=cost)
+        ]
+        return Recommendations(found) if self.problem.segments and segment is None else found[0]
+
+    def ranking(
+        self,
+        *,
+        segment: Segment | None = None,
+        draws: int | None = None,
+        margin: float | None = None,
+        among: Bools | None = None,
+        cost: Floats | None = None,
+    ) -> list[Ranking]:
+        """`recommend` with the probability of every arm to be the best, for the segment or for each of them."""
         draws, state = enough_draws(draws, len(self.problem.arms)), self._reading()
         asked = self.allowed if among is None else self.allowed & among
         taken = np.zeros(len(self.allowed)) if cost is None else cost
         masks = segment_masks(self.problem, segment, asked)
-        if not self.problem.segments:
-            return self._recommended(self._some(state, among), asked, draws, margin, taken)
-        found = [self._recommended(self._among(state, mask), mask, draws, margin, taken) for mask in masks]
-        return Recommendations(found) if segment is None else found[0]
+        return [self._ranked(state, mask, draws, margin, taken) for mask in masks]
 
-    def _recommended(self, state: Any, asked: Bools, draws: int, margin: float | None, cost: Floats) -> Recommendation:
+    def _ranked(self, state: Any, asked: Bools, draws: int, margin: float | None, cost: Floats) -> Ranking:
         """What to recommend among the arms that are asked about."""
-        can = self._recommendable(state, asked)
+        can = self._recommendable(state if asked.all() else self._among(state, asked), asked)
         known = [
             (estimate.mean - float(cost[number]), estimate.arm)
             for number, estimate in enumerate(self._estimate(state, 0.95))
             if can[number]
         ]
         mean, arm = max(known, key=lambda each: each[0])
-        return recommendation(self._to_draw(state), arm, mean, self.problem, self.rows, draws, margin, cost)
+        return ranking_of(self._all_drawn(state), arm, mean, self.problem, self.rows, draws, margin, cost, asked)
 
     def _recommendable(self, state: Any, asked: Bools) -> Bools:
         """Which of the arms that are asked about can be recommended."""

@@ -238,11 +238,15 @@ class SafeRewardThompson(CellPolicy):
         return self._settled(self._state._replace(shared=whole))
 
     def _discover(self) -> Findings:
-        state, plain = self._reading().shared, self.layout.count
-        separated = np.repeat(state.used[:plain, None], len(self.problem.interventions), axis=1)
-        separated[0] = False  # the empty set is a level to shrink to, not a way to choose
+        state, count = self._reading().shared, self.layout.count
+        # A set with "above zero" is counted with the set; an arm is judged through one of them.
+        through = np.bincount(state.chosen, minlength=len(state.used)).reshape(-1, count) / len(state.chosen)
+        through[:, 0] = 0.0  # the empty set is a level to shrink to, not a way to choose
+        weights = through.sum(axis=0)
+        separates = state.separates.reshape(-1, count)[through.argmax(axis=0), np.arange(count)]
+        separated = np.repeat(weights[:, None] > 0, len(self.problem.interventions), axis=1)
         seen = self._rows_seen() if self.history.has_missing else None
-        return Findings(self.layout, self.rows, separated, Degrees(state.separates[:plain].copy()), seen)
+        return Findings(self.layout, self.rows, separated, Degrees(separates, weights), seen)
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""

@@ -11,7 +11,7 @@ from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..errors import OptionError, brief, flag
 from ..estimators import beta_interval
-from ..estimators.averaging import set_weights
+from ..estimators.averaging import set_shares, set_weights
 from ..estimators.degrees import Graded
 from ..estimators.graded import graded, refresh, with_room
 from ..estimators.graded_draws import index_errors, played_chances, stated_chances
@@ -230,20 +230,24 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
 
     def _discover(self) -> Findings:
         state = self._reading().graded
-        separated = np.repeat(state.used[:, None], len(self.problem.interventions), axis=1)
-        separated[0] = False  # the empty set is a level to shrink to, not a way to choose
+        weights = set_shares(state).mean(axis=1)
+        separated = np.repeat(weights[:, None] > 0, len(self.problem.interventions), axis=1)
         seen = self._rows_seen() if self.history.has_missing else None
         sizes = np.array([len(names) for names in self.layout.names])
-        return Findings(self.layout, self.rows, separated, Degrees(nearly_separates(state.separates, sizes)), seen)
+        grounds = Degrees(nearly_separates(state.separates, sizes), weights)
+        return Findings(self.layout, self.rows, separated, grounds, seen)
 
     def _estimate(self, state: GradedState, level: float) -> Estimates:
         found, rows, moments = state.graded, [], stated(state.graded, state.wider)
+        shares = set_shares(found)
+        most = shares.argmax(axis=0)
         for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, moments, strict=True)):
             low, high, size = beta_interval(mean, variance, level)
-            own, place = int(found.own.own[number, 0]), int(found.chosen[number])
+            own, place = int(found.own.own[number, 0]), int(most[number])
             through = self.layout.names[place] if place else None
             used = int(found.tables.table(place)[number].sum())
-            rows.append(ArmEstimate(arm, float(mean), low, high, through, own, size, used))
+            share = float(shares[place, number]) if place else 1.0
+            rows.append(ArmEstimate(arm, float(mean), low, high, through, own, size, used, through_share=share))
         return Estimates(rows)
 
     def options(self) -> dict[str, Any]:

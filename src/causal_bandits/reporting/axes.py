@@ -13,17 +13,20 @@ class Unit(NamedTuple):
     percent: bool
 
     def show(self, value: float | None) -> str:
-        """A value with three digits or so.
+        """A value with two or three digits.
 
         >>> rate = Unit(percent=True)
-        >>> [rate.show(value) for value in (0.0312, 0.456, 0.00123, 0.0, 1.0, None)]
-        ['3.12 %', '45.6 %', '0.123 %', '0 %', '100 %', '–']
+        >>> [rate.show(value) for value in (0.0312, 0.456, 0.004, 0.000123, 3e-146, 1.0, None)]
+        ['3.12%', '45.6%', '0.40%', '0.012%', '0%', '100%', '–']
         """
         if value is None or not self.percent:
             return number(value)
         shown = 100 * value
-        digits = 0 if shown in (0, 100) else 1 if abs(shown) >= 10 else 2 if abs(shown) >= 1 else 3
-        return f"{shown:.{digits}f} %"
+        if shown == 100 or abs(shown) < 1e-4:
+            return f"{shown:.0f}%".removeprefix("-")
+        if abs(shown) < 0.1:
+            return f"{shown:.2g}%"
+        return f"{shown:.{1 if abs(shown) >= 10 else 2}f}%"
 
     def change(self, value: float | None) -> str:
         """A difference with its sign; of rates in percentage points.
@@ -33,7 +36,7 @@ class Unit(NamedTuple):
         """
         if value is None:
             return "–"
-        shown = self.show(abs(value)).replace(" %", " pp")
+        shown = self.show(abs(value)).replace("%", " pp")
         return f"{'-' if value < 0 else '+'}{shown}"
 
 
@@ -103,9 +106,9 @@ def tick_words(marks: Sequence[float], unit: Unit) -> list[str]:
     """Ticks with as many digits as tell them apart.
 
     >>> tick_words([0.0, 0.005, 0.01], Unit(percent=True)), tick_words([0, 5000], Unit(percent=False))
-    (['0 %', '0.5 %', '1 %'], ['0', '5,000'])
+    (['0%', '0.5%', '1%'], ['0', '5,000'])
     """
-    factor, end = (100.0, " %") if unit.percent else (1.0, "")
+    factor, end = (100.0, "%") if unit.percent else (1.0, "")
     return [f"{float(f'{mark * factor:.6g}'):,.6g}{end}" for mark in marks]
 
 

@@ -13,8 +13,8 @@ from .axes import Axis, Unit
 from .inline_svg import Interval
 
 HEIGHT = 200
-LETTER = 7.4
-"""The width of a digit at an axis, at most."""
+LETTER, SIGN = 7.4, 12.0
+"""The width of a digit and of a percent sign at an axis, at most."""
 
 
 class Series(NamedTuple):
@@ -31,7 +31,8 @@ def _percent(share: float) -> str:
 
 def _frame(x: Axis, y: Axis, drawn: Iterable[Markup], label: str, x_label: str) -> Markup:
     """Axes with ticks and a grid around what is drawn."""
-    width = f"{max(map(len, y.words), default=1) * LETTER + 8:.0f}"
+    wide = [LETTER * len(word) + (SIGN - LETTER) * word.count("%") for word in y.words]
+    width = f"{max(wide, default=LETTER) + 8:.0f}"
     heights = [HEIGHT * (1 - y.at(mark)) + 10 for mark in y.marks]
     beside = [
         tag("text", word, at={"x": str(int(width) - 6), "y": f"{at + 4:.1f}", "text-anchor": "end"})

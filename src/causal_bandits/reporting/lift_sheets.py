@@ -53,13 +53,13 @@ def relative_words(lift: LiftRow) -> str:
 
     >>> relative_words({"absolute": 0.1, "low": 0.0, "high": 0.2, "relative": 0.5, "relative_low": -0.021,
     ...                 "relative_high": 12.5, "probability_better": 0.97})
-    '+50 % (-2.1 – 1,250 %)'
+    '+50% (-2.1 – 1,250%)'
     """
     relative, low, high = lift["relative"], lift["relative_low"], lift["relative_high"]
     if relative is None or low is None or high is None:
         return "–"
     sign = "+" if relative > 0 else ""
-    return f"{sign}{_percent(relative)} % ({_percent(low)} – {_percent(high)} %)"
+    return f"{sign}{_percent(relative)}% ({_percent(low)} – {_percent(high)}%)"
 
 
 def _percent(value: float) -> str:

@@ -17,7 +17,7 @@ EVIDENCE = "Evidence as rows came in"
 MOST_ARMS, MOST_SETS = 12, len(PALETTE)
 """That are drawn; tables have all of them."""
 GREY = "grey"
-SHARES = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), ("0 %", "25 %", "50 %", "75 %", "100 %"))
+SHARES = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "25%", "50%", "75%", "100%"))
 CHANCES = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), ("0", "0.25", "0.5", "0.75", "1"))
 NATS = Axis(-10.0, 10.0, (-10.0, -5.0, 0.0, 5.0, 10.0), ("-10", "-5", "0", "5", "10"))
 P_VALUES = Axis(-6.0, 0.0, (-6.0, -4.0, -2.0, 0.0), ("1e-06", "0.0001", "0.01", "1"))
@@ -85,7 +85,7 @@ def evidence_figure(course: EvidenceCourse) -> Markup:
     kept = [each for each in course["sets"] if each["variables"] or not learnt]  # {} is a level to shrink to
     by_nats = any(nats is not None for each in kept[:MOST_SETS] for nats in each["nats"])
     series = [
-        Series(braces(each["variables"]), f"c{place}", _course(each, learnt=learnt, by_nats=by_nats))
+        Series(braces(each["variables"]), f"c{place}", evidence_values(each, learnt=learnt, by_nats=by_nats))
         for place, each in enumerate(kept[:MOST_SETS])
     ]
     if len(rows) < 2 or not any(value is not None for each in series for value in each.values):
@@ -105,7 +105,8 @@ def evidence_figure(course: EvidenceCourse) -> Markup:
     return markup([drawn, charts.legend((each.colour, each.name, "") for each in series), soft(note + more)])
 
 
-def _course(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:
+def evidence_values(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:
+    """Probabilities, nats or logarithms of p-values, within what an axis has room for."""
     if learnt:
         return each["probability"]
     if by_nats:

@@ -1,15 +1,17 @@
 """Arms and sets as tables."""
 
-from ..markup import between, braces, evidence_words, number, settings_of
+from ..markup import between, braces, evidence_words, number, probability_words, settings_of, through_words
 from ..policies.overview import ArmRow, IntervalRow, RecommendationRow, SetRow
 from .described import AnalysisDescription, PendingRewards
 from .sheets import Sheet
+
+SET_COLUMNS = ("set", "", "separates", "evidence", "rows", "recently")
 
 
 def evidence_of(found: SetRow) -> str:
     """What speaks for or against a set: its probability, p-values, or nats per lever."""
     if found["probability"] is not None:
-        return f"separates with probability {found['probability']:.2f}"
+        return probability_words(found["probability"], found["weight"])
     tests = ((test["levers"], test["p_value"]) for test in found["tests"])
     return evidence_words(tests, {**found["confidence"], **found["log_bayes_factor"]}, found["source"])
 
@@ -58,7 +60,7 @@ def _arm_cells(row: ArmRow) -> tuple[str, ...]:
         f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
         _range(own) if row["own_rows"] else "never played",
         _range(row),
-        braces(row["through"]),
+        through_words(row["through"], row["through_share"]),
         f"{row['borrowed_rows']:,.0f}",
     )
 
@@ -133,11 +135,11 @@ def sets_sheet(sets: list[SetRow]) -> Sheet:
     Where sets are shared through by degrees, the empty one is a level to shrink to, and is not listed.
     """
     sets = [found for found in sets if found["variables"] or found["probability"] is None]
-    columns: tuple[str, ...] = ("set", "", "separates", "evidence", "rows")
-    rows = [_set_cells(found) for found in sorted(sets, key=_set_rank)]
-    if any(found["alarm"] is not None for found in sets):
-        columns = (*columns, "recently")
-    return Sheet("Separating sets", "", columns, tuple(row[: len(columns)] for row in rows), (4,))
+    learnt, watched = (any(found[name] is not None for found in sets) for name in ("probability", "alarm"))
+    columns = ("set", "", *(() if learnt else ("separates",)), "evidence", "rows", *(("recently",) if watched else ()))
+    rows = [dict(zip(SET_COLUMNS, _set_cells(found), strict=True)) for found in sorted(sets, key=_set_rank)]
+    shown = tuple(tuple(row[column] for column in columns) for row in rows)
+    return Sheet("Separating sets", "", columns, shown, (columns.index("rows"),))
 
 
 def _set_rank(found: SetRow) -> tuple[bool, float]:

@@ -190,6 +190,7 @@ class Estimate(BaseModel):
     status: str
     pending_rows: int
     pending_effective: float | None
+    through_share: float
 
 
 class Estimates(BaseModel):
@@ -208,6 +209,7 @@ class Evidence(BaseModel):
     log_bayes_factor: dict[str, float | None]
     given_others: dict[str, float | None]
     probability: float | None
+    weight: float | None
 
 
 class Drift(BaseModel):

@@ -101,7 +101,7 @@ class NewStudy(Body):
     reward_value: Number | None = Field(None, description="What one unit of the reward is worth, in units of cost.")
     consistency: StrictStr | None = Field(None, description="strict (the default), or served, on PostgreSQL.")
     publish_rows: Whole | None = Field(
-        None, description="Served: rows after which to publish a snapshot; 1 % more by default."
+        None, description="Served: rows after which to publish a snapshot; 1% more by default."
     )
     publish_seconds: Number | None = Field(None, description="Served: seconds after which to publish a snapshot.")
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import jinja2
 
-from ..markup import Markup, braces, printable
+from ..markup import Markup, braces, printable, through_words
 from ..reporting import charts
 from ..reporting.study_sheets import pending_words
 from .gate import in_path
 from .pages.naming import short
+from .pages.sentences import chance_words
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -39,6 +40,8 @@ def environment() -> jinja2.Environment:
     made.filters["share"] = progress
     made.filters["progress"] = progress
     made.filters["pending"] = pending_words
+    made.filters["through"] = through_words
+    made.filters["chance"] = chance_words
     return made
 
 

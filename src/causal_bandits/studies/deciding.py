@@ -11,6 +11,7 @@ from ..compiled import Bools, Floats
 from ..errors import OptionError, brief
 from ..policies import Advice, Effects, Estimates, Policy, Recommendation
 from ..policies.allowing import arm_numbers
+from ..policies.standing import Ranking
 from ..problem import Arm, Level, Problem, Segment
 from ..seeds import stream
 from .guardrails import Guards
@@ -208,6 +209,10 @@ class Deciding:
         """The arm to deploy: of those in play that break no guardrail, by what is left after costs."""
         mask = self._deployable()
         return self.policy.recommend(segment=segment, draws=draws, margin=margin, among=mask, cost=self.cost)
+
+    def ranking(self, segment: Segment | None) -> Ranking:
+        """`recommend` with the probability of every arm to be the best."""
+        return self.policy.ranking(segment=segment, among=self._deployable(), cost=self.cost)[0]
 
     def advice(self, *, segment: Segment | None, margin: float | None, confidence: float) -> Advice:
         """Stop, go on, or drop arms, of those in play that break no guardrail, by what is left after costs."""

@@ -1,14 +1,15 @@
 """A study in plain values: for `show`, for JSON, for the report."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..errors import ObservationError, OptionError
-from ..policies import Recommendation
 from ..policies.advice import CONFIDENCE
-from ..policies.answer_rows import AdviceRow, advice_row, effect_rows, finite
+from ..policies.answer_rows import advice_row, effect_rows, finite
 from ..policies.overview import ArmRow, arm_rows, evidence_over_time, recommendation_row, set_rows
+from ..policies.standing import Ranking
 from ..problem import Segment
 from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription
 from .decisions import STATUS, moment
@@ -54,7 +55,7 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
     }
     _add_answers(about, state)
     if history:
-        about["evidence_over_time"] = evidence_over_time(state.policy)
+        about["evidence_over_time"] = evidence_over_time(state.policy, sets)
         about["decisions_over_time"] = _over_time(state)
     return about
 
@@ -85,26 +86,37 @@ def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
 
 
 def _add_answers(about: StudyDescription, state: StudyState) -> None:
-    """What to deploy and whether to stop, for each segment where there are some."""
+    """What to deploy and whether to stop, for each segment where there are some, and how probable each arm is best."""
+    segments = state.problem.segment_settings if state.problem.segments else [None]
+    found = [(segment, _ranking(state, segment)) for segment in segments]
+    best = [None if ranking is None else recommendation_row(ranking.best) for _, ranking in found]
+    advised = [
+        advice_row(state.advise(None if ranking is None else ranking.best, segment, CONFIDENCE))
+        for segment, ranking in found
+    ]
+    _add_chances(about["arms"], state, [ranking for _, ranking in found if ranking is not None])
     if not state.problem.segments:
-        best = _recommendation(state, None)
-        about["recommendation"] = None if best is None else recommendation_row(best)
-        about["advice"] = _advised(state, best, None)
+        about["recommendation"], about["advice"] = best[0], advised[0]
         return
     about["segments"] = list(state.problem.segments)
-    found = [(segment, _recommendation(state, segment)) for segment in state.problem.segment_settings]
-    about["recommendations"] = [recommendation_row(best) for _, best in found if best is not None]
-    advised = [(segment, _advised(state, best, segment)) for segment, best in found]
-    about["advices"] = [{**advice, "segment": segment} for segment, advice in advised]
+    about["recommendations"] = [row for row in best if row is not None]
+    about["advices"] = [
+        {**advice, "segment": segment} for advice, segment in zip(advised, state.problem.segment_settings, strict=True)
+    ]
 
 
-def _advised(state: StudyState, best: Recommendation | None, segment: Segment | None) -> AdviceRow:
-    return advice_row(state.advise(best, segment, CONFIDENCE))
+def _add_chances(arms: list[ArmRow], state: StudyState, rankings: Sequence[Ranking]) -> None:
+    """The probability of each arm to be the best one, as `recommend` counts it."""
+    known = [ranking.probability_best for ranking in rankings]
+    for row in arms:
+        number = state.problem.index(row["settings"])
+        chances = [float(chance[number]) for chance in known if not np.isnan(chance[number])]
+        row["probability_best"] = chances[0] if chances else None
 
 
-def _recommendation(state: StudyState, segment: Segment | None) -> Recommendation | None:
+def _ranking(state: StudyState, segment: Segment | None) -> Ranking | None:
     try:
-        return state.recommend(segment=segment)
+        return state.ranking(segment)
     except (ObservationError, OptionError):  # too few rows, or every arm breaks a guardrail
         return None
 

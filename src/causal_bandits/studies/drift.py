@@ -12,7 +12,11 @@ from ..problem import Problem
 from .state import StudyState
 
 MOST_SETS = 32
-"""More accepted sets than this are not all watched: the first of them, and those that arms are judged through."""
+"""More accepted sets than this are not all watched: the first of them, and those that arms are judged through.
+
+Where sets are averaged over by how probable they are, only those that count most for some arm are watched: a set that
+does not separate changes when traffic moves between arms.
+"""
 
 
 def watched_sets(state: StudyState, *, rejected: bool = False) -> SeparatingSets:
@@ -20,7 +24,11 @@ def watched_sets(state: StudyState, *, rejected: bool = False) -> SeparatingSets
     sets = state.policy.separating_sets(rejected=rejected)
     used = {estimate.through for estimate in state.policy.estimates()}
     accepted = [found for found in sets if found.accepted]
-    watched = {found.variables for place, found in enumerate(accepted) if place < MOST_SETS or found.variables in used}
+    watched = {
+        found.variables
+        for place, found in enumerate(accepted)
+        if found.variables in used or (place < MOST_SETS and found.evidence.probability is None)
+    }
     rows = state.policy.history.rows
     return SeparatingSets(
         replace(found, drift=drift_of(state.policy.layout, rows, found)) if found.variables in watched else found

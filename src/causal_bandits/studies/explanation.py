@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compiled import Floats
 from ..discovery import SeparatingSet
-from ..markup import between, number, printable
+from ..markup import between, braces, number, printable, weight_words
 from ..policies import ArmEstimate
 from ..problem import Arm
 from .asking import asking
@@ -39,7 +39,10 @@ class ArmView:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a decision was what it was; `through` is the set its arm was judged through (None: its own rows)."""
+    """Why a decision was what it was.
+
+    `through` is the set its arm was judged through, or that counted most (None: its own rows).
+    """
 
     id: int
     arm: Arm
@@ -67,7 +70,10 @@ class Explanation:
         return printable(f"Explanation(decision {self.id}: {self.arm}, probability {self.propensity:.3f})")
 
     def __str__(self) -> str:
-        through = "its own rows alone" if self.through is None else f"the set {{{', '.join(self.through.variables)}}}"
+        variables, share = self.estimate.through, self.estimate.through_share
+        through = "its own rows alone" if variables is None else f"the set {braces(variables)}"
+        if share < 1:
+            through += f" ({weight_words(share)} of an average over sets)"
         lines = [
             f"decision {self.id}: {self.arm}, chosen with probability {self.propensity:.3f} after {self.rows} rows",
             f"  {self.reason}",

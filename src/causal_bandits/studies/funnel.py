@@ -1,18 +1,21 @@
 """The funnel: what levers do to mediators, mediators to the reward, and levers to the reward.
 
-A level of a lever is compared with its base level between arms that are equal in all other levers (and the segment),
-a level of a mediator with its first one among rows of the same arm. Differences are averaged with the weights
-n1 n0 / (n1 + n0) of these pairs (Mantel and Haenszel), so that traffic that shifts between arms distorts nothing. What
-a mediator does is a difference within arms: it is the effect of the mediator unless something else moves both.
+What a level of a lever does to the reward is `Study.effects`: estimated with what arms share, less costs, averaged over
+the settings of the other levers. What it does to a mediator is counted: arms with the level are compared with the arms
+that have the base level and are equal in all other levers (and the segment). A level of a mediator is compared with its
+first one among rows of the same arm. Counted differences are averaged with the weights n1 n0 / (n1 + n0) of these pairs
+(Mantel and Haenszel), so that traffic that shifts between arms distorts nothing. What a mediator does is a difference
+within arms: it is the effect of the mediator unless something else moves both.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import Floats, Ints
+from ..policies.estimates import Lift
 from ..problem import Level, Problem, Variable
 from .session import Session
 from .state import StudyState
@@ -77,16 +80,16 @@ def funnel(session: Session) -> Funnel:
 def funnel_of(state: StudyState) -> Funnel:
     """The same for a state."""
     problem, rows = state.problem, state.policy.history.packed
-    base = problem.idle_settings
+    base: Mapping[str, Level] = problem.arms[state.controls[0]] if state.controls else problem.idle_settings
     moved = [
-        (lever, level, _arm_pairs(problem, lever, level))
+        (lever, level, _arm_pairs(problem, lever, level, base[lever.name]))
         for lever in problem.levers
-        for level in _others(problem, lever)
+        for level in lever.levels
+        if level != base[lever.name]
     ]
-    by_arm = moments(rows["arms"], rows["rewards"], len(problem.arms))
     to_reward = [
-        Step(lever.name, level, base[lever.name], problem.target, None, difference(pairs, by_arm))
-        for lever, level, pairs in moved
+        Step(row.lever, row.level, row.base, problem.target, None, _of_lift(row.effect, row.own_rows))
+        for row in (state.effects(LEVEL) if state.policy.can_compare else ())
     ]
     seen = [(mediator, *_seen(problem, place, rows)) for place, mediator in enumerate(problem.observed)]
     to_mediators = [
@@ -117,8 +120,9 @@ def _seen(problem: Problem, place: int, rows: dict[str, Any]) -> tuple[Shares, l
     return shares, list(_within(problem, mediator.name, levels, cells))
 
 
-def _others(problem: Problem, lever: Variable) -> list[Level]:
-    return [level for level in lever.levels if level != problem.idle_settings[lever.name]]
+def _of_lift(effect: Lift, rows: int) -> Difference | None:
+    """An effect that was estimated; None where no arms can be compared."""
+    return None if np.isnan(effect.absolute) else Difference(effect.absolute, effect.low, effect.high, rows)
 
 
 def _levels(mediator: Variable, codes: Ints) -> list[Level]:
@@ -128,9 +132,8 @@ def _levels(mediator: Variable, codes: Ints) -> list[Level]:
     return [f"bin {code + 1}" for code in range(max(int(codes.max(initial=0)) + 1, len(mediator.levels)))]
 
 
-def _arm_pairs(problem: Problem, lever: Variable, level: Level) -> Pairs:
+def _arm_pairs(problem: Problem, lever: Variable, level: Level, base: Level) -> Pairs:
     """Arms with a level, and those that differ from them in that they have the base level."""
-    base = problem.idle_settings[lever.name]
     numbers = {arm: number for number, arm in enumerate(problem.arms)}
     rest = {_rest(arm, lever.name): number for arm, number in numbers.items() if arm[lever.name] == base}
     with_level = [(arm, number) for arm, number in numbers.items() if arm[lever.name] == level]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...markup import Markup, braces, markup, tag
+from ...markup import Markup, markup, tag, through_words
 from ...policies.overview import ArmRow, IntervalRow
 from ...reporting import charts
 from ...reporting.axes import RATE, Axis, Unit, axis_for, counts_axis
@@ -12,7 +12,7 @@ from ...reporting.inline_svg import Interval
 from .sentences import chance_words, unit_of
 from .views import View
 
-SHARES = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), ("0 %", "25 %", "50 %", "75 %", "100 %"))
+SHARES = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "25%", "50%", "75%", "100%"))
 GREY = "grey"
 
 
@@ -71,7 +71,7 @@ def best(view: View, segment: int) -> Markup:
     names = ("rows", "row")
     label = "Probability of each arm to be the best, over time"
     drawn = charts.lines(x, SHARES, rows, series, unit=RATE, names=names, label=label)
-    return _figure(drawn, series, rows, RATE, "rows")
+    return _figure(drawn, series, rows, RATE, "rows", show=chance_words)
 
 
 def rewards(view: View) -> Markup:
@@ -100,11 +100,12 @@ def rewards(view: View) -> Markup:
 
 def _figure(
     drawn: Markup, series: Sequence[Series], xs: Sequence[float], unit: Unit, x_name: str,
-    level: tuple[float, str] | None = None,
+    level: tuple[float, str] | None = None, show: Callable[[float], str] | None = None,
 ) -> Markup:  # fmt: skip
-    """A chart with its legend and its numbers."""
+    """A chart with its legend, whose values `show` may write in words, and its numbers."""
     last = [next((value for value in reversed(each.values) if value is not None), None) for each in series]
-    shown = [(each.colour, each.name, unit.show(value)) for each, value in zip(series, last, strict=True)]
+    words = [unit.show(value) if value is None or show is None else show(value) for value in last]
+    shown = [(each.colour, each.name, word) for each, word in zip(series, words, strict=True)]
     if level is not None:
         shown.append(("level-key", level[1], ""))
     rows = [(f"{x:,.0f}", *(unit.show(each.values[place]) for each in series)) for place, x in enumerate(xs)]
@@ -131,6 +132,7 @@ class ArmLine(NamedTuple):
     between: str
     strip: Markup
     lift: str
+    lift_between: str
     is_better: bool | None
     chance: str
     own: int
@@ -162,42 +164,50 @@ def _line_maker(
     view: View, axis: Axis, unit: Unit, control: ArmRow | None, most: float
 ) -> Callable[[ArmRow, int], ArmLine]:
     by_arm = colours(view)
-    last = view.chances["chances"][-1] if view.chances["chances"] else []
-    chances = dict(zip(view.chances["arms"], last, strict=False))
     level = None if control is None else control["mean"]
 
     def line(row: ArmRow, number: int) -> ArmLine:
         shared, alone = _interval(row), _interval(row["without_sharing"])
         between = "" if shared is None else f"{unit.show(shared[1])} to {unit.show(shared[2])}"
         name, own, borrowed = view.names.all[number], row["own_rows"], row["borrowed_rows"]
-        said = f"{name}: mean {unit.show(row['mean'])}" + (f", 95 % interval {between}" if between else "")
-        lift, is_better = _lift(row, control, unit)
-        chance = chances.get(number)
+        said = f"{name}: mean {unit.show(row['mean'])}" + (f", 95% interval {between}" if between else "")
+        lift, lift_between, is_better = _lift(row, control, unit)
+        chance = row.get("probability_best")
+        through = "" if row["through"] is None else through_words(row["through"], row["through_share"])
         words = f"{own:,} own rows, worth {borrowed:,.0f} more by sharing"
         return ArmLine(
             name, view.names.segment_of(row["settings"]), by_arm.get(number, ""), unit.show(row["mean"]), between,
-            charts.strip(axis, shared, alone, level, said), lift, is_better,
+            charts.strip(axis, shared, alone, level, said), lift, lift_between, is_better,
             "–" if chance is None else chance_words(chance), own, borrowed,
             charts.bars([(own / most, "own"), (borrowed / most, "borrowed")], words),
-            "" if row["through"] is None else braces(row["through"]), row.get("status", "active"), row is control,
+            through, row.get("status", "active"), row is control,
         )  # fmt: skip
 
     return line
 
 
-def _lift(row: ArmRow, control: ArmRow | None, unit: Unit) -> tuple[str, bool | None]:
+def newest(view: View) -> Markup:
+    """What the numbers beside the names are of, in figures of stretches of decisions."""
+    until = (0, *view.about["decisions_over_time"]["until"])
+    return soft(f"Beside each name: decisions {until[-2] + 1:,} to {until[-1]:,}.") if len(until) > 1 else Markup()
+
+
+def _lift(row: ArmRow, control: ArmRow | None, unit: Unit) -> tuple[str, str, bool | None]:
     """How far an arm is above the control, with an interval where one is known, and whether that is clear."""
     found: Any = row.get("lift")
     if row is control or control is None:
-        return "–", None
+        return "–", "", None
     if not found:
         both = row["mean"], control["mean"]
-        return ("–" if both[0] is None or both[1] is None else unit.change(both[0] - both[1])), None
+        return ("–" if both[0] is None or both[1] is None else unit.change(both[0] - both[1])), "", None
     clear = True if found["low"] > 0 else False if found["high"] < 0 else None
     relative = found.get("relative")
-    percent = "" if relative is None else f" ({'+' if relative > 0 else ''}{100 * relative:.0f} %)"
-    ends = f", {unit.change(found['low'])} to {unit.change(found['high'])}"
-    return unit.change(found["absolute"]) + percent + ends, clear
+    percent = "" if relative is None else f" ({'+' if relative > 0 else ''}{100 * relative:.0f}%)"
+    return (
+        unit.change(found["absolute"]) + percent,
+        f"{unit.change(found['low'])} to {unit.change(found['high'])}",
+        clear,
+    )
 
 
 def _interval(row: IntervalRow) -> Interval | None:

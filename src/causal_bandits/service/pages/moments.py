@@ -65,7 +65,7 @@ def compared(view: View, found: Explanation, most: int | None) -> list[Compared]
         Compared(
             view.names.of(each.arm),
             each.arm == found.arm,
-            f"{100 * each.propensity:.1f} %",
+            f"{100 * each.propensity:.1f}%",
             charts.bars([(each.propensity, "own")], f"chosen with probability {each.propensity:.3f}"),
             "–" if each.index is None else unit.show(finite(each.index)),
             unit.show(finite(each.estimate.mean)),

@@ -45,8 +45,8 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
         return Answer("wait", NOTHING, where, None, "")
     row = next(row for row in rows if row["settings"] == {**advice["settings"]})
     leads = _worth(row, names, unit, view.about["target"])
-    sure = f"{100 * advice['confidence']:.3g} % confidence"
-    less = " after costs" if any(each.get("cost") for each in rows) else ""
+    sure = f"{100 * advice['confidence']:.3g}% confidence"
+    less = " after costs" if less_costs(view) else ""
     if advice["action"] == "stop":
         claim = "the best" if advice["is_best"] else f"within {unit.show(advice['margin'])} of the best"
         says = f"Stop and deploy {leads}. It is {claim} of {playing} arms{less} with {sure}."
@@ -56,6 +56,11 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
     else:
         says = f"Keep going: {_ahead(leads, advice, unit)}"
     return Answer(advice["action"], says, where, advice["progress"], advice["guarantee"])
+
+
+def less_costs(view: View) -> str:
+    """What to add to the name of an effect where arms have costs: means are as they are, differences less costs."""
+    return ", less costs" if any(row.get("cost") for row in view.about["arms"]) else ""
 
 
 def _ahead(leads: str, advice: Mapping[str, Any], unit: Unit) -> str:
@@ -85,8 +90,8 @@ def chance_words(probability: float) -> str:
     """A probability from draws; never certain.
 
     >>> chance_words(0.624), chance_words(1.0), chance_words(0.0)
-    ('62 %', 'over 99 %', 'under 1 %')
+    ('62%', 'over 99%', 'under 1%')
     """
     if probability >= 0.995:
-        return "over 99 %"
-    return "under 1 %" if probability < 0.005 else f"{100 * probability:.0f} %"
+        return "over 99%"
+    return "under 1%" if probability < 0.005 else f"{100 * probability:.0f}%"

@@ -4,14 +4,16 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...markup import Markup, braces, markup
-from ...policies.overview import SetCourse, SetRow
+from ...markup import Markup, braces, markup, weight_words
+from ...policies.overview import SetRow
 from ...reporting import charts
 from ...reporting.axes import PLAIN, RATE, Axis, counts_axis
 from ...reporting.charts import Series
+from ...reporting.page_figures import evidence_values
 from ...reporting.study_sheets import evidence_of, state_of
 from .figures import SHARES, soft
 from .naming import short
+from .sentences import chance_words
 from .views import View
 
 MOST_SETS = 8
@@ -44,10 +46,17 @@ class SetLine(NamedTuple):
     name: str
     state: str
     separated: str
+    """The levers it separates; the probability that it separates them all, where that was learnt."""
     evidence: str
+    """The tests; the weight, where that was learnt."""
     rows: int
     drift: str
     alarm: bool
+
+
+def are_averaged(view: View) -> bool:
+    """Whether sets have probabilities and weights."""
+    return any(found["probability"] is not None for found in view.about["sets"])
 
 
 def set_lines(view: View) -> list[SetLine]:
@@ -61,11 +70,14 @@ def _line(found: SetRow) -> SetLine:
     drift = {None: "–", True: f"no longer holds, seen at row {found['alarm_row'] or 0:,}", False: "holds"}[
         found["alarm"]
     ]
+    separated, evidence = ", ".join(found["separated"]) or "–", evidence_of(found)
+    if found["probability"] is not None:
+        separated, evidence = chance_words(found["probability"]), weight_words(found["weight"] or 0.0)
     return SetLine(
         short(braces(found["variables"])),
         state_of(found),
-        short(", ".join(found["separated"]) or "–"),
-        short(evidence_of(found), 200),
+        short(separated),
+        short(evidence, 200),
         found["rows"],
         drift,
         bool(found["alarm"]),
@@ -80,9 +92,7 @@ def evidence(view: View) -> tuple[Markup, str]:
     kept = [each for each in course["sets"] if each["variables"] or not learnt][:MOST_SETS]
     by_nats = any(nats is not None for each in kept for nats in each["nats"])
     series = [
-        Series(
-            short(braces(each["variables"]), 40), f"c{place}", _values(each, len(rows), learnt=learnt, by_nats=by_nats)
-        )
+        Series(short(braces(each["variables"]), 40), f"c{place}", evidence_values(each, learnt=learnt, by_nats=by_nats))
         for place, each in enumerate(kept)
     ]
     if len(rows) < 2 or not any(value is not None for each in series for value in each.values):
@@ -102,14 +112,3 @@ def evidence(view: View) -> tuple[Markup, str]:
     last = [next((value for value in reversed(each.values) if value is not None), None) for each in series]
     shown = [(each.colour, each.name, unit.show(value)) for each, value in zip(series, last, strict=True)]
     return markup([drawn, charts.legend([*shown, ("level-key", level[1], "")])]), note
-
-
-def _values(each: SetCourse, length: int, *, learnt: bool, by_nats: bool) -> list[float | None]:
-    """Of a set that was looked at from some row on, nothing is known before."""
-    if learnt:
-        found: list[float | None] = list(each["probability"])
-    elif by_nats:
-        found = [None if nats is None else min(max(nats, -10.0), 10.0) for nats in each["nats"]]
-    else:
-        found = [None if p is None else max(math.log10(max(p, 1e-6)), -6.0) for p in each["p_value"]]
-    return [None] * (length - len(found)) + found

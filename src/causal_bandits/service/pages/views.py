@@ -10,7 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from ...policies.chances import ChanceCourse, chances_over_time
+from ...policies.chances import ChanceCourse, chances_over_time, with_newest_chances
+from ...policies.overview import with_newest_evidence
 from ...problem import Problem
 from ...reporting.described import StudyDescription
 from ...studies import Newest, Study
@@ -79,19 +80,23 @@ def _made(study: Study, mark: Newest, before: _Kept | None) -> _Kept:
     same = before is not None and len(before.view.problem.arms) == len(about["arms"])
     if before is not None and same and before.seconds > LONG_SECONDS and about["rows"] < GROWTH * before.rows:
         old = before.view.about
-        about["evidence_over_time"], about["decisions_over_time"] = (
-            old["evidence_over_time"],
-            old["decisions_over_time"],
-        )
-        return before._replace(mark=mark, view=before.view._replace(about=about))
+        about["evidence_over_time"] = with_newest_evidence(old["evidence_over_time"], about["rows"], about["sets"])
+        about["decisions_over_time"] = old["decisions_over_time"]
+        return before._replace(mark=mark, view=_up_to_now(before.view._replace(about=about)))
     started = time.perf_counter()
     about = study.describe(history=True)
     problem = study.problem
     coloured = _coloured(about, problem)
-    chances = _read(study, lambda state: chances_over_time(state.policy, coloured, state.cost))
+    chances = _read(study, lambda state: chances_over_time(state.policy, coloured, state.open_arms(None), state.cost))
     explained = {} if before is None else before.view.explained
-    view = View(about, problem, ArmNames(problem), coloured, chances, explained)
+    view = _up_to_now(View(about, problem, ArmNames(problem), coloured, chances, explained))
     return _Kept(mark, view, about["rows"], time.perf_counter() - started)
+
+
+def _up_to_now(view: View) -> View:
+    """The view whose last probabilities are those that the study states."""
+    newest = {view.problem.index(row["settings"]): row.get("probability_best") for row in view.about["arms"]}
+    return view._replace(chances=with_newest_chances(view.chances, view.about["rows"], newest))
 
 
 def _read(study: Study, work: Callable[[StudyState], T]) -> T:

@@ -142,7 +142,9 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
             ],
             "traffic": figures.traffic(view),
             "rewards": figures.rewards(view),
+            "newest": figures.newest(view),
             "control": figures.control_row(view),
+            "less": sentences.less_costs(view),
             "unit": sentences.unit_of(view.problem),
         }
 
@@ -155,7 +157,8 @@ def study_sets(request: Request, name: StudyName) -> Response:
 
     def work(_: Study, view: View) -> dict[str, Any]:
         evidence, note = sets.evidence(view)
-        return {"lines": sets.set_lines(view), "evidence": evidence, "note": note}
+        averaged = sets.are_averaged(view)
+        return {"lines": sets.set_lines(view), "evidence": evidence, "note": note, "averaged": averaged}
 
     return study_page(request, name, "sets.html", work)
 
@@ -171,9 +174,11 @@ def study_funnel(request: Request, name: StudyName) -> Response:
             "steps": (
                 ("Levers to mediators", funnels.lines(found.to_mediators, PLAIN)),
                 (f"Mediators to {view.about['target']}", funnels.lines(found.mediators_to_reward, unit)),
-                (f"Levers to {view.about['target']}", funnels.lines(found.levers_to_reward, unit)),
+                (
+                    f"Levers to {view.about['target']}{sentences.less_costs(view)}",
+                    funnels.lines(found.levers_to_reward, unit),
+                ),
             ),
-            "levels": len(found.levers_to_reward),
         }
 
     return study_page(request, name, "funnel.html", work)
