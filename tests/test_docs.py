@@ -119,3 +119,18 @@ def test_the_numbers_of_practice_are_those_of_their_file() -> None:
     for key in [name for name in series if not name.startswith("ts")]:
         error = f"{series[key]['ratio_se'][-1]:.3f}".removeprefix("0")
         assert f"{series[key]['ratio'][-1]:.3f} ± {error}" in page, key
+    compared = " ".join((DOCS / "how-to/compare.md").read_text().split())
+    for policy in ("safe", "causal"):
+        mails = next(name for name in series if policy in name and "hillstrom" in name)
+        funnels = [series[name]["ratio"][-1] for name in series if policy in name and name != mails]
+        assert f"{min(funnels):.2f} to {max(funnels):.2f}" in compared
+        assert f"{series[mails]['ratio'][-1]:.2f}" in compared
+
+
+def test_no_page_says_what_cannot_be_done() -> None:
+    """The package is on no registry, and every page stands once in the navigation."""
+    texts = {name_of(page): page.read_text() for page in (*PAGES, *ROOT.glob("*.md"))}
+    assert [name for name, text in texts.items() if re.search(r"pip install \S*causal-bandits", text)] == []
+    listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    assert "src/causal_bandits/_version.py" in texts["CONTRIBUTING.md"]

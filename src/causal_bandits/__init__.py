@@ -3,9 +3,15 @@
 import causal_bandits as cb
 
 problem = cb.Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
-policy = cb.CausalThompsonSampling(problem, seed=0)
+policy = cb.preset("safe", problem, seed=0)
 arm = policy.ask()
 policy.tell(arm, {"clicked": 1, "purchase": 0})
+
+A live experiment is a study, which stores every decision before it returns it:
+
+study = cb.Study.create("shop", problem, storage="sqlite:///studies.db", seed=0)
+decision = study.ask()
+study.tell(decision.id, {"clicked": 1}, reward=0)
 
 The names here cover everyday work. The rest is one step away:
 

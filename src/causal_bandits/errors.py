@@ -157,9 +157,9 @@ def missing_extra(library: str, extra: str) -> MissingExtraError:
     """The error for an optional library, with the command that installs it.
 
     >>> print(missing_extra("gymnasium", "gym"))
-    gymnasium is not installed; get it with: pip install 'causal-bandits[gym]'
+    gymnasium is not installed; in a clone of the repository run: pip install '.[gym]'
     """
-    return MissingExtraError(f"{library} is not installed; get it with: pip install 'causal-bandits[{extra}]'")
+    return MissingExtraError(f"{library} is not installed; in a clone of the repository run: pip install '.[{extra}]'")
 
 
 def moved(old: str, new: str) -> MovedError | MovedImportError:

@@ -54,7 +54,7 @@ def test_bad_horizon(horizon: Any) -> None:
 def test_without_gymnasium_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     monkeypatch.delitem(sys.modules, "causal_bandits.environments.gym")
-    with pytest.raises(MissingExtraError, match=r"pip install 'causal-bandits\[gym\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[gym\]'"):
         importlib.import_module("causal_bandits.environments.gym")
 
 

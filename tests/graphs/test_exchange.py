@@ -52,5 +52,5 @@ def test_bad_networkx_graphs() -> None:
 
 def test_networkx_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'causal-bandits\[networkx\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[networkx\]'"):
         to_networkx(MixedGraph(["A", "Y"]))

@@ -179,7 +179,7 @@ def test_missing_clingo_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(MissingExtraError, match=r"pip install 'causal-bandits\[asd\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[asd\]'"):
         Asp(Space(2, (1,)), Background())
     with pytest.raises(MissingExtraError, match=r"clingo is not installed; .*; or use engine='enumeration'"):
         ASD(engine="asp", alpha=0.0123).explain(uniform_history(1))
