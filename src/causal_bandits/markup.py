@@ -64,8 +64,8 @@ def between(low: float | None, high: float | None) -> str:
 
 
 def braces(variables: Iterable[str] | None) -> str:
-    """A set as it is written; None stands for an arm's own rows."""
-    return "own rows" if variables is None else "{" + ", ".join(variables) + "}"
+    """A set as it is written; None stands for an arm that is judged through none."""
+    return "no set" if variables is None else "{" + ", ".join(variables) + "}"
 
 
 def settings_of(arm: Mapping[str, object]) -> str:
@@ -81,7 +81,7 @@ def through_words(variables: Iterable[str] | None, share: float) -> str:
     """The set that an arm was judged through, and how much it counts where it is one of several.
 
     >>> through_words(["cart"], 1.0), through_words(["cart"], 0.31), through_words(None, 1.0)
-    ('{cart}', '{cart} (31%)', 'own rows')
+    ('{cart}', '{cart} (31%)', 'no set')
     """
     return braces(variables) + ("" if share > 0.995 else f" ({weight_words(share)})")
 

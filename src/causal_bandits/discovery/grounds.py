@@ -29,9 +29,9 @@ class Evidence:
     lever, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
     rows speak for it, in nats, and `given_others` the same with the other levers held fixed;
     `probability` is how probable it is that the set separates all levers, where that was learnt as a number, and
-    `weight` how much of the arms' estimates comes through the set then, on average over arms: 0 where it is not used,
-    and the weights of all sets and of own rows alone add up to 1. The
-    source "passed over" is a set of a large problem that was accepted but is not used.
+    `weight` how much of the arms' estimates comes through the set then, on average over arms: 0 where it is not used.
+    The weights of all sets add up to 1, less the share of arms that are judged through none. The source "passed
+    over" is a set of a large problem that was accepted but is not used.
     """
 
     rows: int

@@ -5,6 +5,8 @@ from ..policies.overview import ArmRow, IntervalRow, RecommendationRow, SetRow
 from .described import AnalysisDescription, PendingRewards
 from .sheets import Sheet
 
+MOST_NAMED = 3
+"""Sets that the answer names."""
 SET_COLUMNS = ("set", "", "separates", "evidence", "rows", "recently")
 
 
@@ -99,8 +101,10 @@ def answer(found: AnalysisDescription) -> str:
     """What a table says, in one paragraph: the arm to take, against the control, how sure, and what was shared."""
     one = found["recommendation"]
     best = found.get("recommendations", []) if one is None else [one]
-    shared = {braces(each["through"]) for each in found["arms"] if each["through"]}
-    through = f" Arms share what they learnt through {' and '.join(sorted(shared)[:3])}." if shared else ""
+    used = sorted(found["accepted"], key=lambda each: -(each["weight"] or 0.0))
+    shared = [braces(each["variables"]) for each in used if each["variables"]]
+    more = f" and {len(shared) - MOST_NAMED} more sets" if len(shared) > MOST_NAMED else ""
+    through = f" Arms share what they learnt through {', '.join(shared[:MOST_NAMED])}{more}." if shared else ""
     return (
         f"{' '.join(_advice(found, each) for each in best)}{through} "
         f"From {found['rows']:,} rows of {len(found['arms'])} arms; {found['level']:.0%} intervals in brackets."

@@ -71,13 +71,17 @@ class Explanation:
 
     def __str__(self) -> str:
         variables, share = self.estimate.through, self.estimate.through_share
-        through = "its own rows alone" if variables is None else f"the set {braces(variables)}"
-        if share < 1:
-            through += f" ({weight_words(share)} of an average over sets)"
+        if variables is not None:
+            average = f" ({weight_words(share)} of an average over sets)" if share < 1 else ""
+            through = f"through the set {braces(variables)}{average}"
+        else:
+            through = "by its own rows" + (
+                " and what other arms say of its levers" if self.borrowed_rows >= 0.5 else ""
+            )
         lines = [
             f"decision {self.id}: {self.arm}, chosen with probability {self.propensity:.3f} after {self.rows} rows",
             f"  {self.reason}",
-            f"  judged through {through}: mean {number(self.estimate.mean)} "
+            f"  judged {through}: mean {number(self.estimate.mean)} "
             f"({between(self.estimate.low, self.estimate.high)}), "
             f"{self.own_rows} own rows and {self.borrowed_rows:.0f} borrowed",
         ]
