@@ -30,7 +30,7 @@ def test_a_clear_winner_is_a_stop() -> None:
     policy = told({"none": 0.1, "red": 0.5, "blue": 0.2}, 300)
     found = policy.advice()
     assert (found.action, found.arm, found.is_best) == ("stop", PROBLEM.arm(banner="red"), True)
-    assert "do(banner=red) is the best of 3 arms, with 95 % confidence." in str(found)
+    assert "do(banner=red) is the best of 3 arms, with 95% confidence." in str(found)
 
 
 def test_equal_arms_stop_within_the_margin() -> None:

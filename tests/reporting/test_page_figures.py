@@ -21,10 +21,10 @@ def test_small_rates_have_ticks_in_percent_and_every_segment_its_control() -> No
         arm("do() | y", 0.03, segment={"s": "y"}, is_control=True),
     ]
     figure = arms_figure(arms)
-    assert ">2 %</text>" in figure
+    assert ">2%</text>" in figure
     low, same, high = map(float, re.findall(r'class="level" x1="([\d.]+)%', figure))
     assert low == same < high
-    assert "with sharing: 4.00 % (2.00 % – 8.00 %)" in figure
+    assert "with sharing: 4.00% (2.00% – 8.00%)" in figure
     assert "Broken line: the control." in figure
     sheet = lifts_sheet(arms)
     assert sheet is not None
@@ -47,7 +47,7 @@ def test_what_was_chosen_least_is_one_grey_block() -> None:
     figure = decisions_figure({"until": [10, 20], "arms": arms, "shares": shares, "mean_reward": [None, None]})
     assert "3 others" in figure
     assert "arm 0" in figure
-    assert "100 %" in figure
+    assert "100%" in figure
     assert "No decision yet" in decisions_figure({"until": [], "arms": arms, "shares": [], "mean_reward": []})
 
 
