@@ -37,19 +37,11 @@ class Recommending(Comparing):
             among: which of the allowed arms are compared, (arms,); all by default.
             cost: what each arm costs, (arms,) in units of the reward; means are then less that.
         """
-        found = [
-            each.best for each in self.ranking(segment=segment, draws=draws, margin=margin, among=among, cost=cost)
-        ]
+        found = [each.best for each in self.ranking(segment, draws, margin, among, cost)]
         return Recommendations(found) if self.problem.segments and segment is None else found[0]
 
     def ranking(
-        self,
-        *,
-        segment: Segment | None = None,
-        draws: int | None = None,
-        margin: float | None = None,
-        among: Bools | None = None,
-        cost: Floats | None = None,
+        self, segment: Segment | None, draws: int | None, margin: float | None, among: Bools | None, cost: Floats | None
     ) -> list[Ranking]:
         """`recommend` with the probability of every arm to be the best, for the segment or for each of them."""
         draws, state = enough_draws(draws, len(self.problem.arms)), self._reading()

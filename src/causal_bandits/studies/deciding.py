@@ -212,7 +212,7 @@ class Deciding:
 
     def ranking(self, segment: Segment | None) -> Ranking:
         """`recommend` with the probability of every arm to be the best."""
-        return self.policy.ranking(segment=segment, among=self._deployable(), cost=self.cost)[0]
+        return self.policy.ranking(segment, None, None, self._deployable(), self.cost)[0]
 
     def advice(self, *, segment: Segment | None, margin: float | None, confidence: float) -> Advice:
         """Stop, go on, or drop arms, of those in play that break no guardrail, by what is left after costs."""
