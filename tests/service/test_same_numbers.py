@@ -141,7 +141,7 @@ def test_a_decision_is_explained_by_the_estimate_of_its_arm(shop: tuple[cb.Study
     estimate = study.estimates()[PROBLEM.index(decision.arm)]
     assert (why.estimate.mean, why.estimate.through) == (estimate.mean, estimate.through)
     assert why.propensity == study.propensity(decision)
-    assert f"mean {estimate.mean:.4g}" in str(why)
+    assert f"mean {number(estimate.mean)}" in str(why)
     share = weight_words(estimate.through_share)
     assert f"through the set {braces(estimate.through)} ({share} of an average over sets): " in str(why)
     page = words(call("GET", f"/studies/shop/decisions/{decision.id}").text)

@@ -232,7 +232,7 @@ class Estimates(Listed[ArmEstimate]):
             "arm": [f"{row.arm}, control" if row.is_control else str(row.arm) for row in best],
             "mean": [shown(row.mean) for row in best],
             "interval": [between(row.low, row.high) for row in best],
-            "through": [braces(row.through) for row in best],
+            "through": [through_words(row.through, row.through_share) for row in best],
             "own rows": [f"{row.own_rows:,}" for row in best],
             "used": [f"{row.used_rows:,}" for row in best],
             "effective": [f"{row.effective_rows:,.0f}" for row in best],
