@@ -19,7 +19,8 @@ COMPARING := src tests/analysis tests/contracts tests/data tests/discovery tests
 # Every dependency in use: ask, tell, analyze, the command line, reports, the service, PostgreSQL, the extras.
 SMOKE := tests/test_cli.py tests/analysis tests/contracts/test_policies.py tests/data tests/environments/test_gym.py \
 	tests/environments/test_wind_tunnel.py tests/experiments/test_engines.py tests/graphs/test_exchange.py \
-	tests/reporting tests/service/test_client.py tests/service/test_pages.py tests/service/test_processes.py \
+	tests/reporting/test_html.py tests/reporting/test_line_plots.py tests/reporting/test_quick_plots.py \
+	tests/reporting/test_results_page.py tests/service/test_client.py tests/service/test_pages.py tests/service/test_processes.py \
 	tests/service/test_routes.py tests/studies/test_command_line.py tests/studies/test_contract.py
 EXTRAS := networkx,asd,gym,dask,slurm,chamber,postgres,xlsx,service
 SOURCES := src tests benchmarks scripts docs/_extensions
