@@ -126,9 +126,18 @@ def _check_counted(storage: str, name: str, rounds: float) -> None:
 # Kills
 
 
-def _work_until_killed(storage: str, journal: str, name: str, threads: int) -> None:
+def _loaded(storage: str) -> Study:
+    """The study, as soon as its storage answers."""
+    while True:
+        try:
+            return Study.load("s", storage=storage)
+        except StorageError:
+            time.sleep(0.1)
+
+
+def work_until_killed(storage: str, journal: str, name: str, threads: int) -> None:
     """Ask with keys and tell; each line of the journal is written after the storage has acknowledged it."""
-    study = Study.load("s", storage=storage)
+    study = _loaded(storage)
     file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def play(place: int) -> None:
@@ -182,7 +191,7 @@ def kill_workers(storage: str, kills: int, journal: Path, seed: int, *, workers:
     journal.touch()
 
     def start(place: int) -> Any:
-        process = context.Process(target=_work_until_killed, args=(storage, str(journal), f"w{place}", threads))
+        process = context.Process(target=work_until_killed, args=(storage, str(journal), f"w{place}", threads))
         process.start()
         return process
 
@@ -207,7 +216,7 @@ def kill_workers(storage: str, kills: int, journal: Path, seed: int, *, workers:
         process.kill()
         process.join()
     study.close()
-    return _compared(storage, journal, kills, aggregators, takeovers)
+    return compared(storage, journal, kills, aggregators, takeovers)
 
 
 def _until_next_event(study: Study) -> float:
@@ -217,7 +226,8 @@ def _until_next_event(study: Study) -> float:
     return time.monotonic() - started
 
 
-def _compared(storage: str, journal: Path, kills: int, aggregators: int, takeovers: Sequence[float]) -> Kills:
+def compared(storage: str, journal: Path, kills: int, aggregators: int, takeovers: Sequence[float]) -> Kills:
+    """What workers were promised, beside what the study has."""
     with Study.load("s", storage=storage) as study:
         study.publish()
         lines = [line.split() for line in journal.read_text().splitlines()]

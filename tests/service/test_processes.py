@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from benchmarks import chaos
 from typer.testing import CliRunner
 
 import causal_bandits as cb
@@ -19,6 +20,7 @@ from causal_bandits.cli import app
 from causal_bandits.errors import OptionError, StorageError
 from causal_bandits.service.serving import listen
 from tests.studies.cases import SHOP, answer
+from tests.studies.postgres import Server
 
 from .calls import ADMIN
 from .processes import serving
@@ -200,6 +202,18 @@ def test_the_command_refuses_what_is_not_safe(tmp_path: Path) -> None:
     assert "is not a URL" in refused("--storage", "studies.db")
     secret = refused("--storage", "postgresql://me:secret@127.0.0.1:1/db")
     assert "secret" not in secret
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_chaos_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills and pauses of workers, aggregator, server and database."""
+    monkeypatch.setattr(chaos, "DISTURBANCES", 6)
+    monkeypatch.setattr(chaos, "HTTP_DISTURBANCES", 4)
+    with Server() as server:
+        for found in (chaos.disturbed_workers(server, tmp_path), chaos.disturbed_server(server)):
+            assert found.acknowledged > 0
+            assert (found.lost, found.doubled, found.same_after_replay) == (0, 0, True)
 
 
 def test_a_port_that_is_in_use(tmp_path: Path) -> None:

