@@ -216,6 +216,25 @@ def test_chaos_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert (found.lost, found.doubled, found.same_after_replay) == (0, 0, True)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_readiness_while_the_database_is_stopped() -> None:
+    with Server() as server, serving("--storage", server.new_database()) as process:
+        connection = http.client.HTTPConnection(urlsplit(process.address).netloc, timeout=60)
+
+        def status(path: str) -> int:
+            connection.request("GET", path)
+            answered = connection.getresponse()
+            answered.read()
+            return answered.status
+
+        assert status("/readyz") == 200
+        with chaos.paused(chaos.children_of(server.process)):
+            assert [status("/readyz"), status("/readyz"), status("/healthz")] == [503, 503, 200]
+        assert status("/readyz") == 200
+        connection.close()
+
+
 def test_a_port_that_is_in_use(tmp_path: Path) -> None:
     """The command and the demo say so in one sentence; the demo finds another port unless one was asked for."""
     with listen("127.0.0.1", 0) as taken:
