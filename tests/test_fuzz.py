@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.fuzz.__main__ import run_room
 
-CASES = {"api": 400, "commands": 40, "saves": 60, "events": 25, "pages": 25, "log": 15, "chunks": 6}
+CASES = {"api": 400, "commands": 40, "options": 100, "saves": 60, "events": 25, "pages": 25, "log": 15, "chunks": 6}
 """Caches are left to the long run: every case there is a process that compiles."""
 
 

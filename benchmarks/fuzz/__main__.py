@@ -21,6 +21,7 @@ from .api import api_calls
 from .commands import command_line
 from .databases import events, log, pages
 from .judging import KEPT, OUTCOMES, Score
+from .options import all_options
 from .stored import caches, chunk_files, save_files
 
 Room = Callable[[int, np.random.Generator], Score]
@@ -32,6 +33,7 @@ ROOMS: dict[str, tuple[Room, str, float, int]] = {
     "pages": (pages, "database pages", 0.15, 500),
     "log": (log, "write-ahead log", 0.1, 500),
     "chunks": (chunk_files, "stored chunks", 0.02, 100),
+    "options": (all_options, "options", 0.2, 500),
     "caches": (caches, "caches", 0.002, 10),
 }
 """Each room: what runs it, its name in words, its share of `--cases`, and how many cases one process does."""

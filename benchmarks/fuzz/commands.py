@@ -137,13 +137,14 @@ def command_line(cases: int, rng: np.random.Generator) -> Score:
                         study.ask(4)
                 _files(folder, rng)
                 words = _line(rng)
-                judge(score, " ".join(words)[:300], partial(_run, words, score), seconds=60)
+                judge(score, " ".join(words)[:300], partial(run_command, words), seconds=60)
         finally:
             os.chdir(before)
     return score
 
 
-def _run(words: list[str], score: Score) -> None:
+def run_command(words: list[str]) -> None:
+    """Run a command in this process; raises what it says if it fails."""
     out, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     code: Any = 0
     argv, sys.argv = sys.argv, ["causal-bandits", *words]

@@ -45,11 +45,14 @@ def test_without_mediators_levers_act_on_the_reward() -> None:
 
 BAD = [
     ({"lift": 0}, "lift=0: without any difference there is no best arm"),
-    ({"lift": -0.1}, r"lift=-0.1; expected a number above 0"),
-    ({"lift": 60}, r"lift=60; expected a number above 0"),
+    ({"lift": -0.1}, "lift=-0.1; expected a number from 0.0001"),
+    ({"lift": 60}, "lift=60; expected a number from 0.0001"),
     ({"lift": "much"}, "lift='much'"),
     ({"rate": 0}, "rate=0; expected a number between 0 and 1"),
     ({"rate": 2}, "rate=2; expected"),
+    ({"rate": 1e-300}, "rate=1e-300; expected a rate from 0.000001 to 0.999999"),
+    ({"lift": 1e-300}, "lift=1e-300; expected a number from 0.0001"),
+    ({"mediators": {"clicked": 1e-300}}, "the rate of clicked=1e-300; expected a rate from 0.000001"),
     ({"mediators": ["clicks"]}, "mediator 'clicks' is not observed; expected some of 'clicked', 'cart', 'noise'"),
     ({"mediators": "clicked"}, "mediators='clicked'; expected a list"),
     ({"mediators": {"clicked": 0.01}}, "a rate of 0.02 follows 0.01; each mediator needs a lower rate"),
@@ -65,5 +68,5 @@ def test_bad_input_is_one_sentence(options: dict[str, object], said: str) -> Non
 
 
 def test_a_real_reward_has_no_rate() -> None:
-    with pytest.raises(CausalBanditsError, match="not 0 or 1; a plan needs a rate"):
+    with pytest.raises(CausalBanditsError, match="a plan needs a reward of 0 or 1"):
         planned_world(Problem("Y", {}, {"I": 2}, reward="revenue"), rate=0.1, lift=0.1)

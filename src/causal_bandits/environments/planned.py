@@ -18,6 +18,9 @@ LEAN = 0.5
 """Log-odds of moving on per level of the stage before."""
 SPACING = 1.0
 """Log-odds between the levels of a stage."""
+SMALLEST = 1e-6
+"""The smallest rate, and how far a rate is from 1 at least."""
+LEAST_LIFT = 1e-4
 LARGEST = 4.0
 TRIES = 1000
 
@@ -50,9 +53,9 @@ def planned_world(
     >>> planned_world(problem, rate=0.02, lift=0.2, mediators={"clicked": 0.1}, seed=1).means.round(4).tolist()
     [0.02, 0.0216, 0.024]
     """
-    rate, lift, direct = share("rate", rate), checked_lift(lift, rate), flag("direct", direct)
-    if problem.reward.kind != "binary":
-        raise OptionError(f"the reward {problem.target!r} is not 0 or 1; a plan needs a rate")
+    check_reward(problem)
+    rate = checked_rate("rate", rate)
+    lift, direct = checked_lift(lift, rate), flag("direct", direct)
     stages = _stages(problem, mediators)
     funnel = _funnel([problem.observed[place].size for place in stages], _rates(stages, rate), rate)
     codes, rng = _codes(problem), generator(seed)
@@ -67,6 +70,22 @@ def planned_world(
     )
 
 
+def check_reward(problem: Problem) -> None:
+    """Refuse a reward that has no rate."""
+    if problem.reward.kind != "binary":
+        raise OptionError(
+            f"the reward {brief(problem.target)} is {problem.reward.words}; a plan needs a reward of 0 or 1"
+        )
+
+
+def checked_rate(name: str, rate: object) -> float:
+    """A rate that a study can see; one sentence otherwise."""
+    found = share(name, rate)
+    if not SMALLEST <= found <= 1 - SMALLEST:
+        raise OptionError(f"{name}={brief(rate)}; expected a rate from {SMALLEST:f} to {1 - SMALLEST:f}")
+    return found
+
+
 def checked_lift(lift: object, rate: float) -> float:
     """A lift above 0 that leaves the best rate below 1; one sentence otherwise."""
     try:
@@ -77,9 +96,10 @@ def checked_lift(lift: object, rate: float) -> float:
         raise OptionError(
             "lift=0: without any difference there is no best arm to find; pass the smallest lift that matters"
         )
-    if not 0 < found < math.inf or rate * (1 + found) >= 1:
+    if not LEAST_LIFT <= found < math.inf or rate * (1 + found) >= 1:
         raise OptionError(
-            f"lift={brief(lift)}; expected a number above 0, such as 0.2 for 20%, with rate * (1 + lift) below 1"
+            f"lift={brief(lift)}; expected a number from {LEAST_LIFT:g}, such as 0.2 for 20%, "
+            "with rate * (1 + lift) below 1"
         )
     return found
 
@@ -97,7 +117,7 @@ def _stages(problem: Problem, given: Sequence[str] | Mapping[str, float | None] 
             raise UnknownVariableError(f"mediator {brief(name)} is not observed; expected some of {listing(names)}")
         if problem.observed[names.index(name)].is_number:
             raise OptionError(f"mediator {name!r} is a number; a plan needs mediators with levels")
-        found[names.index(name)] = None if rate is None else share(f"the rate of {name}", rate)
+        found[names.index(name)] = None if rate is None else checked_rate(f"the rate of {name}", rate)
     return found
 
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from ..compiled import Bools, Floats, Ints
 from ..drawers import drawn
-from ..environments.planned import checked_lift, planned_world
+from ..environments.planned import check_reward, checked_lift, checked_rate, planned_world
 from ..errors import OptionError, brief, share, whole_number
 from ..policies import SafeThompsonSampling, policy_class
 from ..problem import Problem, check_problem
@@ -153,7 +153,8 @@ def plan(
         told: Called with (what, decisions, of) after each look.
     """
     check_problem(problem)
-    rate, confidence = share("rate", rate), share("confidence", confidence)
+    check_reward(problem)
+    rate, confidence = checked_rate("rate", rate), share("confidence", confidence)
     lift, seed = checked_lift(lift, rate), whole_number("seed", seed, 0, None)
     runs, longest = whole_number("runs", runs, 2, 100_000), whole_number("longest", longest, FIRST, MOST_ROWS)
     if runs * longest > MOST_ROWS:
