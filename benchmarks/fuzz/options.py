@@ -111,7 +111,8 @@ def _command_cases() -> Iterator[Case]:
 
 
 def _create(option: str, value: Any) -> None:
-    given: dict[str, Any] = {"name": "t", "problem": DISCRETE, "storage": "sqlite://", "seed": 1, option: value}
+    given: dict[str, Any] = {"name": "t", "problem": DISCRETE, "storage": "sqlite:///t.db", "seed": 1, option: value}
+    Path("t.db").unlink(missing_ok=True)
     with cb.Study.create(**given) as study:
         study.ask()
 

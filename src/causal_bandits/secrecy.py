@@ -10,9 +10,12 @@ SCHEMES = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "ms
 """What may be said of an address that is not shown."""
 
 _SCHEME = re.compile(r"\s*([a-z0-9]+)(?:\+[a-z0-9_]+)?\s*(?::|%3a)", re.IGNORECASE)
-_ADDRESS = re.compile(r"([a-z][a-z0-9+_]*\s*(?::|%3a)\s*(?:/|%2f)+)[^\s'\"]*(?:@|%40)", re.IGNORECASE)
+# Each part has a greatest length: without one, a long text would take quadratic time.
+_ADDRESS = re.compile(
+    r"([a-z][a-z0-9+_]{0,40}\s{0,8}(?::|%3a)\s{0,8}(?:/|%2f){1,8})[^\s'\"]{0,4000}(?:@|%40)", re.IGNORECASE
+)
 _SETTING = re.compile(
-    r"((?:password|passwd|passphrase|pwd|passwort)\w*)(\s*(?:=|%3d|:\s)\s*)('[^']*'|\"[^\"]*\"|[^\s&;,'\"]+)",
+    r"((?:password|passwd|passphrase|pwd|passwort)\w{0,40})(\s{0,8}(?:=|%3d|:\s)\s{0,8})('[^']*'|\"[^\"]*\"|[^\s&;,'\"]+)",
     re.IGNORECASE,
 )
 _DOUBT = re.compile(r"@|%40|pass|pwd|secret|token|key\w*\s*=|://[^/]*:(?!\d+(?:/|$))", re.IGNORECASE)
@@ -58,5 +61,6 @@ def without_secrets(text: str, known: Iterable[str] = ()) -> str:
     for secret in sorted(set(known), key=len, reverse=True):
         if secret:
             text = text.replace(secret, "...")
-    text = _ADDRESS.sub(lambda found: f"{found.group(1)}...@", text)
+    if "@" in text or "%40" in text:
+        text = _ADDRESS.sub(lambda found: f"{found.group(1)}...@", text)
     return _SETTING.sub(lambda found: f"{found.group(1)}{found.group(2)}...", text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from causal_bandits import Problem, SafeThompsonSampling
+from causal_bandits import CausalBanditsError, Problem, SafeThompsonSampling
 from causal_bandits.experiments import Plan, plan
 from causal_bandits.experiments.planning import CLOSE, reached
 from causal_bandits.simulation import play
@@ -96,3 +96,11 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         assert said in found
         assert found.startswith("Error: ")
         assert found.count("\n") == 1
+
+
+def test_a_plan_for_revenue_says_what_it_needs() -> None:
+    problem = Problem("spend", {"clicked": 2}, {"banner": 2}, reward="revenue")
+    with pytest.raises(CausalBanditsError, match=r"the reward 'spend' is .*; a plan needs a reward of 0 or 1"):
+        plan(problem, rate=0.1, lift=0.2)
+    with pytest.raises(CausalBanditsError, match=r"rate=1e-300; expected a rate from 0\.000001"):
+        plan(Problem("y", {}, {"banner": 2}), rate=1e-300, lift=0.2)

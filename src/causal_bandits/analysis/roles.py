@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from ..data.table_files import plain_types
-from ..errors import OptionError, TableFileError, listing
+from ..errors import OptionError, TableFileError, brief, listing
 from .columns import MOST_LEVELS, is_date, why_identifier, words_of
 from .sources import table_of
 
@@ -130,11 +130,11 @@ def propose(
     dropped = set(drop)
     for name in (*dropped, *interventions, *segments, *([] if target is None else [target])):
         if name not in table.columns:
-            raise TableFileError(f"the table has no column {name!r}; it has {listing(table.columns)}")
+            raise TableFileError(f"the table has no column {brief(name)}; it has {listing(table.columns)}")
         if name in dropped and (name == target or name in interventions):
-            raise OptionError(f"{name!r} is dropped and also named as the reward or a lever; choose one")
+            raise OptionError(f"{brief(name)} is dropped and also named as the reward or a lever; choose one")
         if name in segments and (name == target or name in {*interventions, *dropped}):
-            raise OptionError(f"{name!r} is named as a segment and also as something else; choose one")
+            raise OptionError(f"{brief(name)} is named as a segment and also as something else; choose one")
     columns = [_look(table[name], dropped) for name in table.columns]
     reward = Role(target, "reward", "named") if target is not None else _reward(columns, {*interventions, *segments})
     others = [each for each in columns if each.name not in segments]

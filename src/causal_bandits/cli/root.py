@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import io
 import sys
 import warnings
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import typer
 from rich.console import Console
 
 from .._version import __version__
-from ..errors import CausalBanditsError
+from ..errors import CausalBanditsError, OptionError, brief
 from ..reporting.terminal import PlainConsole
 from ..secrecy import without_secrets
 from .streams import failed, finish, prepare
@@ -59,7 +60,10 @@ def names_in(text: str) -> list[str]:
     >>> names_in('banner, "price, EUR"')
     ['banner', 'price, EUR']
     """
-    rows = csv.reader([text], skipinitialspace=True)
+    try:
+        rows = list(csv.reader(io.StringIO(text), skipinitialspace=True))
+    except csv.Error:
+        raise OptionError(f"{brief(text)} is not a list of names; expected names separated by commas") from None
     return [name.strip() for row in rows for name in row if name.strip()]
 
 

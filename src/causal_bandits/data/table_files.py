@@ -68,7 +68,7 @@ def read_table(
         raise TableFileError(f"{shown} cannot be read as a table: {reason}") from None
     for name in needed:
         if name not in found.table.columns:
-            raise TableFileError(f"{shown} has no column {name!r}; it has {listing(found.table.columns)}")
+            raise TableFileError(f"{shown} has no column {brief(name)}; it has {listing(found.table.columns)}")
     if not found.table.height:
         raise TableFileError(f"{shown} has no rows")
     for name in numbers:

@@ -42,7 +42,7 @@ def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
     """
     if isinstance(name, str) and name in PRESETS:
         return PRESETS[name][_kind(problem)]
-    if name == ThompsonSampling.name:
+    if isinstance(name, str) and name == ThompsonSampling.name:
         return PLAIN[_kind(problem)]
     if isinstance(name, str) and name in POLICIES:
         return POLICIES[name]

@@ -22,7 +22,7 @@ def make_consistency(mode: object, rows: object, seconds: object) -> dict[str, A
     >>> make_consistency("served", None, 0.5)
     {'rows': None, 'seconds': 0.5}
     """
-    if mode not in (None, STRICT, SERVED):
+    if mode is not None and (not isinstance(mode, str) or mode not in (STRICT, SERVED)):
         raise OptionError(f"consistency={brief(mode)}; expected 'strict' (the default) or 'served'")
     if mode != SERVED:
         for name, given in (("publish_rows", rows), ("publish_seconds", seconds)):
