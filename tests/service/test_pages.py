@@ -52,7 +52,7 @@ def test_nothing_new_is_304_and_what_is_unknown_404(call: Caller) -> None:
     assert call("GET", "/studies/shop/decisions/99").status == 404
 
 
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "../x", "😀 shop", "שלום \u202eevil", "x" * 10_000])
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "../x", "😀 shop", "שלום \u202eevil", "x" * 1_000])
 def test_names_are_shown_as_text(call: Caller, name: str) -> None:
     problem = {**SHOP, "interventions": {name: ["none", name], "discount": ["none", "10%"]}}
     address = call.create(name, problem=problem)

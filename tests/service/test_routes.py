@@ -351,7 +351,7 @@ def test_studies_that_cannot_be(call: Caller, change: dict[str, Any], sentence: 
 
 
 def test_names_are_shown_as_text(call: Caller) -> None:
-    long = "x" * 10_000
+    long = "x" * 1_000
     names = [
         "<script>alert(1)</script>",
         "../x",
