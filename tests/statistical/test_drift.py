@@ -6,7 +6,13 @@ from scipy import stats
 
 from causal_bandits.compiled import Ints, interpreted
 from causal_bandits.independence import drift
-from causal_bandits.independence.drift import binary_ranks, drift_of_counts, drift_of_regression, real_ranks
+from causal_bandits.independence.drift import (
+    binary_ranks,
+    drift_of_counts,
+    drift_of_regression,
+    drift_of_values,
+    real_ranks,
+)
 
 WATCHED = 12
 
@@ -75,6 +81,34 @@ def test_a_regression_that_moves_is_found_and_one_that_holds_is_not() -> None:
     assert alarms[0.5] >= 19
 
 
+def test_rewards_of_any_kind() -> None:
+    """Nulls as above: 60 runs of 3000 rewards that are mostly 0 and otherwise large, in three cells of different
+    traffic and level; in every second run the last 500 are above 0 more often by 0.2. At most 3 of 30 false alarms
+    (probability under 3e-4 at 1 %); at least 19 of 30 found (under 2e-2 at 80 %). Seed 37.
+    """
+    rng = np.random.default_rng(37)
+    alarms = {0: 0, 1: 0}
+    for run in range(60):
+        cells = np.sort(rng.integers(3, size=3000)) if run % 4 < 2 else rng.integers(3, size=3000)
+        above = np.array([0.2, 0.4, 0.6])[cells] + 0.2 * (run % 2) * (np.arange(3000) >= 2500)
+        spent = np.where(rng.random(3000) < above, 1e4 * rng.exponential(1.0 + cells), 0.0)
+        alarms[run % 2] += drift_of_values(cells, spent, watched=WATCHED).alarm
+    assert alarms[0] <= 3
+    assert alarms[1] >= 19
+    with pytest.raises(ValueError, match="rewards must be 0 or 1"):
+        drift_of_counts(cells, spent.astype(np.int64), watched=WATCHED)
+
+
+def test_ranks_are_those_of_a_plain_count() -> None:
+    rng = np.random.default_rng(38)
+    scores, noise = rng.integers(6, size=200).astype(np.float64), rng.random(200)
+    slow = [
+        (np.sum(scores[:row] > scores[row]) + noise[row] * (np.sum(scores[:row] == scores[row]) + 1)) / (row + 1)
+        for row in range(200)
+    ]
+    np.testing.assert_allclose(real_ranks(scores, noise), slow, rtol=1e-15)
+
+
 def test_ranks_are_uniform_and_independent() -> None:
     """Null: conformal p-values are uniform, and so are those that follow a small one. Kolmogorov and Smirnov at 1e-4
     each; seed 34.
@@ -117,4 +151,5 @@ def test_compiled_equals_interpreted() -> None:
 def test_nothing_seen_is_no_alarm() -> None:
     nothing = np.empty(0, dtype=np.int64)
     assert not drift_of_counts(nothing, nothing, watched=1).alarm
+    assert not drift_of_values(nothing, np.empty(0), watched=1).alarm
     assert not drift_of_regression(np.empty((0, 1)), np.empty(0), nothing, watched=1).alarm

@@ -64,17 +64,29 @@ def binary_ranks(streams: Ints, scores: Ints, noise: Floats, count: int) -> tupl
 
 
 @compiled
+def _at_most(tree: Ints, place: int) -> int:
+    """How many scores up to a place were counted in a binary indexed tree."""
+    found = 0
+    while place > 0:
+        found += tree[place]
+        place -= place & -place
+    return found
+
+
+@compiled
 def real_ranks(scores: Floats, noise: Floats) -> Floats:
     """Conformal p-values of real scores in one stream: small where a score is high."""
     p = np.empty(len(scores))
-    order = np.empty(len(scores))
+    values = np.unique(scores)
+    places = np.searchsorted(values, scores) + 1
+    tree = np.zeros(len(values) + 1, dtype=np.int64)
     for row in range(len(scores)):
-        below = np.searchsorted(order[:row], scores[row])
-        upto = np.searchsorted(order[:row], scores[row], side="right")
+        below, upto = _at_most(tree, places[row] - 1), _at_most(tree, places[row])
         p[row] = (row - upto + noise[row] * (upto - below + 1.0)) / (row + 1.0)
-        for place in range(row, below, -1):
-            order[place] = order[place - 1]
-        order[below] = scores[row]
+        place = places[row]
+        while place < len(tree):
+            tree[place] += 1
+            place += place & -place
     return p
 
 
@@ -151,11 +163,27 @@ def drift_of_counts(streams: Ints, rewards: Ints, *, watched: int, seed: int = 0
     """Drift of P(Y | S): `streams` numbers the cell of S (and the group of arms that shares) of each row."""
     if not len(streams):
         return Drift(-math.inf, 0)
+    if not np.all((rewards == 0) | (rewards == 1)):
+        raise ValueError("rewards must be 0 or 1; use drift_of_values for others")
     names, number = np.unique(streams, return_inverse=True)
     unit = number.astype(np.int64)
     noise = _noise(seed, len(streams))
     p, split = binary_ranks(unit, rewards.astype(np.int64), noise, len(names))
     return judge(p, split, unit, len(names), watched=watched)
+
+
+def drift_of_values(streams: Ints, rewards: Floats, *, watched: int, seed: int = 0) -> Drift:
+    """The same for rewards of any kind: each is ranked among the earlier ones of its stream."""
+    if not len(streams):
+        return Drift(-math.inf, 0)
+    names, number = np.unique(streams, return_inverse=True)
+    unit = number.astype(np.int64)
+    noise = _noise(seed, len(streams))
+    values = rewards.astype(np.float64)
+    p = np.empty(len(streams))
+    for rows in np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1]):
+        p[rows] = real_ranks(values[rows], noise[rows])
+    return judge(p, np.full(len(p), 0.5), unit, len(names), watched=watched)
 
 
 def drift_of_regression(design: Floats, rewards: Floats, groups: Ints, *, watched: int, seed: int = 0) -> Drift:

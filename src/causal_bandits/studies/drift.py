@@ -7,7 +7,7 @@ import numpy as np
 from ..compiled import Ints
 from ..data import DesignLayout, Rows, SubsetLayout
 from ..discovery import SeparatingSet, SeparatingSets
-from ..independence.drift import Drift, drift_of_counts, drift_of_regression
+from ..independence.drift import Drift, drift_of_counts, drift_of_regression, drift_of_values
 from ..problem import Problem
 from .state import StudyState
 
@@ -52,7 +52,8 @@ def drift_of(layout: SubsetLayout, rows: Rows, found: SeparatingSet) -> Drift:
         streams = groups.copy()
         for place in members:
             streams = streams * problem.observed[place].size + rows.codes[whole, place]
-        drift = drift_of_counts(streams, rows.rewards[whole], watched=watched)
+        test = drift_of_counts if problem.reward.kind == "binary" else drift_of_values
+        drift = test(streams, rows.rewards[whole], watched=watched)
     counted = np.flatnonzero(whole)
     return drift._replace(row=int(counted[drift.row - 1]) + 1) if drift.row else drift
 
