@@ -1,10 +1,13 @@
 """Stop, go on, drop: what a policy advises from its rows."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from causal_bandits import Problem, preset
-from causal_bandits.errors import OptionError
+from causal_bandits.errors import ObservationError, OptionError
 from causal_bandits.policies import Advice, SafeThompsonSampling, UCBNormal
 
 PROBLEM = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red", "blue"]})
@@ -21,9 +24,34 @@ def told(rates: dict[str, float], rows: int, name: str = "safe") -> SafeThompson
 
 
 def test_nothing_is_known_at_first() -> None:
-    found = preset("safe", PROBLEM, seed=0).advice()
-    assert (found.action, found.drop, found.progress) == ("go on", (), 0.0)
-    assert str(found).startswith("go on: no arm of 3 is known to be the best yet.")
+    policy = preset("safe", PROBLEM, seed=0)
+    found = policy.advice()
+    assert (found.action, found.arm, found.drop, found.progress) == ("go on", None, (), 0.0)
+    assert str(found) == "go on: no arm of 3 is known to be the best yet."
+    with pytest.raises(ObservationError, match="nothing can be recommended yet: no row has a reward"):
+        policy.recommend()
+
+
+def test_a_high_probability_never_stands_beside_no_evidence() -> None:
+    policy = told({"none": 0.1, "red": 0.5, "blue": 0.2}, 12)
+    found = replace(policy.advice(margin=0.05), progress=0.004, probability_close=0.9999)
+    assert found.action == "go on"
+    assert "with probability over 0.99" in str(found)
+    assert "The arms' own rows are too few to support a stop." in str(found)
+    assert "0 % of the evidence" not in str(found)
+
+
+def test_every_segment_gets_advice() -> None:
+    problem = Problem("purchase", {"clicked": 2}, {"banner": 2}, segments={"device": ["phone", "desktop"]})
+    policy = preset("safe", problem, seed=0)
+    policy.tell_many([{"clicked": 1, "purchase": 1}] * 50, arm={"banner": 1, "device": "phone"})
+    policy.tell_many([{"clicked": 1, "purchase": 0}] * 50, arm={"banner": 0, "device": "phone"})
+    found: Any = policy.advice()
+    assert [each.segment for each in found] == [{"device": "phone"}, {"device": "desktop"}]
+    assert [each.action for each in found] == ["stop", "go on"]
+    assert str(found[0]) == str(policy.advice(segment={"device": "phone"}))
+    assert str(found).startswith("device=phone: stop: do(banner=1")
+    assert found.to_frame()["action"].to_list() == ["stop", "go on"]
 
 
 def test_a_clear_winner_is_a_stop() -> None:

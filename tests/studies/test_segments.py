@@ -54,6 +54,9 @@ def test_asking_telling_and_reading(sqlite: str, tmp_path: Path) -> None:
     everywhere: Any = study.recommend()
     assert [best.segment for best in everywhere] == [MOBILE, DESKTOP]
     assert study.recommend(segment=DESKTOP).segment == DESKTOP
+    advised: Any = study.advice()
+    assert [each.segment for each in advised] == [MOBILE, DESKTOP]
+    assert str(advised[1]) == str(study.advice(segment=DESKTOP))
     assert {row.arm["device"] for row in study.estimates(segment=DESKTOP)} == {"desktop"}
     about = study.describe()
     assert (about["interventions"], about["segments"]) == (["banner", "discount"], ["device"])

@@ -8,6 +8,7 @@ import typer
 
 from ..errors import OptionError
 from ..markup import number
+from ..policies.advice import Advice
 from ..policies.answer_rows import advice_row
 from ..reporting import terminal_table
 from ..reporting.sheets import Sheet
@@ -103,7 +104,11 @@ def advice(
     found = load_study(name, storage).advice(
         segment=None if segment is None else parse_arm(segment), margin=margin, confidence=confidence
     )
-    report(as_json, advice_row(found), f"{found}\n{found.guarantee}")
+    if isinstance(found, Advice):
+        report(as_json, advice_row(found), f"{found}\n{found.guarantee}")
+    else:
+        rows = [{**advice_row(each), "segment": each.segment} for each in found]
+        report(as_json, rows, f"{found}\n{found[0].guarantee}")
 
 
 @studies.command("evaluate")

@@ -1,8 +1,8 @@
 """Stop, go on or drop arms: what own rows prove at any look, and what the estimates expect."""
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..compiled import Bools, Floats
 from ..data import History
 from ..independence.anytime import leading, needed, sums_of
 from ..markup import number, printable
-from ..problem import Arm
+from ..problem import Arm, Level, Segment
 from .estimates import Recommendation
 
 CONFIDENCE = 0.95
@@ -45,6 +45,7 @@ class Advice:
         arms: Number of arms in play.
         binary: Whether rewards are 0 or 1.
         costs: Whether arms have costs; they are then compared by reward less cost.
+        segment: The segment that it is for, where the problem has segments.
     """
 
     action: Action
@@ -61,6 +62,7 @@ class Advice:
     arms: int
     binary: bool
     costs: bool = False
+    segment: dict[str, Level] = field(default_factory=dict)
 
     @property
     def guarantee(self) -> str:
@@ -96,20 +98,35 @@ class Advice:
     def _expected(self) -> str:
         if self.arm is None or not math.isfinite(self.expected_loss):
             return ""
+        chance = _chance(self.probability_close)
         shown = (
-            f"{self.arm} is within {number(self.margin)} of the best with probability {self.probability_close:.2f}, "
-            f"and is expected to lose {number(self.expected_loss)} per decision"
+            f"{self.arm} is within {number(self.margin)} of the best with probability {chance}, and is "
+            f"expected to lose {number(self.expected_loss)} per decision"
         )
         if self.action == "stop":
             return f"By the estimates, {shown}."
-        return (
-            f"If you stopped now: {shown} (estimates, not covered by the guarantee). "
-            f"{100 * self.progress:.0f}% of the evidence that a stop needs is there."
-        )
+        return f"If you stopped now: {shown} (estimates, not covered by the guarantee). {self._evidence()}"
+
+    def _evidence(self) -> str:
+        if self.progress < 0.005:
+            return "The arms' own rows are too few to support a stop."
+        return f"{100 * self.progress:.0f}% of the evidence that a stop needs is there."
+
+
+def _chance(probability: float) -> str:
+    """A probability from draws; never certain."""
+    if probability >= 0.995:
+        return "over 0.99"
+    return "under 0.01" if probability < 0.005 else f"{probability:.2f}"
 
 
 def advise(
-    best: Recommendation | None, history: History, allowed: Bools, confidence: float, cost: Floats | None = None
+    best: Recommendation | None,
+    history: History,
+    allowed: Bools,
+    confidence: float,
+    cost: Floats | None = None,
+    segment: Segment | None = None,
 ) -> Advice:
     """What to do next.
 
@@ -119,11 +136,18 @@ def advise(
         allowed: (arms,): arms in play.
         confidence: Probability with which no claim is wrong, over all looks together.
         cost: (arms,): what each arm costs, in units of the reward; nothing by default.
+        segment: The segment that the arms in play belong to, where the problem has segments.
     """
     problem, playing = history.problem, int(allowed.sum())
     binary = problem.reward.kind == "binary"
+    about: dict[str, Any] = {
+        "arms": playing,
+        "binary": binary,
+        "costs": cost is not None,
+        "segment": dict(segment or {}),
+    }
     if best is None:
-        return Advice("go on", None, (), False, confidence, *NOTHING, len(history), playing, binary, cost is not None)
+        return Advice("go on", None, (), False, confidence, *NOTHING, rows=len(history), **about)
     rows = history.packed
     sums = sums_of(rows["arms"].astype(np.int64), rows["rewards"], len(problem.arms))
     enough = needed(len(problem.arms), confidence)
@@ -141,8 +165,6 @@ def advise(
         best.margin,
         min(found.evidence / enough, 1.0),
         *(expected if arm == best.arm else NOTHING[2:]),
-        len(history),
-        playing,
-        binary,
-        cost is not None,
+        rows=len(history),
+        **about,
     )

@@ -58,6 +58,7 @@ class Comparing(Choosing):
 
         With `cost` lifts are of means less their costs.
         """
+        level = share("level", level)
         draws = self._joint_draws(found, level, cost) if self.can_compare else None
         return lift_over(found, controls, draws, level, cost)
 
@@ -80,7 +81,8 @@ class Comparing(Choosing):
         )
         if not self.can_compare:
             raise OptionError("too few rows to compare levels; tell some outcomes first")
-        found = self._estimate(self._reading(), share("level", level))
+        level = share("level", level)
+        found = self._estimate(self._reading(), level)
         draws = self._joint_draws(found, level, cost)
         means = np.array([row.mean for row in found]) - (0.0 if cost is None else cost)
         rows = np.array([row.own_rows for row in found])

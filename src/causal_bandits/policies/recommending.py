@@ -8,9 +8,9 @@ from ..compiled import Bools, Floats
 from ..errors import ObservationError, share
 from ..problem import Segment
 from .advice import CONFIDENCE, Advice, advise
-from .by_segment import Recommendations, segment_masks
+from .by_segment import Advices, Recommendations, segment_masks
 from .comparing import Comparing
-from .estimates import Recommendation, enough_draws
+from .estimates import Recommendation, checked_margin, enough_draws
 from .standing import Ranking, ranking_of
 
 
@@ -44,10 +44,14 @@ class Recommending(Comparing):
         self, segment: Segment | None, draws: int | None, margin: float | None, among: Bools | None, cost: Floats | None
     ) -> list[Ranking]:
         """`recommend` with the probability of every arm to be the best, for the segment or for each of them."""
-        draws, state = enough_draws(draws, len(self.problem.arms)), self._reading()
+        draws = enough_draws(draws, len(self.problem.arms))
         asked = self.allowed if among is None else self.allowed & among
         taken = np.zeros(len(self.allowed)) if cost is None else cost
         masks = segment_masks(self.problem, segment, asked)
+        checked_margin(margin, 0.0)
+        if not self.rows:
+            raise ObservationError("nothing can be recommended yet: no row has a reward; tell some outcomes first")
+        state = self._reading()
         return [self._ranked(state, mask, draws, margin, taken) for mask in masks]
 
     def _ranked(self, state: Any, asked: Bools, draws: int, margin: float | None, cost: Floats) -> Ranking:
@@ -73,17 +77,20 @@ class Recommending(Comparing):
         confidence: float = CONFIDENCE,
         among: Bools | None = None,
         cost: Floats | None = None,
-    ) -> Advice:
+    ) -> Advice | Any:
         """Stop, go on, or drop arms; valid at every look (docs/stopping.md).
 
         Args:
-            segment: the segment that is asked about, if the problem has any.
+            segment: the segment that is asked about; unless given, `Advices` for all, if the problem has any.
             margin: how far from the best arm is close enough, in units of the reward; 5 % of its mean by default.
             confidence: probability that no stop or drop is ever wrong, over all looks together.
             among: which of the allowed arms are compared, (arms,); all by default.
             cost: what each arm costs, (arms,) in units of the reward; arms are compared by what is left.
         """
         confidence = share("confidence", confidence)
+        if self.problem.segments and segment is None:
+            options: dict[str, Any] = {"margin": margin, "confidence": confidence, "among": among, "cost": cost}
+            return Advices([self.advice(segment=each, **options) for each in self.problem.segment_settings])
         try:
             best = self.recommend(segment=self.problem.segment(segment), margin=margin, among=among, cost=cost)
         except ObservationError:  # no arm has rows enough
@@ -101,4 +108,5 @@ class Recommending(Comparing):
         """`advice`, given what is recommended among some of the allowed arms."""
         asked = self.allowed if among is None else self.allowed & among
         inside = self.problem.arms_in(segment)
-        return advise(best, self.history, asked if inside is None else asked & inside, confidence, cost)
+        wanted = self.problem.segment(segment)
+        return advise(best, self.history, asked if inside is None else asked & inside, confidence, cost, wanted)

@@ -214,7 +214,7 @@ class Deciding:
         """`recommend` with the probability of every arm to be the best."""
         return self.policy.ranking(segment, None, None, self._deployable(), self.cost)[0]
 
-    def advice(self, *, segment: Segment | None, margin: float | None, confidence: float) -> Advice:
+    def advice(self, *, segment: Segment | None, margin: float | None, confidence: float) -> Advice | Any:
         """Stop, go on, or drop arms, of those in play that break no guardrail, by what is left after costs."""
         mask = self._deployable()
         return self.policy.advice(segment=segment, margin=margin, confidence=confidence, among=mask, cost=self.cost)

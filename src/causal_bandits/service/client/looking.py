@@ -13,7 +13,7 @@ from ...discovery import SeparatingSet, SeparatingSets
 from ...errors import OptionError, UnknownDecisionError, brief
 from ...policies import ArmEstimate, Estimates, Policy, Recommendation
 from ...policies.advice import Advice
-from ...policies.by_segment import Recommendations
+from ...policies.by_segment import Advices, Recommendations
 from ...policies.lifts import Effects, LevelEffect
 from ...problem import Arm, Level, Problem
 from ...reporting.described import StudyDescription
@@ -90,7 +90,8 @@ class RemoteView(Showing):
     @property
     def newest(self) -> Newest:
         """The number of the newest event and a mark of all events so far."""
-        number, _, mark = self._fresh().headers["etag"].strip('"').partition("-")
+        event, _, _ = self._fresh().headers["etag"].strip('"').partition(".")
+        number, _, mark = event.partition("-")
         return Newest(int(number), mark)
 
     def __repr__(self) -> str:
@@ -118,11 +119,11 @@ class RemoteView(Showing):
 
     def advice(
         self, *, segment: Mapping[str, Level] | None = None, margin: float | None = None, confidence: float = 0.95
-    ) -> Advice:
-        """Stop, go on, or drop arms (see `Study.advice`)."""
+    ) -> Advice | Advices:
+        """Stop, go on, or drop arms (see `Study.advice`); with segments: for a segment, or for each of them."""
         found = self._look("/advice", segment=_segment(segment), margin=margin, confidence=confidence)
-        made: Advice = revived(Advice, found, self._problem)
-        return made
+        each: list[Advice] = [revived(Advice, one, self._problem) for one in found.get("advices", [found])]
+        return Advices(each) if "advices" in found else each[0]
 
     def estimates(self, *, level: float = 0.95, segment: Mapping[str, Level] | None = None) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own and effective rows, and its status."""

@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import OptionError, brief
-from ...policies import Recommendation
+from ...policies import Advice, Recommendation
+from ...policies.allowing import arm_numbers
 from ...studies import Study
 from .. import answers
 from ..answering import StudyName, errors_of, look
@@ -72,11 +73,16 @@ def advice(
     margin: Annotated[float | None, Query(description="What is close to the best, in units of the reward.")] = None,
     confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
 ) -> Response:
-    """Stop, go on, or drop arms; valid however often one looks. `says` is the paragraph that it prints as."""
+    """Stop, go on, or drop arms; valid however often one looks. `says` is the paragraph that it prints as.
+
+    Of every segment where none is named.
+    """
 
     def work(study: Study) -> dict[str, Any]:
         found = study.advice(segment=segment_in(segment), margin=margin, confidence=confidence)
-        return {**plain(found), "says": str(found)}
+        if isinstance(found, Advice):
+            return {**plain(found), "says": str(found)}
+        return {"advices": [{**plain(each), "says": str(each)} for each in found]}
 
     return look(request, name, work)
 
@@ -142,7 +148,9 @@ def evaluation(
             raise OptionError(f"{len(arm)} arm but {len(share)} share; give a share for each arm, or none")
         mix: dict[Any, float] = {}
         for text, chance in zip(arm, share or [1 / len(arm)] * len(arm), strict=True):
-            chosen = study.problem.arm(pattern_in(study.problem, text))
+            numbers = arm_numbers(study.problem, pattern_in(study.problem, text))
+            found = study.problem.arms[numbers[0]]
+            chosen = found if len(numbers) == 1 else found.lever_arm  # an arm without a segment is one for all of them
             mix[chosen] = mix.get(chosen, 0.0) + chance
         return study.evaluate(mix, method=method, level=level, draws=draws)  # type: ignore[arg-type]
 
