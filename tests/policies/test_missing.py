@@ -122,7 +122,7 @@ def test_one_by_one_equals_all_at_once_and_survives_saving(name: str, tmp_path: 
     kind = kind_of(name)
     table = with_gaps(kind.table(80, 3), ("A", "C"), 4)
     once, slowly = (fresh(name, seed=1) for _ in range(2))
-    if not once.counts_missing and getattr(once, "_through", True):
+    if once.needed:
         with pytest.raises(ObservationError, match="needs a value of each"):
             once.tell_many(table, missing=True)
         assert once.rows == 0
@@ -155,7 +155,9 @@ def test_gaps_are_refused_unless_they_are_allowed() -> None:
     row = {"A": None, "B": "low", "C": 1.0, "Y": 1.0}
     with pytest.raises(ObservationError, match="'A' is None"):
         policy.tell({}, row)
-    with pytest.raises(ObservationError, match="the bootstrap needs complete rows"):
+    with pytest.raises(
+        ObservationError, match="policy 'causal-ucb-normal' needs a value of each of 'A', 'B', 'C' in every row"
+    ):
         policy.tell({}, row, missing=True)
     assert policy.rows == 0
 

@@ -1,6 +1,16 @@
 """What was done and seen: rows (`coding`, `history`), and what the rules read: counts (`tables`) and `moments`."""
 
-from .cells import CellLayout, CellTables, add_reward, count_late, count_reward, merge_cell, reward_cell, with_late
+from .cells import (
+    CellLayout,
+    CellTables,
+    add_reward,
+    count_filled_reward,
+    count_late,
+    count_reward,
+    merge_cell,
+    reward_cell,
+    with_late,
+)
 from .coding import MISSING, Rows
 from .history import History
 from .margins import Levels, count_lines, empty_margins, levels_of, margin_bytes, margins_of, member_table
@@ -26,6 +36,7 @@ from .tables import (
     CountTables,
     TableLayout,
     cell_of,
+    count_filled,
     count_pending,
     count_row,
     count_rows,
@@ -55,6 +66,8 @@ __all__ = [
     "add_row",
     "add_rows",
     "cell_of",
+    "count_filled",
+    "count_filled_reward",
     "count_late",
     "count_lines",
     "count_pending",

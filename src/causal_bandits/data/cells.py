@@ -91,6 +91,15 @@ def count_reward(tables: CellTables, arm: int, values: Floats, reward: float) ->
 
 
 @compiled
+def count_filled_reward(tables: CellTables, arm: int, before: Floats, after: Floats, reward: float) -> None:
+    """Count a row in the tables of the sets that it had a missing value for before, and has all values for now."""
+    for place in range(len(tables.cells)):
+        cell = reward_cell(tables, place, after, reward) if reward_cell(tables, place, before, reward) < 0 else -1
+        if cell >= 0:
+            add_reward(tables.sums[tables.starts[place] + arm * tables.cells[place] + cell], reward)
+
+
+@compiled
 def count_late(tables: CellTables, arm: int, values: Floats, change: int) -> None:
     """Add `change` rows whose reward is pending to every table that can tell their cell; there must be room."""
     for place in range(tables.plain):

@@ -39,6 +39,8 @@ class History:
         self._learnt: dict[int, NDArray[np.float64]] = {}
         self._length = 0
         self._missing = 0
+        self.filled = 0
+        """How many rows got values after they were stored."""
         self._arms = np.empty(64, dtype=np.int32)
         self._codes = np.empty((64, len(problem.observed)), dtype=np.int16)
         self._rewards = np.empty(64, dtype=np.float64 if problem.reward_is_real else np.int8)
@@ -66,9 +68,9 @@ class History:
         """All rows so far."""
         return self.since(0)
 
-    def since(self, start: int) -> Rows:
-        """All rows but the first ones."""
-        part = slice(start, self._length)
+    def since(self, start: int, end: int | None = None) -> Rows:
+        """All rows but the first ones, up to `end`."""
+        part = slice(start, self._length if end is None else end)
         return Rows(
             self._arms[part].astype(np.int64),
             self._codes[part].astype(np.int64),
@@ -139,6 +141,18 @@ class History:
             self._codes[:end] = self._with_bins(self.rows).codes
         return learnt
 
+    def fill(self, row: int, after: Rows) -> bool:
+        """Store values that were missing in a row; True when this changed cut points, so that all codes are new."""
+        self._missing -= int(np.count_nonzero(self._codes[row] < 0)) - int(np.count_nonzero(after.codes[0] < 0))
+        self.filled += 1
+        came = np.isnan(self._raw[row]) & ~np.isnan(after.raw[0])
+        self._codes[row], self._raw[row] = after.codes[0], after.raw[0]
+        moved = [column for column, _, how in self._bins if came[column] and how.quantiles and row < how.after]
+        moved = [column for column in moved if self._learnt.pop(column, None) is not None]
+        if moved:
+            self._codes[: self._length] = self._with_bins(self.rows).codes
+        return bool(moved)
+
     def _reserve(self, length: int) -> None:
         capacity = len(self._arms)
         if length <= capacity:
@@ -149,6 +163,11 @@ class History:
             new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
             new[: self._length] = old[: self._length]
             setattr(self, name, new)
+
+    @property
+    def cuts_are_known(self) -> bool:
+        """Whether no cut points are still to be learnt from rows to come."""
+        return all(not how.quantiles or self._length >= how.after for _, _, how in self._bins)
 
     @property
     def cuts(self) -> dict[str, list[float] | None]:

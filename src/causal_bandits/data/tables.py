@@ -81,6 +81,15 @@ def count_row(tables: CountTables, arm: int, codes: Ints, reward: int) -> None:
 
 
 @compiled
+def count_filled(tables: CountTables, arm: int, before: Ints, after: Ints, reward: int) -> None:
+    """Count a row in the tables of the sets that it had a missing value for before, and has all values for now."""
+    for place in range(len(tables.cells)):
+        cell = cell_of(tables, place, after) if cell_of(tables, place, before) < 0 else -1
+        if cell >= 0:
+            tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
+
+
+@compiled
 def count_pending(tables: CountTables, arm: int, codes: Ints, change: int) -> None:
     """Add `change` rows whose reward is pending to every table whose variables they have; there must be room."""
     for place in range(len(tables.cells)):

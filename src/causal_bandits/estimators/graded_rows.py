@@ -1,7 +1,7 @@
 """Counting rows by degrees: complete ones, and those whose reward is pending."""
 
 from ..compiled import Ints, compiled
-from ..data import cell_of, count_pending, count_row, count_rows
+from ..data import cell_of, count_filled, count_pending, count_row, count_rows
 from .degrees import GAINED, WAITING, WAITING_SUM, Graded, count_index
 from .main_effects import learn_own
 
@@ -21,6 +21,15 @@ def learn_graded_rows(state: Graded, arms: Ints, codes: Ints, rewards: Ints) -> 
         _count_cell(state, arms[row], codes[row], 0.0, rewards[row])
         learn_own(state.own, arms[row], rewards[row])
     count_rows(state.tables, arms, codes, rewards)
+
+
+@compiled
+def fill_graded(state: Graded, arm: int, before: Ints, after: Ints, reward: int) -> None:
+    """Count values that were missing when the row was counted."""
+    place = state.chosen[arm]
+    if place > 0 and cell_of(state.tables, place, before) < 0:
+        _count_cell(state, arm, after, 0.0, reward)
+    count_filled(state.tables, arm, before, after, reward)
 
 
 @compiled

@@ -57,8 +57,12 @@ class LeverPolicy(Policy[S]):
 
     growth: ClassVar[float] = 0.1
     plays_highest = True
-    counts_missing = True
     rolls_out_late = True
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """A row counts for the sets whose variables it has."""
+        return ()
 
     @abstractmethod
     def _learn_anew(self, state: S) -> None:
@@ -81,6 +85,9 @@ class LeverPolicy(Policy[S]):
 
     def _count(self, rows: Rows) -> None:
         learn_many(self._state, rows.arms, self._seen(rows), rows.rewards)
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        """A policy that does not look at mediators has nothing to count."""
 
     def _recount(self) -> None:
         self._state = self._empty()

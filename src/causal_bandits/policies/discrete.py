@@ -40,7 +40,6 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     layout: TableLayout
     plays_highest = True
-    counts_missing = True
     uses_pending = True
     rolls_out_late = True
 
@@ -54,6 +53,11 @@ class DiscretePolicy(Policy[ThompsonState]):
     ) -> None:
         self._max_size, self._screens, self._samples = max_size, screens, samples
         super().__init__(problem, seed)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """A row counts for the sets whose variables it has."""
+        return ()
 
     def _make_layout(self, problem: Problem) -> TableLayout:
         return layout_for(problem, self._max_size, screens=self._screens)
@@ -69,6 +73,10 @@ class DiscretePolicy(Policy[ThompsonState]):
         learn_many(self._state, rows.arms, rows.codes, rows.rewards)
         if self._screen is not None:
             self._screen.count()
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        if self.layout.max_size:
+            self._recount()
 
     def make_room(self) -> None:
         """Make room in the tables for pending rows."""

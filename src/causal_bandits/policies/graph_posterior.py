@@ -9,7 +9,7 @@ from ..compiled import Ints
 from ..data import Rows, TableLayout
 from ..discovery import Findings
 from ..discovery.tiers import TARGETS, Tier
-from ..errors import ObservationError, OptionError, ProblemError, whole_number
+from ..errors import OptionError, ProblemError, whole_number
 from ..estimators import beta_interval
 from ..graphs import MixedGraph
 from ..graphs.enumeration import MOST_NODES, edge_sets
@@ -90,10 +90,6 @@ class GraphPosteriorThompson(Policy[GraphState]):
             np.zeros((len(problem.arms), 2), dtype=np.int64),
             np.ones(len(problem.arms), dtype=np.bool_),
         )
-
-    def _check(self, rows: Rows) -> None:
-        if np.any(rows.codes < 0):
-            raise ObservationError(f"{self.name} needs a value of each observed variable in every row")
 
     def _count(self, rows: Rows) -> None:
         learn_many(self._state, rows.arms, rows.codes, rows.rewards)

@@ -99,6 +99,8 @@ class Kept(ABC):
         }
         if not self.allowed.all():
             header["allowed"] = self.allowed.tolist()
+        if self.history.filled:
+            header["filled"] = self.history.filled
         found = {**pack_findings(self.findings), **self._draws}
         if self.waiting.made:
             header["waiting"] = self.waiting.made
@@ -120,6 +122,7 @@ class Kept(ABC):
             policy = cls.from_options(Problem.from_dict(saved.header["problem"]), saved.header["options"])
             policy.rng = unpack_generator(saved.header["rng"])
             policy.history.extend(unpack_rows(policy.problem, saved.arrays))
+            policy.history.filled = whole_number("filled", saved.header.get("filled", 0), 0)
             if "waiting" in saved.header:
                 unpack_waiting(policy.waiting, policy.problem, saved)
             policy.schedule = policy._schedule_in(saved.header)

@@ -65,7 +65,6 @@ class RealPolicy(Policy[RealState]):
     numbers = float
     fewest_rows = 2
     plays_highest = True
-    counts_missing = True
 
     _prior_rows: float = 0.0
     """How many rows with the variance of all rewards an arm's own variance starts from; Thompson policies set it."""
@@ -142,9 +141,10 @@ class RealPolicy(Policy[RealState]):
             arms[:rows], values[:rows] = self._state.kept_arms[:rows], self._state.kept_values[:rows]
             self._state = self._state._replace(kept_arms=arms, kept_values=values)
 
-    def _check(self, rows: Rows) -> None:
-        if self._options.bootstraps and np.any(rows.codes < 0):
-            raise ObservationError("a value is missing; the bootstrap needs complete rows; use variance='closed-form'")
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """A bootstrap draws whole rows."""
+        return self.problem.observed_names if self._options.bootstraps else ()
 
     def _recount(self) -> None:
         found = {*_patterns(self.history.rows), *(_patterns(self.waiting.all) if self.uses_pending else ())}

@@ -13,7 +13,7 @@ from ..discovery.tiers import Tier
 from ..dispatch import entry
 from ..estimators import beta_interval, gamma_interval
 from ..estimators.cell_draws import believed_means, played_means, stated_means
-from ..estimators.cell_rows import expect_cells, learn_cells, settle_cells
+from ..estimators.cell_rows import expect_cells, fill_cells, learn_cells, settle_cells
 from ..estimators.cell_sharing import refresh_cells, shared_cells, with_late_cells
 from ..estimators.degrees import Graded
 from ..estimators.main_effects import highest
@@ -148,7 +148,9 @@ class CellPolicy(LeverPolicy[CellState]):
     def _learnt(self, state: CellState) -> dict[str, NDArray[Any]]:
         kept = (*LEARNT, *LATE) if self.uses_pending and self.waiting.made else LEARNT
         learnt = {f"cells_{name}": getattr(state.shared, name) for name in kept}
-        return {**{f"reward_{name}": getattr(state.shared.own, name) for name in OWN}, **learnt}
+        # Values that came late are not counted in the order of their rows, and sums depend on the order.
+        tables = {"cells_tables": state.shared.tables.sums} if self.history.filled else {}
+        return {**{f"reward_{name}": getattr(state.shared.own, name) for name in OWN}, **learnt, **tables}
 
     def _check_sums(self) -> None:
         found = self._state.shared
@@ -226,6 +228,10 @@ class SafeRewardThompson(CellPolicy):
         while self._max_size is None and layout.max_size > 1 and layout.count * len(problem.arms) > MOST:
             layout = CellLayout.of(problem, layout.max_size - 1)
         return layout
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        seen = self._seen(before)[0], self._seen(after)[0]
+        fill_cells(self._state.shared, after.arms[0], *seen, after.rewards[0])
 
     def make_room(self) -> None:
         """Make room in the tables for pending rows."""

@@ -15,7 +15,14 @@ from ..estimators.averaging import set_shares, set_weights
 from ..estimators.degrees import Graded
 from ..estimators.graded import graded, refresh, with_room
 from ..estimators.graded_draws import index_errors, played_chances, stated_chances
-from ..estimators.graded_rows import expect_graded, forget_graded, learn_graded, learn_graded_rows, settle_graded
+from ..estimators.graded_rows import (
+    expect_graded,
+    fill_graded,
+    forget_graded,
+    learn_graded,
+    learn_graded_rows,
+    settle_graded,
+)
 from ..estimators.main_effects import copy_of, highest
 from ..estimators.stating import nearly_separates, stated
 from ..estimators.top_two import choose_of_top_two
@@ -186,6 +193,9 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
             super()._count(rows)
         else:
             learn_graded_rows(self._state.graded, rows.arms, rows.codes, rows.rewards)
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        fill_graded(self._state.graded, after.arms[0], before.codes[0], after.codes[0], after.rewards[0])
 
     def make_room(self) -> None:
         """Make room in the tables for pending rows."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Rows
-from ..errors import ObservationError, OptionError, brief, flag
+from ..errors import ObservationError, OptionError, brief, flag, listing
 from ..markup import printable
 from ..problem import Arm, Level
 from .keeping import Kept
@@ -44,8 +44,11 @@ class Telling(Kept):
     """Whether a row counts before its reward is known; otherwise it waits, and the whole row counts then."""
     rolls_out_late: ClassVar[bool] = False
     """Whether a rollout may count late rewards: nothing happens between two rows of the same round."""
-    counts_missing = False
-    """Whether it can count a row in which an observed variable has no value."""
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The observed variables without which it cannot count a row."""
+        return self.problem.observed_names
 
     @abstractmethod
     def _count(self, rows: Rows) -> None:
@@ -66,10 +69,17 @@ class Telling(Kept):
     def _forget(self, rows: Rows) -> None:
         """Take back pending rows that will get no reward."""
 
+    def _fill(self, before: Rows, after: Rows) -> None:
+        """Count values that came after their row was counted; the history has them already."""
+        self._recount()
+
     def _check(self, rows: Rows) -> None:
         """Refuse rows that this policy cannot count."""
-        if not self.counts_missing and np.any(rows.codes < 0):
-            raise ObservationError(f"a value is missing; policy {self.name!r} needs complete rows")
+        places = [place for place, name in enumerate(self.problem.observed_names) if name in self.needed]
+        if np.any(rows.codes[:, places] < 0):
+            raise ObservationError(
+                f"a value is missing; policy {self.name!r} needs a value of each of {listing(self.needed)} in every row"
+            )
 
     @property
     def rows(self) -> int:
@@ -148,6 +158,14 @@ class Telling(Kept):
             self._code_anew()
         else:
             self._count(rows)
+
+    def fill(self, row: int, after: Rows) -> None:
+        """Count values that were missing in a row of the history; `after` is that row with them."""
+        before = self.history.since(row, row + 1)
+        if self.history.fill(row, after):
+            self._code_anew()
+        else:
+            self._fill(before, after)
 
     def expect(self, rows: Rows) -> NDArray[np.int64]:
         """Count coded rows whose rewards are pending; gives their numbers."""

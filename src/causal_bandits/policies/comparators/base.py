@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...compiled import Floats, Ints
 from ...data import Rows, TableLayout
 from ...doors import are_names
-from ...errors import ObservationError, OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
+from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
 from ...estimators import beta_interval
 from ...graphs import MixedGraph
 from ...problem import Problem
@@ -72,9 +72,15 @@ class CountingPolicy(PlanningPolicy):
     def _to_draw(self, state: Any) -> Any:
         return narrowed(state, look, believed)
 
-    def _check(self, rows: Rows) -> None:
-        if np.any(rows.codes[:, self._strides > 0] < 0):
-            raise ObservationError(f"{self.name} needs a value of each of {listing(self._through)} in every row")
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The variables of the set whose cells are counted."""
+        return self._through
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        """Variables outside of the set only say which other arms a row is credited to."""
+        if "credit" in self._state._fields:
+            self._recount()
 
     def _shares(self, state: Any) -> bool:
         """Whether arms are judged through the set."""

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from ...compiled import Bools, Floats
 from ...data import ArmMoments, DesignLayout, Rows
 from ...discovery.tiers import TARGETS, Tier
-from ...errors import ObservationError, whole_number
+from ...errors import whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
@@ -176,10 +176,6 @@ class LinearCausalBandit(PlanningPolicy):
         np.fill_diagonal(found, val=False)
         found[-1] = False  # nothing is caused by the reward
         return found
-
-    def _check(self, rows: Rows) -> None:
-        if np.any(rows.codes < 0):
-            raise ObservationError(f"{self.name} needs a value of each observed variable in every row")
 
     def _learn(self, rows: Rows, part: slice) -> None:
         learn_many(self._state, rows.arms[part], self.layout.design(rows)[part], rows.rewards[part])
