@@ -29,7 +29,8 @@ from causal_bandits.errors import (
 from causal_bandits.studies import evaluation
 from causal_bandits.studies.served import aggregator, derived, deriving
 from causal_bandits.studies.served.batches import Batches
-from causal_bandits.studies.served.calls import Call
+from causal_bandits.studies.served.calls import Call, dumped
+from causal_bandits.studies.storage import Row
 
 from .cases import PLANT, PROBLEMS, SHOP, answer, rebuilt
 from .conftest import Run, new_schema
@@ -643,3 +644,74 @@ def test_a_server_serves_it(server: Any, place: str) -> None:
         client.create("t", SHOP, consistency="fast")
     settings = json.loads(urllib.request.urlopen(f"{address}/api/v1/studies/%3Cs%3E/settings").read())
     assert settings["consistency"] == {"rows": 1_000_000, "seconds": 1000.0}
+
+
+# Rows that cannot be counted
+
+
+def test_an_absurd_clock_is_refused_and_nothing_is_stored(create: Create) -> None:
+    study = create()
+    right = study._session.clock
+    for now in (1e300, -1.0, float("nan")):
+        study._session.clock = lambda now=now: now  # type: ignore[misc]
+        with pytest.raises(StorageError, match=r"the system clock reads .* seconds since 1970; correct it"):
+            study.ask()
+    study._session.clock = right
+    study.tell(study.ask(), {"clicked": 1, "cart": "some"}, reward=1)
+    study.publish()
+    assert study.describe()["rows"] == 1
+
+
+def appended(study: cb.Study, *rows: Row, asks: int = 0) -> None:
+    assert study._worker is not None
+    study._worker._log.append(rows, asks)
+
+
+def test_a_row_that_cannot_be_counted_is_set_aside(create: Create, caplog: pytest.LogCaptureFixture) -> None:
+    study = create()
+    study.ask(3)
+    appended(study, Row(0, "asked", 1, 0, b"1", 1e300, dumped([1, "broken", [2, 99]])), asks=2)  # decisions 4 and 5
+    appended(study, Row(0, "told", 3, 1, None, 5.0, dumped({"seen": {"clicked": "sideways", "purchase": 1}})))
+    appended(study, Row(0, "told", 999, 1, None, 5.0, dumped({"closed": "expired"})))
+    study.tell(study.ask(), {"clicked": 1, "cart": "some"}, reward=1)
+    study.tell(1, {"clicked": 0, "cart": "empty"}, reward=0)
+    assert study.publish().rows == 0
+    assert study.describe()["rows"] == 2
+    assert study.to_frame()["status"].to_list() == ["told", "open", "open", "abandoned", "abandoned", "told"]
+    check = next(each for each in study.health() if each.name == "log")
+    assert check.alarm
+    assert "3 rows of the log could not be counted and were set aside" in check.says
+    assert "The first is row 2, of decision 4: ValueError" in check.says
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * 3
+    assert "row 2 of its log (decision 4) cannot be counted and is set aside" in caplog.text
+    with pytest.raises(UnknownDecisionError, match="decision 4 was set aside"):
+        study.explain(4)
+    assert study.explain(6).id == 6
+    assert all_derived(study) == 4
+    again = rebuilt(study)
+    assert again.to_frame().drop("asked", "done").equals(study.to_frame().drop("asked", "done"))
+    assert str(again.health()) == str(study.health())
+    again.close()
+
+
+def test_one_bad_row_among_many_is_found(create: Create) -> None:
+    study = create()
+    study.ask(200)
+    study.tell_many([{"id": number, "clicked": 0, "cart": "empty", "purchase": 0} for number in range(1, 101)])
+    appended(study, Row(0, "told", 150, 1, None, 5.0, dumped({"seen": {"purchase": "much"}})))
+    study.tell_many([{"id": number, "clicked": 0, "cart": "empty", "purchase": 0} for number in range(101, 141)])
+    assert study.publish().rows == 0
+    assert study.describe()["rows"] == 140
+    assert "log: 1 row of the log could not be counted" in str(study.health())
+
+
+def test_what_the_policy_needs_cannot_be_missing(create: Create) -> None:
+    study = create(policy="hac-ucb", options={"separating": ["clicked"], "horizon": 100})
+    study.ask(2)
+    study.tell(1, {"cart": None, "clicked": 1}, reward=1)
+    with pytest.raises(ObservationError, match="decision 2: 'clicked' is missing, and the policy of this study"):
+        study.tell(2, {"cart": "some", "clicked": None}, reward=1)
+    with pytest.raises(ObservationError, match="decision 2: 'clicked' is missing"):
+        study.tell(2, {"cart": "some"}, reward=1, final=True)
+    study.publish()
+    assert study.describe()["rows"] == 1

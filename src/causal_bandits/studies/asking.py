@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import StorageError
+from ..errors import StorageError, UnknownDecisionError
 from .segments import asked_among
 from .served.deriving import AskMade, asks_in
 from .session import Session
@@ -35,7 +35,11 @@ def asking(session: Session, number: int) -> Asking:
         lambda state: [state.decisions.column(name)[number - 1].item() for name in ("arm", "seq", "asked")]
     )
     asks = asks_in(session.event(seq))
-    ask = next(each for each in asks if each.first <= number < each.first + len(each.arms))
+    ask = next((each for each in asks if each.first <= number < each.first + len(each.arms)), None)
+    if ask is None:
+        raise UnknownDecisionError(
+            f"decision {number} was set aside, since the log has it in a form that cannot be counted; see health()"
+        )
     then = session.at(ask.version + 1)
     if ask.key is not None and ask.chosen(then) != ask.arms:
         raise StorageError(

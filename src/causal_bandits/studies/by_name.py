@@ -11,6 +11,7 @@ from ..problem import Problem
 from .changing_arms import ChangingArms
 from .consistency import check_engine
 from .decision_table import check_names
+from .decisions import checked_time
 from .session import Session, settings_of
 from .settings import NOT_ASKED, Settings, checked_name, make_settings
 from .storage import Store, StudyRow, UnreadableRow, engine_of, opened
@@ -84,7 +85,7 @@ class StudiesByName(ChangingArms):
     def _stored(cls, name: str, settings: Settings, storage: str | Store, *, same_seed: bool) -> Self:
         """The study with these settings, new or there already."""
         store = opened(storage, create=True)
-        row, is_new = store.add(name, time.time(), settings.to_dict())
+        row, is_new = store.add(name, checked_time(time.time()), settings.to_dict())
         other = settings_of(store, row).difference(settings, ignore=NOT_ASKED if same_seed else (*NOT_ASKED, "seed"))
         if not is_new and other is not None:
             store.close()

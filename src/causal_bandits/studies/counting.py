@@ -6,6 +6,9 @@ the rows between the positions in their order:
     asked   [time, version, key, arms] or [..., {"among", "segment", "reserved"}]: an ask from the state at `version`
     told    [decision, time, values] or [..., further metrics]; in place of values "abandoned" or "expired"
 
+A row that cannot be counted has an event of its own, with `aside`: its position, its decision, the arms that it chose
+if it is an ask, and the reason. The decisions of such an ask are abandoned.
+
 An ask is always appended before what is told of it, and learning does not depend on decisions without an outcome, so
 all asks are counted before all outcomes.
 """
@@ -16,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .deciding import Deciding
-from .decisions import LATEST, Decisions
+from .decisions import ABANDONED, LATEST, Decisions
 from .events import Event
 from .segments import asked_among
 
@@ -29,6 +32,9 @@ class CountsAppended(Deciding):
     seq: int
     appended: int
     """The position in the append log up to which all is counted; 0 in a strict study."""
+
+    aside: list[tuple[int, int, str]]
+    """Rows of the append log that could not be counted: position, decision, reason."""
 
     @abstractmethod
     def _told(self, event: Event) -> None: ...
@@ -45,14 +51,26 @@ class CountsAppended(Deciding):
     def count_appended(self, event: Event) -> None:
         """Count one event's rows; each must fit what is known."""
         body = event.body
-        rows = len(body["asked"]) + len(body["told"])
+        rows = len(body["asked"]) + len(body["told"]) + ("aside" in body)
         fits = self.settings.consistency is not None and body["first"] == len(self.decisions) + 1
         if not fits or body["after"] != self.appended or body["until"] - body["after"] != rows:
             raise ValueError(f"rows {body['after']!r} to {body['until']!r} after {self.appended}")
         if body["asked"]:
             self._count_asked(event)
         self._count_outcomes(event)
+        if "aside" in body:
+            self._set_aside(event)
         self.appended = body["until"]
+
+    def _set_aside(self, event: Event) -> None:
+        position, decision, arms, reason = event.body["aside"]
+        count, first = len(self.problem.arms), len(self.decisions) + 1
+        if arms:
+            known = [arm if type(arm) is int and 0 <= arm < count else 0 for arm in arms]
+            self.decisions.add(known, event.seq, event.time)
+            for number in range(first, first + len(arms)):
+                self.decisions.close(number, ABANDONED, event.time)
+        self.aside.append((int(position), int(decision), str(reason)))
 
     def _count_asked(self, event: Event) -> None:
         arms: list[int] = []

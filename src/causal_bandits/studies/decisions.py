@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import UnknownDecisionError, brief
+from ..errors import StorageError, UnknownDecisionError, brief
 from ..markup import printable
 from ..problem import Arm, Level
 
@@ -72,6 +72,13 @@ def microseconds(seconds: ArrayLike) -> NDArray[np.float64]:
 def moment(seconds: float) -> datetime:
     """A time to read."""
     return EPOCH + timedelta(microseconds=int(microseconds(seconds)))
+
+
+def checked_time(now: float) -> float:
+    """The time that a clock reads, if it can be stored and shown."""
+    if not 0 <= now < LATEST:
+        raise StorageError(f"the system clock reads {now!r} seconds since 1970; correct it")
+    return now
 
 
 def checked_number(number: object, made: int) -> int:

@@ -1,6 +1,6 @@
 """What an outcome says and what it adds, in every kind of study."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..errors import ConflictError, ObservationError, brief
@@ -32,10 +32,24 @@ def said_of(
     return {name: value(name, given) for name, given in said.items()}
 
 
+def has_outcome(problem: Problem, needed: Iterable[str], known: Mapping[str, Any]) -> bool:
+    """Whether the row of a decision can count: its reward is known, and what the policy needs (see `Policy.needed`)."""
+    return problem.target in known and all(name in known for name in needed)
+
+
 def added_by(
-    problem: Problem, number: int, known: Mapping[str, Any], seen: Mapping[str, Any], *, final: bool
+    problem: Problem,
+    needed: Iterable[str],
+    number: int,
+    known: Mapping[str, Any],
+    seen: Mapping[str, Any],
+    *,
+    final: bool,
 ) -> dict[str, Any]:
-    """What is new beside what is known; contradicting it is an error, and `final` makes what is still open missing."""
+    """What is new beside what is known; contradicting it is an error, and `final` makes what is still open missing.
+
+    What the policy needs cannot be missing.
+    """
     for name, given in seen.items():
         if name in known and known[name] != given:
             raise ConflictError(
@@ -49,7 +63,14 @@ def added_by(
                 "or with it"
             )
         seen = dict.fromkeys(problem.observed_names) | dict(known) | dict(seen)
-    return {name: given for name, given in seen.items() if name not in known}
+    news = {name: given for name, given in seen.items() if name not in known}
+    for name in needed:
+        if name in news and news[name] is None:
+            raise ObservationError(
+                f"decision {number}: {name!r} is missing, and the policy of this study counts no row without it; "
+                "abandon the decision if the value will never come"
+            )
+    return news
 
 
 def _spoken(value: object) -> str:

@@ -7,13 +7,17 @@ does not move.
 """
 
 import json
+import logging
 import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ...errors import CausalBanditsError, StorageError
 from ..session import DAMAGE, Draft, Session
 from ..storage import AppendLog, Ends, Row, Seat, damaged
+
+log = logging.getLogger("causal_bandits.studies")
 
 CHUNK = 5000
 """Rows in one event, at most."""
@@ -46,6 +50,14 @@ def _time_of(session: Session) -> float:
     return session.clock()
 
 
+class UncountableError(Exception):
+    """Rows of the log cannot be counted together; `rows` is how many they are."""
+
+    def __init__(self, rows: int, reason: str) -> None:
+        super().__init__(reason)
+        self.rows = rows
+
+
 class Aggregator:
     """Counts for one study; any number of processes may have one."""
 
@@ -61,26 +73,55 @@ class Aggregator:
         self._counted = 0
 
     def count(self) -> int:
-        """Count all that is appended; returns how many rows that were."""
-        total = 0
-        while (now := self._session.write(self._count_some)) > 0:
+        """Count all that is appended; returns how many rows that were.
+
+        A row that cannot be counted is set aside: fewer rows are tried until it is alone.
+        """
+        total, most = 0, CHUNK
+        while True:
+            try:
+                now = self._session.write(partial(self._count_some, most=most))
+            except UncountableError as error:
+                if error.rows > 1:
+                    most = error.rows // 2
+                    continue
+                now = self._session.write(partial(self._set_aside, reason=str(error)))
             total += now
-            if now < CHUNK:
+            if now < most:
                 break
+            most = min(2 * most, CHUNK)
         self._waits_since = None
         return total
 
-    def _count_some(self, draft: Draft) -> int:
+    def _count_some(self, draft: Draft, *, most: int) -> int:
         state = draft.state
-        rows = self._log.after(draft.transaction, state.appended, CHUNK)
+        rows = self._log.after(draft.transaction, state.appended, most)
         if not rows:
             return 0
         try:
             draft.add("counted", counted_body(state.appended, len(state.decisions) + 1, rows))
-        except DAMAGE as error:
-            what = f"row {rows[0].position} of the append log of study {self._session.row.name!r}, or one after it,"
-            raise damaged(self._session.store.place, what) from error
+        except StorageError:
+            raise
+        except (*DAMAGE, CausalBanditsError) as error:
+            raise UncountableError(len(rows), f"{type(error).__name__}: {error}") from error
         return len(rows)
+
+    def _set_aside(self, draft: Draft, *, reason: str) -> int:
+        """Go on behind the next row; decisions that it made get no outcome."""
+        state = draft.state
+        row = self._log.after(draft.transaction, state.appended, 1)[0]
+        body = {**counted_body(state.appended, len(state.decisions) + 1, []), "until": row.position}
+        try:
+            arms = json.loads(row.body)[2] if row.kind == "asked" else []
+            draft.add("counted", {**body, "aside": [row.position, row.decision, [*arms], reason]})
+        except DAMAGE as error:
+            what = f"row {row.position} of the append log of study {self._session.row.name!r}"
+            raise damaged(self._session.store.place, what) from error
+        log.error(
+            "study %r: row %d of its log (decision %d) cannot be counted and is set aside: %s",
+            *(self._session.row.name, row.position, row.decision, reason),
+        )
+        return 1
 
     def overdue(self) -> list[int]:
         """Decisions that have been open for too long, as far as they are counted."""

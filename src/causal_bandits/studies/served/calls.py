@@ -10,7 +10,7 @@ from ...errors import CausalBanditsError, ConflictError, DecisionClosedError
 from ...problem import Problem
 from ..decisions import checked_number
 from ..metrics import Metrics
-from ..outcomes import added_by, said_of
+from ..outcomes import added_by, has_outcome, said_of
 from ..storage import Known, Row, mark_of
 
 
@@ -131,24 +131,21 @@ class Outcome(NamedTuple):
     name: str = ""
 
 
-Value = Callable[[str, object], Any]
+class Checks(NamedTuple):
+    """What outcomes are checked by."""
+
+    problem: Problem
+    needed: tuple[str, ...]
+    metrics: Metrics
+    value: Callable[[str, object], Any]
 
 
 class Tell(Call):
     """Outcomes of decisions: all are stored, or none; the result is how many added something."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        metrics: Metrics,
-        value: Value,
-        outcomes: Sequence[Outcome],
-        time: float,
-        *,
-        final: bool,
-    ) -> None:
+    def __init__(self, checks: Checks, outcomes: Sequence[Outcome], time: float, *, final: bool) -> None:
         super().__init__()
-        self._problem, self._metrics, self._value = problem, metrics, value
+        self._problem, self._needed, self._metrics, self._value = checks
         self._outcomes, self._time, self._final = outcomes, time, final
         numbers = [getattr(each.number, "id", each.number) for each in outcomes]
         self.decisions = [number for number in numbers if type(number) is int and 0 < number < 2**62]
@@ -193,15 +190,17 @@ class Tell(Call):
         seen = {} if only_metrics else said_of(self._problem, self._value, number, said, outcome.reward, final=final)
         if before.closed is not None:
             raise DecisionClosedError(f"decision {number} is {before.closed}; it takes no more outcomes")
-        return added_by(self._problem, number, before.seen, seen, final=final), further
+        return added_by(self._problem, self._needed, number, before.seen, seen, final=final), further
 
 
 class Close(Call):
-    """Close decisions that have no whole outcome; the result is which were closed."""
+    """Close decisions that have no outcome; the result is which were closed."""
 
-    def __init__(self, problem: Problem, numbers: Sequence[object], how: str, time: float) -> None:
+    def __init__(
+        self, problem: Problem, needed: Sequence[str], numbers: Sequence[object], how: str, time: float
+    ) -> None:
         super().__init__()
-        self._problem, self._numbers, self._how, self._time = problem, numbers, how, time
+        self._problem, self._needed, self._numbers, self._how, self._time = problem, needed, numbers, how, time
         given = [getattr(number, "id", number) for number in numbers]
         self.decisions = [number for number in given if type(number) is int and 0 < number < 2**62]
 
@@ -216,7 +215,7 @@ class Close(Call):
         for given in self._numbers:
             number = checked_number(given, known.decisions)
             told = told_of(known, number)
-            if len(told.seen) > len(self._problem.observed):
+            if has_outcome(self._problem, self._needed, told.seen):
                 if self._how == "abandoned":
                     raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
             elif told.closed is None:

@@ -24,7 +24,7 @@ class Staleness(NamedTuple):
 
 def staleness_of(session: Session, log: AppendLog) -> Staleness:
     """The staleness of a served study, from a few small queries."""
-    seq, counted = session.read(lambda state: (state.seq, state.appended))
+    seq, counted = session.read_counted(lambda state: (state.seq, state.appended))
     ends = log.ends()
     behind = max(ends.position - counted, 0)
     if not behind:

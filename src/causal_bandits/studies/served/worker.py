@@ -6,6 +6,7 @@ version was published and, where this worker is the aggregator, publishes one.
 
 import atexit
 import contextlib
+import logging
 import secrets
 import threading
 import weakref
@@ -15,7 +16,6 @@ from typing import Any
 
 from ...errors import CausalBanditsError
 from ...problem import Arm, Level, Problem, Segment
-from ..metrics import Metrics
 from ..rows import OutcomeTable
 from ..segments import asked_among
 from ..session import Session
@@ -24,7 +24,7 @@ from ..state import StudyState
 from ..storage import AppendLog, forking
 from .aggregator import Aggregator
 from .batches import Batches
-from .calls import Ask, Asked, Close, Outcome, Tell, Value
+from .calls import Ask, Asked, Checks, Close, Outcome, Tell
 from .deriving import random_of
 from .staleness import Staleness, staleness_of
 from .storing import Storing
@@ -34,6 +34,7 @@ LOOK_SECONDS = 0.1
 TROUBLED_SECONDS = 1.0
 """How long it waits when the storage cannot be used."""
 
+log = logging.getLogger("causal_bandits.studies")
 _workers: "weakref.WeakSet[Worker]" = weakref.WeakSet()
 
 
@@ -53,6 +54,11 @@ class Worker:
         weakref.finalize(self, self._stop.set)
         weakref.finalize(self, self._aggregator.seat.leave)
 
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return self._session.row.name
+
     # Calls
 
     def ask(
@@ -71,25 +77,26 @@ class Worker:
             return state.seq, chosen, {what: given for what, given in about.items() if given is not None}
 
         decided = self._session.at_hand(decide)
-        call = Ask(name, self._session.clock(), decided, own_key=key is None)
+        call = Ask(name, self._session.now(), decided, own_key=key is None)
         asked: Asked = forking.inside(lambda: self._batches.submit(call))
         problem = self._session.at_hand(lambda state: state.problem)
         if max(asked.arms) >= len(problem.arms):  # decided by a worker that knows of new arms
-            problem = self._session.read(lambda state: state.problem)
+            problem = self._session.read_counted(lambda state: state.problem)
         return asked, problem
 
     def tell(self, decision: object, metrics: Mapping[str, Any] | None, reward: object, *, final: bool) -> int:
         """Append an outcome; returns 1 if it added something."""
-        problem, further, value = self._session.at_hand(_checks)
+        checks = self._session.at_hand(_checks)
+        problem = checks.problem
         named = {*(metrics if isinstance(metrics, Mapping) else ()), *([] if reward is None else [problem.target])}
-        whole = not further.kinds and named == {*problem.observed_names, problem.target}
+        whole = not checks.metrics.kinds and named == {*problem.observed_names, problem.target}
         outcome = Outcome(decision, lambda _: metrics, reward, whole)
-        return self._told(problem, further, value, [outcome], final=final)
+        return self._told(checks, [outcome], final=final)
 
     def tell_many(self, frame: Any, *, final: bool) -> int:
         """Append the outcomes of a table, all or none; returns how many added something."""
-        problem, metrics, value = self._session.at_hand(_checks)
-        table = OutcomeTable(problem, metrics.kinds, frame, final=final)
+        checks = self._session.at_hand(_checks)
+        table = OutcomeTable(checks.problem, checks.metrics.kinds, frame, final=final)
 
         def said(cells: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
             return table.said(cells, lambda: known)
@@ -97,21 +104,19 @@ class Worker:
         outcomes = [
             Outcome(given, partial(said, cells), name=f"row {row}") for row, (given, cells) in enumerate(table, 1)
         ]
-        return self._told(problem, metrics, value, outcomes, final=final) if outcomes else 0
+        return self._told(checks, outcomes, final=final) if outcomes else 0
 
-    def _told(
-        self, problem: Problem, metrics: Metrics, value: Value, outcomes: Sequence[Outcome], *, final: bool
-    ) -> int:
+    def _told(self, checks: Checks, outcomes: Sequence[Outcome], *, final: bool) -> int:
         self._begin()
-        call = Tell(problem, metrics, value, outcomes, self._session.clock(), final=final)
+        call = Tell(checks, outcomes, self._session.now(), final=final)
         added: int = forking.inside(lambda: self._batches.submit(call))
         return added
 
     def close_decisions(self, numbers: Sequence[object], how: str) -> list[int]:
         """Append that decisions get no outcome; returns those that were open."""
         self._begin()
-        problem = self._session.at_hand(lambda state: state.problem)
-        call = Close(problem, numbers, how, self._session.clock())
+        problem, needed = self._session.at_hand(lambda state: (state.problem, state.policy.needed))
+        call = Close(problem, needed, numbers, how, self._session.now())
         closed: list[int] = forking.inside(lambda: self._batches.submit(call))
         return closed
 
@@ -121,7 +126,7 @@ class Worker:
         """Count all that is appended, now and here; returns how many rows that were."""
         with self._publishing:
             counted = self._aggregator.count()
-        self._session.read(lambda _: None)
+        self._session.read_counted(lambda _: None)
         return counted
 
     def look(self) -> None:
@@ -129,7 +134,7 @@ class Worker:
         ends = self._log.ends()
         version, counted = self._session.at_hand(lambda state: (state.seq, state.appended))
         if ends.seq != version:
-            counted = self._session.read(lambda state: state.appended)
+            counted = self._session.read_counted(lambda state: state.appended)
         with self._publishing:
             if self._aggregator.is_due(ends, counted):
                 self.publish()
@@ -180,22 +185,25 @@ class Worker:
         self._aggregator.seat.start_afresh()
 
 
-def _checks(state: StudyState) -> tuple[Problem, Metrics, Value]:
-    """What outcomes are checked by."""
-    return state.problem, state.metrics, state.policy.history.value
+def _checks(state: StudyState) -> Checks:
+    return Checks(state.problem, state.policy.needed, state.metrics, state.policy.history.value)
 
 
 def _run(worker: "weakref.ref[Worker]", stop: threading.Event) -> None:
-    pause = LOOK_SECONDS
+    said, pause = "", LOOK_SECONDS
     while not stop.wait(pause):
         found = worker()
         if found is None:
             return
         try:
             found.look()
-            pause = LOOK_SECONDS
-        except CausalBanditsError:  # callers meet the same error; here it is tried again
-            pause = TROUBLED_SECONDS
+            said, pause = "", LOOK_SECONDS
+        except Exception as error:  # counting must go on when the trouble is over, whatever it was
+            known = isinstance(error, CausalBanditsError)
+            if str(error) != said:
+                about = (found.name, error)
+                log.error("study %r cannot be counted now, trying again: %s", *about, exc_info=not known)
+            said, pause = str(error), TROUBLED_SECONDS
         del found
 
 
