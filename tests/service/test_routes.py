@@ -451,3 +451,31 @@ def test_an_error_nobody_expected_is_one_sentence(
     assert "secret" not in answered.text
     assert "see the server log" in answered.detail
     assert "secret of the inside" in caplog.text
+
+
+def test_what_is_read_changes_when_a_reward_window_closes(call: Caller) -> None:
+    place = call.create(reward_window=60)
+    call("POST", f"{place}/decisions", {})
+    call("PATCH", f"{place}/decisions/1", {"metrics": {"clicked": 1, "cart": "some"}})
+    looking = call.app.state.desk.look("shop", lambda study: study)
+    now = looking._session.clock()
+    looking._session.clock = lambda: now
+    before = call("GET", f"{place}/estimates")
+    same = call("GET", f"{place}/estimates", headers={"If-None-Match": before.headers["etag"]})
+    assert same.status == 304
+    looking._session.clock = lambda: now + 60
+    after = call("GET", f"{place}/estimates", headers={"If-None-Match": before.headers["etag"]})
+    assert after.status == 200
+    assert sum(row["own_rows"] for row in after.json["estimates"]) == 1
+    page = call("GET", "/studies/shop")
+    assert page.headers["etag"] == after.headers["etag"]
+
+
+def test_every_segment_gets_advice(call: Caller) -> None:
+    problem = {**SHOP, "segments": {"device": ["phone", "desktop"]}}
+    place = call.create("by device", problem=problem)
+    found = call("GET", f"{place}/advice").json["advices"]
+    assert [each["segment"] for each in found] == [{"device": "phone"}, {"device": "desktop"}]
+    one = call("GET", f"{place}/advice?segment=%7B%22device%22%3A%22phone%22%7D").json
+    assert one == found[0]
+    assert one["arm"] is None

@@ -59,7 +59,7 @@ def fingerprint(study: cb.Study) -> dict[str, Any]:
         known["late"] = repr(state.late.packed())
         return {**known, "open": list(state.decisions.open), "allowed": state.policy.allowed.tolist()}
 
-    return inner(study)._session.read(known_of)
+    return inner(study)._session.read_counted(known_of)
 
 
 def rebuilt(study: cb.Study) -> cb.Study:

@@ -1,6 +1,6 @@
 """A simple model of a study in memory, and random sequences of calls that compare the two.
 
-Some studies have a reward window. The model closes windows whenever something was written, as the study does.
+Some studies have a reward window. The model closes windows as time passes, and every read of the study must, too.
 """
 
 import tempfile
@@ -68,6 +68,7 @@ class Model(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1.0, 3.0, 6.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
+        self.written()
 
     def is_closed(self, place: int) -> bool:
         """Whether the reward window of a decision has closed."""
@@ -76,12 +77,12 @@ class Model(RuleBasedStateMachine):
     def as_it_would_be(self, place: int) -> tuple[dict[str, Any], str]:
         """What is known of a decision, and its status, once closed windows count."""
         known, status = self.told[place], self.status[place]
-        if self.waits(place) and self.is_closed(place):
+        if status == "open" and known and self.is_closed(place):
             return {SHOP.target: 0, **known}, "told"
         return known, status
 
     def written(self) -> None:
-        """Something was written: windows that have closed count."""
+        """Time has passed, or something was written: windows that have closed count."""
         for place in range(len(self.arms)):
             self.told[place], self.status[place] = self.as_it_would_be(place)
 
@@ -108,7 +109,7 @@ class Model(RuleBasedStateMachine):
         self._remember(made)
         study.tell(made[0].id, seen)
         self.told[-1] = dict(seen)
-        self.status[-1] = "told" if len(seen) == len(NAMES) and self.window is None else "open"
+        self.status[-1] = "told" if SHOP.target in seen and self.window is None else "open"
 
     @precondition(lambda self: any(map(self.waits, range(len(self.arms)))))
     @rule(data=st.data(), reward=st.sampled_from([0, 1]))
@@ -158,8 +159,8 @@ class Model(RuleBasedStateMachine):
                 self.study.tell(place + 1, part)
         else:
             self.study.tell(place + 1, part)
-            self.told[place] = {**known, **part}
-            if len(self.told[place]) == len(NAMES) and (self.window is None or self.is_closed(place)):
+            self.told[place] = {**({SHOP.target: 0} if self.is_closed(place) else {}), **known, **part}
+            if SHOP.target in self.told[place] and (self.window is None or self.is_closed(place)):
                 self.status[place] = "told"
             self.written()
 

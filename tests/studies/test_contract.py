@@ -148,7 +148,7 @@ def test_telling_in_parts_late_and_out_of_order(studies: Studies) -> None:
     study.tell(3, {"cart": "some"}, reward=0)
     study.tell(1, {"clicked": 0})
     assert study.to_frame().select("id", "status", "clicked", "cart", "purchase").rows() == [
-        (1, "open", 0, None, 1),
+        (1, "told", 0, None, 1),
         (2, "open", None, None, None),
         (3, "told", 1, "some", 0),
     ]

@@ -92,14 +92,14 @@ def test_health_of_a_study() -> None:
             if not lost:
                 study.tell(number, {"A": 0, "Y": int(rng.random() < level)})
     found = health_of(good.state)
-    assert [check.name for check in found] == ["outcomes", "control", "period"]
+    assert [check.name for check in found] == ["outcomes", "mediators", "control", "period"]
     assert found.ok
     assert "alike in all arms" in found[0].says
     found = health_of(bad.state)
     assert [check.name for check in found.alarms] == ["outcomes", "period"]
     assert "lowest: do(I=a)" in found[0].says
-    assert "rewards of the same arm have moved" in found[2].says
-    assert found.to_frame().height == 3
+    assert "rewards of the same arm have moved" in found[3].says
+    assert found.to_frame().height == 4
     assert "ALARM outcomes" in str(found)
     assert health_of(Unstored(TWO).state).ok
 

@@ -67,6 +67,37 @@ def test_rewards_count_when_the_window_has_closed(tmp_path: Path, clock: Clock) 
     assert fingerprint(study) == fingerprint(rebuilt(study))
 
 
+def test_every_read_counts_the_windows_that_have_closed_by_now(tmp_path: Path, clock: Clock) -> None:
+    study = make(tmp_path, clock, reward_window=WEEK)
+    made = study.ask(4)
+    for decision in made[:3]:
+        early(study, decision)
+    study.tell(made[0], reward=1)
+    assert study.describe()["pending"]["rows"] == 3
+    before = fingerprint(study)
+    clock.now += WEEK
+    newest = study.newest
+    assert (rows(study), waiting(study)) == (3, 0)
+    assert study.to_frame()["purchase"].to_list() == [1, 0, 0, None]
+    assert study.decision(2)["status"] == "told"
+    about = study.describe()
+    assert (about["rows"], about["pending"]["rows"], about["decisions"]["told"]) == (3, 0, 3)
+    assert sum(each.own_rows for each in study.estimates()) == 3
+    assert study.newest == newest  # reads add no events
+    assert fingerprint(study) == before
+    study.ask()  # a write does
+    assert rows(study) == 3
+    assert fingerprint(study) == fingerprint(rebuilt(study))
+    clock.now += WEEK
+    early(study, study.ask())
+    clock.now += WEEK - 1
+    assert (rows(study), waiting(study)) == (3, 1)
+    clock.now += 1
+    assert (rows(study), waiting(study)) == (4, 0)
+    clock.now -= 60  # a clock that is set back opens no window again
+    assert (rows(study), waiting(study)) == (4, 0)
+
+
 def test_a_final_reward_counts_at_once(tmp_path: Path, clock: Clock) -> None:
     study = make(tmp_path, clock, reward_window=WEEK)
     one, other = study.ask(2)

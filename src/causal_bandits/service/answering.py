@@ -1,4 +1,7 @@
-"""Answers as JSON, and conditional ones: the newest event of a study is the ETag of all that is said of it."""
+"""Answers as JSON, and conditional ones.
+
+The newest event of a study, and which windows have closed since, is the ETag of all that is said of it.
+"""
 
 import json
 from collections.abc import Callable
@@ -10,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..studies import Study
+from ..studies.following import closed_windows
 from .answers import Problem
 from .desk import Desk
 from .gate import name_in
@@ -59,8 +63,8 @@ def look_as(request: Request, name: str, work: Callable[[Study], Response]) -> R
     """The same, where the answer is not JSON. The tag is read first, so it is never newer than the answer."""
 
     def looked(study: Study) -> Response:
-        newest = study.newest
-        tag = f'"{newest.sequence}-{newest.mark}"'
+        newest, closed = study.newest, closed_windows(study._session)
+        tag = f'"{newest.sequence}-{newest.mark}{f".{closed}" if closed else ""}"'
         if is_known(request.headers.get("if-none-match"), tag):
             return Response(status_code=304, headers={"ETag": tag})
         found = work(study)

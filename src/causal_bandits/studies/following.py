@@ -50,6 +50,11 @@ def newest(session: Session) -> Newest:
     return Newest(head.seq, head.digest.hex()[:8])
 
 
+def closed_windows(session: Session) -> int:
+    """Up to which decision reward windows have closed by now; 0 in a study without windows."""
+    return 0 if session.settings.reward_window is None else session.read(lambda state: state.late.closed)
+
+
 def changes(session: Session, after: int, limit: int) -> list[Change]:
     """The events after a number in brief, the oldest first."""
     after, limit = whole_number("after", after, 0), whole_number("limit", limit, 1, MOST_AT_ONCE)

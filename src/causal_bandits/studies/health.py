@@ -6,6 +6,9 @@ neither traffic that shifts between arms nor outcomes that are still to come loo
 Mantel and Haenszel, all arms at once). It is done at the numbers of decisions in `looks`, with what was known then, and
 the rate of false alarms is spread over these looks; so `health()` may be called at any time and as often as one likes.
 
+*Mediators.* Rows that have their reward should get their observed variables too. Rows that still wait for one are
+counted, nothing is tested.
+
 *Control.* Decisions in which the control had its share are counted, and so are those it got. How much more likely that
 is under another share, averaged over all shares, is a process whose expectation stays 1 (Lindon and Malek 2022): it
 reaches 1 / rate with a probability of at most the rate, however often one looks.
@@ -23,7 +26,8 @@ import polars as pl
 from scipy.special import betaln, gammaincc
 
 from ..compiled import Floats, Ints
-from ..independence.drift import MEMORY, RATE, drift_of_counts, drift_of_regression
+from ..errors import listing
+from ..independence.drift import MEMORY, RATE, drift_of_counts, drift_of_values
 from ..markup import printable
 from .decisions import Decisions
 from .state import StudyState
@@ -34,6 +38,8 @@ STRETCH = 50
 FIRST_LOOK, GROWTH = 200, 1.5
 FEWEST = 5.0
 """Arms with fewer expected outcomes (told, or not) are taken together."""
+FEWEST_WAITING, MOST_WAITING = 20, 0.1
+"""It is an alarm when at least so many rows with a reward, and this share of them, wait for the same variable."""
 SHIFTED = 0.1
 """Traffic has shifted where so much of it went to other arms in the second half of the decisions."""
 
@@ -43,7 +49,7 @@ class Check:
     """One check: whether it raises an alarm, in words, and how often it does so in vain.
 
     Args:
-        name: "outcomes", "control" or "period".
+        name: "outcomes", "mediators", "control", "log" or "period".
         alarm: Whether something is wrong.
         says: What was found, in one sentence.
         p_value: The smallest p-value allowing for all looks, or a bound on it; NaN where there was too little to test.
@@ -85,9 +91,11 @@ class Health(tuple[Check, ...]):
 
 def health_of(state: StudyState) -> Health:
     """All checks that apply."""
-    checks = [outcomes_check(state)]
+    checks = [outcomes_check(state), mediators_check(state)]
     if state.rules.control_share is not None:
         checks.append(control_check(state))
+    if state.aside:
+        checks.append(log_check(state))
     return Health([*checks, period_check(state)])
 
 
@@ -185,6 +193,35 @@ def outcomes_check(state: StudyState) -> Check:
     return Check("outcomes", alarm, words, min(lowest, 1.0), said)
 
 
+# Mediators
+
+
+def mediators_check(state: StudyState) -> Check:
+    """Do rows with a reward wait for observed variables?"""
+    target, names = state.problem.target, state.problem.observed_names
+    rewarded = [*state.incomplete.values(), *(part for part in state.parts.values() if target in part)]
+    total = state.policy.rows + len(rewarded) - len(state.incomplete)
+    lacking = {name: sum(name not in part for part in rewarded) for name in names}
+    said = "none: rows are counted, nothing is tested"
+    waiting = {name: count for name, count in lacking.items() if count}
+    if not waiting:
+        return Check("mediators", False, f"no row with a reward waits for one of {listing(names)}", math.nan, said)
+    alarm = max(waiting.values()) >= max(FEWEST_WAITING, MOST_WAITING * total)
+    words = "; ".join(
+        f"{count:,} of {total:,} rows with a reward wait for {name!r}"
+        + (", which was never reported" * (count == total))
+        for name, count in waiting.items()
+    )
+    needed = [name for name in waiting if name in state.policy.needed]
+    if needed:
+        words += f"; policy {state.settings.policy!r} counts no row without {listing(needed)}"
+    else:
+        words += "; until then a row counts for everything that does not need the missing value"
+    if alarm:
+        words += "; report the values, or pass final=True if they will never come"
+    return Check("mediators", alarm, words, math.nan, said)
+
+
 # Control
 
 
@@ -204,6 +241,20 @@ def control_check(state: StudyState) -> Check:
     return Check("control", alarm, words, min(1.0, math.exp(min(-evidence, 0.0))), said)
 
 
+# The log of a served study
+
+
+def log_check(state: StudyState) -> Check:
+    """Were rows of the log set aside?"""
+    position, decision, reason = state.aside[0]
+    rows = "1 row" if len(state.aside) == 1 else f"{len(state.aside):,} rows"
+    words = (
+        f"{rows} of the log could not be counted and were set aside; everything else counts. "
+        f"The first is row {position:,}, of decision {decision:,}: {reason}"
+    )
+    return Check("log", True, words, math.nan, "none: rows are counted, nothing is tested")
+
+
 # Period
 
 
@@ -220,11 +271,8 @@ def period_check(state: StudyState) -> Check:
     """Is the level of rewards moving while traffic shifts between arms?"""
     rows, arms = state.policy.history.rows, state.decisions.column("arm").astype(np.int64)
     said = f"at most {RATE:.0%} over any {MEMORY:,} rows, however often one looks"
-    if state.problem.reward.kind == "binary":
-        drift = drift_of_counts(rows.arms, rows.rewards, watched=1)
-    else:
-        nothing = np.empty((len(rows.arms), 0))
-        drift = drift_of_regression(nothing, rows.rewards.astype(np.float64), rows.arms, watched=1)
+    test = drift_of_counts if state.problem.reward.kind == "binary" else drift_of_values
+    drift = test(rows.arms, rows.rewards, watched=1)
     moved = shifted(arms, len(state.problem.arms))
     traffic = f"{moved:.0%} of the traffic moved to other arms between the halves of the study"
     bound = 1.0 if math.isinf(drift.evidence) else min(1.0, RATE * math.exp(-drift.evidence))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..errors import CausalBanditsError, SaveFileError, StorageError
-from .decisions import LATEST
+from .decisions import checked_time
 from .events import KINDS, Event, Kind
 from .settings import Settings, is_newer, read_settings
 from .snapshots import pack, restore
@@ -72,6 +72,9 @@ class Session:
         self._lock = threading.RLock()
         self._state: StudyState | None = None
         self._head = START
+        self._current: StudyState | None = None
+        self._current_head = START
+        """A copy of the state at an event, with the windows that have closed since then."""
         self._kept = (0, 0)
         """Events and rows in the newest snapshot, as far as this session knows."""
         self._keys_are_checked = False
@@ -80,7 +83,7 @@ class Session:
     def start_afresh(self) -> None:
         """In a child process: another thread may have held the lock, or have been counting."""
         self._lock = threading.RLock()
-        self._state = None
+        self._state = self._current = None
 
     def write(self, work: Callable[[Draft], T]) -> T:
         """Look at the newest state and add events to it, while nobody else can."""
@@ -98,7 +101,7 @@ class Session:
 
     def _drafted(self, transaction: Transaction, work: Callable[[Draft], T]) -> tuple[T, StudyState, Head]:
         state, head = self._level(transaction)
-        draft = Draft(transaction, state, self._now())
+        draft = Draft(transaction, state, self.now())
         try:
             result = work(draft)
         except CausalBanditsError:
@@ -107,20 +110,41 @@ class Session:
             raise
         return result, state, transaction.add(head, draft.events) if draft.events else head
 
-    def _now(self) -> float:
-        now = self.clock()
-        if not 0 <= now < LATEST:
-            raise StorageError(f"the system clock reads {now!r} seconds since 1970; correct it")
-        return now
+    def now(self) -> float:
+        """What the study's clock reads, checked."""
+        return checked_time(self.clock())
 
     def read(self, work: Callable[[StudyState], T]) -> T:
-        """Look at the newest state; it must not be changed."""
+        """Look at the study as it is now; its state must not be changed.
 
+        Reward windows that have closed since the newest event count, though no event says so before the next write.
+        """
+        if self.settings.reward_window is None:
+            return self.read_counted(work)
+        return self._read(work, self._as_of_now)
+
+    def read_counted(self, work: Callable[[StudyState], T]) -> T:
+        """Look at the state of the newest event; it must not be changed."""
+        return self._read(work, lambda state, head: state)
+
+    def _as_of_now(self, state: StudyState, head: Head) -> StudyState:
+        """The state with the windows that have closed by now, which is a copy if there are any."""
+        now = self.now()
+        current = self._current if self._current is not None and self._current_head == head else state
+        until = current.late.closes(current.decisions, now)
+        if until is not None:
+            if current is state:
+                current = restore(self.settings, pack(state))
+            current.close_windows(until, now)
+        self._current, self._current_head = (None if current is state else current), head
+        return current
+
+    def _read(self, work: Callable[[StudyState], T], chosen: Callable[[StudyState, Head], StudyState]) -> T:
         def locked() -> T:
             with self._lock:
                 state, head = self.store.read(self.row.id, self._level)
                 try:
-                    result = work(state)
+                    result = work(chosen(state, head))
                 except CausalBanditsError:
                     self._head, self._state = head, state
                     raise
@@ -149,13 +173,13 @@ class Session:
         return state, self._replayed(state, head, news)
 
     def _replayed(self, state: StudyState, head: Head, events: Sequence[Event]) -> Head:
-        for event in events:
-            if event.kind not in KINDS:
-                raise newer(self.store.place, f"event {event.seq} of study {self.row.name!r}")
-            try:
-                state.apply(event)
-            except DAMAGE as error:
-                raise damaged(self.store.place, f"event {event.seq} of study {self.row.name!r}") from error
+        unknown = next((event.seq for event in events if event.kind not in KINDS), None)
+        if unknown is not None:
+            raise newer(self.store.place, f"event {unknown} of study {self.row.name!r}")
+        try:
+            state.replay(events)
+        except DAMAGE as error:
+            raise damaged(self.store.place, f"event {state.seq + 1} of study {self.row.name!r}") from error
         return Head(events[-1].seq, events[-1].digest) if events else head
 
     def restored(self, transaction: Transaction, until: int | None = None) -> tuple[StudyState, Head]:

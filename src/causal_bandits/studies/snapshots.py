@@ -20,6 +20,7 @@ def pack(state: StudyState) -> bytes:
     study: dict[str, Any] = {
         "seq": state.seq,
         "parts": [[number, part] for number, part in state.parts.items()],
+        "incomplete": [[number, part] for number, part in state.incomplete.items()],
         "retired": sorted(state.retired),
         "forbidden": sorted(state.forbidden),
     }
@@ -28,7 +29,7 @@ def pack(state: StudyState) -> bytes:
     if state.rules.control_share is not None:
         study["reserved"] = state.reserved
     if state.settings.consistency is not None:
-        study["appended"] = state.appended
+        study["appended"], study["aside"] = state.appended, state.aside
     own = {**state.decisions.arrays(), **state.metrics.arrays(), **state.guards.arrays()}
     text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
     return to_bytes(Saved(saved.header, {**saved.arrays, **own, "study": text}))
@@ -43,10 +44,11 @@ def restore(settings: Settings, content: bytes) -> StudyState:
         state.policy = POLICIES[settings.policy].restore(saved)
         state.decisions = Decisions.of(saved.arrays)
         study = json.loads(saved.arrays["study"].tobytes())
-        state.parts = dict(study["parts"])
+        state.parts, state.incomplete = dict(study["parts"]), dict(study["incomplete"])
         state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
         state.seq = study["seq"]
         state.appended = int(study.get("appended", 0))
+        state.aside = [(position, decision, reason) for position, decision, reason in study.get("aside", [])]
         state.late = LateRewards(settings)
         if "late" in study:
             state.late.fill(study["late"], state.policy)

@@ -4,9 +4,10 @@ Any process that has applied the same events has the same state to the bit, and 
 numbers of a decision come from the study's seed and the decision's number.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..data import Rows
 from ..errors import DecisionClosedError
 from ..policies import Policy
 from ..problem import Problem
@@ -16,7 +17,7 @@ from .events import Event
 from .late import LateRewards, mediators_known
 from .levels import with_arms
 from .metrics import Metrics
-from .outcomes import added_by, said_of
+from .outcomes import added_by, has_outcome, said_of
 from .segments import asked_among, check_segment
 from .settings import Settings
 
@@ -30,12 +31,15 @@ class StudyState(CountsAppended):
         self.decisions = Decisions()
         self.parts: dict[int, dict[str, Any]] = {}
         """What was told of open decisions."""
+        self.incomplete: dict[int, dict[str, Any]] = {}
+        """What was told of decisions whose row counts, but whose observed variables are not all known yet."""
         self.late = LateRewards(settings)
         self.metrics = Metrics(self.rules.metrics)
         self.retired: set[int] = set()
         self.forbidden: set[int] = set()
         self.seq = 0
         self.appended = 0
+        self.aside: list[tuple[int, int, str]] = []
 
     @property
     def decided(self) -> int:
@@ -77,10 +81,12 @@ class StudyState(CountsAppended):
         self.check_takes(number)
         known = self.known(number)
         self.late.check(number, known, seen, self.problem.target, final=final)
-        return added_by(self.problem, number, known, seen, final=final)
+        return added_by(self.problem, self.policy.needed, number, known, seen, final=final)
 
     def known(self, number: int) -> dict[str, Any]:
         """What was told of a decision so far."""
+        if number in self.incomplete:
+            return self.incomplete[number]
         if self.decisions.status(number) == "told":
             return self.policy.history.observation(int(self.decisions.column("row")[number - 1]))
         return self.parts.get(number, {})
@@ -98,15 +104,57 @@ class StudyState(CountsAppended):
                 late.append(number)
         return late
 
+    def close_windows(self, until: int, now: float) -> None:
+        """Count reward windows that have closed by now, before an event says so."""
+        self.apply(Event(self.seq + 1, "closed", now, {"until": until}))
+        self.seq -= 1
+
     # Events
 
-    def apply(self, event: Event) -> None:
-        """Count one event; they come in order, and each must fit what is known."""
+    def replay(self, events: Iterable[Event]) -> None:
+        """Count events: the same as `apply` of each, but rows that come whole are learnt together.
+
+        Nothing looks at the rows before discovery is due, a guardrail is checked or another kind of event comes.
+        """
+        whole: dict[int, tuple[float, dict[str, Any]]] = {}
+        together = self.settings.consistency is None and self.late.window is None
+        asks_look = bool(self.rules.guardrails) or self.rules.control_share is not None
+        for event in events:
+            if together and self._is_whole(event, whole):
+                self._follow(event)
+                whole[event.body["id"]] = (event.time, event.body["seen"])
+                self.seq = event.seq
+                continue
+            due = self.policy.schedule.is_due(self.policy.progress + len(whole))
+            if event.kind != "asked" or asks_look or due:
+                self._learn(whole)
+            self.apply(event)
+        self._learn(whole)
+
+    def _is_whole(self, event: Event, whole: Mapping[int, Any]) -> bool:
+        """Whether an event says everything of a decision that is open and of which nothing was told before."""
+        number = event.body.get("id")
+        return (
+            event.kind == "told"
+            and self.policy.history.cuts_are_known
+            and event.body.keys() == {"id", "seen"}
+            and type(number) is int
+            and number in self.decisions.open
+            and number not in self.parts
+            and number not in whole
+            and event.body["seen"].keys() == {*self.problem.observed_names, self.problem.target}
+        )
+
+    def _follow(self, event: Event) -> None:
         if event.seq != self.seq + 1:
             raise ValueError(f"event {event.seq} after event {self.seq}")
         if not 0 <= event.time < LATEST:
             raise ValueError(f"time {event.time!r}")
         self.decisions.pass_time(event.time)
+
+    def apply(self, event: Event) -> None:
+        """Count one event; they come in order, and each must fit what is known."""
+        self._follow(event)
         _APPLY[event.kind](self, event)
         if self.settings.consistency is not None:
             self.policy.ready()  # every version of a served study decides, so its discovery is done with it
@@ -142,17 +190,24 @@ class StudyState(CountsAppended):
             self._measured(number, event.body["metrics"])
             if not event.body["seen"] and "final" not in event.body:
                 return
+        seen, arm = event.body["seen"], int(self.decisions.column("arm")[number - 1])
+        if number in self.incomplete:
+            self.guards.count_told(self.problem, arm, seen)
+            self._fill(number, seen)
+            return
         self._check_open(number)
-        self.guards.count_told(self.problem, int(self.decisions.column("arm")[number - 1]), event.body["seen"])
-        part = {**self.parts.pop(number, {}), **event.body["seen"]}
-        if number <= self.late.closed and mediators_known(self.problem, part):
+        self.guards.count_told(self.problem, arm, seen)
+        part = {**self.parts.pop(number, {}), **seen}
+        if number <= self.late.closed:
             part.setdefault(self.problem.target, 0)
-        whole = len(part) > len(self.problem.observed)
-        if whole and self.late.is_due(number, final=event.body.get("final", False)):
+        if self._can_count(part) and self.late.is_due(number, final=event.body.get("final", False)):
             self._count(number, part, event.time)
             return
         self.parts[number] = part
-        self.late.expect(self.policy, self.problem, number, int(self.decisions.column("arm")[number - 1]), part)
+        self.late.expect(self.policy, self.problem, number, arm, part)
+
+    def _can_count(self, part: Mapping[str, Any]) -> bool:
+        return has_outcome(self.problem, self.policy.needed, part)
 
     def _measured(self, number: int, values: dict[str, float]) -> None:
         """Further metrics of a decision, which may have its outcome already."""
@@ -163,14 +218,27 @@ class StudyState(CountsAppended):
             self.guards.count_metric(name, int(self.decisions.column("arm")[number - 1]), value)
 
     def _count(self, number: int, part: dict[str, Any], time: float) -> None:
-        """The row of a decision is whole, and counts."""
+        """Count the row of a decision; observed variables that are not known yet count when they come."""
         row = self.policy.rows
         if number in self.late.numbers:
             self.policy.complete([self.late.numbers.pop(number)], [part[self.problem.target]])
         else:
-            arm = self.problem.arms[self.decisions.column("arm")[number - 1]]
-            self.policy.learn(self.policy.history.encode(arm, part, missing=True))
+            self.policy.learn(self._encoded(number, part))
         self.decisions.close(number, row, time)
+        if not mediators_known(self.problem, part):
+            self.incomplete[number] = part
+
+    def _encoded(self, number: int, part: dict[str, Any]) -> Rows:
+        arm = self.problem.arms[self.decisions.column("arm")[number - 1]]
+        return self.policy.history.encode(arm, part, missing=True)
+
+    def _fill(self, number: int, seen: dict[str, Any]) -> None:
+        """Count observed variables of a decision whose row counts already."""
+        part = {**self.incomplete.pop(number), **seen}
+        if any(value is not None for value in seen.values()):
+            self.policy.fill(int(self.decisions.column("row")[number - 1]), self._encoded(number, part))
+        if not mediators_known(self.problem, part):
+            self.incomplete[number] = part
 
     def _closed(self, event: Event) -> None:
         """Reward windows have closed: what came counts, and what did not come is 0."""
@@ -179,8 +247,10 @@ class StudyState(CountsAppended):
             raise ValueError(f"windows closed up to decision {until!r}")
         self.late.closed = until
         for number in range(before + 1, until + 1):
-            if number in self.parts and mediators_known(self.problem, self.parts[number]):
-                self._count(number, {self.problem.target: 0, **self.parts.pop(number)}, event.time)
+            part = {self.problem.target: 0, **self.parts.get(number, {})}
+            if number in self.parts and self._can_count(part):
+                del self.parts[number]
+                self._count(number, part, event.time)
 
     def _abandoned(self, event: Event) -> None:
         for number in event.body["ids"]:

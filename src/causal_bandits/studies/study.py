@@ -122,9 +122,10 @@ class Study(StudiesByName):
     ) -> None:
         """Record the outcome of a decision: all at once or in parts, late, in any order.
 
-        Once every observed variable is known the row counts for P(S | arm), and with its reward for E[Y | S]. None
-        marks a variable as missing; `final` marks all that are still unknown, and lets the reward count before its
-        window has closed. Repeating a call changes nothing; contradicting a recorded value raises a `ConflictError`.
+        Once every observed variable is known the row counts for P(S | arm). With its reward it counts for E[Y | S], for
+        the sets whose variables are known; the others count when they come. None marks a variable as missing; `final`
+        marks all that are still unknown, and lets the reward count before its window has closed. Repeating a call
+        changes nothing; contradicting a recorded value raises a `ConflictError`.
         """
         final = flag("final", final)
         if self._worker is not None:
@@ -159,6 +160,7 @@ class Study(StudiesByName):
 
         def work(draft: Draft) -> None:
             number = draft.state.decisions.check(decision)
+            close_windows(draft)
             status = draft.state.decisions.status(number)
             if status == "told":
                 raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
@@ -173,9 +175,14 @@ class Study(StudiesByName):
         if self._worker is not None:
             self._worker.publish()
             now = self._session.clock()
-            late = self._session.read(lambda state: state.overdue(now, seconds))
+            late = self._session.read_counted(lambda state: state.overdue(now, seconds))
             return self._worker.close_decisions(late, "expired")
-        return self._session.write(lambda draft: self._expire(draft, seconds))
+
+        def work(draft: Draft) -> Sequence[int]:
+            close_windows(draft)
+            return self._expire(draft, seconds)
+
+        return self._session.write(work)
 
     def _expire(self, draft: Draft, after: float | None) -> Sequence[int]:
         late = draft.state.overdue(draft.now, after)

@@ -90,8 +90,10 @@ class StudyView(Showing):
 
     def advice(
         self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
-    ) -> Advice:
+    ) -> Advice | Any:
         """Stop, go on, or drop arms; printed, it is one paragraph, and valid however often you look (docs/stopping.md).
+
+        For one segment; without, a problem with segments gets `Advices`, one for each.
 
         `margin` is how far from the best arm is close enough, in units of the reward: 5 % of its mean by default. With
         probability `confidence` no stop and no drop is ever wrong, over all looks together.

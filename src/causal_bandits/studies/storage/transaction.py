@@ -1,6 +1,7 @@
 """One study inside one transaction: every event that is read is checked against the chain of digests."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ from ...errors import StorageError, UnknownStudyError, UnreadableStudyError
 from ..events import Event
 from .chain import START, Head, combined, event_digest, key_digest, snapshot_digest
 from .schema import events, heads, keys, snapshots
+
+SNAPSHOT_RATIO = 1.5
+"""Older snapshots are kept at numbers of events that grow by this factor."""
 
 # Built once: making a statement costs more than running it.
 _FROM = (
@@ -181,10 +185,21 @@ class Transaction:
         return (head, content) if snapshot_digest(head, content) == row[2] else None
 
     def put_snapshot(self, head: Head, content: bytes) -> None:
-        """Replace the snapshots of this study, unless a newer one of this history is there."""
+        """Add a snapshot of this study, unless a newer one of this history is there.
+
+        Some older ones are kept, so that the state at an old decision needs few events; together they are at most about
+        three times as large as the newest.
+        """
         newest = self.snapshot()
-        if newest is None or newest[0].seq < head.seq:
+        if newest is None:
             self.drop_snapshots()
+        if newest is None or newest[0].seq < head.seq:
+            of_study = sa.select(snapshots.c.seq).where(snapshots.c.study == self._study).order_by(snapshots.c.seq)
+            old = [int(row[0]) for row in self.connection.execute(of_study)]
+            first = {math.floor(math.log(max(seq, 1), SNAPSHOT_RATIO)): seq for seq in reversed(old)}
+            dense = [seq for seq in old if seq not in first.values() or seq >= head.seq]
+            own = snapshots.c.study == self._study
+            self.connection.execute(snapshots.delete().where(own, snapshots.c.seq.in_(dense)))
             values = {"study": self._study, "seq": head.seq, "content": content}
             self.connection.execute(snapshots.insert(), {**values, "digest": snapshot_digest(head, content)})
 
