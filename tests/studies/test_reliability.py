@@ -383,7 +383,7 @@ def test_a_damaged_snapshot_is_no_loss(sqlite: str, monkeypatch: pytest.MonkeyPa
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
     play(study, 20)
     with study._session.store.links.engine.begin() as connection:
-        assert connection.execute(schema.snapshots.update(), {"content": b"rubbish"}).rowcount == 1
+        assert connection.execute(schema.snapshots.update(), {"content": b"rubbish"}).rowcount >= 1
     assert fingerprint(cb.Study.load("s", storage=sqlite)) == fingerprint(study)
 
 
