@@ -97,6 +97,18 @@ class Browser:
             assert time.monotonic() < deadline, f"waited for {script}"
             time.sleep(0.05)
 
+    def type(self, selector: str, text: str) -> None:
+        """Type into a field, as somebody would."""
+        self.run(f"document.querySelector({json.dumps(selector)}).focus()")
+        self.call("Input.insertText", text=text)
+
+    def click(self, selector: str) -> None:
+        """Click on something, as somebody would."""
+        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+        x, y = self.run(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({box})")
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def picture(self, path: Path) -> None:
         """Keep what is seen, the whole page."""
         shown = self.call("Page.captureScreenshot", captureBeyondViewport=True)

@@ -1,14 +1,21 @@
 """The dashboard in a browser: every page at two widths, light and dark, and a study that changes while one looks."""
 
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import causal_bandits as cb
 from tests.devtools import Browser, browser
+from tests.firefox import firefox
 
+from .calls import READ, TOKENS
 from .servers import running
+
+OpenBrowser = Callable[[Path], AbstractContextManager[Any]]
 
 PROBLEM = cb.Problem(
     "purchase",
@@ -41,6 +48,36 @@ def study(tmp_path: Path) -> cb.Study:
     made = cb.Study.create("checkout", PROBLEM, storage=f"sqlite:///{tmp_path}/studies.db", seed=3)
     play(made, 120)
     return made
+
+
+@pytest.mark.parametrize("open_browser", [browser, firefox], ids=["chromium", "firefox"])
+def test_sign_in_watch_and_sign_out(open_browser: OpenBrowser, study: cb.Study, tmp_path: Path) -> None:
+    """Through the form, as people do: a wrong token, the right one, a live update, and out."""
+    with running() as server, open_browser(tmp_path) as page:
+        address = server.serve(f"sqlite:///{tmp_path}/studies.db", tokens=TOKENS)
+        page.visit(f"{address}/studies/checkout")
+        assert page.run("document.styleSheets.length && document.styleSheets[0].cssRules.length") > 10
+        assert page.run("document.querySelector('h1').innerText") == "Sign in"
+        page.type("input[name=token]", "wrong")
+        page.click("main button")
+        page.wait_for("document.querySelector('[role=alert]') !== null")
+        assert "not known" in page.run("document.querySelector('[role=alert]').innerText")
+        page.type("input[name=token]", READ)
+        page.click("main button")
+        page.wait_for("document.getElementById('live') && document.getElementById('live').dataset.state === 'on'")
+        assert page.run("location.pathname").endswith("/studies/checkout")
+        assert page.run("document.cookie") == "", "no script reads the session"
+        before = page.run("document.querySelector('main').innerText")
+        play(study, 30)
+        page.wait_for("Number(document.body.dataset.updates || 0) > 0")
+        after = page.run("document.querySelector('main').innerText")
+        assert ("120" in before, "150" in after) == (True, True)
+        page.click("header form button")
+        page.wait_for("document.querySelector('input[name=token]') !== null")
+        page.visit(f"{address}/studies/checkout")
+        assert page.run("document.querySelector('h1').innerText") == "Sign in"
+        page.visit("about:blank")  # no stream of events is left when the server stops
+    study.close()
 
 
 def test_every_page_fits_and_a_change_is_seen_at_once(study: cb.Study, tmp_path: Path) -> None:
