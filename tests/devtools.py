@@ -27,12 +27,13 @@ class Browser:
         self._numbers = itertools.count(1)
         self._rest = b""
         self._session: str | None = None
-        self._loaded = False
+        self._loaded: set[str] = set()
         self.complaints: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def call(self, method: str, **params: Any) -> Any:
         """Send a command, wait for its answer."""
@@ -57,8 +58,8 @@ class Browser:
         line, _, self._rest = self._rest.partition(b"\0")
         message: dict[str, Any] = json.loads(line)
         happened, details = message.get("method"), message.get("params", {})
-        if happened == "Page.loadEventFired":
-            self._loaded = True
+        if happened == "Page.lifecycleEvent" and details["name"] == "load":
+            self._loaded.add(details["loaderId"])
         elif happened == "Runtime.exceptionThrown":
             self.complaints.append(str(details["exceptionDetails"]))
         elif happened == "Runtime.consoleAPICalled" and details["type"] in ("error", "warning", "assert"):
@@ -69,11 +70,10 @@ class Browser:
 
     def visit(self, address: str) -> None:
         """Open a page and wait until it is loaded."""
-        self._loaded = False
         answer = self.call("Page.navigate", url=address)
         assert "errorText" not in answer, answer
         deadline = time.monotonic() + PATIENCE
-        while not self._loaded:
+        while answer["loaderId"] not in self._loaded:
             self._next(deadline)
 
     def resize(self, width: int, height: int = 900, *, dark: bool = False) -> None:
@@ -93,7 +93,10 @@ class Browser:
     def wait_for(self, script: str) -> None:
         """Wait until an expression holds."""
         deadline = time.monotonic() + PATIENCE
-        while not self.run(script):
+        while True:
+            with contextlib.suppress(AssertionError):  # a page that is being replaced answers with an error
+                if self.run(script):
+                    return
             assert time.monotonic() < deadline, f"waited for {script}"
             time.sleep(0.05)
 

@@ -75,7 +75,10 @@ class Firefox:
     def wait_for(self, script: str) -> None:
         """Wait until an expression holds."""
         deadline = time.monotonic() + TIMEOUT
-        while not self.run(script):
+        while True:
+            with contextlib.suppress(AssertionError):  # a page that is being replaced answers with an error
+                if self.run(script):
+                    return
             assert time.monotonic() < deadline, f"waited for {script}"
             time.sleep(0.05)
 

@@ -243,6 +243,20 @@ def test_exports(call: Caller, storage: str) -> None:
     assert pl.read_csv(call("GET", f"{shop}/export.csv").content)["id"].to_list() == frame["id"].to_list()
 
 
+def test_exports_at_once_are_limited(call: Caller) -> None:
+    shop = call.create()
+    slots = call.app.state.exports
+    taken = 0
+    while slots.acquire(blocking=False):
+        taken += 1
+    refused = call("GET", f"{shop}/export.csv")
+    assert (refused.status, "too many exports" in refused.detail) == (503, True)
+    slots.release(taken)
+    for _ in range(2 * taken):
+        assert call("GET", f"{shop}/export.parquet").status == 200
+    assert call("GET", f"{shop}/export.csv").headers["content-length"]
+
+
 def test_formulas_in_a_csv(call: Caller) -> None:
     problem = {"target": "y", "observed": {}, "interventions": {"x": ["=1+1", "b"]}}
     shop = call.create("formulas", problem=problem)

@@ -187,10 +187,10 @@ def test_errors_are_pages_in_a_browser(closed: Caller) -> None:
     ]
     closed.token = ADMIN
     asked += [
-        (closed("GET", "/nothing", headers=html), 404, "there is nothing at this address"),
-        (closed("PUT", "/", headers=html), 405, "method not allowed"),
+        (closed("GET", "/nothing", headers=html), 404, "There is nothing at this address."),
+        (closed("PUT", "/", headers=html), 405, "Method not allowed"),
         (closed("GET", "/studies/none", headers=html), 404, "none"),
-        (closed("GET", "/studies/none/decisions?before=x", headers=html), 422, "before="),
+        (closed("GET", "/studies/none/decisions?before=x", headers=html), 422, "Before="),
     ]
     for answered, status, sentence in asked:
         assert (answered.status, answered.headers["content-type"]) == (status, "text/html; charset=utf-8")

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -31,6 +32,8 @@ from .watching import Watch
 
 BATCHES = 2
 """Batches and imports that are read and stored at once, so that few of them are in memory."""
+EXPORTS = 32
+"""Exports that are sent at once, each from a file."""
 
 
 class Service(FastAPI):
@@ -59,6 +62,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.desk = Desk(settings.storage)
     app.state.views = Views()
     app.state.batches = CapacityLimiter(BATCHES)
+    app.state.exports = threading.BoundedSemaphore(EXPORTS)
     app.state.closing = asyncio.Event()
     app.state.checking = None
     app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)

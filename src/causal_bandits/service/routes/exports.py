@@ -1,19 +1,24 @@
-"""All decisions as a file."""
+"""All decisions as a file. It is written to the disk first, so that a slow client keeps no large answer in memory."""
 
-import io
-from typing import Annotated
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import IO, Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ...data.table_files import neutral
 from ...studies import Study
 from ..answering import StudyName, errors_of, look_as
+from ..gate import RefusedError
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["exports"], responses=errors_of(404))
 
 PARQUET = "application/vnd.apache.parquet"
+PIECE = 262_144
 
 
 @router.get(
@@ -28,12 +33,11 @@ def export_csv(
 ) -> Response:
     """All decisions as CSV, one row each."""
 
-    def work(study: Study) -> Response:
+    def write(study: Study, file: IO[bytes]) -> None:
         frame = study.to_frame()
-        text = (neutral(frame) if safe else frame).write_csv()
-        return Response(text, headers=_saved_as("decisions.csv"), media_type="text/csv")
+        (neutral(frame) if safe else frame).write_csv(file)
 
-    return look_as(request, name, work)
+    return _export(request, name, "decisions.csv", "text/csv", write)
 
 
 @router.get(
@@ -44,13 +48,52 @@ def export_csv(
 def export_parquet(request: Request, name: StudyName) -> Response:
     """All decisions as Parquet, one row each."""
 
+    return _export(
+        request, name, "decisions.parquet", PARQUET, lambda study, file: study.to_frame().write_parquet(file)
+    )
+
+
+class FileResponse(StreamingResponse):
+    """A file that is gone when it was sent."""
+
+    def __init__(self, file: IO[bytes], done: Callable[[], None], **options: Any) -> None:
+        super().__init__(_pieces(file), **options)
+        self._file, self._done = file, done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._file.close()
+            self._done()
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(PIECE):
+        yield piece
+
+
+def _export(
+    request: Request, name: str, called: str, media: str, write: Callable[[Study, IO[bytes]], object]
+) -> Response:
+    slots = request.app.state.exports
+
     def work(study: Study) -> Response:
-        content = io.BytesIO()
-        study.to_frame().write_parquet(content)
-        return Response(content.getvalue(), headers=_saved_as("decisions.parquet"), media_type=PARQUET)
+        if not slots.acquire(blocking=False):
+            raise RefusedError(503, "this server sends too many exports at once; try again later", {"Retry-After": "5"})
+        file = tempfile.TemporaryFile()  # noqa: SIM115 (the response closes it)
+        try:
+            write(study, file)
+            headers = {
+                "Content-Disposition": f'attachment; filename="{called}"',
+                "Content-Length": str(file.seek(0, os.SEEK_END)),
+            }
+            file.seek(0)
+        except BaseException:
+            file.close()
+            slots.release()
+            raise
+        return FileResponse(file, slots.release, headers=headers, media_type=media)
 
     return look_as(request, name, work)
-
-
-def _saved_as(file: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{file}"'}
