@@ -32,8 +32,8 @@ def serve_command(
     proxy: Annotated[
         list[str] | None,
         typer.Option(
-            help="Address or network of a proxy to trust for X-Forwarded-For and X-Forwarded-Proto, such as 10.0.0.5 or "
-            "172.16.0.0/12, besides this machine; repeat it for several."
+            help="Address or network of a proxy to trust for X-Forwarded-For and X-Forwarded-Proto, such as 10.0.0.5 "
+            "or 172.16.0.0/12, besides this machine; repeat it for several."
         ),
     ] = None,
     max_connections: Annotated[int, typer.Option(min=1, help="Most open connections per process.")] = 1000,
