@@ -54,8 +54,6 @@ TARGETS = {
     "study_load_1e5_s": ("at most", 2.0),
     "safe_pending_tell_vs_whole_ratio": ("at least", 1.0),
     "paper_pending_tell_vs_whole_ratio": ("at least", 1.0),
-    "service_vs_library_ratio": ("at least", 0.7),
-    "service_default_policy_vs_library_ratio": ("at least", 0.7),
     "service_ask_p99_vs_median_ratio": ("at most", 10.0),
     "service_page_1e5_ms": ("at most", 300.0),
     "service_page_1e5_kb": ("at most", 150.0),

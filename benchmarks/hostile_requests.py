@@ -159,8 +159,20 @@ def odd_requests(count: int) -> Iterator[bytes]:
         "",
     )
     values = ("", " ", "\x00", "a" * 9000, "\xff\xfe", "chunked", "-1", "9" * 30, "null", "http://evil.example", "=;=;")
-    names = ("Host", "Content-Length", "Transfer-Encoding", "Origin", "Cookie", "Authorization", "Expect", "Upgrade")
-    names += ("Connection", "X-Forwarded-For", "X-Forwarded-Proto", "Idempotency-Key", "Accept", "If-None-Match", ":a")
+    names = (
+        *(
+            "Host",
+            "Content-Length",
+            "Transfer-Encoding",
+            "Origin",
+            "Cookie",
+            "Authorization",
+            "Expect",
+            "Upgrade",
+            ":a",
+        ),
+        *("Connection", "X-Forwarded-For", "X-Forwarded-Proto", "Idempotency-Key", "Accept", "If-None-Match"),
+    )
     for number in range(count):
         kind = number % 8
         if kind == 0:

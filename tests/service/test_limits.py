@@ -155,6 +155,19 @@ def test_slow_requests_end(storage: str) -> None:
             line.close()
 
 
+def test_clients_that_go_away_are_not_errors(storage: str, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(storage, tokens=TOKENS) as where:
+        token, form = f"Authorization: Bearer {DECIDE}", "Content-Type: application/x-www-form-urlencoded"
+        for path in ("/decisions", "/outcomes", "/decisions/1/abandon"):
+            line = socket.create_connection(where)
+            line.sendall(raw(f"POST /api/v1/studies/shop{path}", token, body="{", length=99))
+            line.close()
+        with socket.create_connection(where) as line:
+            line.sendall(f"POST /sign-in HTTP/1.1\r\nHost: localhost\r\n{form}\r\nContent-Length: 99\r\n\r\nx".encode())
+        assert sent(where, raw("GET /healthz", token, body=""))[0] == 200
+    assert caplog.text == ""
+
+
 def test_silent_connections_do_not_keep_others_out(storage: str) -> None:
     limits = Limits(connections=20, connections_per_address=15)
     for proxies in ((), ("127.0.0.0/8",)):  # a limit per address, or one for all since they come through a proxy

@@ -245,7 +245,7 @@ def test_exports(call: Caller, storage: str) -> None:
 
 def test_exports_at_once_are_limited(call: Caller) -> None:
     shop = call.create()
-    slots = call.app.state.exports
+    slots = call.app.state.exports_sent
     taken = 0
     while slots.acquire(blocking=False):
         taken += 1

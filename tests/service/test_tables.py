@@ -63,7 +63,7 @@ def test_tables_that_are_refused(content: bytes, status: int, sentence: str) -> 
     with pytest.raises(OptionError if status == 422 else RefusedError) as caught:
         table_in(content, 3, ndjson=False)
     assert sentence in str(caught.value)
-    assert isinstance(caught.value, OptionError) or caught.value.status == status
+    assert getattr(caught.value, "status", 422) == status
 
 
 def test_lines_that_are_refused() -> None:

@@ -30,8 +30,8 @@ from .routes import ROUTERS
 from .settings import ServiceSettings
 from .watching import Watch
 
-BATCHES = 2
-"""Batches and imports that are read and stored at once, so that few of them are in memory."""
+AT_ONCE = 2
+"""Batches and imports that are read and stored at once, and exports that are made: others wait, outside of threads."""
 EXPORTS = 32
 """Exports that are sent at once, each from a file."""
 
@@ -61,8 +61,9 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.measures = measures
     app.state.desk = Desk(settings.storage)
     app.state.views = Views()
-    app.state.batches = CapacityLimiter(BATCHES)
-    app.state.exports = threading.BoundedSemaphore(EXPORTS)
+    app.state.batches = CapacityLimiter(AT_ONCE)
+    app.state.exports = CapacityLimiter(AT_ONCE)
+    app.state.exports_sent = threading.BoundedSemaphore(EXPORTS)
     app.state.closing = asyncio.Event()
     app.state.checking = None
     app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)

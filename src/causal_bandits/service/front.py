@@ -2,7 +2,7 @@
 
 import logging
 import time
-from typing import Any
+from typing import Any, Self
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -69,16 +69,14 @@ class Front:
             scope["headers"] = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
             gate.check_sender(method, headers, self.settings)
             if path in sign_in.PATHS and self.settings.tokens:
-                await self._sign_in(path, headers, scope, receive, answer)
+                with _Body(receive, headers, sign_in.FORM_BYTES, self) as body:
+                    await self._sign_in(path, headers, scope, body, answer)
                 return
             held = gate.held_scope(headers, self.settings)
             scope.setdefault("state", {})["held"] = gate.check_scope(method, path, held)
             gate.check_type(method, headers)
-            body = _Body(receive, headers, gate.most_bytes(method, path, self.settings), self)
-            try:
+            with _Body(receive, headers, gate.most_bytes(method, path, self.settings), self) as body:
                 await self.app(scope, body, answer)
-            finally:
-                self.held_bytes -= body.read
         except RefusedError as error:
             if answer.status is None:
                 response = refused(scope, error)
@@ -118,27 +116,39 @@ class _Answer:
 
 
 class _Body:
-    """`receive` that refuses a body longer than allowed, declared or not, and bodies that are too much together."""
+    """`receive` that refuses a body that is too long, declared or not, or too much together with others, or cut off."""
 
     def __init__(self, receive: Receive, headers: dict[str, str], most: int, front: Front) -> None:
         self._receive = receive
         self._most = most
         self._front = front
-        self.read = 0
+        self._read = 0
         declared = headers.get("content-length", "0")
+        self._is_whole = declared == "0" and "transfer-encoding" not in headers
         if declared.isdigit() and int(declared) > most:
             self._too_long()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._front.held_bytes -= self._read
 
     async def __call__(self) -> Message:
         message = await self._receive()
         if message["type"] == "http.request":
             length = len(message.get("body", b""))
-            self.read += length
+            self._read += length
             self._front.held_bytes += length
-            if self.read > self._most:
+            self._is_whole = not message.get("more_body", False)
+            if self._read > self._most:
                 self._too_long()
             if self._front.held_bytes > self._front.settings.limits.held_bytes:
-                raise RefusedError(503, "this server reads too many long bodies at once; try again later")
+                raise RefusedError(
+                    503, "this server reads too many long bodies at once; try again later", {"Retry-After": "5"}
+                )
+        elif not self._is_whole:
+            raise RefusedError(400, "the connection was closed before the whole body had arrived; nothing was changed")
         return message
 
     def _too_long(self) -> None:

@@ -27,7 +27,7 @@ from .settings import Limits
 
 SWEEP_SECONDS = 1.0
 PIECE = 16_384
-"""Bytes given to the parser at once; it checks the length of the head after each piece."""
+"""Bytes of a head given to the parser at once; it checks its length after each piece."""
 ACCEPTED_AT_ONCE = 16
 """Connections accepted before they are counted; few, since each takes a descriptor."""
 RESERVED = 128
@@ -148,11 +148,12 @@ class LimitedProtocol(H11Protocol):
         self._unset_keepalive_if_required()
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes, in pieces."""
-        for start in range(0, len(data), PIECE):
-            if self.transport.is_closing():
-                return
-            super().data_received(data[start : start + PIECE])
+        """Some bytes: of a head in pieces, of a body at once."""
+        at = 0
+        while at < len(data) and not self.transport.is_closing():
+            end = len(data) if self.conn.their_state is h11.SEND_BODY else at + PIECE
+            super().data_received(data[at:end])
+            at = end
 
     def phase(self) -> Phase:
         """What it is doing."""

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import IO, Annotated, Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -26,7 +27,7 @@ PIECE = 262_144
     response_class=Response,
     responses={200: {"description": "CSV", "content": {"text/csv": {"schema": {"type": "string"}}}}},
 )
-def export_csv(
+async def export_csv(
     request: Request,
     name: StudyName,
     safe: Annotated[bool, Query(description="Quote cells that a spreadsheet would run as formulas.")] = True,
@@ -37,7 +38,7 @@ def export_csv(
         frame = study.to_frame()
         (neutral(frame) if safe else frame).write_csv(file)
 
-    return _export(request, name, "decisions.csv", "text/csv", write)
+    return await _export(request, name, "decisions.csv", "text/csv", write)
 
 
 @router.get(
@@ -45,10 +46,10 @@ def export_csv(
     response_class=Response,
     responses={200: {"description": "Parquet", "content": {PARQUET: {"schema": {"type": "string"}}}}},
 )
-def export_parquet(request: Request, name: StudyName) -> Response:
+async def export_parquet(request: Request, name: StudyName) -> Response:
     """All decisions as Parquet, one row each."""
 
-    return _export(
+    return await _export(
         request, name, "decisions.parquet", PARQUET, lambda study, file: study.to_frame().write_parquet(file)
     )
 
@@ -74,10 +75,10 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _export(
+async def _export(
     request: Request, name: str, called: str, media: str, write: Callable[[Study, IO[bytes]], object]
 ) -> Response:
-    slots = request.app.state.exports
+    slots = request.app.state.exports_sent
 
     def work(study: Study) -> Response:
         if not slots.acquire(blocking=False):
@@ -96,4 +97,4 @@ def _export(
             raise
         return FileResponse(file, slots.release, headers=headers, media_type=media)
 
-    return look_as(request, name, work)
+    return await to_thread.run_sync(lambda: look_as(request, name, work), limiter=request.app.state.exports)
