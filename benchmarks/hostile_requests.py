@@ -27,6 +27,7 @@ from .service import PROBLEM, grown
 
 DECIDE, READ = "decide-token-0123456789", "read-token-0123456789"
 OUTCOME = b'{"metrics": {"clicked": 1, "cart": "some"}, "reward": 0}'
+COOKIE = 'causal-bandits-session="' + "\\" * 20_000
 DESCRIPTORS = 200
 ODD = 8000
 PAUSE = 0.01
@@ -158,7 +159,7 @@ def odd_requests(count: int) -> Iterator[bytes]:
         "?",
         "",
     )
-    values = ("", " ", "\x00", "a" * 9000, "\xff\xfe", "chunked", "-1", "9" * 30, "null", "http://evil.example", "=;=;")
+    values = ("", " ", "\x00", "a" * 9000, "\xff\xfe", "chunked", "-1", "9" * 30, "null", "http://evil.example", COOKIE)
     names = (
         *(
             "Host",

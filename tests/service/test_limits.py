@@ -226,6 +226,19 @@ def test_bodies_together_are_bounded(storage: str) -> None:
         assert sent(where, other)[0] == 400, "what was read is forgotten"
 
 
+@pytest.mark.parametrize(("proxies", "statuses"), [(("127.0.0.1",), [401] * 12), ((), [401] * 10 + [429] * 2)])
+def test_a_trusted_proxy_says_who_the_client_is(storage: str, proxies: tuple[str, ...], statuses: list[int]) -> None:
+    found = []
+    with serving(storage, tokens=TOKENS, proxies=proxies) as where:
+        for number in range(12):
+            head = ["POST /sign-in HTTP/1.1", "Host: localhost", "Content-Type: application/x-www-form-urlencoded"]
+            head += [f"X-Forwarded-For: 192.0.2.{number}", "Connection: close", "Content-Length: 7", "", "token=x"]
+            with socket.create_connection(where, SECONDS) as line:
+                line.sendall("\r\n".join(head).encode())
+                found.append(int(line.recv(65_536).split()[1]))
+    assert found == statuses
+
+
 def test_connections_are_fewer_than_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
     for soft, most in ((200, 72), (64, 16), (1024, 896), (100_000, 1000), (resource.RLIM_INFINITY, 1000)):
