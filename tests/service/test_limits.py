@@ -1,5 +1,6 @@
 """What a client may take before its request is understood, over real sockets."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from uvicorn.server import ServerState
 
 from causal_bandits import Client
 from causal_bandits.errors import OptionError
@@ -244,6 +246,33 @@ def test_connections_are_fewer_than_descriptors(monkeypatch: pytest.MonkeyPatch)
     for soft, most in ((200, 72), (64, 16), (1024, 896), (100_000, 1000), (resource.RLIM_INFINITY, 1000)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
         assert most_connections(Limits()) == most
+
+
+def test_answers_are_sent_without_delay(storage: str) -> None:
+    """The head and the body of an answer are two packets: the second must not wait until the first is acknowledged."""
+
+    async def main() -> int:
+        settings = ServiceSettings(storage)
+        config = configured(create_app(settings), settings)
+        config.load()
+        made: list[Any] = []
+
+        def make() -> asyncio.Protocol:
+            made.append(config.http_protocol_class(config=config, server_state=ServerState(), app_state={}))  # type: ignore[call-arg]
+            found: asyncio.Protocol = made[-1]
+            return found
+
+        with listen("127.0.0.1", 0) as listening:
+            server = await asyncio.get_running_loop().create_server(make, sock=listening)
+            with socket.create_connection(listening.getsockname()):
+                while not made or made[0].transport is None:
+                    await asyncio.sleep(0.01)
+                line = made[0].transport.get_extra_info("socket")
+                found: int = line.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            server.close()
+        return found
+
+    assert asyncio.run(main()) == 1
 
 
 def test_proxies() -> None:

@@ -16,6 +16,7 @@ import asyncio
 import functools
 import ipaddress
 import json
+import socket
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal, cast
@@ -137,6 +138,9 @@ class LimitedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count it, or say that there are too many."""
         super().connection_made(transport)
+        line = transport.get_extra_info("socket")
+        if line is not None and line.family in (socket.AF_INET, socket.AF_INET6):
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body of an answer are two packets
         self.address = self.client[0] if self.client else ""
         if not self._limited.admit(self):
             self._say(503, "this server has too many connections; try again later")
