@@ -1,4 +1,4 @@
-"""A server under hostile requests: `python -m benchmarks.hostile_requests [SECONDS]`.
+"""A server under hostile requests: `python -m benchmarks.hostile_requests [SECONDS [ATTACK ...]]`.
 
 A well-behaved client, in a separate process, asks and tells on a new connection each time. For each attack the table
 shows its 99th percentile during the attack, and in the quiet phases before and after it in the same run; and the memory
@@ -367,19 +367,22 @@ def measured(name: str, server: Server, others: Others, attack: Attack, seconds:
     return Found(name, sent[0], len(during), failed, p99(quiet), p99(during), before, peak)
 
 
-def hostile_requests(seconds: float) -> Iterator[Found]:
-    """All attacks, those on a server with few descriptors last."""
+def hostile_requests(seconds: float, names: list[str]) -> Iterator[Found]:
+    """These attacks, those on a server with few descriptors last."""
     with tempfile.TemporaryDirectory() as folder:
         storage = f"sqlite:///{folder}/hostile.db"
         grown(storage)
         Study.create("s", PROBLEM, storage=storage, policy="ts", seed=1).close()
         for descriptors in (None, DESCRIPTORS):
+            if not any(ATTACKS[name][1] == descriptors for name in names):
+                continue
             server = Server(folder, descriptors)
             others = Others(server)
             try:
                 while len(others.rounds) < 100:
                     time.sleep(0.1)
-                for name, (attack, needed) in ATTACKS.items():
+                for name in names:
+                    attack, needed = ATTACKS[name]
                     if needed == descriptors:
                         yield measured(name, server, others, attack, seconds)
                         assert server.process.poll() is None, "the server ended"
@@ -397,7 +400,7 @@ def main() -> None:
     print("| attack | sent | other client's p99, quiet | during | ratio | its rounds, failed | server memory |")
     print("|---|---|---|---|---|---|---|", flush=True)
     worst = 0.0
-    for found in hostile_requests(seconds):
+    for found in hostile_requests(seconds, sys.argv[2:] or [*ATTACKS]):
         ratio = found.during / found.quiet
         worst = max(worst, ratio)
         print(

@@ -157,6 +157,17 @@ def test_slow_requests_end(storage: str) -> None:
             line.close()
 
 
+def test_a_body_that_is_too_long_is_read_to_its_end(storage: str) -> None:
+    """A client that sends first and reads then sees the answer, and its connection stays usable."""
+    with serving(storage, body_bytes=1000) as where, socket.create_connection(where, SECONDS) as line:
+        for _ in range(2):
+            line.sendall(raw(ASK, body=" " * 3_000_000))
+            status, found = answer(line)
+            assert (status, found["detail"]) == (413, "the body is longer than 1,000 bytes; send it in parts")
+        line.sendall(raw("GET /healthz", body=""))
+        assert answer(line)[0] == 200
+
+
 def test_clients_that_go_away_are_not_errors(storage: str, caplog: pytest.LogCaptureFixture) -> None:
     with serving(storage, tokens=TOKENS) as where:
         token, form = f"Authorization: Bearer {DECIDE}", "Content-Type: application/x-www-form-urlencoded"

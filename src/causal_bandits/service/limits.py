@@ -29,6 +29,8 @@ from .settings import Limits
 SWEEP_SECONDS = 1.0
 PIECE = 16_384
 """Bytes of a head given to the parser at once; it checks its length after each piece."""
+REST_PAUSE = 0.02
+"""Seconds between two reads of a body that was refused."""
 ACCEPTED_AT_ONCE = 16
 """Connections accepted before they are counted; few, since each takes a descriptor."""
 RESERVED = 128
@@ -158,6 +160,13 @@ class LimitedProtocol(H11Protocol):
             end = len(data) if self.conn.their_state is h11.SEND_BODY else at + PIECE
             super().data_received(data[at:end])
             at = end
+        if self.phase() == "rest":  # nobody needs it: read it slowly, so that others do not wait for it
+            self.flow.pause_reading()
+            self.loop.call_later(REST_PAUSE, self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
 
     def phase(self) -> Phase:
         """What it is doing."""

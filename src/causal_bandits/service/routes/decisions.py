@@ -149,9 +149,8 @@ async def import_rows(request: Request, name: StudyName, key: Key = None) -> Res
     ndjson, most = is_ndjson(request), request.app.state.settings.batch_rows
 
     def work() -> int:
-        body = Rows(rows=rows_in_lines(content, most), arm=None) if ndjson else _rows_in(content, most)
-        frame: Any = body.columns if body.rows is None else body.rows
-        return desk_of(request).act(name, lambda study: study.import_rows(frame, arm=body.arm, key=key))
+        frame, arm = (rows_in_lines(content, most), None) if ndjson else _frame_in(content, most)
+        return desk_of(request).act(name, lambda study: study.import_rows(frame, arm=arm, key=key))
 
     try:
         return answer({"imported": await to_thread.run_sync(work, limiter=request.app.state.batches)})
@@ -159,17 +158,16 @@ async def import_rows(request: Request, name: StudyName, key: Key = None) -> Res
         raise KeyReusedError(str(error)) from None
 
 
-def _rows_in(content: bytes, most: int) -> Rows:
-    """Rows or columns with the arm that they are from."""
+def _frame_in(content: bytes, most: int) -> tuple[Any, dict[str, Any] | None]:
+    """Rows or columns, and the arm that they are from."""
     found = json_in(content)
+    tables = {}
     if isinstance(found, dict):
-        for name, check in (("rows", checked_rows), ("columns", checked_columns)):
-            if found.get(name) is not None:
-                check(found[name], most)
+        tables = {name: found.pop(name) for name in ("rows", "columns") if found.get(name) is not None}
     body = Rows.of(found)
-    if (body.rows is None) == (body.columns is None):
+    if len(tables) != 1:
         raise OptionError("an import has rows or columns; send one of them")
-    return body
+    return (checked_rows if "rows" in tables else checked_columns)(*tables.values(), most), body.arm
 
 
 @router.get("/decisions", response_model=answers.Page)
