@@ -167,7 +167,9 @@ def _frame_in(content: bytes, most: int) -> tuple[Any, dict[str, Any] | None]:
     body = Rows.of(found)
     if len(tables) != 1:
         raise OptionError("an import has rows or columns; send one of them")
-    return (checked_rows if "rows" in tables else checked_columns)(*tables.values(), most), body.arm
+    if "rows" in tables:
+        return checked_rows(tables["rows"], most), body.arm
+    return checked_columns(tables["columns"], most), body.arm
 
 
 @router.get("/decisions", response_model=answers.Page)
