@@ -71,6 +71,8 @@ COMMANDS: dict[str, dict[str, str]] = {
     "reproduce": {"figure": "nothing"},
     "serve": {"--storage": "sqlite:////nowhere/s.db"},
     "warm-up": {"--problem": "problem.json", "--policy": "nothing"},
+    "storage upgrade": {"url": "sqlite:///s.db"},
+    "storage check": {"url": "sqlite:///s.db"},
     "study list": STORED,
     "study tell": {**STORED, "name": "s", "decision": "1", "--reward": "1"},
     "study import": {**STORED, "name": "s", "file": "rows.csv"},
