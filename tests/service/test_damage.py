@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import causal_bandits as cb
 from causal_bandits.cli import app
 from causal_bandits.errors import UnreadableStudyError
-from causal_bandits.service.routes import operations
+from causal_bandits.service.routes import operations, pages
 from tests.studies.edits import change
 
 from .calls import Caller
@@ -31,7 +31,10 @@ def two(call: Caller, storage: str) -> list[str]:
 
 
 @pytest.mark.parametrize("event", [1, 2])
-def test_the_other_studies_are_served(call: Caller, storage: str, two: list[str], event: int) -> None:
+def test_the_other_studies_are_served(
+    call: Caller, storage: str, two: list[str], event: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "LIST_SECONDS", 1000)  # the list looks at every study
     change(storage, BODY, event)
     broken, whole = two
     registry = call.app.state.desk
