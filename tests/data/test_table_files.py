@@ -144,7 +144,7 @@ def test_workbooks(tmp_path: Path) -> None:
 def test_a_workbook_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastexcel", None)
     (tmp_path / "t.xlsx").write_text("")
-    with pytest.raises(MissingExtraError, match=r"reads \.xlsx files, is not installed; .* 'causal-bandits\[xlsx\]'"):
+    with pytest.raises(MissingExtraError, match=r"reads \.xlsx files, is not installed; .* '\.\[xlsx\]'"):
         read_table(tmp_path / "t.xlsx")
 
 

@@ -13,7 +13,7 @@ from causal_bandits.errors import MissingExtraError, OptionError
 def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("causalchamber", "causalchamber.simulators", "causalchamber.simulators.wt"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=r"causal-bandits\[chamber\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .\.\[chamber\]"):
         wind_tunnel_world()
 
 

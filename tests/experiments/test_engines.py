@@ -311,5 +311,5 @@ def test_a_failed_slurm_job_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp
 def test_missing_submitit_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "submitit", None)
     monkeypatch.delitem(sys.modules, "causal_bandits.experiments.slurm_engine", raising=False)
-    with pytest.raises(MissingExtraError, match=r"causal-bandits\[slurm\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .\.\[slurm\]"):
         make_engine("slurm")
