@@ -99,7 +99,7 @@ def functions() -> list[Call]:
         Call("History.value", history.value, {"name": "k", "value": "low"}),
         Call("History.observation", history.observation, {"row": 3}),
         Call("History.tables", history.tables, {"max_size": 1}),
-        Call("analyze", cb.analyze, {"source": frame, **levers, "observed": ["m"], "ignore": ["k"], "level": 0.9}),
+        Call("analyze", cb.analyze, {"source": frame, **levers, "observed": ["m"], "drop": ["k"], "level": 0.9}),
         Call("analyze(real)", cb.analyze, {"source": rows_of(REAL, 60), **levers, "kind": "gaussian", "max_size": 1}),
         Call("discover", cb.discover, {"history": history, "asd": cb.ASD(), "best": 2}),
         Call("g_squared", cb.g_squared, {"table": table}),

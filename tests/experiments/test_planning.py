@@ -49,7 +49,7 @@ def test_the_curve_is_what_the_studies_did(planned: Plan) -> None:
         assert curve.needed == reached(np.array(curve.decisions), np.array(curve.shares), 0.8)
         assert 100 <= curve.needed <= curve.decisions[-1]
     assert planned.to_frame().height == sum(len(curve.decisions) for curve in planned.curves)
-    assert "80 % of studies with 3 arms recommend a right arm after about" in str(planned)
+    assert "80% of studies with 3 arms recommend a right arm after about" in str(planned)
 
 
 def test_the_same_seed_plans_the_same() -> None:

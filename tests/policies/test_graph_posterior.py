@@ -142,6 +142,6 @@ def test_what_is_refused() -> None:
     with pytest.raises(ProblemError, match="160000 joint values"):
         GraphPosteriorThompson(wide)
     policy = GraphPosteriorThompson(THREE)
-    with pytest.raises(ObservationError, match="needs a value of each observed variable"):
+    with pytest.raises(ObservationError, match="needs a value of each of 'A', 'B' in every row"):
         policy.tell({}, {"A": 1, "Y": 1}, missing=True)
     assert policy.rows == 0

@@ -349,10 +349,9 @@ def test_recommend_needs_two_rows_of_an_arm() -> None:
     """An arm with one row, however lucky, is not recommended."""
     table = table_of(18, 10)
     policy = UCBNormal(SIX, seed=0)
-    for rows in (0, 1, 6):
+    for rows in (1, 6):
         policy = UCBNormal(SIX, seed=0)
-        if rows:
-            policy.tell_many({name: column[:rows] for name, column in table.items()})
+        policy.tell_many({name: column[:rows] for name, column in table.items()})
         with pytest.raises(ObservationError, match="no arm has two rows yet"):
             policy.recommend()
     policy.tell(SIX.arms[0], {"A": 0.0, "B": "low", "C": 0.0, "Y": -100.0})

@@ -75,7 +75,8 @@ def test_exact_resume(make: Callable[..., DiscretePolicy], rows: int, tmp_path: 
     for loaded in (load_policy(tmp_path / "policy"), type(policy).load(str(tmp_path / "policy"))):
         assert full_state(loaded) == full_state(policy)
         assert loaded.estimates().to_frame().equals(policy.estimates().to_frame())
-        assert loaded.recommend() == policy.recommend()
+        if rows:
+            assert loaded.recommend() == policy.recommend()
         if isinstance(loaded, CausalThompsonSampling) and isinstance(policy, CausalThompsonSampling):
             assert loaded.separating_sets(rejected=True) == policy.separating_sets(rejected=True)
     # The horizon is long enough for several discoveries by both.

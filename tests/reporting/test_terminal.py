@@ -29,6 +29,7 @@ def arm(name: str, through: list[str]) -> Any:
     return {
         "arm": name,
         "through": through,
+        "through_share": 0.5,
         **numbers,
         "without_sharing": numbers,
         "own_rows": 12345,

@@ -41,7 +41,12 @@ class Recommending(Comparing):
         return Recommendations(found) if self.problem.segments and segment is None else found[0]
 
     def ranking(
-        self, segment: Segment | None, draws: int | None, margin: float | None, among: Bools | None, cost: Floats | None
+        self,
+        segment: Segment | None = None,
+        draws: int | None = None,
+        margin: float | None = None,
+        among: Bools | None = None,
+        cost: Floats | None = None,
     ) -> list[Ranking]:
         """`recommend` with the probability of every arm to be the best, for the segment or for each of them."""
         draws = enough_draws(draws, len(self.problem.arms))

@@ -115,9 +115,9 @@ def _explain(study: Study, rng: np.random.Generator) -> None:
 
 USES: dict[str, Callable[[Study, np.random.Generator], None]] = {
     "ask and tell": _answer,
+    "missing values": _miss,
     "import rows": _log,
     "ask and tell after many rows": _answer,
-    "missing values": _miss,
     "estimates and reports": _look,
     "explanations": _explain,
 }
