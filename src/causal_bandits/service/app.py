@@ -30,8 +30,10 @@ from .routes import ROUTERS
 from .settings import ServiceSettings
 from .watching import Watch
 
-AT_ONCE = 2
-"""Batches and imports that are read and stored at once, and exports that are made: others wait, outside of threads."""
+BATCHES_AT_ONCE = 2
+"""Batches and imports that are read and stored at once; others wait, outside of threads."""
+EXPORTS_AT_ONCE = 1
+"""Exports that are made at once, since each takes all the time that it can get."""
 EXPORTS = 32
 """Exports that are sent at once, each from a file."""
 
@@ -61,8 +63,8 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.measures = measures
     app.state.desk = Desk(settings.storage)
     app.state.views = Views()
-    app.state.batches = CapacityLimiter(AT_ONCE)
-    app.state.exports = CapacityLimiter(AT_ONCE)
+    app.state.batches = CapacityLimiter(BATCHES_AT_ONCE)
+    app.state.exports = CapacityLimiter(EXPORTS_AT_ONCE)
     app.state.exports_sent = threading.BoundedSemaphore(EXPORTS)
     app.state.closing = asyncio.Event()
     app.state.checking = None
