@@ -13,9 +13,10 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 # Three workers on two cores, since some tests wait for processes.
 PARALLEL := -n 3 --dist worksteal
 QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environments tests/test_errors.py tests/test_doors.py
-# What compares arms or floats.
-COMPARING := src tests/analysis tests/contracts tests/data tests/discovery tests/environments tests/estimators \
-	tests/experiments tests/independence tests/policies tests/simulation tests/statistical tests/studies tests/test_docs.py
+# What compares arms or floats; studies by what replays them.
+COMPARING := src tests/analysis tests/contracts tests/discovery tests/environments tests/estimators tests/independence \
+	tests/policies tests/simulation tests/statistical tests/studies/test_contract.py tests/studies/test_replay.py \
+	tests/studies/test_served.py tests/studies/test_stateful.py tests/test_docs.py
 # Every dependency in use: ask, tell, analyze, the command line, reports, the service, PostgreSQL, the extras.
 SMOKE := tests/test_cli.py tests/analysis tests/contracts/test_policies.py tests/data tests/environments/test_gym.py \
 	tests/environments/test_wind_tunnel.py tests/experiments/test_engines.py tests/graphs/test_exchange.py \
@@ -83,7 +84,7 @@ test-slow: setup ## The slow tests alone, and many more random cases
 
 test-all: test test-slow ## All checks and all tests
 
-test-cpus: setup ## What compares arms or floats, as on other CPUs (up to 10 minutes for each of six settings)
+test-cpus: setup ## What compares arms or floats, as on other CPUs (some 5 minutes for each of six settings)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python scripts/other_cpus.py $(PARALLEL) $(COMPARING)
 
 test-bounds: setup ## All tests but the slow ones, with compiled code that checks its indices
