@@ -237,7 +237,7 @@ def odd(server: Server, seconds: float) -> str:
 
 
 def flood(piece: Callable[[int], bytes], most: int) -> Attack:
-    """Send something endless on one connection after the other, up to so many bytes each."""
+    """Send something endless on one connection after the other, up to a number of bytes each."""
 
     def attack(server: Server, seconds: float) -> str:
         until, sent, connections = time.monotonic() + seconds, 0, 0

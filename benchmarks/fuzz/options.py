@@ -126,7 +126,7 @@ def _create_cases() -> Iterator[Case]:
 
 
 def all_options(cases: int, rng: np.random.Generator) -> Score:
-    """The room: so many of all cases, chosen at random."""
+    """A random sample of all cases."""
     score = Score()
     every = [*_command_cases(), *_create_cases()]
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):

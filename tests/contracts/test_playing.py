@@ -113,7 +113,7 @@ def started(case: Case) -> Policy[Any]:
 
 
 def arms_of(case: Case, policy: Policy[Any], parts: list[tuple[int, bool]], seed: int = 6) -> list[int]:
-    """The arms of so many rounds each, compiled or not; a restricted case leaves arms out after half of all rounds."""
+    """The arms of a run in parts, compiled or not; a restricted case leaves arms out after half of all rounds."""
     rng, arms, rounds = np.random.default_rng(seed), list[int](), sum(count for count, _ in parts)
     for count, compiled in parts:
         if case.restricted and len(arms) == rounds // 2:

@@ -149,7 +149,7 @@ def test_a_decision_is_explained_by_the_estimate_of_its_arm(shop: tuple[cb.Study
 
 
 def test_sets_in_use_are_those_with_a_weight(shop: tuple[cb.Study, Caller]) -> None:
-    """What is stated is an average over sets: no set that counts is called unused, and probabilities are not facts."""
+    """Estimates average over sets: no set with weight is called unused, and probabilities are not facts."""
     study, call = shop
     sets = study.separating_sets(rejected=True)
     for found in sets:

@@ -58,7 +58,7 @@ def _consequence(column: pl.Series, rewards: pl.Series) -> str | None:
 
 
 def _by_chance(rows: int, rewarded: int, cases: int) -> float:
-    """How probable it is that so many rows, chosen at random, all have the reward."""
+    """The probability that this many rows, chosen at random, all have the reward."""
     return math.exp(_log_choices(rewarded, cases) - _log_choices(rows, cases)) if cases <= rewarded else 0.0
 
 

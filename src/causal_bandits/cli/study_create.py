@@ -65,7 +65,7 @@ Mode = Annotated[
     typer.Option(help="strict (the default), or served: many decisions per second on PostgreSQL, from snapshots."),
 ]
 AfterRows = Annotated[
-    int | None, typer.Option(help="Served: publish a snapshot after so many rows; 1% more, at most 1000.")
+    int | None, typer.Option(help="Served: publish a snapshot after this many rows; 1% more, at most 1000.")
 ]
 AfterSeconds = Annotated[float | None, typer.Option(help="Served: publish a snapshot after so many seconds; 1.")]
 

@@ -89,7 +89,7 @@ class Comparing(Choosing):
         return effects_of_levels(self.problem, base, draws, means, rows, level)
 
     def _joint_draws(self, found: Estimates, level: float, cost: Floats | None) -> JointDraws:
-        """Draws of all means less costs, for probabilities; and as wide as what is stated, for intervals."""
+        """Draws of all means less costs, for probabilities; and widened to the intervals, for intervals."""
         drawn, taken = self.draw_means(), 0.0 if cost is None else cost
         return JointDraws(drawn - taken, as_wide_as_stated(drawn, found, level) - taken)
 

@@ -22,7 +22,7 @@ class JointDraws(NamedTuple):
     Args:
         drawn: What `recommend` counts too, so that an arm's probability to be better than the only other arm is its
             probability to be the best.
-        wide: The same, as wide as what is stated.
+        wide: The same, as wide as the intervals.
     """
 
     drawn: Floats

@@ -25,7 +25,7 @@ Columns = dict[str, list[Any]]
 
 
 def table_in(content: bytes, most: int, *, ndjson: bool) -> list[Row] | Columns:
-    """Rows (an array or NDJSON) or columns (an object) with at most so many rows."""
+    """Rows (an array or NDJSON) or columns (an object) with at most this many rows."""
     if ndjson:
         return rows_in_lines(content, most)
     text = _text(content)

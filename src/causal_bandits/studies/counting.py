@@ -6,7 +6,7 @@ the rows between the positions in their order:
     asked   [time, version, key, arms] or [..., {"among", "segment", "reserved"}]: an ask from the state at `version`
     told    [decision, time, values] or [..., further metrics]; in place of values "abandoned" or "expired"
 
-A row that cannot be counted has an event of its own, with `aside`: its position, its decision, the arms that it chose
+A row that cannot be counted gets a separate event, with `aside`: its position, its decision, the arms that it chose
 if it is an ask, and the reason. The decisions of such an ask are abandoned.
 
 An ask is always appended before what is told of it, and learning does not depend on decisions without an outcome, so

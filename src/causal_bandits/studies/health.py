@@ -39,7 +39,7 @@ FIRST_LOOK, GROWTH = 200, 1.5
 FEWEST = 5.0
 """Arms with fewer expected outcomes (told, or not) are taken together."""
 FEWEST_WAITING, MOST_WAITING = 20, 0.1
-"""It is an alarm when at least so many rows with a reward, and this share of them, wait for the same variable."""
+"""Raise an alarm when at least this many rows with a reward, and this share of them, wait for the same variable."""
 SHIFTED = 0.1
 """Traffic has shifted where so much of it went to other arms in the second half of the decisions."""
 

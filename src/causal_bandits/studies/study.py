@@ -170,7 +170,7 @@ class Study(StudiesByName):
         self._session.write(work)
 
     def expire(self, older_than: float | str) -> Sequence[int]:
-        """Close the open decisions that are older than so many seconds, or than "7d" or "12h"; returns their ids."""
+        """Close the open decisions that are older than a number of seconds, or "7d" or "12h"; returns their ids."""
         seconds = duration("older_than", older_than, zero=True)
         if self._worker is not None:
             self._worker.publish()
