@@ -467,6 +467,15 @@ def test_an_error_nobody_expected_is_one_sentence(
     assert "secret of the inside" in caplog.text
 
 
+def test_durations_are_texts_or_seconds(call: Caller) -> None:
+    call.create(reward_window="14d", expire_after=2_000_000)
+    found = call("GET", "/api/v1/studies/shop/settings").json
+    assert (found["reward_window"], found["expire_after"]) == (14 * 86_400, 2_000_000)
+    refused = call("POST", "/api/v1/studies", {"name": "odd", "problem": SHOP, "reward_window": "14 moons"})
+    assert refused.status == 422
+    assert "14 moons" in refused.detail
+
+
 def test_what_is_read_changes_when_a_reward_window_closes(call: Caller) -> None:
     place = call.create(reward_window=60)
     call("POST", f"{place}/decisions", {})

@@ -118,7 +118,8 @@ def make_settings(
     )
     if after is not None and window is not None and after <= window:
         raise OptionError(
-            f"expire_after={after:g} would close decisions before their reward_window={window:g} has; make it longer"
+            f"expire_after ({after:,} seconds) is not longer than reward_window ({window:,} seconds), so decisions "
+            "would close before their window; make it longer"
         )
     if window is not None and problem.reward.kind == "levels":
         raise OptionError(
