@@ -1,6 +1,6 @@
 """Kills, interrupts and pauses: what was acknowledged must be there once, and a replay must give the same statistics.
 
-`python -m benchmarks.chaos` takes about two minutes on a machine with nothing else to do, and prints a table.
+`python -m benchmarks.chaos` takes two to four minutes, and prints a table.
 `benchmarks.reliability` and `benchmarks.served` have longer runs.
 """
 
