@@ -158,7 +158,7 @@ def test_bad_windows_are_refused(tmp_path: Path, clock: Clock) -> None:
     for window in (0, -5, float("inf"), float("nan"), "week"):
         with pytest.raises(OptionError, match=r"reward_window=.*expected seconds above 0, or a duration such as 14d"):
             make(tmp_path, clock, reward_window=window)
-    with pytest.raises(OptionError, match=r"expire_after \(10\.0 seconds\) is not longer than reward_window \(60\.0 seconds\)"):
+    with pytest.raises(OptionError, match=r"expire_after \(10\.0 seconds\) is not longer than reward_window \(60\.0"):
         make(tmp_path, clock, reward_window=60, expire_after=10)
     make(tmp_path, clock, reward_window=60)
     make(tmp_path, clock, reward_window="1m")
