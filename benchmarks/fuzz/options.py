@@ -134,7 +134,7 @@ def all_options(cases: int, rng: np.random.Generator) -> Score:
             story, work = every[place]
             if not story.startswith("Study.create"):
                 _prepare(Path(name))
-            judge(score, story, work, seconds=60)
+            judge(score, story, work, seconds=300)
     return score
 
 
