@@ -1,7 +1,8 @@
 """The state of a study: a function of its settings and its events, in their order, and of nothing else.
 
-Any process that has applied the same events has the same state to the bit, and chooses the same arm next: the random
-numbers of a decision come from the study's seed and the decision's number.
+Processes on machines of one kind that have applied the same events have the same state to the bit, and choose the same
+arm next: the random numbers of a decision come from the study's seed and the decision's number. On another kind of CPU
+the last bits may differ.
 """
 
 from collections.abc import Callable, Iterable, Mapping
