@@ -298,3 +298,7 @@ def test_more_nodes_than_can_be_summed_over() -> None:
 def test_two_levers_on_one_variable_are_fine_when_the_arms_keep_them_apart() -> None:
     world = make(interventions={"I": perfect("A"), "J": perfect("A")}, arms=[{}, {"I": 1}, {"J": 0}])
     np.testing.assert_allclose(world.means, [0.5, 0.9, 0.1])
+
+
+def test_a_ragged_table_can_be_shown() -> None:
+    assert repr(Mechanism(["A"], [[0.5], [0.2, 0.8]])) == "Mechanism(parents=['A'], ragged table)"

@@ -38,7 +38,10 @@ class Mechanism:
         object.__setattr__(self, "table", table)
 
     def __repr__(self) -> str:
-        table = "function" if callable(self.table) else f"table of shape {np.shape(self.table)}"
+        try:
+            table = "function" if callable(self.table) else f"table of shape {np.shape(self.table)}"
+        except ValueError:  # refused when a world is made of it
+            table = "ragged table"
         return f"Mechanism(parents={list(self.parents)}, {table})"
 
     def probabilities(self, variable: Variable, parents: Sequence[Variable]) -> NDArray[np.float64]:
