@@ -123,7 +123,7 @@ def test_a_repr_is_one_short_line(make: Callable[[], Any]) -> None:
     check_line(repr(make()))
 
 
-@pytest.mark.parametrize("name", ["ts", "causal-ts-safe", "ucb1", "kl-ucb", "epsilon-greedy"])
+@pytest.mark.parametrize("name", ["ts", "causal-ts", "ucb1", "kl-ucb", "epsilon-greedy"])
 def test_policies_show_their_problem_and_rows(name: str) -> None:
     policy = learnt(POLICIES[name])
     check_line(repr(policy))

@@ -61,7 +61,6 @@ SOFT = cb.DiscreteSCM(
 )
 CTS: Any = cb.CausalThompsonSampling
 GAUSSIAN: Any = cb.policies.CausalGaussianThompsonSampling
-WEIGHED = cb.policies.WeighedThompsonSampling
 SETS = cb.KnownSets([["A"], ["A", "B"]])
 SOME_LEVERS = cb.KnownSets({("A",): ["I_A"], ("A", "B"): ["I_A", "I_B"]})
 REVENUE, RATINGS = cb.worlds.revenue_world(zeros=0.9, seed=3), cb.worlds.ordered_world(direct=True, seed=4)
@@ -82,11 +81,8 @@ CASES: dict[str, Case] = {
     "asd, partial": Case(partial(CTS, discovery=cb.ASD(sufficient=True, partial=True)), WORLD),
     "known sets": Case(partial(CTS, discovery=SETS), DAG),
     "sets for some levers": Case(partial(CTS, discovery=SOME_LEVERS), WORLD),
-    "weighed, known sets": Case(partial(WEIGHED, discovery=SETS), DAG),
-    "squared error": Case(partial(CTS, discovery=cb.BayesFactors(), choice="squared-error"), DAG),
-    "shared mediators": Case(partial(CTS, mediators="shared"), SOFT),
     "monte carlo": Case(partial(CTS, variance="monte-carlo", samples=5), DAG),
-    "screened": Case(WEIGHED, LARGE),
+    "screened": Case(partial(CTS, discovery=cb.BayesFactors()), LARGE),
     "screened, known sets": Case(partial(CTS, discovery=cb.KnownSets([["X6"], ["X5", "X6"]])), LARGE),
     "bootstrap": Case(partial(cb.CausalUCBNormal, variance="bootstrap", bootstraps=10, initial=20), SCM),
     "printed": Case(partial(cb.CausalUCBNormal, index="printed", forced_plays=True, initial=0), SCM),

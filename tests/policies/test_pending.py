@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from causal_bandits import (
+    BayesFactors,
     CausalThompsonSampling,
     KnownSets,
     Problem,
@@ -25,7 +26,6 @@ from causal_bandits.policies import (
     MainEffectsThompson,
     Pending,
     Policy,
-    WeighedThompsonSampling,
 )
 from causal_bandits.simulation import play
 from causal_bandits.worlds import example_world
@@ -218,7 +218,7 @@ def test_the_same_behind_a_screen(compiled: bool, monkeypatch: pytest.MonkeyPatc
                 "causal_bandits.policies.discrete.layout_for",
                 lambda problem, max_size, screens: ScreenedLayout.of(problem, max_size),
             )
-        policy = WeighedThompsonSampling(world.problem, seed=1)
+        policy = CausalThompsonSampling(world.problem, discovery=BayesFactors(), seed=1)
         runs.append(play(policy, world, 150, np.random.default_rng(2), delay=30, compiled=compiled))
         assert isinstance(policy.layout, ScreenedLayout) == screened
         assert policy.ready().tables.pending_table(0).sum() == 30
@@ -233,7 +233,7 @@ def test_discovery_behind_a_screen_keeps_the_room_for_pending_rows(monkeypatch: 
         "causal_bandits.policies.discrete.layout_for",
         lambda problem, max_size, screens: ScreenedLayout.of(problem, max_size),
     )
-    policy = WeighedThompsonSampling(FOUR_ARMS, seed=1)
+    policy = CausalThompsonSampling(FOUR_ARMS, discovery=BayesFactors(), seed=1)
     policy.make_room()
     tables = policy.ready().tables
     assert len(tables.pending) == len(tables.counts) // 2 > 0

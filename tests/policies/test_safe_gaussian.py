@@ -19,7 +19,7 @@ from causal_bandits.policies import (
     SafeGaussianThompson,
     SafeUCBNormal,
 )
-from causal_bandits.policies.set_selection import Choice
+from causal_bandits.policies.real import Choice
 from causal_bandits.simulation import play
 from causal_bandits.worlds import random_linear_world
 from tests.discovery.readings import probability

@@ -9,7 +9,6 @@ import pytest
 from causal_bandits import BayesFactors, CausalThompsonSampling, KnownSets, MixedGraph, Problem
 from causal_bandits.data import ScreenedLayout, TableLayout
 from causal_bandits.errors import ProblemError
-from causal_bandits.policies import WeighedThompsonSampling
 from causal_bandits.simulation import play
 from causal_bandits.worlds import paper_world
 from tests.policies.cases import FOUR_ARMS, NINE_ARMS, random_table, rows_of
@@ -31,7 +30,7 @@ def behind_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(problem: Problem, reading: Any, told: bool) -> tuple[list[Any], ...]:
     """Arms, estimates and sets, in three hundred rounds with values missing and arms left out."""
     discovery = KnownSets([["A"], ["A", "B"]]) if told else BayesFactors(reading=reading)
-    policy = WeighedThompsonSampling(problem, discovery=discovery, seed=5)
+    policy = CausalThompsonSampling(problem, discovery=discovery, seed=5)
     rng, arms = np.random.default_rng(6), []
     for number, (_, seen) in enumerate(rows_of(problem, random_table(problem, 300, 7))):
         if number in (100, 200):
@@ -66,7 +65,7 @@ def test_played_the_same(compiled: bool, request: pytest.FixtureRequest) -> None
     for screened in (False, True):
         if screened:
             request.getfixturevalue("behind_a_screen")
-        policy = WeighedThompsonSampling(WORLD.problem, seed=1)
+        policy = CausalThompsonSampling(WORLD.problem, discovery=BayesFactors(), seed=1)
         runs.append(play(policy, WORLD, 400, np.random.default_rng(2), compiled=compiled))
         assert isinstance(policy.layout, ScreenedLayout) == screened
     np.testing.assert_array_equal(runs[0].arms, runs[1].arms)
@@ -86,11 +85,11 @@ def grow(policy: CausalThompsonSampling, rounds: int, seed: int) -> list[Any]:
 
 
 def test_a_large_problem_is_saved_and_goes_on(tmp_path: Path) -> None:
-    policy = WeighedThompsonSampling(LARGE, seed=1)
+    policy = CausalThompsonSampling(LARGE, discovery=BayesFactors(), seed=1)
     grow(policy, 60, 2)
     assert isinstance(policy.layout, ScreenedLayout)
     policy.save(tmp_path / "large")
-    again = WeighedThompsonSampling.load(tmp_path / "large")
+    again = CausalThompsonSampling.load(tmp_path / "large")
     assert again.layout == policy.layout
     assert grow(again, 30, 3) == grow(policy, 30, 3)
     assert policy.separating_sets() == again.separating_sets()
@@ -98,7 +97,7 @@ def test_a_large_problem_is_saved_and_goes_on(tmp_path: Path) -> None:
 
 def test_sets_that_are_not_used_say_so() -> None:
     """Without any structure all sets are accepted, for all levers, and there is room for small ones only."""
-    policy = WeighedThompsonSampling(LARGE, seed=1)
+    policy = CausalThompsonSampling(LARGE, discovery=BayesFactors(), seed=1)
     rng = np.random.default_rng(3)
     table = {name: rng.integers(2, size=2000).tolist() for name in (*LARGE.observed_names, "Y")}
     table |= {name: rng.integers(3, size=2000).tolist() for name in LARGE.intervention_names}
@@ -114,7 +113,7 @@ def test_sets_that_are_not_used_say_so() -> None:
 
 def test_a_discovery_waits_for_one_percent_more_rows(tmp_path: Path) -> None:
     """The first is due at once; the 25 % rule alone would run it again after 1, 2, 3, 4, 5, 7 rounds and so on."""
-    policy = WeighedThompsonSampling(LARGE, seed=1)
+    policy = CausalThompsonSampling(LARGE, discovery=BayesFactors(), seed=1)
     rng = np.random.default_rng(3)
     table = {name: rng.integers(2, size=1000).tolist() for name in (*LARGE.observed_names, "Y")}
     policy.tell_many(table, arm={})
@@ -125,14 +124,14 @@ def test_a_discovery_waits_for_one_percent_more_rows(tmp_path: Path) -> None:
         grow(policy, 1, number)
     assert due == [0, 10, 21]  # 1000, 1010 and 1021 rows
     policy.save(tmp_path / "large")
-    assert WeighedThompsonSampling.load(tmp_path / "large").rounds_to_refresh == policy.rounds_to_refresh == 2
+    assert CausalThompsonSampling.load(tmp_path / "large").rounds_to_refresh == policy.rounds_to_refresh == 2
 
 
 def test_looking_changes_nothing() -> None:
     """Estimates make tables for a look; the rounds that follow are those without the look."""
     arms = []
     for looks in (False, True):
-        policy = WeighedThompsonSampling(LARGE, seed=1)
+        policy = CausalThompsonSampling(LARGE, discovery=BayesFactors(), seed=1)
         chosen = []
         for part in range(4):
             chosen += grow(policy, 10, part)

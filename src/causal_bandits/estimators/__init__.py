@@ -1,7 +1,6 @@
 """From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
 
 from .intervals import BetaInterval, beta_interval, gamma_interval, jeffreys_interval
-from .lever_trees import arms_alike
 from .posterior import (
     Pools,
     beta_moments,
@@ -24,7 +23,6 @@ __all__ = [
     "Pools",
     "VarianceDecomposition",
     "alpha_star_of_counts",
-    "arms_alike",
     "beta_interval",
     "beta_moments",
     "borrowed_share",

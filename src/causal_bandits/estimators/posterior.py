@@ -1,7 +1,4 @@
-"""The posterior of Algorithm 1: p ~ Dirichlet(counts + prior), mu(s) ~ Beta(pooled counts + 1), index = p . mu.
-
-The paper counts an arm's own rows for p, with a prior of 1. Where `make_pools` is told which arms are alike, these
-share their counts, and the prior is `sparse_prior`.
+"""The posterior of Algorithm 1: p ~ Dirichlet(own counts + 1), mu(s) ~ Beta(pooled counts + 1), index = p . mu.
 
 Its mean and variance have a closed form, so nothing is sampled to compare sets. With a_s the Dirichlet parameters,
 A their sum, m_s and v_s the mean and variance of the Betas,
@@ -25,7 +22,6 @@ from ..compiled import Floats, Ints, by_reference, compiled
 from ..data import CountTables, cell_of, count_pending, count_row
 from ..discovery import Findings
 from ..problem import Problem
-from .lever_trees import sparse_prior
 
 
 @by_reference
@@ -47,15 +43,11 @@ class Pools(NamedTuple):
     variance: Floats
     """(accepted sets, arms)."""
     totals: Floats
-    """(accepted sets, arms): A; the rows that have a value for the set and count for the arm's p, plus the prior."""
-    prior: Floats
-    """(accepted sets,): the prior count of each cell in p."""
-    alike: Ints
-    """(accepted sets, arms): arms with equal numbers have the same p; in the paper each has its own."""
+    """(accepted sets, arms): A; the arm's rows that have a value for the set, plus the prior."""
     share_starts: Ints
     """(accepted sets,): where the counts of p begin."""
     shares: NDArray[np.int32]
-    """Flat: set, arms that are alike, cell."""
+    """Flat: set, arm, cell; the arm's own rows, pending ones among them."""
 
 
 @compiled
@@ -92,7 +84,7 @@ def _fill(tables: CountTables, pools: Pools) -> None:
         for arm in range(arms):
             source = tables.starts[place] + arm * cells * 2
             sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
-            share = pools.share_starts[index] + pools.alike[index, arm] * cells
+            share = pools.share_starts[index] + arm * cells
             for offset in range(cells * 2):
                 pools.counts[sink + offset] += tables.counts[source + offset]
                 pools.shares[share + offset // 2] += tables.counts[source + offset]
@@ -101,10 +93,10 @@ def _fill(tables: CountTables, pools: Pools) -> None:
                     pools.shares[share + cell] += tables.pending[source // 2 + cell]
         for arm in range(arms):
             sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
-            share = pools.share_starts[index] + pools.alike[index, arm] * cells
+            share = pools.share_starts[index] + arm * cells
             linear, square, total = 0.0, 0.0, 0.0
             for cell in range(cells):
-                a = pools.shares[share + cell] + pools.prior[index]
+                a = pools.shares[share + cell] + 1.0
                 mean, variance = beta_moments(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1])
                 linear += a * mean
                 square += _square_term(a, mean, variance)
@@ -117,35 +109,29 @@ def _fill(tables: CountTables, pools: Pools) -> None:
 
 @compiled
 def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, reward: int, change: int) -> None:
-    """Count one row in a set's pools: mu moves for the arms that share rewards, p for those that are alike.
+    """Count one row in a set's pools: mu moves for the arms that share rewards, p for the arm itself.
 
     `reward` is -1 while it is pending: then p alone moves. `change` is how many rows p gains: 1; 0 if it has this row
     already; -1 to take a pending row back.
     """
-    group, kind = pools.groups[index, arm], pools.alike[index, arm]
+    group = pools.groups[index, arm]
     at = pools.starts[index] + (group * cells + cell) * 2
     mean, variance = beta_moments(pools.counts[at], pools.counts[at + 1])
     if reward >= 0:
         pools.counts[at + reward] += 1
     new_mean, new_variance = beta_moments(pools.counts[at], pools.counts[at + 1])
     for other in range(pools.groups.shape[1]):
-        shares, grows = pools.groups[index, other] == group, pools.alike[index, other] == kind
-        if not (shares or grows):
+        if pools.groups[index, other] != group:
             continue
-        a = pools.shares[pools.share_starts[index] + pools.alike[index, other] * cells + cell] + pools.prior[index]
-        new_a = a + change if grows else a
-        m, v, new_m, new_v = mean, variance, new_mean, new_variance
-        if not shares:
-            its = pools.starts[index] + (pools.groups[index, other] * cells + cell) * 2
-            m, v = beta_moments(pools.counts[its], pools.counts[its + 1])
-            new_m, new_v = m, v
-        pools.linear[index, other] += new_a * new_m - a * m
-        pools.square[index, other] += _square_term(new_a, new_m, new_v) - _square_term(a, m, v)
-        if grows:
+        a = pools.shares[pools.share_starts[index] + other * cells + cell] + 1.0
+        new_a = a + change if other == arm else a
+        pools.linear[index, other] += new_a * new_mean - a * mean
+        pools.square[index, other] += _square_term(new_a, new_mean, new_variance) - _square_term(a, mean, variance)
+        if other == arm:
             pools.totals[index, other] += change
         total = pools.totals[index, other]
         pools.variance[index, other] = _variance(pools.linear[index, other], pools.square[index, other], total)
-    pools.shares[pools.share_starts[index] + kind * cells + cell] += change
+    pools.shares[pools.share_starts[index] + arm * cells + cell] += change
 
 
 @compiled
@@ -208,13 +194,13 @@ def draw_shared(tables: CountTables, pools: Pools, index: int, arm: int, rng: np
     """One draw of an arm's mean through an accepted set: p . mu."""
     place = pools.places[index]
     cells = tables.cells[place]
-    share = pools.share_starts[index] + pools.alike[index, arm] * cells
+    share = pools.share_starts[index] + arm * cells
     sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
     if cells == 1:
         return _draw_beta(pools.counts[sink], pools.counts[sink + 1], rng)
     total, weighted = 0.0, 0.0
     for cell in range(cells):
-        weight = rng.standard_gamma(pools.shares[share + cell] + pools.prior[index])
+        weight = rng.standard_gamma(pools.shares[share + cell] + 1.0)
         reward = _draw_beta(pools.counts[sink + 2 * cell], pools.counts[sink + 2 * cell + 1], rng)
         total += weight
         weighted += weight * reward
@@ -224,13 +210,13 @@ def draw_shared(tables: CountTables, pools: Pools, index: int, arm: int, rng: np
 def no_pools(arms: int) -> Pools:
     """Nothing is shared: naive Thompson Sampling."""
     none, nothing = np.empty(0, dtype=np.int64), np.empty((0, arms), dtype=np.int64)
-    return _empty_pools(none, none, nothing, nothing, np.empty(0))
+    return _empty_pools(none, none, nothing)
 
 
-def _empty_pools(places: Ints, cells: Ints, groups: Ints, alike: Ints, prior: Floats) -> Pools:
+def _empty_pools(places: Ints, cells: Ints, groups: Ints) -> Pools:
     """Pools that have counted nothing."""
     lengths = (groups.max(axis=1, initial=-1) + 1) * cells * 2
-    share_lengths = (alike.max(axis=1, initial=-1) + 1) * cells
+    share_lengths = groups.shape[1] * cells
     sums = np.empty(groups.shape), np.empty(groups.shape), np.empty(groups.shape), np.empty(groups.shape)
     return Pools(
         places,
@@ -238,8 +224,6 @@ def _empty_pools(places: Ints, cells: Ints, groups: Ints, alike: Ints, prior: Fl
         _starts(lengths),
         np.zeros(int(lengths.sum()), dtype=np.int32),
         *sums,
-        prior,
-        alike,
         _starts(share_lengths),
         np.zeros(int(share_lengths.sum()), dtype=np.int32),
     )
@@ -250,22 +234,15 @@ def _starts(lengths: Ints) -> Ints:
     return starts
 
 
-def make_pools(findings: Findings, tables: CountTables, alike: Ints | None = None) -> Pools:
-    """Pool along the sets that separate at least one intervention variable; all of them have a table.
-
-    `alike` is (those sets, arms): arms with equal numbers share P(S | arm); None: each arm has its own rows.
-    """
+def make_pools(findings: Findings, tables: CountTables) -> Pools:
+    """Pool along the sets that separate at least one intervention variable; all of them have a table."""
     problem, found = findings.layout.problem, findings.used
     if not len(found):
         return no_pools(len(problem.arms))
     patterns, which = np.unique(findings.separated[found], axis=0, return_inverse=True)  # few, where sets are many
     groups = np.array([_groups(problem, tuple(pattern)) for pattern in patterns.tolist()])[which.reshape(-1)]
     places = np.searchsorted(tables.sets, found)
-    cells = tables.cells[places]
-    prior = np.ones(len(found)) if alike is None else sparse_prior(cells)
-    if alike is None:
-        alike = np.tile(np.arange(len(problem.arms)), (len(found), 1))
-    pools = _empty_pools(places, cells, groups, alike, prior)
+    pools = _empty_pools(places, tables.cells[places], groups)
     _fill(tables, pools)
     return pools
 

@@ -50,7 +50,6 @@ from .safe_thompson import SafeThompsonSampling
 from .telling import Pending
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
-from .weighed_thompson import WeighedThompsonSampling
 
 __all__ = [
     "CTS",
@@ -112,7 +111,6 @@ __all__ = [
     "UCBTuned",
     "UnknownUCBPlus",
     "Variant",
-    "WeighedThompsonSampling",
     "YabePropagating",
     "choose",
     "expect",

@@ -21,7 +21,6 @@ from ..seeds import Seed, generator
 from .allowing import arm_numbers
 from .beside import with_own_rows, with_pending_rows
 from .estimates import Estimates
-from .keeping import Draws
 from .naming import Variant, register
 from .protocol import choose_many, compared, expect_many, forget_many, settle_many
 from .recommending import Recommending
@@ -85,7 +84,6 @@ class Policy(Recommending, Generic[State]):
         self.waiting = WaitingRows(problem)
         self.rng = generator(seed)
         self.findings: Findings | None = None
-        self._draws: Draws = {}
         self.schedule = Schedule(growth=self.growth)
         self.allowed: NDArray[np.bool_] = np.ones(len(problem.arms), dtype=np.bool_)
         """Which arms may be asked for and recommended; `restrict` changes it."""
@@ -102,12 +100,8 @@ class Policy(Recommending, Generic[State]):
     def _empty(self) -> State:
         """A state that has seen nothing and shares nothing."""
 
-    def _draw(self, findings: Findings) -> Draws:
-        """What the estimator draws once for each discovery; it may depend on the rows alone."""
-        return {}
-
     @abstractmethod
-    def _share(self, findings: Findings, draws: Draws) -> State:
+    def _share(self, findings: Findings) -> State:
         """The state with the sets that were found."""
 
     @abstractmethod
@@ -179,8 +173,7 @@ class Policy(Recommending, Generic[State]):
         """Find the sets to share through from now on."""
         self.findings = self._discover()
         if self.findings is not None:
-            self._draws = self._draw(self.findings)
-            self._state = self._share(self.findings, self._draws)
+            self._state = self._share(self.findings)
 
     @property
     def rolls_out(self) -> bool:
@@ -207,14 +200,14 @@ class Policy(Recommending, Generic[State]):
         self._count(self.history.rows)
         self._expect(self.waiting.all)
         if self.findings is not None:
-            self._state = self._share(self.findings, self._draws)
+            self._state = self._share(self.findings)
 
     # Reading: never changes which arms come next
 
     def _view(self) -> State:
         """The state with the sets that the next `ask` would use."""
         findings = self._discover() if self.schedule.is_due(self.progress) else None
-        state = self._state if findings is None else self._share(findings, self._draw(findings))
+        state = self._state if findings is None else self._share(findings)
         return self._among(state, self.allowed)
 
     def _reading(self) -> State:

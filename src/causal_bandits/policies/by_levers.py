@@ -13,7 +13,6 @@ from ..dispatch import generic
 from ..estimators.main_effects import highest
 from .base import Policy
 from .estimates import Estimates
-from .keeping import Draws
 from .protocol import choose, indices, learn_many, look, look_at_nothing
 
 SETTLED = 5
@@ -121,7 +120,7 @@ class LeverPolicy(Policy[S]):
     def _statistics(self) -> Any:
         return self._state
 
-    def _share(self, findings: Findings, draws: Draws) -> S:
+    def _share(self, findings: Findings) -> S:
         return self._state
 
     @abstractmethod

@@ -4,7 +4,7 @@ The name also stands for a method of Bareinboim, Forney and Pearl (2015), which 
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self
 
 from ..discovery import ASD, DirectTesting, Discovery, check_discovery, discovery_from_dict
 from ..discovery.tiers import Tier
@@ -13,16 +13,12 @@ from ..problem import Problem
 from ..seeds import Seed
 from .discrete import DiscretePolicy
 from .naming import Variant
-from .set_selection import Choice, check_weighed, doubts
-
-Mediators = Literal["own", "shared"]
 
 
 class CausalThompsonSampling(DiscretePolicy):
     """Thompson Sampling that discovers separating sets while it plays, and lets arms share rewards through them.
 
     Per arm, the accepted set with the lowest posterior variance is used, or the arm's own rows if they do better.
-    `BayesFactors`, ``choice="squared-error"`` and ``mediators="shared"`` together are `WeighedThompsonSampling`.
 
     Args:
         problem: What is played; its reward is 0 or 1.
@@ -31,9 +27,6 @@ class CausalThompsonSampling(DiscretePolicy):
         max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
         variance: Posterior variances in closed form, or from draws as in the paper.
         samples: Number of draws for ``variance="monte-carlo"``.
-        choice: Use the set with the lowest variance, or with the lowest expected squared error, which includes the
-            error it would make if it did not separate (needs `BayesFactors`).
-        mediators: Learn P(S | arm) from the arm's own rows, or from all arms on which S is distributed alike.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
     >>> policy = CausalThompsonSampling(problem, discovery=DirectTesting(alpha=0.05), seed=0)
@@ -60,17 +53,9 @@ class CausalThompsonSampling(DiscretePolicy):
         max_size: int | None = None,
         variance: Literal["closed-form", "monte-carlo"] = "closed-form",
         samples: int = 200,
-        choice: Choice = "variance",
-        mediators: Mediators = "own",
     ) -> None:
         if variance not in ("closed-form", "monte-carlo"):
             raise OptionError(f"variance={variance!r}; expected 'closed-form' or 'monte-carlo'")
-        if mediators not in get_args(Mediators):
-            raise OptionError(f"mediators={mediators!r}; expected 'own' or 'shared'")
-        self.shares_mediators = mediators == "shared"
-        self.doubts = doubts(choice)
-        if self.doubts and variance == "monte-carlo":
-            raise OptionError("choice='squared-error' needs variance='closed-form'; it has no Monte Carlo form")
         samples = whole_number("samples", samples, 2, 1_000_000)
         drawn = samples if variance == "monte-carlo" else 0
         self.discovery = DirectTesting() if discovery is None else discovery
@@ -79,11 +64,7 @@ class CausalThompsonSampling(DiscretePolicy):
         super().__init__(problem, seed=seed, max_size=max_size, samples=drawn, screens=self.discovery.screens)
         self.variance = variance
         self.samples = samples
-        self.choice = choice
-        self.mediators = mediators
-        found = self._discover()  # sets that cannot be are refused here, not later
-        if self.doubts:
-            check_weighed(self.discovery, found)
+        self._discover()  # sets that cannot be are refused here, not later
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
@@ -92,8 +73,6 @@ class CausalThompsonSampling(DiscretePolicy):
             "max_size": self.layout.max_size,
             "variance": self.variance,
             "samples": self.samples,
-            "choice": self.choice,
-            "mediators": self.mediators,
         }
 
     @classmethod

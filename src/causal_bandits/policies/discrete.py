@@ -17,12 +17,11 @@ from ..data import (
     with_pending,
 )
 from ..discovery import Findings
-from ..estimators import arms_alike, make_pools, no_pools
+from ..estimators import make_pools, no_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .estimates import Estimates, estimate_arms
-from .keeping import Draws
 from .protocol import learn_many
 from .rules import ThompsonState
 
@@ -43,11 +42,6 @@ class DiscretePolicy(Policy[ThompsonState]):
     uses_pending = True
     rolls_out_late = True
 
-    doubts = False
-    """Whether a set that may not separate is weighed by what its bias would cost."""
-    shares_mediators = False
-    """Whether P(S | arm) is learnt from arms that are alike as well."""
-
     def __init__(
         self, problem: Problem, *, seed: Seed, max_size: int | None, samples: int, screens: bool = False
     ) -> None:
@@ -67,7 +61,7 @@ class DiscretePolicy(Policy[ThompsonState]):
         anything = np.ones(arms, dtype=np.bool_)
         self._screen = Screen(self.layout, self.history) if isinstance(self.layout, ScreenedLayout) else None
         tables = self.layout.empty() if self._screen is None else self._screen.kept
-        return ThompsonState(tables, no_pools(arms), np.empty(0), self._samples, anything)
+        return ThompsonState(tables, no_pools(arms), self._samples, anything)
 
     def _count(self, rows: Rows) -> None:
         learn_many(self._state, rows.arms, rows.codes, rows.rewards)
@@ -88,22 +82,6 @@ class DiscretePolicy(Policy[ThompsonState]):
         if self._screen is not None:
             self._screen.count()
 
-    def _draw(self, findings: Findings) -> Draws:
-        if not self.shares_mediators:
-            return {}
-        tables = self._tables(findings.used)
-        places = np.searchsorted(tables.sets, findings.used)
-        return {"alike": arms_alike(self.problem, tables, places, self.rows)}
-
-    def _draws_in(self, findings: Findings, arrays: dict[str, NDArray[Any]]) -> Draws:
-        alike, arms = arrays.get("alike"), len(self.problem.arms)
-        if alike is None:
-            return {}
-        fits = alike.shape == (len(findings.used), arms) and alike.dtype.kind in "iu"
-        if not fits or not np.all((alike >= 0) & (alike < arms)):
-            raise ValueError("its arms that are alike do not fit its sets")
-        return {"alike": alike}
-
     def _tables(self, used: NDArray[np.int64]) -> CountTables:
         """Tables of all sets, or at least of those that are used."""
         if self._screen is None:
@@ -112,23 +90,17 @@ class DiscretePolicy(Policy[ThompsonState]):
         late = self.waiting.made or len(self._state.tables.pending)  # a rollout has room before a row waits
         return recount_pending(tables, self.waiting.all) if late else tables
 
-    def _share(self, findings: Findings, draws: Draws) -> ThompsonState:
-        used = findings.used
-        tables = self._tables(used)
-        pools = make_pools(findings, tables, draws.get("alike"))
-        probability = findings.probability if self.doubts else None
-        doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
-        return self._state._replace(tables=tables, pools=pools, doubt=doubt)
+    def _share(self, findings: Findings) -> ThompsonState:
+        tables = self._tables(findings.used)
+        return self._state._replace(tables=tables, pools=make_pools(findings, tables))
 
     def _reading_without_pending(self) -> ThompsonState:
         fresh = self.schedule.is_due(self.progress)
         findings = self._discover() if fresh else self.findings
         if findings is None:
             return self._view()
-        draws = self._draw(findings) if fresh else self._draws
         tables = self._tables(findings.used)._replace(pending=NONE_PENDING)
-        state = self._share(findings, draws)
-        return state._replace(tables=tables, pools=make_pools(findings, tables, draws.get("alike")))
+        return self._state._replace(tables=tables, pools=make_pools(findings, tables))
 
     def _statistics(self) -> CountTables | Screen:
         return self._state.tables if self._screen is None else self._screen

@@ -6,8 +6,7 @@ from ..discovery import RealDiscovery, ResidualTesting
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .real import PRIOR_ROWS, RealPolicy, Variance, checked_prior
-from .set_selection import Choice
+from .real import PRIOR_ROWS, Choice, RealPolicy, Variance, checked_prior
 
 
 class GaussianThompsonSampling(RealPolicy):

@@ -19,7 +19,6 @@ from .acting import mechanism_numbers
 from .base import Policy
 from .estimates import ArmEstimate, Estimates
 from .graph_rules import GraphState, draw_graph_means, graph_weights
-from .keeping import Draws
 from .protocol import learn_many
 
 DRAWS = 1000
@@ -94,7 +93,7 @@ class GraphPosteriorThompson(Policy[GraphState]):
     def _count(self, rows: Rows) -> None:
         learn_many(self._state, rows.arms, rows.codes, rows.rewards)
 
-    def _share(self, findings: Findings, draws: Draws) -> GraphState:
+    def _share(self, findings: Findings) -> GraphState:
         return self._state
 
     def _statistics(self) -> GraphState:

@@ -25,9 +25,6 @@ from .saving import (
 )
 from .schedule import Schedule, after
 
-Draws = dict[str, NDArray[Any]]
-"""What an estimator drew for the sets of one discovery, by the names the arrays have in save files."""
-
 
 class Kept(ABC):
     """What can be saved and loaded: rows, random numbers, the last discovery, and what cannot be made afresh."""
@@ -41,7 +38,6 @@ class Kept(ABC):
     allowed: NDArray[np.bool_]
     findings: Findings | None
     schedule: Schedule
-    _draws: Draws
 
     def __repr__(self) -> str:
         used = "" if self.findings is None else f", {len(self.findings.used)} separating sets"
@@ -67,10 +63,6 @@ class Kept(ABC):
 
     def _check_sums(self) -> None:  # noqa: B027
         """A ValueError where sums that were read back contradict each other."""
-
-    def _draws_in(self, findings: Findings, arrays: dict[str, NDArray[Any]]) -> Draws:
-        """What was drawn for the last discovery, from a save file; a ValueError where it does not fit."""
-        return {}
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
@@ -101,7 +93,7 @@ class Kept(ABC):
             header["allowed"] = self.allowed.tolist()
         if self.history.filled:
             header["filled"] = self.history.filled
-        found = {**pack_findings(self.findings), **self._draws}
+        found = pack_findings(self.findings)
         if self.waiting.made:
             header["waiting"] = self.waiting.made
             found.update(self.waiting.packed())
@@ -130,8 +122,6 @@ class Kept(ABC):
                 arms = zip(policy.problem.arms, saved.header["allowed"], strict=True)
                 policy.restrict([arm for arm, yes in arms if yes])
             policy.findings = unpack_findings(policy.layout, saved.arrays)
-            if policy.findings is not None:
-                policy._draws = policy._draws_in(policy.findings, saved.arrays)
             policy._recount()
             for name, array in policy._sums().items():
                 unpack_into(array, saved.arrays[name])

@@ -16,7 +16,7 @@ POLICIES: dict[str, type[Policy[Any]]] = NAMED
 """Every policy that was named, here or elsewhere."""
 
 ORDER = (
-    *("thompson", "main_effects", "causal_thompson", "safe_thompson", "best_arm", "weighed_thompson"),
+    *("thompson", "main_effects", "causal_thompson", "safe_thompson", "best_arm"),
     *("graph_posterior", "safe_rewards", "ucb_normal", "gaussian_thompson", "safe_gaussian", "galcb"),
     *("ucb", "kl_ucb", "epsilon_greedy", "successive_elimination"),
     *("hac_ucb", "raps", "ucb_plus", "ucb_plus_unknown", "back_door", "elahi", "lu_tree", "yabe", "nair"),

@@ -16,14 +16,13 @@ from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
 from .estimates import ArmEstimate, Estimates
-from .keeping import Draws
 from .real_draws import prior_of, typical_reward
 from .real_rows import expect_real, forget_real, settle_real, with_late_rows
 from .real_rules import RealOptions, RealState, beliefs
-from .set_selection import Choice, check_weighed, doubts
 
 Index = Literal["auer", "printed"]
 Variance = Literal["closed-form", "bootstrap"]
+Choice = Literal["variance", "squared-error"]
 
 
 PRIOR_ROWS, MOST_PRIOR_ROWS = 3.0, 1e9
@@ -37,6 +36,22 @@ def checked_prior(prior_rows: object) -> float:
     if not (is_number(prior_rows) and 0 <= float(prior_rows) < MOST_PRIOR_ROWS):  # type: ignore[arg-type]
         raise OptionError(f"prior_rows={brief(prior_rows)}; expected a number of rows, at least 0")
     return float(prior_rows)  # type: ignore[arg-type]
+
+
+def doubts(choice: str) -> bool:
+    """Whether a set that may not separate is weighed by what its bias would cost."""
+    if choice not in get_args(Choice):
+        raise OptionError(f"choice={choice!r}; expected 'variance' or 'squared-error'")
+    return choice == "squared-error"
+
+
+def check_weighed(discovery: object, found: Findings | None) -> None:
+    """Refuse a discovery that does not say how probable its sets are."""
+    if found is not None and found.probability is None:
+        raise OptionError(
+            f"choice='squared-error' weighs sets by Bayes factors, which {type(discovery).__name__} does not "
+            "give; use discovery=BayesFactors()"
+        )
 
 
 def _patterns(rows: Rows) -> list[int]:
@@ -207,7 +222,7 @@ class RealPolicy(Policy[RealState]):
         if len(late) and not np.array_equal(late[0], self._state.moments.counts + waiting):
             raise ValueError("its pending rows are not those of its sums")
 
-    def _share(self, findings: Findings, draws: Draws) -> RealState:
+    def _share(self, findings: Findings) -> RealState:
         used = findings.used
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]

@@ -14,7 +14,6 @@ from ..estimators.bootstrap import bootstrap_variance
 from ..estimators.regression import RealPools, fit_pool, means_with_pending, own_mean_and_variance
 from .protocol import believed, choose, indices, look
 from .real_draws import draw_like_others, draw_own_mean, draw_shared_mean, prior_of, softened
-from .rules import squared_error
 
 
 class RealOptions(NamedTuple):
@@ -77,6 +76,17 @@ def rows_in(state: RealState, place: int) -> ArmMoments:
 def seen_in(state: RealState, place: int) -> ArmMoments:
     """The same with rows whose reward is pending; then it has no column of the reward."""
     return view(state.late, place + 1) if len(state.late.counts) > 0 else rows_in(state, place)
+
+
+@compiled
+def squared_error(variance: float, own_variance: float, difference: float, doubt: float) -> float:
+    """Expected squared error of an arm's mean through a set, of which its own mean differs by `difference`.
+
+    If the set separates, the difference is noise of variance own_variance - variance, since then the shared mean is the
+    better of two unbiased ones. What it exceeds that by is taken for bias, as far as the set is doubted.
+    """
+    bias = difference * difference - max(own_variance - variance, 0.0)
+    return variance + doubt * max(bias, 0.0)
 
 
 @compiled

@@ -15,9 +15,6 @@ from ..estimators import learn as learn_row
 from ..estimators import settle as settle_row
 from .protocol import believed, choose, expect, forget, indices, learn, look, settle
 
-LOOK_AGAIN = 0.01
-"""The share of rounds in which doubted sets are believed only as far as they are probable."""
-
 
 @by_reference
 class ThompsonState(NamedTuple):
@@ -25,8 +22,6 @@ class ThompsonState(NamedTuple):
 
     tables: CountTables
     pools: Pools
-    doubt: Floats
-    """(accepted sets,): how probable it is that the set does not separate; 0: sets are compared by variance alone."""
     samples: int
     """0: variances in closed form; otherwise the number of Monte Carlo samples, as in the paper."""
     allowed: Bools
@@ -34,54 +29,19 @@ class ThompsonState(NamedTuple):
 
 
 @compiled
-def squared_error(variance: float, own_variance: float, difference: float, doubt: float) -> float:
-    """Expected squared error of an arm's mean through a set, of which its own mean differs by `difference`.
-
-    If the set separates, the difference is noise of variance own_variance - variance, since then the shared mean is the
-    better of two unbiased ones. What it exceeds that by is taken for bias, as far as the set is doubted.
-    """
-    bias = difference * difference - max(own_variance - variance, 0.0)
-    return variance + doubt * max(bias, 0.0)
-
-
-@compiled
 def best_sets(state: ThompsonState) -> Ints:
-    """For each arm the accepted set with the lowest expected squared error, or -1 when its own rows do better.
-
-    Without doubt that is the lowest posterior variance, the paper's rule.
-    """
+    """For each arm the accepted set with the lowest posterior variance, or -1 when its own rows do better."""
     pools = state.pools
     arms = pools.groups.shape[1]
     chosen = np.full(arms, -1)
-    lowest, own_mean, own_variance = np.empty(arms), np.empty(arms), np.empty(arms)
+    lowest = np.empty(arms)
     for arm in range(arms):
-        own_mean[arm], own_variance[arm] = own_moments(state.tables, arm)
-        lowest[arm] = own_variance[arm]
+        lowest[arm] = own_moments(state.tables, arm)[1]
     for index in range(len(pools.places)):
-        doubt = state.doubt[index]
         for arm in range(arms):
-            error = pools.variance[index, arm]
-            if error < lowest[arm] and doubt > 0:
-                difference = pools.linear[index, arm] / pools.totals[index, arm] - own_mean[arm]
-                error = squared_error(error, own_variance[arm], difference, doubt)
-            if error < lowest[arm]:
-                lowest[arm] = error
+            if pools.variance[index, arm] < lowest[arm]:
+                lowest[arm] = pools.variance[index, arm]
                 chosen[arm] = index
-    return chosen
-
-
-@compiled
-def sets_for_a_round(state: ThompsonState, best: Ints, rng: np.random.Generator) -> Ints:
-    """The set of each arm in one round: the best one, but now and then a doubted set is left with that probability.
-
-    An arm that a false set calls bad is so pulled from time to time, and its own rows then speak for it.
-    """
-    if len(state.doubt) == 0 or state.doubt.max() <= 0.0 or rng.random() >= LOOK_AGAIN:
-        return best
-    chosen = best.copy()
-    for index in range(len(state.doubt)):
-        if rng.random() < state.doubt[index]:
-            chosen[best == index] = -1
     return chosen
 
 
@@ -103,7 +63,6 @@ def look_at_sets(state: ThompsonState, rng: np.random.Generator) -> Ints:
 @compiled
 def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> int:
     """Draw each arm's mean through its chosen set, and take the highest."""
-    chosen = sets_for_a_round(state, chosen, rng)
     best, highest = 0, -1.0
     for arm in range(len(chosen)):
         if state.allowed[arm]:
@@ -117,7 +76,6 @@ def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) 
 @compiled
 def drawn_through(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> Floats:
     """What `draw_best_arm` compares, from the same random numbers; NaN for arms that may not be chosen."""
-    chosen = sets_for_a_round(state, chosen, rng)
     indices = np.full(len(chosen), np.nan)
     for arm in range(len(chosen)):
         if state.allowed[arm]:

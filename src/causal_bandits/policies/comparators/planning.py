@@ -10,7 +10,6 @@ from ...data import Rows
 from ...discovery import Findings
 from ...errors import OptionError
 from ..base import Policy
-from ..keeping import Draws
 
 NEVER = 2**62
 
@@ -105,7 +104,7 @@ class PlanningPolicy(Policy[Any]):
         """Those that it still plays."""
         return state.counts.allowed  # type: ignore[no-any-return]
 
-    def _share(self, findings: Findings, draws: Draws) -> Any:
+    def _share(self, findings: Findings) -> Any:
         return self._state
 
     def _statistics(self) -> Any:
