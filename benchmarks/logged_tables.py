@@ -77,7 +77,7 @@ def shared(world: DiscreteWorld, problem: cb.Problem, rows: Rows) -> Judged:
     policy = cb.preset("safe", problem, seed=0)
     policy.learn(rows)
     hit = [row.low <= mean <= row.high for row, mean in zip(policy.estimates(), world.means, strict=True)]
-    return _judged(world, problem.index(policy.recommend(draws=1).arm), float(np.mean(hit)))
+    return _judged(world, problem.index(policy.recommend().arm), float(np.mean(hit)))
 
 
 def _judged(world: DiscreteWorld, best: int, covered: float) -> Judged:

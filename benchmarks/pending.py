@@ -55,7 +55,7 @@ def pending_rows() -> dict[str, float]:
     world = practice_world("mediated", rate=0.1, arms=6, seed=1)
     policy = cb.SafeThompsonSampling(world.problem, seed=0)
     policy.expect(world.sample({}, WAITING, np.random.default_rng(0)))
-    found["pending_row_bytes"] = policy.waiting.nbytes / WAITING
+    found["pending_row_bytes"] = policy.history.pending.nbytes / WAITING
     return found
 
 

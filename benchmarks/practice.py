@@ -90,7 +90,7 @@ def separating(world: World) -> dict[tuple[str, ...], bool]:
 
 def look(policy: Any, world: World, true_sets: dict[tuple[str, ...], bool]) -> Told:
     """What a policy states."""
-    estimates, best = policy.estimates(), policy.recommend(draws=1000)
+    estimates, best = policy.estimates(), policy.recommend()
     low, high = np.array([each.low for each in estimates]), np.array([each.high for each in estimates])
     hit = (world.means >= low - 1e-9) & (world.means <= high + 1e-9)
     lost = float(world.means.max() - world.means[world.problem.index(best.arm)])

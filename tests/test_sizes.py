@@ -22,7 +22,7 @@ HUGE = 10**12
 
 DOORS: dict[str, Callable[[], Any]] = {
     "ask": lambda: cb.ThompsonSampling(PROBLEM).ask(HUGE),
-    "draws": lambda: cb.ThompsonSampling(PROBLEM).recommend(draws=HUGE),
+    "draws": lambda: cb.ThompsonSampling(PROBLEM).posterior().sample_means(0, HUGE),
     "quantiles": lambda: cb.bins(quantiles=HUGE, after=2 * HUGE),
     "after": lambda: cb.bins(quantiles=4, after=HUGE),
     "cuts": lambda: cb.bins(range(HUGE)),

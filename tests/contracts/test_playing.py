@@ -134,7 +134,7 @@ def said(policy: Policy[Any]) -> list[Any]:
     indices = policy.indices(np.random.default_rng(7))
     return [
         policy.estimates().to_frame().to_dict(as_series=False),
-        repr(policy.recommend(draws=300)),
+        repr(policy.recommend()),
         repr(policy.separating_sets(rejected=True)[:20]),
         None if indices is None else indices.tobytes(),
         policy.frequencies(50, np.random.default_rng(8)).tolist(),

@@ -97,8 +97,8 @@ def full_state(policy: Policy[Any]) -> dict[str, Any]:
 
     found = policy.findings
     plain = dict([*flat("rows", policy.history.rows), *flat("state", policy._state)])
-    plain.update(flat("waiting", policy.waiting.all))
-    plain["waiting"] = (policy.waiting.made, policy.waiting.numbers.tolist())
+    plain.update(flat("waiting", policy.history.pending.all))
+    plain["waiting"] = (policy.history.pending.made, policy.history.pending.numbers.tolist())
     plain["findings"] = None if found is None else (found.rows, found.separated.tobytes())
     return {**plain, "rng": policy.rng.bit_generator.state, "due": policy.schedule.due}
 

@@ -61,7 +61,7 @@ def test_reading_changes_nothing(make: type[CausalThompsonSampling]) -> None:
     for arm, seen in rows_of(FOUR_ARMS, TABLE):
         before = full_state(read)
         if read.rows:
-            read.recommend(draws=20)
+            read.recommend()
         read.estimates().to_frame()
         if isinstance(read, CausalThompsonSampling):
             read.separating_sets(rejected=True)
@@ -107,7 +107,7 @@ def test_bad_options() -> None:
     for call in (
         lambda: policy.ask(0),
         lambda: policy.ask(2.5),  # type: ignore[call-overload]
-        lambda: policy.recommend(draws=0),
+        lambda: policy.posterior().sample_means(0, 0),
         lambda: policy.estimates(level=1.0),
         lambda: CausalThompsonSampling(FOUR_ARMS, variance="exact"),  # type: ignore[arg-type]
         lambda: CausalThompsonSampling(FOUR_ARMS, samples=1),

@@ -88,7 +88,7 @@ def test_recommendation(case: Case) -> None:
     """
     policy = CausalThompsonSampling(case.problem, discovery=case.discovery, seed=0)
     policy.tell_many(case.table)
-    best = policy.recommend(draws=20_000)
+    best = policy.recommend()
     estimates = policy.estimates()
     assert best.arm == max(estimates, key=lambda estimate: estimate.mean).arm
     assert best.mean == max(estimate.mean for estimate in estimates)

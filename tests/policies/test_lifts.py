@@ -2,15 +2,15 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import causal_bandits as cb
+from causal_bandits.compiled import Floats
 from causal_bandits.errors import OptionError, UnknownLevelError
-from causal_bandits.policies.estimates import Estimates
-from causal_bandits.policies.lifts import JointDraws, as_wide_as_stated, difference, effects_of_levels
+from causal_bandits.policies import Posterior, Source
+from causal_bandits.policies.lifts import difference, effects_of_levels
 from causal_bandits.policies.protocol import choose_net_many, highest_net
 
 SHOP = cb.Problem("buys", {"clicked": 2}, {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
@@ -30,24 +30,17 @@ def told(rows: int = 240, seed: int = 1) -> cb.ThompsonSampling:
 def test_a_lift_is_what_joint_draws_say() -> None:
     policy = told()
     rows = policy.estimates(control={})
-    assert policy.draw_means().shape == (4000, 6)
-    draws = as_wide_as_stated(policy.draw_means(), rows, 0.95)
-    assert np.allclose(draws.std(axis=0), policy.draw_means().std(axis=0), rtol=0.1)  # draws as they are stated
-    wider = Estimates([replace(row, low=row.mean - 1, high=row.mean + 1) for row in rows])
-    low, high = np.quantile(as_wide_as_stated(draws - 0.5, wider, 0.95), [0.025, 0.975], axis=0)
-    assert high - low == pytest.approx(2)
-    assert as_wide_as_stated(draws, wider, 0.95).min() == 0  # means that are never below 0 stay so
+    draws = policy.posterior().draws
+    assert draws.shape == (4000, 6)
     for number in range(1, 6):
         lift, apart = rows[number].lift, draws[:, number] - draws[:, 0]
         assert lift is not None
         assert lift.absolute == pytest.approx(rows[number].mean - rows[0].mean)
-        ends = np.quantile(apart, [0.025, 0.975]) - apart.mean() + lift.absolute
-        assert (lift.low, lift.high) == pytest.approx(tuple(ends))
+        assert (lift.low, lift.high) == pytest.approx(tuple(np.quantile(apart, [0.025, 0.975])))
         assert lift.relative == pytest.approx(rows[number].mean / rows[0].mean - 1)
         ratio = np.quantile(draws[:, number] / draws[:, 0] - 1, [0.025, 0.975])
         assert (lift.relative_low, lift.relative_high) == pytest.approx(tuple(ratio))
-        drawn = policy.draw_means()
-        assert lift.probability_better == np.mean(drawn[:, number] > drawn[:, 0])
+        assert lift.probability_better == np.mean(apart > 0)
     assert rows[0].lift is None
     assert rows[0].is_control
     assert not rows[1].is_control
@@ -61,10 +54,16 @@ def test_a_lift_is_what_joint_draws_say() -> None:
 
 def test_looking_draws_the_same_and_changes_nothing() -> None:
     policy, other = told(), told()
-    assert np.array_equal(policy.draw_means(), policy.draw_means())
+    assert np.array_equal(policy.posterior().draws, other.posterior().draws)
     policy.estimates(control={"banner": "red"})
     policy.effects()
     assert policy.ask(20) == other.ask(20)
+
+
+def given(draws: Floats) -> Posterior:
+    """A posterior with these draws."""
+    sources = [Source(number, float(number)) for number in range(draws.shape[1])]
+    return Posterior(9, draws.mean(axis=0), sources, lambda rng, n: draws, lambda level: (draws.min(0), draws.max(0)))
 
 
 def test_effects_of_levels_are_averaged_over_the_other_levers() -> None:
@@ -76,10 +75,9 @@ def test_effects_of_levels_are_averaged_over_the_other_levers() -> None:
     )
     for problem in (whole, some):
         draws = rng.random((50, len(problem.arms))) + 0.1
-        means, rows = draws.mean(axis=0), np.arange(len(problem.arms))
+        posterior = given(draws)
         found = {
-            (row.lever, row.level): row
-            for row in effects_of_levels(problem, problem.idle_settings, JointDraws(draws, draws), means, rows, 0.9)
+            (row.lever, row.level): row for row in effects_of_levels(problem, posterior, problem.idle_settings, 0.9)
         }
         for lever in problem.interventions:
             for level in lever.levels[1:]:
@@ -116,7 +114,7 @@ def test_effects_of_a_policy() -> None:
 
 def test_a_relative_lift_needs_a_control_above_nothing() -> None:
     base, ours = np.array([-1.0, 1.0, 2.0, 3.0] * 20), np.array([2.0, 2.0, 3.0, 3.0] * 20)
-    found = difference(JointDraws(ours, ours), JointDraws(base, base), 2.5, 1.25, 0.9)
+    found = difference(ours, base, 2.5, 1.25, 0.9)
     assert math.isnan(found.relative)
     assert math.isnan(found.relative_high)
     assert found.absolute == 1.25

@@ -27,6 +27,7 @@ from causal_bandits.policies import (
     Pending,
     Policy,
 )
+from causal_bandits.policies.saving import pack, restore
 from causal_bandits.simulation import play
 from causal_bandits.worlds import example_world
 
@@ -84,10 +85,10 @@ def test_pending_rows_survive_saving(make: Callable[..., Policy[Any]], tmp_path:
 def test_damaged_pending_rows_are_refused(tmp_path: Path) -> None:
     policy = ThompsonSampling(FOUR_ARMS, seed=3)
     tell_late(policy, ROWS[:9], 5)
-    saved = policy.pack()
+    saved = pack(policy)
     for name, array in (("waiting_numbers", np.array([3, 3, 5, 6, 7])), ("waiting_arms", np.full(5, 99))):
         with pytest.raises(SaveFileError, match="contradicts itself"):
-            ThompsonSampling.restore(saved._replace(arrays={**saved.arrays, name: array}))
+            restore(ThompsonSampling, saved._replace(arrays={**saved.arrays, name: array}))
 
 
 def test_algorithm_1_counts_pending_rows_for_the_mediators_alone() -> None:
@@ -115,7 +116,7 @@ def test_algorithm_1_counts_pending_rows_for_the_mediators_alone() -> None:
     fresh = make_pools(policy.findings, state.tables)
     np.testing.assert_allclose(state.pools.variance, fresh.variance)
     np.testing.assert_array_equal(state.pools.shares, fresh.shares)
-    assert len(policy.waiting) == len(waiting)
+    assert len(policy.history.pending) == len(waiting)
 
 
 @pytest.mark.parametrize("make", [UCB1, MainEffectsThompson])
@@ -268,7 +269,7 @@ def test_memory_of_pending_rows() -> None:
     policy = ThompsonSampling(FOUR_ARMS, seed=0)
     rows = policy.history.encode_many(random_table(FOUR_ARMS, 1000, 1))
     numbers = policy.expect(rows)
-    assert policy.waiting.nbytes <= 2 * 1000 * (13 + 2 * 2)
+    assert policy.history.pending.nbytes <= 2 * 1000 * (13 + 2 * 2)
     policy.forget(numbers[:900].tolist())
-    assert policy.waiting.nbytes <= 2 * 200 * (13 + 2 * 2)
+    assert policy.history.pending.nbytes <= 2 * 200 * (13 + 2 * 2)
     assert [row.number for row in policy.pending()] == list(range(900, 1000))

@@ -95,7 +95,7 @@ def test_against_the_rows() -> None:
             policy.tell(arm, seen)
     for arm, seen in rows_of(SIX, table_of(100, 8)):
         policy.tell(arm, without_reward(seen))
-    done, waiting, columns = policy.history.rows, policy.waiting.all, [0, 1, 2]
+    done, waiting, columns = policy.history.rows, policy.history.pending.all, [0, 1, 2]
     x, late = policy.layout.design(done)[:, columns], policy.layout.design(waiting)[:, columns]
     found, through = policy.estimates(), 0
     for number, row in enumerate(found):

@@ -89,7 +89,7 @@ def test_pending_rows_count_for_the_index_alone(kind: str) -> None:
     late = [(policy.problem.index(arm), seen) for arm, seen, _ in rows_of(kind, 90, seed=1) if arm["I"] < 2]
     for arm, seen in late:
         policy.tell(policy.problem.arms[arm], seen)
-    state, waiting, told = policy.ready().shared, policy.waiting.all, policy.history.rows
+    state, waiting, told = policy.ready().shared, policy.history.pending.all, policy.history.rows
     numbers, tables = state.own.numbers, state.tables
     for place in range(1, len(tables.cells)):
         index = np.zeros(int(tables.cells[place]))
@@ -128,7 +128,7 @@ def test_running_sums_are_those_of_a_recount() -> None:
         elif place % 3 == 1:
             policy.tell(row, reward=place % 4)  # type: ignore[arg-type]
     assert state is policy._state.shared
-    told, waiting = policy.history.rows, policy.waiting.all
+    told, waiting = policy.history.rows, policy.history.pending.all
     assert state.late[:, WAITING].sum() > 10
     for arm, place in enumerate(state.chosen):
         if place > 0:

@@ -34,7 +34,7 @@ from causal_bandits.estimators.regression import fit_pool, means_through
 from causal_bandits.policies import CausalGaussianThompsonSampling, GaussianThompsonSampling, RealPolicy
 from causal_bandits.policies import real_draws as compiled_draws
 from causal_bandits.policies import real_rules as compiled_rules
-from causal_bandits.policies.protocol import BEST, standings
+from causal_bandits.policies.posterior import best_of
 from causal_bandits.policies.real_draws import Prior, draw_own_mean, draw_shared_mean
 from causal_bandits.policies.real_rules import pools_in_use
 from causal_bandits.simulation import play
@@ -320,7 +320,7 @@ def test_recommend_is_not_sure_beside_arms_that_nobody_knows() -> None:
     policy = told(reference, {name: [column[0], column[6]] for name, column in table_of(18, 8).items()})
     rewards = policy.history.rows.rewards
     assert set(policy.history.rows.arms.tolist()) == {0}
-    best = policy.recommend(draws=20_000)
+    best = policy.recommend()
     assert best.arm == SIX.arms[0]
     assert best.mean == pytest.approx(rewards.mean())
     rng = np.random.default_rng(5)
@@ -334,7 +334,7 @@ def test_recommend() -> None:
     standard error of the difference at most 0.005; 4.5 of them may pass: false-alarm rate 7e-6; seeds 90 (ours), 5.
     """
     policy = told(UCBNormal, table_of(90, 9))
-    best = policy.recommend(draws=20_000)
+    best = policy.recommend()
     estimates = policy.estimates()
     assert best.mean == max(estimate.mean for estimate in estimates)
     rng = np.random.default_rng(5)
@@ -365,7 +365,7 @@ def test_reading_changes_nothing() -> None:
         play(policy, CHAIN, 70, np.random.default_rng(4))
         before = full_state(policy)
         policy.estimates()
-        policy.recommend(draws=50)
+        policy.recommend()
         policy.separating_sets()
         assert full_state(policy) == before
 
@@ -422,8 +422,8 @@ def test_arms_are_drawn_as_often_as_they_are_best() -> None:
     for make in (GaussianThompsonSampling, partial(CausalGaussianThompsonSampling, discovery=KnownSets(TOLD[1]))):
         policy = told(make, table_of(90, 13), seed=13)
         chosen = np.bincount([SIX.index(arm) for arm in policy.ask(20_000)], minlength=6)
-        nothing = np.zeros(6), np.empty((0, 6))
-        wins = standings(policy.ready(), np.random.default_rng(14), 20_000, 6, 0.0, *nothing)[:, BEST]
+        draws = policy.posterior().sample_means(14, 20_000)
+        wins = 20_000 * best_of(draws, np.ones(6, dtype=np.bool_))
         counts = np.array([chosen, wins])
         counts = counts[:, counts.sum(axis=0) >= 20]
         assert stats.chi2_contingency(counts, correction=False, lambda_="log-likelihood").pvalue > 1e-4
@@ -484,7 +484,7 @@ def test_exact_resume(make: Callable[..., RealPolicy], rows: int, tmp_path: Path
     assert repr(loaded.estimates()) == repr(policy.estimates())
     assert loaded.separating_sets(rejected=True) == policy.separating_sets(rejected=True)
     if rows > 50:
-        assert loaded.recommend(draws=100) == policy.recommend(draws=100)
+        assert loaded.recommend() == policy.recommend()
     one, other = (play(each, CHAIN, 150, np.random.default_rng(7)) for each in (policy, loaded))
     assert np.array_equal(one.arms, other.arms)
     assert full_state(policy) == full_state(loaded)
@@ -612,7 +612,7 @@ def test_constant_rewards(make: Callable[..., RealPolicy], options: dict[str, An
         assert not np.isnan(now.means).any()
         assert np.all(now.variances >= 0)
     assert np.isfinite([estimate.mean for estimate in policy.estimates()]).all()
-    assert 0 <= policy.recommend(draws=20).probability_best <= 1
+    assert 0 <= policy.recommend().probability_best <= 1
 
 
 @pytest.mark.parametrize("options", OPTIONS)

@@ -77,7 +77,7 @@ def test_looking_changes_no_arm() -> None:
         first, second = play(looked, world, 10, draws[0]), play(alone, world, 10, draws[1])
         assert np.array_equal(first.arms, second.arms)
         looked.estimates()
-        looked.recommend(draws=5)
+        looked.recommend()
         looked.frequencies(5, np.random.default_rng(0))
         looked.separating_sets(rejected=True)
 
@@ -153,7 +153,7 @@ def test_odd_rows_leave_finite_and_wide_answers(
         assert 0 <= row.low <= row.mean <= row.high <= 1
         assert row.high - row.low > 0.03
         assert row.was_played == (row.own_rows > 0) == (not math.isnan(row.own_mean))
-    best = policy.recommend(draws=200)
+    best = policy.recommend()
     assert 0 <= best.probability_best <= best.probability_close <= 1
     assert 0 <= best.expected_loss < 1
     assert set(policy.ask(20)) <= set(problem.arms)
@@ -221,7 +221,7 @@ def test_a_recommendation_is_what_draws_say() -> None:
     for arm, ones, zeros in ((0, 6, 14), (1, 8, 12)):
         n = ones + zeros
         policy.learn(Rows(np.full(n, arm), np.zeros((n, 1), dtype=np.int64), np.arange(n) < ones, np.empty((n, 0))))
-    found = policy.recommend(draws=20_000, margin=0.05)
+    found = policy.recommend(margin=0.05)
     rng = np.random.default_rng(7)
     first, second = rng.beta(7, 15, 1_000_000), rng.beta(9, 13, 1_000_000)
     assert problem.index(found.arm) == 1

@@ -137,7 +137,7 @@ def test_looking_changes_nothing() -> None:
             chosen += grow(policy, 10, part)
             if looks:
                 policy.separating_sets()
-                policy.recommend(draws=1)
+                policy.recommend()
         arms.append(chosen)
     assert arms[0] == arms[1]
 

@@ -28,7 +28,7 @@ from causal_bandits.errors import (
     UnknownDecisionError,
     UnknownStudyError,
 )
-from causal_bandits.policies.by_segment import Recommendations
+from causal_bandits.policies.recommendation import Recommendations
 from causal_bandits.service import RemoteStudy
 from causal_bandits.service.plain import plain
 from tests.studies.cases import SHOP, answer, play
@@ -69,7 +69,7 @@ def test_answers_are_the_objects_of_the_library(shop: RemoteStudy, tmp_path: Pat
     play(shop, 12)  # type: ignore[arg-type]
     twin = cb.Study.load("shop", storage=f"sqlite:///{tmp_path}/studies.db")
     assert repr(shop.estimates()) == repr(twin.estimates())
-    assert shop.recommend(draws=50) == twin.recommend(draws=50)
+    assert shop.recommend() == twin.recommend()
     assert shop.separating_sets(rejected=True) == twin.separating_sets(rejected=True)
     assert str(shop.explain(5)) == str(twin.explain(5))
     assert shop.explain(5).arms == twin.explain(5).arms

@@ -307,7 +307,6 @@ BAD: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/imports", {"rows": [{"banner": "red"}]}, 422, "the table has no column"),
     ("POST", "/imports", {"columns": {"clicked": [1], "cart": ["some"], "purchase": [1]}, "arm": {"x": 1}}, 422, "'x'"),
     ("GET", "/estimates?level=2", None, 422, "level='2'; expected less than 1"),
-    ("GET", "/recommendation?draws=0", None, 422, "draws='0'"),
     ("GET", "/recommendation?margin=-1", None, 422, "margin=-1.0"),
     ("GET", "/evaluation", None, 422, "arm is missing"),
     ("GET", "/evaluation?arm=banner%3Dx", None, 422, "'x' is not a level"),

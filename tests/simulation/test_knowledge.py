@@ -136,7 +136,7 @@ def test_everything_that_applies_plays(world: Any) -> None:
         policy = factory(world.problem, seed=0)
         cb.simulation.play(policy, world, 60, np.random.default_rng(0))
         assert isinstance(policy.tier, Tier)
-        assert policy.recommend(draws=10).arm in world.problem.arms
+        assert policy.recommend().arm in world.problem.arms
     assert all(reason.endswith(tuple("abcdefghijklmnopqrstuvwxyz]}0123456789')")) for reason in refused.values())
 
 

@@ -91,9 +91,9 @@ def test_policies_without_mediators_do_not_care_when_these_come(make: Any) -> No
 def test_rewards_that_never_come_leave_rows_waiting() -> None:
     policy = SafeThompsonSampling(WORLD.problem, seed=1)
     play(policy, WORLD, 100, np.random.default_rng(2), delay=40)
-    assert (policy.rows, len(policy.waiting)) == (60, 40)
+    assert (policy.rows, len(policy.history.pending)) == (60, 40)
     play(policy, WORLD, 20, np.random.default_rng(2), delay=10**9)
-    assert (policy.rows, len(policy.waiting)) == (60, 60)
+    assert (policy.rows, len(policy.history.pending)) == (60, 60)
 
 
 def test_real_valued_worlds_have_delays_too() -> None:

@@ -45,5 +45,5 @@ def simple_regret(name: str, world: Any, budget: int, runs: int) -> Floats:
         more = {"budget": budget} if POLICIES[name].simple_regret else {}
         policy = factory(world.problem, seed=run, **more)
         play(policy, world, budget + 20, np.random.default_rng([7, run]))
-        found.append(world.means.max() - world.means[world.problem.index(policy.recommend(draws=1).arm)])
+        found.append(world.means.max() - world.means[world.problem.index(policy.recommend().arm)])
     return np.array(found)

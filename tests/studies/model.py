@@ -260,7 +260,9 @@ class Model(RuleBasedStateMachine):
         if not self.is_level:
             return
         waits = [place for place in range(len(self.arms)) if self.waits(place)]
-        numbers, rows = self.study._session.read(lambda state: (set(state.late.numbers), len(state.policy.waiting)))
+        numbers, rows = self.study._session.read(
+            lambda state: (set(state.late.numbers), len(state.policy.history.pending))
+        )
         assert numbers == {place + 1 for place in waits}
         assert rows == len(waits)
 

@@ -123,7 +123,7 @@ def study_arguments(study: Any, folder: Path) -> dict[str, list[Call]]:
         "list": [] if isinstance(study, RemoteStudy) else [{"storage": study._session.store}],
         "load": [] if isinstance(study, RemoteStudy) else [{"name": study.name, "storage": study._session.store}],
         "propensity": [{"decision": last}],
-        "recommend": [*in_phone, {"draws": 50, "margin": 0.1}],
+        "recommend": [*in_phone, {"margin": 0.1}],
         "report": [{"path": folder / "report.html"}],
         "separating_sets": [{}, {"rejected": True}],
     }
@@ -215,19 +215,15 @@ def policy_arguments(policy: Policy[Any], folder: Path) -> dict[str, list[Call]]
     segment = {"segment": best.segment} if policy.problem.segments else {}
     control = policy.problem.arms[0]
     compares: list[Call] = [{}, {"level": Decimal("0.5"), "control": control}] if policy.can_compare else []
-    lifts = [{"found": policy.estimates(), "controls": [0]}] if policy.can_compare and not segment else []
     return {
         "advice": [{}, segment],
-        "advise": [{"best": best, "segment": segment.get("segment"), "confidence": 0.9}],
-        "draw_means": [{"draws": 5}] if policy.can_compare else [],
         "effects": compares,
         "estimates": [{}, {"level": Decimal("0.5"), **segment}],
         "frequencies": [{"draws": 5, "rng": np.random.default_rng(1)}] if not segment else [],
         "indices": [{"rng": np.random.default_rng(1)}] if not segment else [],
-        "recommend": [{}, {"draws": 50, **segment}],
+        "recommend": [{}, segment],
         "save": [{"path": folder / "saved"}],
         "separating_sets": [{}, {"rejected": True}],
-        "with_lifts": lifts,
     }
 
 

@@ -44,7 +44,7 @@ def early(study: cb.Study, decision: Any) -> dict[str, Any]:
 
 
 def waiting(study: cb.Study) -> int:
-    return study._session.read(lambda state: len(state.policy.waiting))
+    return study._session.read(lambda state: len(state.policy.history.pending))
 
 
 def rows(study: cb.Study) -> int:

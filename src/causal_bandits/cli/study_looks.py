@@ -139,7 +139,7 @@ def evaluate(
 
 def _evaluated(study: "Study", arms: list[str], shares: list[float], policy: Path | None) -> Any:
     from ..policies import load_policy
-    from ..policies.allowing import fitting_arms
+    from ..policies.arms import fitting_arms
     from ..studies import parse_arm
 
     if bool(arms) == (policy is not None):

@@ -1,6 +1,6 @@
-"""History: every row, kept as small numbers."""
+"""History: every row, with its reward or waiting for it, kept as small numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ from ..errors import OptionError, flag, whole_number
 from ..problem import Arm, Bins, Level, Problem, Variable
 from .coding import MISSING, Coder, Rows
 from .tables import CountTables, TableLayout, count_rows
+from .waiting import WaitingRows
 
 
 class History:
-    """What was done and seen, one row per pull.
+    """What was done and seen, one row per pull; `pending` has the rows that wait for their reward.
 
     Args:
         problem: What is played.
@@ -37,6 +38,7 @@ class History:
             (column, place, how) for column, place in enumerate(numbers) if (how := problem.observed[place].bins)
         ]
         self._learnt: dict[int, NDArray[np.float64]] = {}
+        self.pending = WaitingRows(problem)
         self._length = 0
         self._missing = 0
         self.filled = 0
@@ -138,8 +140,15 @@ class History:
         self._missing += int(np.count_nonzero(rows.codes < 0))
         learnt = any(how.quantiles and start < how.after <= end for _, _, how in self._bins)
         if learnt:
-            self._codes[:end] = self._with_bins(self.rows).codes
+            self._recode()
         return learnt
+
+    def complete(self, numbers: Iterable[int], rewards: Iterable[Any]) -> tuple[Rows, bool]:
+        """Store pending rows with their rewards: these rows, and whether all codes are new, as in `extend`."""
+        rows = self.pending.take(np.array(list(numbers), dtype=np.int64))
+        counted = [self.problem.reward.number(reward) for reward in rewards]
+        rows = rows._replace(rewards=np.array(counted, dtype=rows.rewards.dtype))
+        return rows, self.extend(rows)
 
     def fill(self, row: int, after: Rows) -> bool:
         """Store values that were missing in a row; True when this changed cut points, so that all codes are new."""
@@ -150,8 +159,13 @@ class History:
         moved = [column for column, _, how in self._bins if came[column] and how.quantiles and row < how.after]
         moved = [column for column in moved if self._learnt.pop(column, None) is not None]
         if moved:
-            self._codes[: self._length] = self._with_bins(self.rows).codes
+            self._recode()
         return bool(moved)
+
+    def _recode(self) -> None:
+        """Give every row the level numbers that follow from the cut points of now."""
+        self._codes[: self._length] = self._with_bins(self.rows).codes
+        self.pending.recode(self._with_bins(self.pending.all).codes)
 
     def _reserve(self, length: int) -> None:
         capacity = len(self._arms)
@@ -198,10 +212,6 @@ class History:
             coded = 0 if cuts is None else np.searchsorted(cuts, values, side="right")
             rows.codes[:, place] = np.where(np.isnan(values), MISSING, coded)
         return rows
-
-    def coded_anew(self, rows: Rows) -> NDArray[np.int64]:
-        """The level numbers of coded rows by the cut points of now."""
-        return self._with_bins(rows).codes
 
     def tables(self, max_size: int | None = None) -> CountTables:
         """The counts of all rows."""

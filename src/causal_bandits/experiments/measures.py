@@ -171,7 +171,7 @@ def _both_regrets(
     recommended = getattr(policy, "recommend", None)
     if recommended is None:
         raise OptionError(f"{type(policy).__name__} has no recommend(), which simple regret needs")
-    return {**found, SIMPLE: Reading(np.array([simple_regret(world, recommended(draws=1))]))}
+    return {**found, SIMPLE: Reading(np.array([simple_regret(world, recommended())]))}
 
 
 def last_round(horizon: int) -> Ints:

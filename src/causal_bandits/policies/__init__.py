@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..discovery.tiers import TARGETS, Tier
 from ..errors import moved
 from .advice import Advice
-from .base import Policy
+from .base import POLICIES, Pending, Policy, Variant
 from .best_arm import BestArmThompson
-from .by_segment import Recommendations
 from .causal_thompson import CausalThompsonSampling
 from .comparators.back_door import BackDoorBandit
 from .comparators.base import CountingPolicy
@@ -34,20 +33,20 @@ from .comparators.ucb_plus import UCBPlus
 from .comparators.ucb_plus_unknown import UnknownUCBPlus
 from .comparators.yabe import YabePropagating
 from .discrete import DiscretePolicy
-from .estimates import ArmEstimate, Estimates, Lift, Recommendation
+from .estimates import ArmEstimate, Estimates, Lift
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
 from .graph_posterior import GraphPosteriorThompson
-from .known_policies import POLICIES, find_policies, load_policy
+from .known_policies import find_policies, load_policy
 from .lifts import Effects, LevelEffect
 from .main_effects import MainEffectsThompson
-from .naming import Variant
+from .posterior import Posterior, Source
 from .presets import DEFAULT, PRESETS, policy_class, preset
 from .protocol import choose, expect, indices, learn, settle
 from .real import RealPolicy
+from .recommendation import Recommendation, Recommendations
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
 from .safe_rewards import RewardThompson, SafeRewardThompson
 from .safe_thompson import SafeThompsonSampling
-from .telling import Pending
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
@@ -92,6 +91,7 @@ __all__ = [
     "PomisTS",
     "PostActionNonSeparator",
     "PostActionSeparator",
+    "Posterior",
     "RapsUCB",
     "RealPolicy",
     "Recommendation",
@@ -103,6 +103,7 @@ __all__ = [
     "SafeUCBNormal",
     "SenPhases",
     "SmallUCB",
+    "Source",
     "SuccessiveElimination",
     "ThompsonSampling",
     "Tier",

@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from ..compiled import Bools, Floats
 from ..data import History
 from ..independence.anytime import leading, needed, sums_of
 from ..markup import number, printable
 from ..problem import Arm, Level, Segment
-from .estimates import Recommendation
+from .estimates import Listed
+from .recommendation import Recommendation, segment_words
 
 CONFIDENCE = 0.95
 NAMED_ARMS = 6
@@ -111,6 +113,33 @@ class Advice:
         if self.progress < 0.005:
             return "The arms' own rows are too few to support a stop."
         return f"{100 * self.progress:.0f}% of the evidence that a stop needs is there."
+
+
+class Advices(Listed[Advice]):
+    """Whether to stop, to go on or to drop arms in each segment, in the order of `problem.segment_settings`.
+
+    Args:
+        rows: The advice for each segment.
+    """
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per segment."""
+        return pl.DataFrame(
+            [
+                {
+                    **{name: str(level) for name, level in each.segment.items()},
+                    "action": each.action,
+                    "arm": None if each.arm is None else str(each.arm.lever_arm),
+                    "drop": [str(arm.lever_arm) for arm in each.drop],
+                    "progress": each.progress,
+                }
+                for each in self
+            ],
+            schema_overrides={"arm": pl.String, "drop": pl.List(pl.String)},
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join(printable(f"{segment_words(each.segment)}: ") + str(each) for each in self)
 
 
 def _chance(probability: float) -> str:

@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 
 from ..compiled import Bools
 from ..data import Rows
-from ..discovery import Findings
 from ..dispatch import generic
 from ..estimators.main_effects import highest
 from .base import Policy
-from .estimates import Estimates
-from .protocol import choose, indices, learn_many, look, look_at_nothing
+from .protocol import choose, indices, prepare, prepare_nothing
 
 SETTLED = 5
 """Noise and units depend on what is known already: what is read is learnt anew so many times from nothing."""
@@ -31,7 +29,7 @@ K = TypeVar("K", bound=type)
 def plays_highest_draw(state: K) -> K:
     """A state whose `indices` are draws: the highest one is played."""
     choose.of(state)(choose_highest_draw)
-    look.of(state)(look_at_nothing)
+    prepare.of(state)(prepare_nothing)
     return state
 
 
@@ -82,26 +80,23 @@ class LeverPolicy(Policy[S]):
     def _refresh(self) -> None:
         self._learn_anew(self._state)
 
-    def _count(self, rows: Rows) -> None:
-        learn_many(self._state, rows.arms, self._seen(rows), rows.rewards)
-
     def _fill(self, before: Rows, after: Rows) -> None:
         """A policy that does not look at mediators has nothing to count."""
 
     def _recount(self) -> None:
         self._state = self._empty()
         self._count(self.history.rows)
-        self._expect(self.waiting.all)
+        self._expect(self.history.pending.all)
         self._learn_anew(self._state)
 
-    def _view(self) -> S:
-        state = self._state
-        if self.schedule.is_due(self.progress):
-            state = self._copy(state)
-            self._learn_anew(state)
-        return self._among(state, self.allowed)
+    def _latest(self) -> S:
+        if not self.schedule.is_due(self.progress):
+            return self._state
+        state = self._copy(self._state)
+        self._learn_anew(state)
+        return state
 
-    def _reading(self) -> S:
+    def _fit(self, *, pending: bool) -> S:
         return self._settled(self._state)
 
     def _settled(self, state: S) -> S:
@@ -109,20 +104,7 @@ class LeverPolicy(Policy[S]):
         state = self._pristine(state)
         for _ in range(SETTLED):
             self._learn_anew(state)
-        return self._among(state, self.allowed)
-
-    def _among(self, state: S, allowed: NDArray[np.bool_]) -> S:
-        return state._replace(allowed=allowed)
+        return state
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         return self._learnt(self._state)
-
-    def _statistics(self) -> Any:
-        return self._state
-
-    def _share(self, findings: Findings) -> S:
-        return self._state
-
-    @abstractmethod
-    def _estimate(self, state: S, level: float) -> Estimates:
-        """What the state says of every arm."""

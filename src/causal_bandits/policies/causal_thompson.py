@@ -11,8 +11,8 @@ from ..discovery.tiers import Tier
 from ..errors import OptionError, whole_number
 from ..problem import Problem
 from ..seeds import Seed
+from .base import Variant
 from .discrete import DiscretePolicy
-from .naming import Variant
 
 
 class CausalThompsonSampling(DiscretePolicy):

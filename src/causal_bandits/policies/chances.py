@@ -8,10 +8,9 @@ import numpy as np
 from ..compiled import Bools, Floats
 from ..data import Rows
 from .base import Policy
+from .posterior import best_of
 
 POINTS = 24
-DRAWS = 500
-"""Draws from the posterior for each point: a probability has a standard error of at most 2.3 %."""
 
 
 class ChanceCourse(TypedDict):
@@ -36,7 +35,7 @@ def chances_over_time(
         cost: (arms,): the best arm is the one whose mean less its cost is the highest.
     """
     allowed = policy.allowed if among is None else policy.allowed & among
-    rows = policy.history.rows
+    rows, segments = policy.history.rows, policy.problem.arm_segments
     total = len(rows.arms)
     points = sorted({int(at) for at in np.linspace(total / POINTS, total, POINTS)} - {0})
     fresh = type(policy).from_options(policy.problem, policy.options())
@@ -48,8 +47,11 @@ def chances_over_time(
         if not fresh.can_compare:
             found.append([None] * len(arms))
             continue
-        means = fresh.draw_means(DRAWS) - (0.0 if cost is None else cost)
-        found.append(best_shares(means, allowed, policy.problem.arm_segments)[list(arms)].tolist())
+        draws, shares = fresh.posterior().draws - (0.0 if cost is None else cost), np.zeros(len(allowed))
+        for segment in range(int(segments.max()) + 1):
+            among = allowed & (segments == segment)
+            shares[among] = best_of(draws, among)[among] if among.any() else 0.0
+        found.append(shares[list(arms)].tolist())
     return {"rows": points, "arms": list(arms), "chances": found}
 
 
@@ -68,21 +70,3 @@ def with_newest_chances(course: ChanceCourse, rows: int, newest: Mapping[int, fl
         "arms": course["arms"],
         "chances": [*course["chances"][:kept], [newest.get(arm) for arm in course["arms"]]],
     }
-
-
-def best_shares(means: Floats, allowed: Bools, segments: Any) -> Floats:
-    """(arms,): in which share of the draws, (draws, arms), each is the best allowed arm of its segment.
-
-    >>> draws = np.array([[0.1, 0.3, 0.9], [0.4, 0.2, 0.9], [0.5, 0.5, 0.9]])
-    >>> best_shares(draws, np.array([True, True, False]), np.zeros(3, dtype=int)).tolist()
-    [0.5, 0.5, 0.0]
-    """
-    shares: Floats = np.zeros(means.shape[1])
-    for segment in np.unique(segments):
-        within = np.flatnonzero(allowed & (segments == segment))
-        if not len(within):
-            continue
-        known = np.where(np.isnan(means[:, within]), -np.inf, means[:, within])
-        first = known == known.max(axis=1, keepdims=True)
-        shares[within] = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
-    return shares

@@ -17,13 +17,12 @@ from ..data import (
     with_pending,
 )
 from ..discovery import Findings
-from ..estimators import make_pools, no_pools
+from ..estimators import make_pools, no_pools, own_moments
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
-from .estimates import Estimates, estimate_arms
-from .protocol import learn_many
-from .rules import ThompsonState
+from .posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
+from .rules import ThompsonState, best_sets
 
 
 class DiscretePolicy(Policy[ThompsonState]):
@@ -64,7 +63,7 @@ class DiscretePolicy(Policy[ThompsonState]):
         return ThompsonState(tables, no_pools(arms), self._samples, anything)
 
     def _count(self, rows: Rows) -> None:
-        learn_many(self._state, rows.arms, rows.codes, rows.rewards)
+        super()._count(rows)
         if self._screen is not None:
             self._screen.count()
 
@@ -87,26 +86,22 @@ class DiscretePolicy(Policy[ThompsonState]):
         if self._screen is None:
             return self._state.tables
         tables = self._screen.tables(used)
-        late = self.waiting.made or len(self._state.tables.pending)  # a rollout has room before a row waits
-        return recount_pending(tables, self.waiting.all) if late else tables
+        late = self.history.pending.made or len(self._state.tables.pending)  # a rollout has room before a row waits
+        return recount_pending(tables, self.history.pending.all) if late else tables
 
     def _share(self, findings: Findings) -> ThompsonState:
         tables = self._tables(findings.used)
         return self._state._replace(tables=tables, pools=make_pools(findings, tables))
 
-    def _reading_without_pending(self) -> ThompsonState:
-        fresh = self.schedule.is_due(self.progress)
-        findings = self._discover() if fresh else self.findings
-        if findings is None:
-            return self._view()
+    def _fit(self, *, pending: bool) -> ThompsonState:
+        findings = self._found() if self.schedule.is_due(self.progress) else self.findings
+        if pending or findings is None:
+            return self._latest()
         tables = self._tables(findings.used)._replace(pending=NONE_PENDING)
         return self._state._replace(tables=tables, pools=make_pools(findings, tables))
 
     def _statistics(self) -> CountTables | Screen:
         return self._state.tables if self._screen is None else self._screen
-
-    def _among(self, state: ThompsonState, allowed: NDArray[np.bool_]) -> ThompsonState:
-        return state._replace(allowed=allowed)
 
     def _is_expensive(self) -> bool:
         return self._screen is not None
@@ -120,8 +115,26 @@ class DiscretePolicy(Policy[ThompsonState]):
     def _indices(self, state: ThompsonState, rng: np.random.Generator) -> NDArray[np.float64] | None:
         return None if state.samples else super()._indices(state, rng)
 
-    def _estimate(self, state: ThompsonState, level: float) -> Estimates:
-        return estimate_arms(state, self.layout, level)
+    def _posterior(self, state: ThompsonState) -> Posterior:
+        """Intervals are those of the Beta with the posterior's mean and variance.
+
+        For an arm's own rows that Beta is the posterior itself; through a set it is an approximation.
+        """
+        tables, pools, chosen = state.tables, state.pools, best_sets(state).tolist()
+        means, variances = np.array([own_moments(tables, arm) for arm in range(len(chosen))]).T
+        own = tables.table(0).sum(axis=(1, 2)).tolist()
+        through: list[tuple[str, ...] | None] = [None] * len(chosen)
+        used = list(own)
+        for arm, index in enumerate(chosen):
+            if index >= 0:
+                place = pools.places[index]
+                means[arm] = pools.linear[index, arm] / pools.totals[index, arm]
+                variances[arm] = pools.variance[index, arm]
+                through[arm], used[arm] = self.layout.names[tables.sets[place]], int(tables.table(place)[arm].sum())
+        effective = (beta_sizes(means, variances) - 2).tolist()  # Beta(1 + ones, 1 + zeros) has size rows + 2
+        sources = [Source(*each) for each in zip(own, effective, through, used, strict=True)]
+        sampler = sampler_of(state, len(chosen))
+        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         """Running sums differ in the last bits from sums made afresh, and a tie may depend on them."""

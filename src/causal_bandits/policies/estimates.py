@@ -1,95 +1,64 @@
-"""What a policy believes about each arm, to read or to put into a table."""
+"""What a policy knows of each arm, to read or to put into a table."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
-from ..compiled import Floats
-from ..data import TableLayout
-from ..doors import is_number
+from ..compiled import Bools, Floats
+from ..data import History
 from ..drawers import drawn
-from ..errors import OptionError, brief, whole_number
-from ..estimators import beta_interval, own_moments
+from ..estimators import jeffreys_interval
+from ..estimators.reward_shapes import (
+    MEAN,
+    RATE,
+    ROWS,
+    add_to_numbers,
+    learn_dispersion,
+    numbers_for,
+    one_more,
+    own_limits,
+)
 from ..markup import between, braces, printable, text_table, through_words, titled_table
 from ..markup import number as shown
-from ..problem import Arm, Level
-from .listed import Listed
-from .rules import ThompsonState, best_sets
-
-MOST_DRAWS, FEWEST_DRAWS, ARMS_DRAWN = 4000, 200, 1_000_000
-LIMIT = 10_000_000
-"""How often `recommend` draws every arm: less often with many arms, so that it answers within a second or so."""
-
+from ..problem import Arm, Level, Problem
+from .posterior import Posterior
 
 LIFT_COLUMNS = (
     *("lift", "lift_low", "lift_high"),
     *("relative_lift", "relative_low", "relative_high", "probability_better"),
 )
 
-STANDS_OUT = 0.9
-"""An arm stands out that is the best one with this probability."""
-NEAR = 0.05
-"""What is close to the best, as a share of the recommended arm's mean."""
+R = TypeVar("R")
 
 
-class Recommendation(NamedTuple):
-    """The arm to deploy, its posterior mean, and how sure it is that no other is better.
+class Listed(Sequence[R]):
+    """Rows that stay as they are.
 
-    Arms that are equally good keep `probability_best` low for ever; `probability_close`, that it is within `margin` of
-    the best arm, and `expected_loss`, how much the best arm is expected to be ahead of it, do not have this fault.
+    Args:
+        rows: The rows.
     """
 
-    arm: Arm
-    mean: float
-    probability_best: float
-    probability_close: float = math.nan
-    margin: float = math.nan
-    expected_loss: float = math.nan
+    def __init__(self, rows: Sequence[R]) -> None:
+        self._rows = tuple(rows)
 
-    @property
-    def segment(self) -> dict[str, Level]:
-        """The segment that it is for; empty where the problem has none."""
-        return self.arm.segment
+    @overload
+    def __getitem__(self, place: int) -> R: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[R]: ...
+    def __getitem__(self, place: int | slice) -> R | Sequence[R]:
+        return self._rows[place]
 
-    @property
-    def stands_out(self) -> bool:
-        """Whether it is the best arm with a probability of 90 % or more."""
-        return self.probability_best >= STANDS_OUT
+    def __len__(self) -> int:
+        return len(self._rows)
 
-    @property
-    def verdict(self) -> str:
-        """What to make of it, in one sentence."""
-        if self.stands_out:
-            return f"{self.arm} stands out: it is the best arm with probability {self.probability_best:.2f}"
-        if self.probability_close >= STANDS_OUT:
-            return (
-                f"no arm stands out yet, but {self.arm} is within {self.margin:.3g} of the best "
-                f"with probability {self.probability_close:.2f}"
-            )
-        return "no arm stands out yet"
-
-
-def checked_margin(margin: object, mean: float) -> float:
-    """How far from the best is close enough: what was given, or 5 % of the recommended arm's mean."""
-    if margin is None:
-        return NEAR * abs(mean)
-    if not is_number(margin) or not 0 <= float(margin) < math.inf:  # type: ignore[arg-type]
-        raise OptionError(f"margin={brief(margin)}; expected a number of at least 0, in units of the reward")
-    return float(margin)  # type: ignore[arg-type]
-
-
-def enough_draws(draws: int | None, arms: int) -> int:
-    """How many draws tell how probable an arm is to be the best.
-
-    >>> [enough_draws(None, arms) for arms in (27, 1000, 6561)], enough_draws(50, 27)
-    ([4000, 1000, 200], 50)
-    """
-    if draws is None:
-        return min(MOST_DRAWS, max(FEWEST_DRAWS, ARMS_DRAWN // arms))
-    return whole_number("draws", draws, 1, LIMIT)
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._rows)
 
 
 class Lift(NamedTuple):
@@ -277,24 +246,79 @@ class Estimates(Listed[ArmEstimate]):
         return titled_table(title, columns, rows, numeric=(1, 2, 4, 5))
 
 
-def estimate_arms(state: ThompsonState, layout: TableLayout, level: float) -> Estimates:
-    """Estimates from a state; intervals are those of the Beta with the posterior's mean and variance.
+def estimates_of(problem: Problem, posterior: Posterior, level: float) -> Estimates:
+    """The mean and interval of every arm, and the rows behind them."""
+    low, high = posterior.interval(level)
+    numbers = zip(posterior.means.tolist(), low.tolist(), high.tolist(), strict=True)
+    return Estimates(
+        [
+            ArmEstimate(
+                arm,
+                *each,
+                through=source.through,
+                own_rows=source.own_rows,
+                effective_rows=source.effective_rows,
+                used_rows=source.used_rows,
+                through_share=source.through_share,
+            )
+            for arm, each, source in zip(problem.arms, numbers, posterior.sources, strict=True)
+        ]
+    )
 
-    For an arm's own rows that Beta is the posterior itself; through a set it is an approximation.
+
+def with_own_rows(found: Estimates, history: History, level: float, allowed: Bools) -> Estimates:
+    """The same with what each arm's own rows say alone; an arm that is not allowed has that status.
+
+    Jeffreys' interval of a chance, Student's t of a real-valued mean; of counts, revenue and levels a score interval
+    with the dispersion of all arms, which zeros alone do not make certain.
     """
-    chosen = best_sets(state)
-    rows = []
-    for number, arm in enumerate(layout.problem.arms):
-        own = int(state.tables.counts[2 * number : 2 * number + 2].sum())
-        mean, variance = own_moments(state.tables, number)
-        through, used = None, own
-        if chosen[number] >= 0:
-            place = state.pools.places[chosen[number]]
-            mean = state.pools.linear[chosen[number], number] / state.pools.totals[chosen[number], number]
-            used = int(state.tables.table(place)[number].sum())
-            variance = state.pools.variance[chosen[number], number]
-            through = layout.names[state.tables.sets[place]]
-        low, high, size = beta_interval(mean, variance, level)
-        # Beta(1 + ones, 1 + zeros) has size rows + 2.
-        rows.append(ArmEstimate(arm, float(mean), low, high, through, own, size - 2, used))
-    return Estimates(rows)
+    rows, arms = history.rows, len(found)
+    n = np.bincount(rows.arms, minlength=arms)
+    total = np.bincount(rows.arms, rows.rewards, minlength=arms)
+    square = np.bincount(rows.arms, np.asarray(rows.rewards, dtype=np.float64) ** 2, minlength=arms)
+    kind = history.problem.reward.kind
+    numbers = numbers_for(history.problem.reward)
+    if kind not in ("binary", "real"):
+        for reward in rows.rewards:
+            add_to_numbers(numbers, reward)
+        numbers[RATE] = max(numbers[MEAN], one_more(numbers) / (numbers[ROWS] + 1)) if len(rows.arms) else numbers[RATE]
+        own = np.stack([n, total / np.maximum(n, 1), square - total**2 / np.maximum(n, 1)], axis=1)
+        learn_dispersion(numbers, own)
+    filled = []
+    for number, row in enumerate(found):
+        if n[number] == 0:
+            filled.append(row)
+            continue
+        mean = float(total[number] / n[number])
+        if kind == "real":
+            reach = _t_reach(int(n[number]), float(square[number] - n[number] * mean * mean), level)
+            low, high = mean - reach, mean + reach
+        elif kind != "binary":
+            far = float(ndtri((1 + level) / 2))
+            low, high = own_limits(numbers, far, *own[number])
+        else:
+            low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
+        filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))
+    return Estimates(filled).with_status(lambda number: None if allowed[number] else "not allowed")
+
+
+def with_pending_rows(found: Estimates, without: Posterior, arms: NDArray[np.int64]) -> Estimates:
+    """The same with how many rows of each arm wait for their reward, and what they add to a posterior without them."""
+    waiting = np.bincount(arms, minlength=len(found))
+    return Estimates(
+        [
+            replace(
+                row,
+                pending_rows=int(waiting[number]),
+                pending_effective=max(row.effective_rows - without.sources[number].effective_rows, 0.0),
+            )
+            for number, row in enumerate(found)
+        ]
+    )
+
+
+def _t_reach(rows: int, scatter: float, level: float) -> float:
+    """Half the width of Student's interval of a mean; infinite from a single row."""
+    if rows < 2:
+        return math.inf
+    return float(stdtrit(rows - 1, (1 + level) / 2)) * math.sqrt(max(scatter, 0.0) / (rows - 1) / rows)

@@ -6,23 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Ints
-from ..data import Rows, TableLayout
-from ..discovery import Findings
+from ..data import TableLayout
 from ..discovery.tiers import TARGETS, Tier
 from ..errors import OptionError, ProblemError, whole_number
-from ..estimators import beta_interval
 from ..graphs import MixedGraph
 from ..graphs.enumeration import MOST_NODES, edge_sets
 from ..problem import Problem
 from ..seeds import Seed
-from .acting import mechanism_numbers
+from .arms import mechanism_numbers
 from .base import Policy
-from .estimates import ArmEstimate, Estimates
-from .graph_rules import GraphState, draw_graph_means, graph_weights
-from .protocol import learn_many
+from .graph_rules import GraphState, graph_weights
+from .posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
 
 DRAWS = 1000
-"""Worlds drawn from the posterior for `estimates`."""
+"""Worlds drawn for posterior means."""
 MOST_VALUES = 2**14
 """Joint values of the observed variables that a round may go through, for each arm."""
 
@@ -90,32 +87,17 @@ class GraphPosteriorThompson(Policy[GraphState]):
             np.ones(len(problem.arms), dtype=np.bool_),
         )
 
-    def _count(self, rows: Rows) -> None:
-        learn_many(self._state, rows.arms, rows.codes, rows.rewards)
-
-    def _share(self, findings: Findings) -> GraphState:
-        return self._state
-
-    def _statistics(self) -> GraphState:
-        return self._state
-
-    def _among(self, state: GraphState, allowed: NDArray[np.bool_]) -> GraphState:
-        return state._replace(allowed=allowed)
-
     def _rows_seen(self) -> NDArray[np.int64]:
         return np.array([self.rows])
 
-    def _estimate(self, state: GraphState, level: float) -> Estimates:
+    def _posterior(self, state: GraphState) -> Posterior:
         """Means over drawn worlds; intervals are those of the Beta with the draws' mean and variance."""
-        rng, every = np.random.default_rng(self.rows), self._among(state, np.ones_like(state.allowed))
-        draws = np.array([draw_graph_means(every, rng) for _ in range(DRAWS)]).clip(1e-9, 1 - 1e-9)
-        rows = []
-        for number, arm in enumerate(self.problem.arms):
-            mean, variance = float(draws[:, number].mean()), max(float(draws[:, number].var()), 1e-12)
-            low, high, size = beta_interval(mean, variance, level)
-            own = int(state.own[number].sum())
-            rows.append(ArmEstimate(arm, mean, low, high, None, own, size - 2, own))
-        return Estimates(rows)
+        sampler = sampler_of(state, len(state.allowed))
+        draws = sampler(np.random.default_rng(self.rows), DRAWS).clip(1e-9, 1 - 1e-9)
+        means, variances, own = draws.mean(axis=0), np.maximum(draws.var(axis=0), 1e-12), state.own.sum(axis=1)
+        effective = beta_sizes(means, variances) - 2
+        sources = [Source(*each) for each in zip(own.tolist(), effective.tolist(), strict=True)]
+        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
 
 
 def _check_problem(problem: Problem) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
-from .protocol import believed, choose, indices, learn, look, look_at_nothing
+from .protocol import choose, indices, learn, prepare, prepare_nothing, sample_means
 
 FIXED = 0.05
 """Prior count of each value of a node that a lever acts on: such a node is nearly always one value, not known which."""
@@ -186,10 +186,10 @@ def choose_by_graph(state: GraphState, rng: np.random.Generator) -> int:
     return best
 
 
-look.of(GraphState)(look_at_nothing)  # every draw is of a world of its own
+prepare.of(GraphState)(prepare_nothing)  # every draw is of a world of its own
 
 
-@believed.of(GraphState)
+@sample_means.of(GraphState)
 @compiled
 def means_of_a_world(state: GraphState, seen: int, rng: np.random.Generator) -> Floats:
     """The means of a drawn world."""

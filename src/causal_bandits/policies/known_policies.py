@@ -8,12 +8,8 @@ from typing import Any
 
 from ..errors import SaveFileError, brief, listing
 from ..files import file_path
-from .base import Policy
-from .naming import NAMED
-from .saving import read
-
-POLICIES: dict[str, type[Policy[Any]]] = NAMED
-"""Every policy that was named, here or elsewhere."""
+from .base import POLICIES, Policy
+from .saving import read, restore
 
 ORDER = (
     *("thompson", "main_effects", "causal_thompson", "safe_thompson", "best_arm"),
@@ -46,4 +42,4 @@ def load_policy(path: str | os.PathLike[str]) -> Policy[Any]:
     name = saved.header.get("policy")
     if not isinstance(name, str) or name not in POLICIES:
         raise SaveFileError(f"{str(path)!r} holds a {brief(name)} policy; this release has {listing(POLICIES)}")
-    return POLICIES[name].restore(saved)
+    return restore(POLICIES[name], saved)

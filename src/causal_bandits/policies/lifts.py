@@ -1,9 +1,8 @@
-"""By how much arms are better than a control, and levels of a lever than its base, from joint draws of all means."""
+"""By how much arms are better than a control, and levels of a lever than its base: functions of a posterior."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,69 +11,38 @@ from ..compiled import Floats, Ints
 from ..markup import between, text_table, titled_table
 from ..markup import number as shown
 from ..problem import Level, Problem
-from .estimates import Estimates, Lift
-from .listed import Listed
+from .estimates import Estimates, Lift, Listed
+from .posterior import Posterior
+
+NOTHING = 1e-9
+"""A base that may be this share of its mean may be 0: there is no ratio to it."""
 
 
-class JointDraws(NamedTuple):
-    """(draws, arms) or (draws,): joint draws of means.
+def difference(ours: Floats, base: Floats, mean: float, base_mean: float, level: float) -> Lift:
+    """How far `ours` is above `base`: joint draws of both, (draws,), and their posterior means.
 
-    Args:
-        drawn: What `recommend` counts too, so that an arm's probability to be better than the only other arm is its
-            probability to be the best.
-        wide: The same, as wide as the intervals.
-    """
-
-    drawn: Floats
-    wide: Floats
-
-    def of(self, arms: Sequence[int] | Ints) -> "JointDraws":
-        """Draws of the mean over some arms."""
-        return JointDraws(self.drawn[:, arms].mean(axis=1), self.wide[:, arms].mean(axis=1))
-
-
-def difference(ours: JointDraws, base: JointDraws, mean: float, base_mean: float, level: float) -> Lift:
-    """How far `ours` is above `base`: draws of both, and their means.
-
-    The interval is that of the differences of the wide draws, around the difference of the means. The relative one is
-    that of the ratios; there is none where the base may be 0 or below, as far as the level goes.
+    The intervals are quantiles of the differences and of the ratios; there is no relative one where the base may be 0
+    or below at this level.
     """
     tail = (1 - level) / 2
-    apart, drawn = ours.wide - base.wide, ours.drawn - base.drawn
-    low, high = np.quantile(apart, [tail, 1 - tail])
-    moved = (mean - base_mean) - float(apart.mean())
-    better = (np.count_nonzero(drawn > 0) + 0.5 * np.count_nonzero(drawn == 0)) / len(drawn)
+    apart = ours - base
+    low, high = np.quantile(apart, [tail, 1 - tail]).tolist()
+    better = (np.count_nonzero(apart > 0) + 0.5 * np.count_nonzero(apart == 0)) / len(apart)
     relative = (math.nan, math.nan, math.nan)
-    if base_mean > 0 and np.quantile(base.wide, tail) > 0:
-        above = base.wide > 0
-        ends = np.quantile(ours.wide[above] / base.wide[above] - 1, [tail, 1 - tail])
-        relative = ((mean - base_mean) / base_mean, float(ends[0]), float(ends[1]))
-    return Lift(mean - base_mean, float(low) + moved, float(high) + moved, *relative, float(better))
+    if base_mean > 0 and np.quantile(base, tail) > NOTHING * base_mean:
+        above = base > NOTHING * base_mean
+        ends = np.quantile(ours[above] / base[above] - 1, [tail, 1 - tail]).tolist()
+        relative = ((mean - base_mean) / base_mean, ends[0], ends[1])
+    return Lift(mean - base_mean, low, high, *relative, float(better))
 
 
-def as_wide_as_stated(draws: Floats, found: Estimates, level: float) -> Floats:
-    """The same draws, each arm's as far from their mean as its stated interval is wide, where they are narrower.
-
-    What is stated of an arm may be wider than what arms are compared by; a lift must not claim more than both. Draws
-    that are never below 0 stay so.
-    """
-    tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
-    stated = np.array([row.high - row.low for row in found])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = stated / (high - low)
-    factor = np.where(np.isfinite(factor), np.maximum(factor, 1.0), 1.0)
-    centre = draws.mean(axis=0)
-    wide: Floats = centre + (draws - centre) * factor
-    return np.where(draws.min(axis=0) >= 0, np.maximum(wide, 0.0), wide)
-
-
-def lift_over(
-    found: Estimates, controls: Sequence[int], draws: JointDraws | None, level: float, cost: Floats | None = None
+def with_lifts(
+    found: Estimates, posterior: Posterior | None, controls: Sequence[int], level: float, cost: Floats | None = None
 ) -> Estimates:
     """The same estimates with costs, and with the lift of every arm that has a mean over its control arm.
 
-    `controls` has one arm, or one for every segment: an arm is compared with that of its own segment.
+    `controls` has one arm, or one for every segment: an arm is compared with that of its own segment. Without a
+    posterior, where there are too few rows, there are no lifts. With `cost` lifts are of means less their costs.
     """
     taken = np.zeros(len(found)) if cost is None else cost
     control_in = {tuple(found[control].arm.segment.values()): control for control in controls}
@@ -84,14 +52,18 @@ def lift_over(
         if control is None:
             rows.append(replace(row, cost=float(taken[number])))
             continue
-        base = found[control].mean - float(taken[control])
-        lift, mean = None, row.mean - float(taken[number])
-        if draws is not None and number != control and math.isfinite(mean) and math.isfinite(base):
-            ours, theirs = draws.of([number]), draws.of([control])
-            if not np.isnan(ours.drawn - theirs.drawn).any():
-                lift = difference(ours, theirs, mean, base, level)
+        lift = None if posterior is None or number == control else _lift(posterior, number, control, level, taken)
         rows.append(replace(row, lift=lift, is_control=number == control, cost=float(taken[number])))
     return Estimates(rows)
+
+
+def _lift(posterior: Posterior, arm: int, control: int, level: float, cost: Floats) -> Lift | None:
+    """The lift of an arm over another; None where one of them has no mean or no draws."""
+    means = posterior.means - cost
+    ours, base = posterior.draws[:, arm] - cost[arm], posterior.draws[:, control] - cost[control]
+    if not math.isfinite(means[arm] - means[control]) or np.isnan(ours - base).any():
+        return None
+    return difference(ours, base, float(means[arm]), float(means[control]), level)
 
 
 @dataclass(frozen=True)
@@ -169,9 +141,11 @@ class Effects(Listed[LevelEffect]):
 
 
 def effects_of_levels(
-    problem: Problem, base: Mapping[str, Level], draws: JointDraws, means: Floats, own_rows: Ints, level: float
+    problem: Problem, posterior: Posterior, base: Mapping[str, Level], level: float, cost: Floats | None = None
 ) -> Effects:
     """Every level against the base level of its lever, over the settings of the other levers that have both."""
+    taken = np.zeros(len(posterior.means)) if cost is None else cost
+    draws, means, own_rows = posterior.draws - taken, posterior.means - taken, posterior.own_rows
     found = []
     for place, lever in enumerate(problem.levers):
         groups = problem.arm_groups([name for name in problem.intervention_names if name != lever.name])
@@ -183,16 +157,16 @@ def effects_of_levels(
             ours, theirs = _pairs(groups, codes, code, before)
             rows = int(own_rows[codes == code].sum())
             # An arm without a mean or a draw leaves its pair out.
-            drawn = draws.drawn[:, ours] - draws.drawn[:, theirs]
-            known = ~np.isnan(drawn).any(axis=0) & ~np.isnan(means[ours] - means[theirs])
+            apart = draws[:, ours] - draws[:, theirs]
+            known = ~np.isnan(apart).any(axis=0) & ~np.isnan(means[ours] - means[theirs])
             ours, theirs = ours[known], theirs[known]
             if not len(ours):
                 nothing = Lift(*[math.nan] * 7)
                 found.append(LevelEffect(lever.name, value, lever.levels[before], 0, rows, math.nan, nothing))
                 continue
-            mean = float(means[ours].mean())
-            apart = difference(draws.of(ours), draws.of(theirs), mean, float(means[theirs].mean()), level)
-            found.append(LevelEffect(lever.name, value, lever.levels[before], len(ours), rows, mean, apart))
+            mean, before_it = float(means[ours].mean()), float(means[theirs].mean())
+            effect = difference(draws[:, ours].mean(axis=1), draws[:, theirs].mean(axis=1), mean, before_it, level)
+            found.append(LevelEffect(lever.name, value, lever.levels[before], len(ours), rows, mean, effect))
     return Effects(found)
 
 

@@ -9,7 +9,6 @@ from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..data import TableLayout
 from ..discovery.tiers import Tier
 from ..errors import OptionError, brief
-from ..estimators import beta_interval
 from ..estimators.main_effects import (
     MainEffects,
     beta_moments,
@@ -23,8 +22,8 @@ from ..estimators.main_effects import (
 from ..problem import Problem
 from ..seeds import Seed
 from .by_levers import LeverPolicy, plays_highest_draw
-from .estimates import ArmEstimate, Estimates
-from .protocol import believed, indices, learn
+from .posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
+from .protocol import indices, learn, sample_means
 
 Scale = Literal["linear", "logistic"]
 
@@ -45,9 +44,9 @@ def drawn_by_effects(state: MainEffectsState, rng: np.random.Generator) -> Float
     return chances_by_effects(state.effects, state.allowed, rng)
 
 
-@believed.of(MainEffectsState)
+@sample_means.of(MainEffectsState)
 @compiled
-def believed_by_effects(state: MainEffectsState, seen: int, rng: np.random.Generator) -> Floats:
+def sample_by_effects(state: MainEffectsState, seen: int, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's chance."""
     return chances_by_effects(state.effects, state.allowed, rng)
 
@@ -109,13 +108,12 @@ class MainEffectsThompson(LeverPolicy[MainEffectsState]):
     def _learnt(self, state: MainEffectsState) -> dict[str, NDArray[Any]]:
         return effects_learnt(state.effects)
 
-    def _estimate(self, state: MainEffectsState, level: float) -> Estimates:
-        rows = []
-        for number, arm in enumerate(self.problem.arms):
-            mean, variance = beta_moments(*own_chances(state.effects, number))
-            low, high, size = beta_interval(mean, variance, level)
-            rows.append(ArmEstimate(arm, mean, low, high, None, int(state.effects.own[number, 0]), size))
-        return Estimates(rows)
+    def _posterior(self, state: MainEffectsState) -> Posterior:
+        arms = len(self.problem.arms)
+        means, variances = np.array([beta_moments(*own_chances(state.effects, arm)) for arm in range(arms)]).T
+        own, sizes = state.effects.own[:, 0].astype(np.int64), beta_sizes(means, variances)
+        sources = [Source(*each) for each in zip(own.tolist(), sizes.tolist(), strict=True)]
+        return Posterior(self.rows, means, sources, sampler_of(state, arms), beta_limits(means, variances))
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""

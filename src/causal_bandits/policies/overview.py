@@ -11,7 +11,8 @@ from ..discovery import SeparatingSet
 from ..problem import Level
 from .answer_rows import LiftRow, finite, lift_row
 from .base import Policy
-from .estimates import Estimates, Recommendation
+from .estimates import Estimates
+from .recommendation import Recommendation
 
 POINTS = 24
 

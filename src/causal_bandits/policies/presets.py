@@ -6,10 +6,9 @@ from typing import Any
 from ..errors import OptionError, brief, listing
 from ..problem import Problem, check_problem
 from ..seeds import Seed
-from .base import Policy
+from .base import POLICIES, Policy
 from .causal_thompson import CausalThompsonSampling
 from .gaussian_thompson import GaussianThompsonSampling
-from .known_policies import POLICIES
 from .safe_gaussian import SafeGaussianThompson
 from .safe_rewards import RewardThompson, SafeRewardThompson
 from .safe_thompson import SafeThompsonSampling

@@ -1,6 +1,8 @@
-"""The protocol of a rule: a state, and what is done with it. Asking, telling and rollouts need nothing else.
+"""The operations on a state; asking, telling and rollouts need nothing else.
 
-A state is a NamedTuple that holds arrays; `choose` and `learn` are compiled functions of it, registered by its type.
+A state is a NamedTuple that holds arrays. Operations are compiled functions, registered by its type. Those of the model
+are `learn`, `expect`, `settle` and `forget`, which count rows, and `prepare` and `sample_means`, which draw from the
+posterior. Those of the explorer are `choose`, and `indices`, which says what `choose` compares.
 """
 
 from typing import Any
@@ -9,10 +11,6 @@ import numpy as np
 
 from ..compiled import Floats, Ints, compiled, put
 from ..dispatch import Operation, entry, generic
-
-TIE = 1e-12
-"""Means that differ by less than this share of themselves are the same."""
-BEST, CLOSE, LOSS = range(3)
 
 
 @Operation
@@ -51,20 +49,20 @@ def indices(state: Any, rng: np.random.Generator) -> Floats:
 
 
 @Operation
-def look(state: Any, rng: np.random.Generator) -> Any:
-    """What many draws from the same posterior have in common, worked out once."""
+def prepare(state: Any, rng: np.random.Generator) -> Any:
+    """What many draws from the same posterior have in common, computed once."""
     raise NotImplementedError
 
 
 @generic
-def look_at_nothing(state: Any, rng: np.random.Generator) -> int:
-    """`look` of a state whose draws have nothing in common."""
+def prepare_nothing(state: Any, rng: np.random.Generator) -> int:
+    """`prepare` of a state whose draws have nothing in common."""
     return 0
 
 
 @Operation
-def believed(state: Any, seen: Any, rng: np.random.Generator) -> Floats:
-    """One draw of every arm's mean from the posterior, NaN for arms not allowed; `seen` is what `look` gave."""
+def sample_means(state: Any, prepared: Any, rng: np.random.Generator) -> Floats:
+    """One joint draw of all arms' means, NaN for arms not allowed; `prepared` is what `prepare` gave."""
     raise NotImplementedError
 
 
@@ -187,37 +185,9 @@ def compared(state: Any, rng: np.random.Generator) -> Floats:
     return indices(state, rng)
 
 
-@compiled
-def add_standings(means: Floats, margin: float, rng: np.random.Generator, standings: Floats) -> None:
-    """Count one draw of all means: which arm is the best (ties are drawn), which are close, and what each loses."""
-    best, most, ties = 0, -np.inf, 0
-    for arm in range(len(means)):
-        if means[arm] > most + TIE * abs(most) or (ties == 0 and not np.isnan(means[arm])):
-            best, most, ties = arm, means[arm], 1
-        elif means[arm] >= most - TIE * abs(most):
-            ties += 1
-            if rng.random() * ties < 1:
-                best = arm
-    standings[best, BEST] += 1
-    for arm in range(len(means)):
-        if not np.isnan(means[arm]):
-            standings[arm, CLOSE] += means[arm] >= most - margin
-            standings[arm, LOSS] += max(most - means[arm], 0.0)
-
-
 @entry
-def standings(
-    state: Any, rng: np.random.Generator, draws: int, arms: int, margin: float, cost: Floats, kept: Floats
-) -> Floats:
-    """(arms, 3), sums over posterior draws: is the best, is within `margin` of the best, what it loses to it.
-
-    Arms are compared by their means less their `cost`. As many draws as `kept`, (draws, arms), has room for stay there.
-    """
-    seen = look(state, rng)
-    found = np.zeros((arms, 3))
-    for draw in range(draws):
-        means = believed(state, seen, rng) - cost
-        if draw < len(kept):
-            put(kept[draw], means)
-        add_standings(means, margin, rng, found)
-    return found
+def draw_many(state: Any, rng: np.random.Generator, draws: Floats) -> None:
+    """Fill (draws, arms) with joint draws of all means."""
+    prepared = prepare(state, rng)
+    for draw in range(len(draws)):
+        put(draws[draw], sample_means(state, prepared, rng))

@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from ..compiled import Bools, Floats, Ints
+from ..compiled import Floats, Ints
 from ..data import ArmMoments, DesignLayout, Rows, view
 from ..discovery import Findings, RealDiscovery, check_discovery, discovery_from_dict
 from ..doors import is_number
-from ..errors import ObservationError, OptionError, brief, whole_number
+from ..errors import OptionError, brief, whole_number
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
-from .estimates import ArmEstimate, Estimates
+from .posterior import Posterior, Source, sampler_of
 from .real_draws import prior_of, typical_reward
 from .real_rows import expect_real, forget_real, settle_real, with_late_rows
 from .real_rules import RealOptions, RealState, beliefs
@@ -162,7 +162,7 @@ class RealPolicy(Policy[RealState]):
         return self.problem.observed_names if self._options.bootstraps else ()
 
     def _recount(self) -> None:
-        found = {*_patterns(self.history.rows), *(_patterns(self.waiting.all) if self.uses_pending else ())}
+        found = {*_patterns(self.history.rows), *(_patterns(self.history.pending.all) if self.uses_pending else ())}
         self._patterns = sorted(found - {0})
         super()._recount()
 
@@ -193,7 +193,7 @@ class RealPolicy(Policy[RealState]):
             self._state = self._state._replace(late=with_late_rows(self._state.moments, self._state.views))
 
     def _expect(self, rows: Rows) -> None:
-        if self.uses_pending and self.waiting.made and self._has_views(rows):
+        if self.uses_pending and self.history.pending.made and self._has_views(rows):
             self.make_room()
             expect_real(self._state, *self._coded(rows))
 
@@ -209,15 +209,15 @@ class RealPolicy(Policy[RealState]):
         elif self.uses_pending:
             forget_real(self._state, *self._coded(rows))
 
-    def _reading_without_pending(self) -> RealState:
-        return self._view()._replace(late=self.layout.empty_views(0))
+    def _fit(self, *, pending: bool) -> RealState:
+        return self._latest() if pending else self._latest()._replace(late=self.layout.empty_views(0))
 
     def _sums(self) -> dict[str, NDArray[Any]]:
-        made = self.uses_pending and self.waiting.made
+        made = self.uses_pending and self.history.pending.made
         return {f"late_{name}": array for name, array in self._state.late._asdict().items()} if made else {}
 
     def _check_sums(self) -> None:
-        waiting = np.bincount(self.waiting.all.arms, minlength=len(self.problem.arms))
+        waiting = np.bincount(self.history.pending.all.arms, minlength=len(self.problem.arms))
         late = self._state.late.counts
         if len(late) and not np.array_equal(late[0], self._state.moments.counts + waiting):
             raise ValueError("its pending rows are not those of its sums")
@@ -227,9 +227,6 @@ class RealPolicy(Policy[RealState]):
         probability = findings.probability if self.doubts else None
         doubt = np.zeros(len(used)) if probability is None else 1 - probability[used]
         return self._state._replace(pools=real_pools(findings), view_of=self._view_of_set[used], doubt=doubt)
-
-    def _among(self, state: RealState, allowed: NDArray[np.bool_]) -> RealState:
-        return state._replace(allowed=allowed)
 
     def _rows_seen(self) -> NDArray[np.int64]:
         counts = [*self._state.views.counts.sum(axis=1).tolist(), self.rows]  # view -1 is the last
@@ -257,39 +254,31 @@ class RealPolicy(Policy[RealState]):
         """Whether the discovery reads rows, and itself leaves out those that miss a value."""
         return getattr(self.discovery, "reads_rows", False)
 
-    def _recommendable(self, state: RealState, asked: Bools) -> Bools:
-        """Those with two rows or more; an arm with fewer is taken to be like the others, give or take a reward."""
-        found: Bools = asked & (state.moments.counts >= self.fewest_rows)
-        if not found.any():
-            where = (
-                f" in the segment {brief(self.problem.arms[asked.argmax()].segment)}" if self.problem.segments else ""
-            )
-            raise ObservationError(f"no arm has two rows yet{where}; recommend() needs some")
-        return found
-
-    def _estimate(self, state: RealState, level: float) -> Estimates:
-        """Intervals: Student's t from an arm's own rows, normal through a set."""
+    def _posterior(self, state: RealState) -> Posterior:
+        """Intervals: Student's t from an arm's own rows, normal through a set; none with fewer than two rows."""
         now = beliefs(state, np.random.default_rng(self.rows))
         prior, before = prior_of(state.moments, self._options.prior_rows)
-        rows = []
-        for number, arm in enumerate(self.problem.arms):
-            own = int(state.moments.counts[number])
-            if own < 2 and now.chosen[number] < 0:  # one row has a mean but no spread
-                mean = float(state.moments.means[number, -1]) if own else np.nan
-                rows.append(ArmEstimate(arm, mean, -np.inf, np.inf, None, own, float(own), own))
-                continue
-            mean, variance, chosen = float(now.means[number]), float(now.variances[number]), int(now.chosen[number])
+        own, chosen = state.moments.counts, now.chosen
+        alone = (own < 2) & (chosen < 0)  # one row has a mean but no spread
+        means = np.where(alone, np.where(own > 0, state.moments.means[:, -1], np.nan), now.means)
+        single = np.full(len(own), typical_reward(state.moments)[1] ** 2)
+        many = own >= 2
+        single[many] = (state.moments.scatter[many, -1, -1] + prior * before) / (own[many] - 1 + prior)
+        sources = []
+        for number, (index, rows) in enumerate(zip(chosen.tolist(), own.tolist(), strict=True)):
+            variance, seen = float(now.variances[number]), -1 if index < 0 else int(state.view_of[index])
+            effective = float(rows) if alone[number] or variance <= 0 else float(single[number]) / variance
+            used = rows if seen < 0 else int(state.views.counts[seen, number])
+            sources.append(Source(rows, effective, None if index < 0 else self._names(state, index), used))
+
+        def limits(level: float) -> tuple[Floats, Floats]:
             tail = (1 + level) / 2
-            reach = float(stdtrit(own - 1 + prior, tail) if chosen < 0 else ndtri(tail)) * float(np.sqrt(variance))
-            through = None if chosen < 0 else self._names(state, chosen)
-            single = typical_reward(state.moments)[1] ** 2
-            if own >= 2:
-                single = (float(state.moments.scatter[number, -1, -1]) + prior * before) / (own - 1 + prior)
-            effective = single / variance if variance > 0 else float(own)
-            seen = -1 if chosen < 0 else state.view_of[chosen]
-            used = own if seen < 0 else int(state.views.counts[seen, number])
-            rows.append(ArmEstimate(arm, mean, mean - reach, mean + reach, through, own, effective, used))
-        return Estimates(rows)
+            quantile = np.where(chosen < 0, stdtrit(np.maximum(own - 1 + prior, 1), tail), ndtri(tail))
+            reach = np.where(alone, np.inf, quantile * np.sqrt(np.where(alone, 0.0, now.variances)))
+            middle = np.where(alone, 0.0, means)
+            return middle - reach, middle + reach
+
+        return Posterior(self.rows, means, sources, sampler_of(state, len(own)), limits)
 
     def _names(self, state: RealState, chosen: int) -> tuple[str, ...]:
         columns = state.pools.columns[chosen, : state.pools.widths[chosen]].tolist()

@@ -12,7 +12,7 @@ from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
 from ..data import ArmMoments, ViewMoments, merge_into, mirror, nothing_merged, view
 from ..estimators.bootstrap import bootstrap_variance
 from ..estimators.regression import RealPools, fit_pool, means_with_pending, own_mean_and_variance
-from .protocol import believed, choose, indices, look
+from .protocol import choose, indices, prepare, sample_means
 from .real_draws import draw_like_others, draw_own_mean, draw_shared_mean, prior_of, softened
 
 
@@ -250,15 +250,15 @@ class Sight(NamedTuple):
     used: PoolsInUse
 
 
-@look.of(RealState)
+@prepare.of(RealState)
 @compiled
-def look_at_pools(state: RealState, rng: np.random.Generator) -> Sight:
+def prepare_pools(state: RealState, rng: np.random.Generator) -> Sight:
     """The set of each arm and its pool."""
     now = beliefs(state, rng)
     return Sight(now.chosen, pools_in_use(state, now.chosen, True))
 
 
-@believed.of(RealState)
+@sample_means.of(RealState)
 @compiled
 def drawn_means(state: RealState, seen: Sight, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's mean."""

@@ -13,7 +13,7 @@ from ..estimators import Pools, draw_own, draw_shared, own_moments
 from ..estimators import expect as expect_row
 from ..estimators import learn as learn_row
 from ..estimators import settle as settle_row
-from .protocol import believed, choose, expect, forget, indices, learn, look, settle
+from .protocol import choose, expect, forget, indices, learn, prepare, sample_means, settle
 
 
 @by_reference
@@ -53,9 +53,9 @@ def draw_index(state: ThompsonState, chosen: Ints, arm: int, rng: np.random.Gene
     return draw_shared(state.tables, state.pools, chosen[arm], arm, rng)
 
 
-@look.of(ThompsonState)
+@prepare.of(ThompsonState)
 @compiled
-def look_at_sets(state: ThompsonState, rng: np.random.Generator) -> Ints:
+def prepare_sets(state: ThompsonState, rng: np.random.Generator) -> Ints:
     """The set of each arm."""
     return best_sets(state)
 
@@ -72,7 +72,7 @@ def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) 
     return best
 
 
-@believed.of(ThompsonState)
+@sample_means.of(ThompsonState)
 @compiled
 def drawn_through(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> Floats:
     """What `draw_best_arm` compares, from the same random numbers; NaN for arms that may not be chosen."""

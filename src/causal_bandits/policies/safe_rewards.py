@@ -21,9 +21,9 @@ from ..estimators.reward_shapes import ABOVE, numbers_for, row_variance
 from ..problem import Problem
 from ..seeds import Seed
 from .by_levers import LeverPolicy
-from .estimates import ArmEstimate, Estimates
 from .main_effects import lever_sizes
-from .protocol import believed, choose, expect, forget, indices, learn, look, look_at_nothing, settle
+from .posterior import Posterior, Source, sampler_of
+from .protocol import choose, expect, forget, indices, learn, prepare, prepare_nothing, sample_means, settle
 from .safe_thompson import EXPENSIVE, LATE, LEARNT, MOST
 
 OWN = ("known", "mean", "root", "numbers")
@@ -41,7 +41,7 @@ class CellState(NamedTuple):
     allowed: Bools
 
 
-look.of(CellState)(look_at_nothing)
+prepare.of(CellState)(prepare_nothing)
 
 
 @compiled
@@ -72,9 +72,9 @@ def drawn_through_cells(state: CellState, rng: np.random.Generator) -> Floats:
     return played_means(state.shared, state.allowed, rng)
 
 
-@believed.of(CellState)
+@sample_means.of(CellState)
 @compiled
-def believed_through_cells(state: CellState, seen: int, rng: np.random.Generator) -> Floats:
+def sample_through_cells(state: CellState, seen: int, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's mean, as wide as what is stated of it."""
     return believed_means(state.shared, state.allowed, rng)
 
@@ -146,7 +146,7 @@ class CellPolicy(LeverPolicy[CellState]):
         return state._replace(shared=was._replace(own=own, **learnt))
 
     def _learnt(self, state: CellState) -> dict[str, NDArray[Any]]:
-        kept = (*LEARNT, *LATE) if self.uses_pending and self.waiting.made else LEARNT
+        kept = (*LEARNT, *LATE) if self.uses_pending and self.history.pending.made else LEARNT
         learnt = {f"cells_{name}": getattr(state.shared, name) for name in kept}
         # Values that came late are not counted in the order of their rows, and sums depend on the order.
         tables = {"cells_tables": state.shared.tables.sums} if self.history.filled else {}
@@ -164,16 +164,21 @@ class CellPolicy(LeverPolicy[CellState]):
         tables = self._state.shared.tables
         return np.array([tables.table(place)[..., 0].sum() for place in range(tables.plain)], dtype=np.int64)
 
-    def _estimate(self, state: CellState, level: float) -> Estimates:
-        found, rows = state.shared, []
-        for number, arm in enumerate(self.problem.arms):
-            mean, variance = stated_means(found, number)
-            own, place = int(found.own.own[number, 0]), int(found.chosen[number])
-            low, high = self._interval(found.own.numbers, mean, variance, own, level)
+    def _posterior(self, state: CellState) -> Posterior:
+        found, arms = state.shared, len(self.problem.arms)
+        means, variances = np.array([stated_means(found, arm) for arm in range(arms)]).T
+        own, sources = found.own.own[:, 0].astype(np.int64).tolist(), []
+        for number, place in enumerate(found.chosen.tolist()):
+            size = row_variance(found.own.numbers, means[number]) / variances[number]
             used = int(found.tables.table(place)[number, :, 0].sum())
-            size = row_variance(found.own.numbers, mean) / variance
-            rows.append(ArmEstimate(arm, mean, low, high, self._through(place), own, size, used))
-        return Estimates(rows)
+            sources.append(Source(own[number], size, self._through(place), used))
+
+        def limits(level: float) -> tuple[Floats, Floats]:
+            each = zip(means.tolist(), variances.tolist(), own, strict=True)
+            low, high = np.array([self._interval(*moments, level) for moments in each]).T
+            return low, high
+
+        return Posterior(self.rows, means, sources, sampler_of(state, arms), limits)
 
     def _through(self, place: int) -> tuple[str, ...] | None:
         """The variables of a table; "above zero" is written as such."""
@@ -182,7 +187,7 @@ class CellPolicy(LeverPolicy[CellState]):
         above = (f"{self.problem.target} > 0",) if place >= self.layout.count else ()
         return (*self.layout.names[place % self.layout.count], *above)
 
-    def _interval(self, numbers: Floats, mean: float, variance: float, rows: int, level: float) -> tuple[float, float]:
+    def _interval(self, mean: float, variance: float, rows: int, level: float) -> tuple[float, float]:
         kind = self.problem.reward.kind
         if kind == "levels":
             low, high = min(self.problem.reward.values), max(self.problem.reward.values)
@@ -238,13 +243,13 @@ class SafeRewardThompson(CellPolicy):
         if not len(self._state.shared.ahead):
             self._state = self._state._replace(shared=with_late_cells(self._state.shared))
 
-    def _reading_without_pending(self) -> CellState:
+    def _fit(self, *, pending: bool) -> CellState:
         found = self._state.shared
-        whole = found._replace(tables=found.tables._replace(pending=NONE_PENDING))
-        return self._settled(self._state._replace(shared=whole))
+        tables = found.tables if pending else found.tables._replace(pending=NONE_PENDING)
+        return self._settled(self._state._replace(shared=found._replace(tables=tables)))
 
     def _discover(self) -> Findings:
-        state, count = self._reading().shared, self.layout.count
+        state, count = self._fitted().shared, self.layout.count
         # A set with "above zero" is counted with the set; an arm is judged through one of them.
         through = np.bincount(state.chosen, minlength=len(state.used)).reshape(-1, count) / len(state.chosen)
         through[:, 0] = 0.0  # the empty set is a level to shrink to, not a way to choose

@@ -10,7 +10,6 @@ from ..data import NONE_PENDING, Rows, TableLayout
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..errors import OptionError, brief, flag
-from ..estimators import beta_interval
 from ..estimators.averaging import set_shares, set_weights
 from ..estimators.degrees import Graded
 from ..estimators.graded import graded, refresh, with_room
@@ -29,9 +28,9 @@ from ..estimators.top_two import choose_of_top_two
 from ..problem import Problem
 from ..seeds import Seed
 from .by_levers import LeverPolicy
-from .estimates import ArmEstimate, Estimates
 from .main_effects import count_own, effects_learnt, lever_sizes
-from .protocol import believed, choose, expect, forget, indices, learn, look, settle
+from .posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
+from .protocol import choose, expect, forget, indices, learn, prepare, sample_means, settle
 
 LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "heard", "moments", "sums", "parts", "used")
 """The arrays of a state that are learnt, beside those of the levers."""
@@ -80,16 +79,16 @@ def drawn_by_degrees(state: GradedState, rng: np.random.Generator) -> Floats:
     return played_chances(state.graded, state.allowed, rng)
 
 
-@look.of(GradedState)
+@prepare.of(GradedState)
 @compiled
-def look_by_degrees(state: GradedState, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+def prepare_by_degrees(state: GradedState, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """What is stated of every arm, how far E[Y | S] may be wrong, and what each set's word counts."""
     return stated(state.graded, state.wider), index_errors(state.graded), set_weights(state.graded)
 
 
-@believed.of(GradedState)
+@sample_means.of(GradedState)
 @compiled
-def believed_by_degrees(state: GradedState, seen: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> Floats:
+def sample_by_degrees(state: GradedState, seen: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's chance, from what is stated of it."""
     return stated_chances(state.graded, state.allowed, seen[0], seen[1], seen[2], rng)
 
@@ -217,14 +216,14 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         return state._replace(graded=was._replace(own=copy_of(was.own), **learnt))
 
     def _learnt(self, state: GradedState) -> dict[str, NDArray[Any]]:
-        late, averaged = LATE if self.waiting.made else (), AVERAGED if self.average else ()
+        late, averaged = LATE if self.history.pending.made else (), AVERAGED if self.average else ()
         learnt = {f"graded_{name}": getattr(state.graded, name) for name in (*LEARNT, *late, *averaged)}
         return {**effects_learnt(state.graded.own), **learnt}
 
-    def _reading_without_pending(self) -> GradedState:
+    def _fit(self, *, pending: bool) -> GradedState:
         found = self._state.graded
-        whole = found._replace(tables=found.tables._replace(pending=NONE_PENDING))
-        return self._settled(self._state._replace(graded=whole))
+        tables = found.tables if pending else found.tables._replace(pending=NONE_PENDING)
+        return self._settled(self._state._replace(graded=found._replace(tables=tables)))
 
     def _check_sums(self) -> None:
         found, sets = self._state.graded, self.layout.count
@@ -239,7 +238,7 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         return np.array([tables.table(place).sum() for place in range(len(tables.cells))], dtype=np.int64)
 
     def _discover(self) -> Findings:
-        state = self._reading().graded
+        state = self._fitted().graded
         weights = set_shares(state).mean(axis=1)
         separated = np.repeat(weights[:, None] > 0, len(self.problem.interventions), axis=1)
         seen = self._rows_seen() if self.history.has_missing else None
@@ -247,18 +246,15 @@ class SafeThompsonSampling(LeverPolicy[GradedState]):
         grounds = Degrees(nearly_separates(state.separates, sizes), weights)
         return Findings(self.layout, self.rows, separated, grounds, seen)
 
-    def _estimate(self, state: GradedState, level: float) -> Estimates:
-        found, rows, moments = state.graded, [], stated(state.graded, state.wider)
-        shares = set_shares(found)
-        most = shares.argmax(axis=0)
-        for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, moments, strict=True)):
-            low, high, size = beta_interval(mean, variance, level)
-            own, place = int(found.own.own[number, 0]), int(most[number])
+    def _posterior(self, state: GradedState) -> Posterior:
+        found, shares = state.graded, set_shares(state.graded)
+        means, variances = stated(found, state.wider).T
+        sizes, sources = beta_sizes(means, variances).tolist(), []
+        for number, place in enumerate(shares.argmax(axis=0).tolist()):
             through = self.layout.names[place] if place else None
-            used = int(found.tables.table(place)[number].sum())
-            share = float(shares[place, number]) if place else 1.0
-            rows.append(ArmEstimate(arm, float(mean), low, high, through, own, size, used, through_share=share))
-        return Estimates(rows)
+            used, share = int(found.tables.table(place)[number].sum()), float(shares[place, number]) if place else 1.0
+            sources.append(Source(int(found.own.own[number, 0]), sizes[number], through, used, share))
+        return Posterior(self.rows, means, sources, sampler_of(state, len(means)), beta_limits(means, variances))
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""

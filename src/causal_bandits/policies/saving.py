@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,13 @@ from ..discovery import Findings, Grounds
 from ..errors import CausalBanditsError, SaveFileError, brief, whole_number
 from ..files import replacing
 from ..problem import Problem, Reward
+from .schedule import Schedule, after
 
 FORMAT = "causal-bandits policy"
 VERSION = 1
+P = TypeVar("P")
+"""A kind of policy."""
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
-
-BEFORE = {
-    *("arms", "codes", "rewards", "raw", "linear", "square", "variance", "found", "separated", "statistic", "dof"),
-    *("p_value", "confidence", "seen", "log_bayes_factor", "given_others", "passed_over", "alike", "study"),
-    *("decisions_arm", "decisions_row", "decisions_seq", "decisions_asked", "decisions_done"),
-}
-"""The arrays of files whose header does not list them yet."""
 
 
 class Saved(NamedTuple):
@@ -36,7 +32,7 @@ class Saved(NamedTuple):
     header: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     is_whole: bool = True
-    """Whether it is as it was written; files of 0.1.0 do not say."""
+    """Whether it is as it was written."""
 
     @contextlib.contextmanager
     def checked(self) -> Iterator[None]:
@@ -46,6 +42,69 @@ class Saved(NamedTuple):
         except (*DAMAGED, CausalBanditsError) as error:
             reason = " ".join(str(error).split())[:300]
             raise SaveFileError(f"the save file contradicts itself ({reason}); restore it from a copy") from None
+
+
+def pack(policy: Any) -> Saved:
+    """All that a policy knows: rows, random numbers, the last discovery, and what cannot be recounted."""
+    history = policy.history
+    header: dict[str, Any] = {
+        "policy": policy.name,
+        "problem": policy.problem.to_dict(),
+        "options": policy.options(),
+        "rng": policy.rng.bit_generator.state,
+        "due": policy.schedule.due,
+        "prior": policy.schedule.prior,
+        "filled": history.filled,
+        "allowed": policy.allowed.tolist(),
+        "waiting": history.pending.made,
+    }
+    found = {**pack_findings(policy.findings), **history.pending.packed()}
+    return Saved(header, {**history.packed, **policy._sums(), **found})
+
+
+def restore(cls: type[P], saved: Saved) -> P:
+    """A policy of a class from what `pack` gave."""
+    header, arrays = saved.header, saved.arrays
+    with saved.checked():
+        policy: Any = cls.from_options(Problem.from_dict(header["problem"]), header["options"])  # type: ignore[attr-defined]
+        policy.rng = unpack_generator(header["rng"])
+        policy.history.extend(unpack_rows(policy.problem, arrays))
+        policy.history.filled = whole_number("filled", header["filled"], 0)
+        unpack_waiting(policy.history.pending, policy.problem, saved)
+        policy.schedule = _schedule(policy, header)
+        allowed = zip(policy.problem.arms, header["allowed"], strict=True)
+        policy.restrict([arm for arm, yes in allowed if yes])
+        policy.findings = unpack_findings(policy.layout, arrays)
+        policy._recount()
+        for name, array in policy._sums().items():
+            unpack_into(array, arrays[name])
+        policy._check_sums()
+        if not saved.is_whole:
+            raise ValueError("it was changed after it was written")
+    found: P = policy
+    return found
+
+
+def load(cls: type[P], path: Path) -> P:
+    """A policy of a class from the file that `write` wrote."""
+    saved, name = read(path), cls.name  # type: ignore[attr-defined]
+    if saved.header.get("policy") != name:
+        raise SaveFileError(f"{str(path)!r} holds a {brief(saved.header.get('policy'))} policy, not {name!r}")
+    return restore(cls, saved)
+
+
+def _schedule(policy: Any, header: dict[str, Any]) -> Schedule:
+    """When the next refit is due, checked against the rows."""
+    prior, rows = header["prior"], len(policy.history) + policy.history.pending.made
+    found = Schedule(
+        whole_number("due", header["due"], 0),
+        None if prior is None else whole_number("prior", prior, 0),
+        policy.schedule.growth,
+    )
+    latest = after(rows, min(found.prior or 0, rows), expensive=policy._is_expensive(), growth=found.growth)
+    if found.due > latest:
+        raise ValueError(f"its next discovery is at {found.due} rows")
+    return found
 
 
 def _with_header(saved: Saved) -> dict[str, NDArray[Any]]:
@@ -105,11 +164,10 @@ def _read(stream: IO[bytes], what: str) -> Saved:
     try:
         archive = Archive(stream)
         header = json.loads(archive.read("header").tobytes())
-        known, digest = header["format"] == FORMAT, header.pop("digest", None)
-        names = header.get("arrays") or [name for name in archive.names if name in BEFORE]
-        arrays = {name: archive.read(name) for name in dict.fromkeys(names)}  # what else is in it is not read
-        is_whole = digest is None or digest == _digest(header, arrays)
-        header.pop("arrays", None)
+        known, digest = header["format"] == FORMAT, header.pop("digest")
+        arrays = {name: archive.read(name) for name in dict.fromkeys(header["arrays"])}
+        is_whole = digest == _digest(header, arrays)
+        header.pop("arrays")
     except TooLargeError as error:
         raise SaveFileError(f"{what} is not read: {error}") from None
     except DAMAGED:

@@ -69,7 +69,7 @@ def _by_rollout(policy: Any, world: Any, waits: Waits, rng: np.random.Generator,
         if not whole:
             _wait(policy, world, part, arms, seen, rewards, waits, numbers)
             late = queue.done[before:come]
-            policy.waiting.take(numbers[late][numbers[late] >= 0])
+            policy.history.pending.take(numbers[late][numbers[late] >= 0])
         done = queue.done[before:come]
         policy.remember(world.rows(arms[done], seen[done], rewards[done]))
         spent = max(time.monotonic() - start, 1e-9)
@@ -83,4 +83,4 @@ def _wait(
     """Keep the rows of a part that were told without their reward, and note their numbers."""
     waited = np.where(rewards[part] == 0, waits.zero[part], waits.other[part]) > 0
     told = np.flatnonzero(waited) + part.start
-    numbers[told] = policy.waiting.add(world.rows(arms[told], seen[told], rewards[told]))
+    numbers[told] = policy.history.pending.add(world.rows(arms[told], seen[told], rewards[told]))

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Bools, Floats
-from ..errors import OptionError, brief
-from ..policies import Advice, Effects, Estimates, Policy, Recommendation
-from ..policies.allowing import arm_numbers
-from ..policies.standing import Ranking
+from ..errors import OptionError, brief, share
+from ..policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
+from ..policies.advice import advise
+from ..policies.arms import arm_numbers
+from ..policies.lifts import with_lifts
+from ..policies.recommendation import Ranking
 from ..problem import Arm, Level, Problem, Segment
 from ..seeds import stream
 from .guardrails import Guards
@@ -203,16 +205,14 @@ class Deciding:
 
     # Looking
 
-    def recommend(
-        self, *, segment: Segment | None = None, draws: int | None = None, margin: float | None = None
-    ) -> Recommendation | Any:
+    def recommend(self, *, segment: Segment | None = None, margin: float | None = None) -> Recommendation | Any:
         """The arm to deploy: of those in play that break no guardrail, by what is left after costs."""
         mask = self._deployable()
-        return self.policy.recommend(segment=segment, draws=draws, margin=margin, among=mask, cost=self.cost)
+        return self.policy.recommend(segment=segment, margin=margin, among=mask, cost=self.cost)
 
     def ranking(self, segment: Segment | None) -> Ranking:
         """`recommend` with the probability of every arm to be the best."""
-        return self.policy.ranking(segment, None, None, self._deployable(), self.cost)[0]
+        return self.policy.ranking(segment, None, self._deployable(), self.cost)[0]
 
     def advice(self, *, segment: Segment | None, margin: float | None, confidence: float) -> Advice | Any:
         """Stop, go on, or drop arms, of those in play that break no guardrail, by what is left after costs."""
@@ -228,14 +228,24 @@ class Deciding:
 
     def advise(self, best: Recommendation | None, segment: Segment | None, confidence: float) -> Advice:
         """`advice`, given what is recommended."""
-        return self.policy.advise(best, segment, confidence, among=self.open_arms(None), cost=self.cost)
+        mask, inside = self.open_arms(None), self.problem.arms_in(segment)
+        asked = self.policy.allowed if mask is None else self.policy.allowed & mask
+        wanted = self.problem.segment(segment)
+        return advise(
+            best, self.policy.history, asked if inside is None else asked & inside, confidence, self.cost, wanted
+        )
+
+    def posterior(self) -> Posterior:
+        """The posterior of all arms' means."""
+        return self.policy.posterior()
 
     def estimates(self, level: float, segment: Segment | None = None) -> Estimates:
         """What is known of every arm, with its status, its cost and its lift over the control."""
         wanted = None if segment is None else self.problem.segment(segment)
         found, controls = self.policy.estimates(level=level), self.controls
         if controls:
-            found = self.policy.with_lifts(found, controls, level=level, cost=self.cost)
+            posterior = self.policy.posterior() if self.policy.can_compare else None
+            found = with_lifts(found, posterior, controls, share("level", level), self.cost)
         elif self.cost is not None:
             found = found.with_costs(self.cost)
         return found.with_status(self.status).of(wanted)

@@ -9,7 +9,7 @@ from ..errors import ObservationError, OptionError
 from ..policies.advice import CONFIDENCE
 from ..policies.answer_rows import advice_row, effect_rows, finite
 from ..policies.overview import ArmRow, arm_rows, evidence_over_time, recommendation_row, set_rows
-from ..policies.standing import Ranking
+from ..policies.recommendation import Ranking
 from ..problem import Segment
 from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription
 from .decisions import STATUS, moment

@@ -32,7 +32,7 @@ from ..compiled import Floats, Ints
 from ..errors import ObservationError, OptionError, brief
 from ..estimators import beta_interval
 from ..policies import Policy
-from ..policies.allowing import arm_numbers
+from ..policies.arms import arm_numbers
 from ..problem import Arm, Problem
 from .segments import asked_among
 from .served.deriving import asks_replayed

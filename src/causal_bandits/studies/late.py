@@ -64,9 +64,10 @@ class LateRewards:
     def move(self, old: Policy[Any], new: Policy[Any]) -> None:
         """Let what waits count in another policy, which has learnt the same rows."""
         decisions = {row: number for number, row in self.numbers.items()}
-        moved = new.expect(old.waiting.all)
+        moved = new.expect(old.history.pending.all)
         self.numbers = {
-            decisions[before]: after for before, after in zip(old.waiting.numbers.tolist(), moved.tolist(), strict=True)
+            decisions[before]: after
+            for before, after in zip(old.history.pending.numbers.tolist(), moved.tolist(), strict=True)
         }
 
     def packed(self) -> dict[str, Any]:
@@ -76,7 +77,7 @@ class LateRewards:
     def fill(self, packed: Mapping[str, Any], policy: Policy[Any]) -> None:
         """Read back what `packed` gave; a ValueError where it does not fit the policy."""
         self.closed, self.numbers = packed["closed"], dict(packed["waiting"])
-        if sorted(self.numbers.values()) != policy.waiting.numbers.tolist():
+        if sorted(self.numbers.values()) != policy.history.pending.numbers.tolist():
             raise ValueError("its pending rows are not those of its decisions")
 
 

@@ -10,7 +10,7 @@ from ..compiled import Bools, Floats
 from ..doors import is_number
 from ..errors import CausalBanditsError, OptionError, brief
 from ..policies import Policy
-from ..policies.allowing import arm_numbers
+from ..policies.arms import arm_numbers
 from ..problem import Arm, Level, Problem, parse_arm
 from .guardrails import Guardrail, read_guardrails
 from .metrics import read_metrics

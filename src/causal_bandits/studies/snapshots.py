@@ -7,6 +7,8 @@ import numpy as np
 
 from ..policies import POLICIES
 from ..policies.saving import Saved, from_bytes, to_bytes
+from ..policies.saving import pack as pack_policy
+from ..policies.saving import restore as restore_policy
 from .decisions import Decisions
 from .late import LateRewards
 from .metrics import Metrics
@@ -16,7 +18,7 @@ from .state import StudyState
 
 def pack(state: StudyState) -> bytes:
     """Everything as plain arrays."""
-    saved = state.policy.pack()
+    saved = pack_policy(state.policy)
     study: dict[str, Any] = {
         "seq": state.seq,
         "parts": [[number, part] for number, part in state.parts.items()],
@@ -41,7 +43,7 @@ def restore(settings: Settings, content: bytes) -> StudyState:
     state = StudyState.__new__(StudyState)
     with saved.checked():
         state.begin(settings)
-        state.policy = POLICIES[settings.policy].restore(saved)
+        state.policy = restore_policy(POLICIES[settings.policy], saved)
         state.decisions = Decisions.of(saved.arrays)
         study = json.loads(saved.arrays["study"].tobytes())
         state.parts, state.incomplete = dict(study["parts"]), dict(study["incomplete"])

@@ -8,7 +8,7 @@ import polars as pl
 
 from ..discovery import SeparatingSets
 from ..errors import UnknownDecisionError, flag, share, whole_number
-from ..policies import Advice, Effects, Estimates, Policy, Recommendation
+from ..policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
 from ..policies.advice import CONFIDENCE
 from ..problem import Arm, Level, Problem, Segment
 from ..reporting.described import StudyDescription
@@ -79,14 +79,12 @@ class StudyView(Showing):
         about = self._session.read(lambda state: len(state.decisions))
         return self.estimates().table(f"{self!r}: {about:,} decisions")
 
-    def recommend(
-        self, *, segment: Segment | None = None, draws: int | None = None, margin: float | None = None
-    ) -> Recommendation | Any:
+    def recommend(self, *, segment: Segment | None = None, margin: float | None = None) -> Recommendation | Any:
         """The arm to deploy among those that may be played, and how sure it is that none of them is better.
 
         For one segment; without, a problem with segments gets `Recommendations`, one for each.
         """
-        return self._session.read(lambda state: state.recommend(segment=segment, draws=draws, margin=margin))
+        return self._session.read(lambda state: state.recommend(segment=segment, margin=margin))
 
     def advice(
         self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
@@ -108,6 +106,10 @@ class StudyView(Showing):
         segment alone.
         """
         return self._session.read(lambda state: state.estimates(level, segment))
+
+    def posterior(self) -> Posterior:
+        """The posterior of all arms' means, from which everything said about arms is computed."""
+        return self._session.read(lambda state: state.posterior())
 
     def effects(self, *, level: float = 0.95) -> Effects:
         """What each level of each lever does in place of the control's, averaged over the other levers."""

@@ -12,11 +12,11 @@ from sklearn.linear_model import Lasso
 from causal_bandits import LinearGaussianSCM, MixedGraph, Problem, random_dag
 from causal_bandits.errors import OptionError, ProblemError, WorldError
 from causal_bandits.policies import LinearCausalBandit
-from causal_bandits.policies.acting import mechanism_numbers
+from causal_bandits.policies.arms import mechanism_numbers
 from causal_bandits.policies.comparators.galcb_beliefs import means_and_variances
 from causal_bandits.policies.comparators.galcb_rules import KNOWN, LAST, STEP
 from causal_bandits.policies.comparators.galcb_structure import candidate_parents, causal_order, lasso
-from causal_bandits.policies.protocol import standings
+from causal_bandits.policies.protocol import draw_many
 from causal_bandits.simulation import play, told
 from causal_bandits.worlds import layered_world, random_linear_world, shift
 from tests.contracts.kinds import LINEAR_WORLD
@@ -196,7 +196,7 @@ def test_draws_have_the_means_and_variances_that_are_stated() -> None:
     play(policy, LINEAR_WORLD, 200, np.random.default_rng(0))
     state, draws = policy._state, np.empty((4000, 4))
     assert state.counts.allowed.all()
-    standings(state, np.random.default_rng(0), 4000, 4, 0.0, np.zeros(4), draws)
+    draw_many(state, np.random.default_rng(0), draws)
     mean, variance = means_and_variances(state).T
     assert np.all(np.abs(draws.mean(axis=0) - mean) < 4.5 * np.sqrt(variance / 4000))
     np.testing.assert_allclose(draws.var(axis=0), variance, rtol=0.15)

@@ -13,9 +13,9 @@ from ...errors import OptionError, ProblemError, flag, whole_number
 from ...graphs.enumeration import MOST_NODES
 from ...problem import Problem
 from ...seeds import Seed
+from ..base import Variant
 from ..graph_posterior import all_graphs
-from ..naming import Variant
-from ..protocol import believed
+from ..protocol import sample_means
 from .base import ALL, CountingPolicy
 from .counts import Counts, arm_index, counted, moments
 from .mixture_quantile import upper_quantile
@@ -83,9 +83,9 @@ def mixture_index(state: MixtureState, arm: int, rng: np.random.Generator) -> fl
     return mean + state.width * math.sqrt(variance * math.log(max(state.counts.rows[0], 2)))
 
 
-@believed.of(MixtureState)
+@sample_means.of(MixtureState)
 @compiled
-def believed_by_mixture(state: MixtureState, seen: int, rng: np.random.Generator) -> Floats:
+def sample_by_mixture(state: MixtureState, seen: int, rng: np.random.Generator) -> Floats:
     """A draw of every allowed arm."""
     means = np.full(len(state.counts.allowed), np.nan)
     for arm in range(len(means)):

@@ -11,12 +11,11 @@ from ...compiled import Floats, Ints
 from ...data import Rows, TableLayout
 from ...doors import are_names
 from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
-from ...estimators import beta_interval
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
-from ..estimates import ArmEstimate, Estimates
-from ..protocol import believed, learn, learn_many, look
+from ..posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
+from ..protocol import learn, learn_many, prepare, sample_means
 from .counts import Counts, empty_counts, moments, moments_of_arms, narrowed, own_rows
 from .planning import Planned, PlanningPolicy
 
@@ -69,9 +68,6 @@ class CountingPolicy(PlanningPolicy):
     def _learn(self, rows: Rows, part: slice) -> None:
         learn_many(narrowed(self._state, learn), rows.arms[part], rows.codes[part], rows.rewards[part])
 
-    def _to_draw(self, state: Any) -> Any:
-        return narrowed(state, look, believed)
-
     @property
     def needed(self) -> tuple[str, ...]:
         """The variables of the set whose cells are counted."""
@@ -86,14 +82,14 @@ class CountingPolicy(PlanningPolicy):
         """Whether arms are judged through the set."""
         return "chances" in state._fields
 
-    def _estimate(self, state: Any, level: float) -> Estimates:
+    def _posterior(self, state: Any) -> Posterior:
         """Intervals are those of the Beta with the posterior's mean and variance."""
-        through, own = self._through if self._shares(state) else None, own_rows(state.counts)
-        known, rows = moments_of_arms(narrowed(state, moments)), []
-        for number, (arm, (mean, variance)) in enumerate(zip(self.problem.arms, known, strict=True)):
-            low, high, size = beta_interval(mean, variance, level)
-            rows.append(ArmEstimate(arm, float(mean), low, high, through, int(own[number]), size - 2, int(own[number])))
-        return Estimates(rows)
+        through, own = self._through if self._shares(state) else None, own_rows(state.counts).tolist()
+        means, variances = moments_of_arms(narrowed(state, moments)).T
+        sizes = (beta_sizes(means, variances) - 2).tolist()
+        sources = [Source(rows, size, through, rows) for rows, size in zip(own, sizes, strict=True)]
+        sampler = sampler_of(narrowed(state, prepare, sample_means), len(own))
+        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""

@@ -12,7 +12,7 @@ import numpy as np
 from ...compiled import Bools, Floats, Ints, by_reference, compiled
 from ...dispatch import Operation, entry, generic
 from ...estimators import beta_moments
-from ..protocol import believed, choose, indices, learn, look, look_at_nothing
+from ..protocol import choose, indices, learn, prepare, prepare_nothing, sample_means
 
 TIE = 1e-12
 """Sums of the same terms differ in the last bits; arms this close are drawn from."""
@@ -160,7 +160,7 @@ def count_row(state: Any, arm: int, codes: Ints, reward: int) -> None:
 
 
 @generic
-def believed_by_rewards(state: Any, seen: int, rng: np.random.Generator) -> Floats:
+def sample_by_rewards(state: Any, seen: int, rng: np.random.Generator) -> Floats:
     """A draw from Beta(1 + ones, 1 + zeros) of every allowed arm."""
     means = np.full(len(state.counts.allowed), np.nan)
     for arm in range(len(means)):
@@ -198,8 +198,8 @@ def counted(state: S) -> S:
     choose.of(state)(choose_highest)
     learn.of(state)(count_row)
     indices.of(state)(indices_of_arms)
-    look.of(state)(look_at_nothing)
-    believed.of(state)(believed_by_rewards)
+    prepare.of(state)(prepare_nothing)
+    sample_means.of(state)(sample_by_rewards)
     moments.of(state)(moments_by_rewards)
     return state
 

@@ -12,7 +12,7 @@ from ...errors import ProblemError, whole_number
 from ...graphs import MixedGraph, muct, pomis_sets
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..naming import Variant
+from ..base import Variant
 from .base import ALL, CountingPolicy, checked_number
 from .counts import Counts, own_rows
 from .settings import set_by, settings_of

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +15,10 @@ from ...errors import whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
-from ..acting import mechanism_numbers
-from ..estimates import ArmEstimate, Estimates
+from ..arms import mechanism_numbers
+from ..base import Policy, Variant
 from ..gaussian_thompson import GaussianThompsonSampling
-from ..naming import Variant
+from ..posterior import Posterior, Source, sampler_of
 from ..protocol import learn_many
 from .base import checked_horizon, checked_number
 from .galcb_beliefs import means_and_variances
@@ -87,6 +88,7 @@ class LinearCausalBandit(PlanningPolicy):
     numbers = float
     compares = "its upper confidence bound"
     plays_all_arms = True
+    fewest_rows = 2
     layout: DesignLayout
 
     def __init__(
@@ -196,29 +198,27 @@ class LinearCausalBandit(PlanningPolicy):
         """While it explores: what the rows of each arm say."""
         return self._before._empty()._replace(moments=state.own)
 
-    def _recommendable(self, state: LinearState, asked: Bools) -> Bools:
-        if not state.stage[KNOWN]:
-            return self._before._recommendable(self._own(state), asked)
-        return super()._recommendable(state, asked)
+    def _recommendable(self, asked: Bools) -> Bools:
+        return super()._recommendable(asked) if self._state.stage[KNOWN] else Policy._recommendable(self, asked)
 
-    def _to_draw(self, state: LinearState) -> Any:
-        return state if state.stage[KNOWN] else self._own(state)
-
-    def _estimate(self, state: LinearState, level: float) -> Estimates:
+    def _posterior(self, state: LinearState) -> Posterior:
         """While it explores Student's t from own rows, then the model's mean with its error to first order."""
         if not state.stage[KNOWN]:
-            return self._before._estimate(self._own(state), level)
-        model, names, rows = state.model, self.problem.observed_names, []
+            return replace(self._before._posterior(self._own(state)), rows=self.rows)
+        model, names, sources = state.model, self.problem.observed_names, []
         through = tuple(names[place] for place in model.parents[-1, : model.sizes[-1]])
-        for number, (arm, found) in enumerate(zip(self.problem.arms, means_and_variances(state), strict=True)):
-            mean, variance = float(found[0]), float(found[1])
-            reach = float(ndtri((1 + level) / 2)) * math.sqrt(variance)
+        means, variances = means_and_variances(state).T
+        for number, variance in enumerate(variances.tolist()):
             equation, own = model.equations[number, -1], int(state.own.counts[number])
             used = int(state.pooled.counts[equation])
             single = float(state.pooled.scatter[equation, -1, -1]) / max(used - 1, 1)
-            effective = single / variance if variance > 0 else float(used)
-            rows.append(ArmEstimate(arm, mean, mean - reach, mean + reach, through, own, effective, used))
-        return Estimates(rows)
+            sources.append(Source(own, single / variance if variance > 0 else float(used), through, used))
+
+        def limits(level: float) -> tuple[Floats, Floats]:
+            reach = float(ndtri((1 + level) / 2)) * np.sqrt(variances)
+            return means - reach, means + reach
+
+        return Posterior(self.rows, means, sources, sampler_of(state, len(means)), limits)
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""

@@ -7,7 +7,7 @@ import numpy as np
 from ...compiled import Floats, compiled
 from ...dispatch import entry
 from ...estimators.cholesky import lower_root
-from ..protocol import believed, look
+from ..protocol import prepare, sample_means
 from .galcb_rules import LinearState, mean_at, spread_at
 
 
@@ -25,9 +25,9 @@ def residual_variance(state: LinearState, equation: int) -> float:
     return float(max(left, 0.0) / max(state.pooled.counts[equation] - size - 1, 1))
 
 
-@look.of(LinearState)
+@prepare.of(LinearState)
 @compiled
-def look_at_equations(state: LinearState, rng: np.random.Generator) -> Floats:
+def prepare_equations(state: LinearState, rng: np.random.Generator) -> Floats:
     """(equations, variables, variables): roots of the covariance of the slopes; last, the error of the mean."""
     model = state.model
     roots = np.zeros(model.inverse.shape)
@@ -42,7 +42,7 @@ def look_at_equations(state: LinearState, rng: np.random.Generator) -> Floats:
     return roots
 
 
-@believed.of(LinearState)
+@sample_means.of(LinearState)
 @compiled
 def draw_linear_means(state: LinearState, seen: Floats, rng: np.random.Generator) -> Floats:
     """One draw of every equation, normal around its estimate, and what follows for the arms that are left."""

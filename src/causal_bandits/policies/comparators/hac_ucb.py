@@ -11,14 +11,13 @@ from ...compiled import Bools, Floats, Ints, by_reference, compiled
 from ...discovery.tiers import Tier
 from ...problem import Problem
 from ...seeds import Seed
-from ..naming import Variant
-from ..protocol import believed, choose, indices, learn
+from ..base import Variant
+from ..protocol import choose, indices, learn, sample_means
 from .base import CountingPolicy, checked_chances, checked_horizon, set_names
 from .counts import (
     Counts,
     any_of,
     arm_index,
-    believed_by_rewards,
     choose_highest,
     count,
     counted,
@@ -26,13 +25,14 @@ from .counts import (
     mean_and_rows,
     moments,
     moments_by_rewards,
+    sample_by_rewards,
 )
 from .indices import cell_bound, scaled_ucb_index
 from .through_cells import (
-    believed_through_cells,
     draw_cells,
     first_highest,
     moments_of_cells,
+    sample_through_cells,
     through_cells,
     values_of_arms,
 )
@@ -123,14 +123,14 @@ def count_and_test(state: HACState, arm: int, codes: Ints, reward: int) -> None:
         state.fallen[0] = doubts_the_set(state.counts.rewards, state.counts.pooled, state.chances, state.horizon)
 
 
-@believed.of(HACState)
+@sample_means.of(HACState)
 @compiled
-def believed_by_hac(state: HACState, seen: int, rng: np.random.Generator) -> Floats:
+def sample_by_hac(state: HACState, seen: int, rng: np.random.Generator) -> Floats:
     """The means in a draw of every cell, or of every arm from the first failure on."""
     if shares(state):
-        return believed_through_cells(state, seen, rng)
+        return sample_through_cells(state, seen, rng)
     draw_cells(state.counts.pooled, state.chances.shape[1], rng)  # as many random numbers as before the failure
-    return believed_by_rewards(state, seen, rng)
+    return sample_by_rewards(state, seen, rng)
 
 
 @moments.of(HACState)

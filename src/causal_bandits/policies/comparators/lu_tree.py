@@ -13,7 +13,7 @@ from ...errors import GraphError, OptionError, ProblemError, brief, whole_number
 from ...graphs import MixedGraph
 from ...problem import Problem
 from ...seeds import Seed
-from ..naming import Variant
+from ..base import Variant
 from .base import ALL, CountingPolicy, checked_number, numbers_told
 from .counts import Counts, own_rows
 from .settings import settings_of

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...compiled import Bools
 from ...data import Rows
-from ...discovery import Findings
 from ...errors import OptionError
 from ..base import Policy
 
@@ -100,15 +99,14 @@ class PlanningPolicy(Policy[Any]):
         """Its state is a copy while some arms are left out, and a rollout would learn in vain."""
         return bool(self.allowed.all())
 
-    def _recommendable(self, state: Any, asked: Bools) -> Bools:
+    def _fit(self, *, pending: bool) -> Any:
+        """All arms have a posterior, also those that are no longer played."""
+        counts = self._state.counts
+        return self._state._replace(counts=counts._replace(allowed=np.ones_like(counts.allowed)))
+
+    def _recommendable(self, asked: Bools) -> Bools:
         """Those that it still plays."""
-        return state.counts.allowed  # type: ignore[no-any-return]
-
-    def _share(self, findings: Findings) -> Any:
-        return self._state
-
-    def _statistics(self) -> Any:
-        return self._state
+        return self._among(self._state, asked).counts.allowed  # type: ignore[no-any-return]
 
     def _among(self, state: Any, allowed: NDArray[np.bool_]) -> Any:
         if allowed.all():

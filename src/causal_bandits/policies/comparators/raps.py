@@ -11,7 +11,7 @@ from ...discovery.tiers import TARGETS, Tier
 from ...errors import ProblemError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..naming import Variant
+from ..base import Variant
 from .base import ALL, CountingPolicy, checked_number
 from .counts import Counts, own_rows
 from .settings import settings_of

@@ -7,7 +7,7 @@ import numpy as np
 from ...compiled import Floats, Ints, compiled
 from ...dispatch import generic
 from ...estimators import beta_moments
-from ..protocol import believed
+from ..protocol import sample_means
 from .counts import TIE, Counts, moments
 
 
@@ -55,7 +55,7 @@ def values_of_arms(counts: Counts, chances: Floats, values: Floats) -> Floats:
 
 
 @generic
-def believed_through_cells(state: Any, seen: int, rng: np.random.Generator) -> Floats:
+def sample_through_cells(state: Any, seen: int, rng: np.random.Generator) -> Floats:
     """The mean of every allowed arm in a draw of every cell."""
     values = draw_cells(state.counts.pooled, state.chances.shape[1], rng)
     means = np.full(len(state.counts.allowed), np.nan)
@@ -88,6 +88,6 @@ S = TypeVar("S", bound=type)
 
 def through_chances(state: S) -> S:
     """A state with `chances` as well: its posterior is that of the cells."""
-    believed.of(state)(believed_through_cells)
+    sample_means.of(state)(sample_through_cells)
     moments.of(state)(moments_through_cells)
     return state

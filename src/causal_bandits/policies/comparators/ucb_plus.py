@@ -11,7 +11,7 @@ from ...discovery.tiers import TARGETS, Tier
 from ...errors import OptionError, whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..naming import Variant
+from ..base import Variant
 from .base import CountingPolicy, checked_horizon, checked_number
 from .counts import Counts, arm_index, counted
 from .credit import Credit, credited

@@ -11,7 +11,7 @@ from ...discovery.tiers import TARGETS, Tier
 from ...errors import whole_number
 from ...problem import Problem
 from ...seeds import Seed, generator
-from ..naming import Variant
+from ..base import Variant
 from ..protocol import choose, indices, learn
 from .base import CountingPolicy, checked_horizon, checked_number
 from .counts import Counts, arm_index, count, counted, indices_of_arms, own_rows

@@ -12,9 +12,9 @@ import polars as pl
 from ...discovery import SeparatingSet, SeparatingSets
 from ...errors import OptionError, UnknownDecisionError, brief
 from ...policies import ArmEstimate, Estimates, Policy, Recommendation
-from ...policies.advice import Advice
-from ...policies.by_segment import Advices, Recommendations
+from ...policies.advice import Advice, Advices
 from ...policies.lifts import Effects, LevelEffect
+from ...policies.recommendation import Recommendations
 from ...problem import Arm, Level, Problem
 from ...reporting.described import StudyDescription
 from ...studies import Change, Decision, DecisionRow, Evaluation, Explanation, Newest, Staleness
@@ -104,14 +104,13 @@ class RemoteView(Showing):
         self,
         *,
         segment: Mapping[str, Level] | None = None,
-        draws: int | None = None,
         margin: float | None = None,
     ) -> Recommendation | Recommendations:
         """The arm to deploy among those that may be played, and how sure it is that none of them is better.
 
         With segments: that of a segment, or of each of them.
         """
-        found = self._look("/recommendation", segment=_segment(segment), draws=draws, margin=margin)
+        found = self._look("/recommendation", segment=_segment(segment), margin=margin)
         each: list[Recommendation] = [
             revived(Recommendation, one, self._problem) for one in found.get("recommendations", [found])
         ]

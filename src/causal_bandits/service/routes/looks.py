@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ...errors import OptionError, brief
 from ...policies import Advice, Recommendation
-from ...policies.allowing import arm_numbers
+from ...policies.arms import arm_numbers
 from ...studies import Study
 from .. import answers
 from ..answering import StudyName, errors_of, look
@@ -40,7 +40,6 @@ def recommendation(
     request: Request,
     name: StudyName,
     segment: Segment = None,
-    draws: Annotated[int | None, Query(ge=1)] = None,
     margin: Annotated[float | None, Query(description="What is close to the best, in units of the reward.")] = None,
 ) -> Response:
     """The arm to deploy, and how sure it is that none is better; of every segment where none is named."""
@@ -49,7 +48,7 @@ def recommendation(
         return {**plain(found), "stands_out": found.stands_out, "verdict": found.verdict}
 
     def work(study: Study) -> dict[str, Any]:
-        found = study.recommend(segment=segment_in(segment), draws=draws, margin=margin)
+        found = study.recommend(segment=segment_in(segment), margin=margin)
         if isinstance(found, Recommendation):
             return said(found)
         return {"recommendations": [{"segment": plain(each.segment), **said(each)} for each in found]}
