@@ -38,7 +38,7 @@ STUDY_WRITES = {
 }
 POLICY_WRITES = {
     *("ask", "choose", "ready", "tell", "tell_many", "drop", "restrict", "learn", "expect", "complete", "forget"),
-    *("fill", "remember", "make_room", "reserve", "load", "restore", "from_options"),
+    *("fill", "remember", "make_room", "reserve", "load", "from_options"),
 }
 Call = dict[str, Any]
 
