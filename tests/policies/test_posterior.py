@@ -49,9 +49,14 @@ def test_the_same_quantity_is_the_same_number(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_fitted_once_for_the_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    policy, fits = told(name), []
+    policy, fits = told(name), list[int]()
     fit = policy._fit
-    monkeypatch.setattr(policy, "_fit", lambda **options: fits.append(policy.rows) or fit(**options))
+
+    def counted(*, pending: bool) -> Any:
+        fits.append(policy.rows)
+        return fit(pending=pending)
+
+    monkeypatch.setattr(policy, "_fit", counted)
     for _ in range(2):
         policy.posterior()
         policy.estimates(control=policy.problem.arms[0])

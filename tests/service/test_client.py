@@ -56,7 +56,7 @@ def shop(address: str) -> RemoteStudy:
 def test_it_has_every_method_of_a_study() -> None:
     by_name = {"create", "load", "list", "delete"}
     for name, method in inspect.getmembers(cb.Study):
-        if name.startswith("_"):
+        if name.startswith("_") or name == "posterior":  # it draws from the counts, which stay on the server
             continue
         mine = getattr(cb.Client if name in by_name else RemoteStudy, name)
         if callable(method):
