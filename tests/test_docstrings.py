@@ -22,6 +22,7 @@ RESULTS: set[object] = {
     cb.policies.Estimates,
     cb.policies.Lift,
     cb.policies.Recommendation,
+    cb.policies.Source,
     cb.simulation.Run,
     cb.simulation.Simulation,
 }

@@ -92,8 +92,8 @@ def test_an_archive_that_unpacks_to_gigabytes(saved: Path) -> None:
     assert cb.load_policy(bomb).rows == 10
     claimed = bytearray(rewritten(saved, lambda _, content: content).read_bytes())
     with zipfile.ZipFile(io.BytesIO(bytes(claimed))) as archive:
-        size = archive.getinfo("arms.npy").file_size
-    entry = claimed.rindex(b"arms.npy") - 46  # its entry in the directory at the end
+        size = archive.getinfo("rewards.npy").file_size
+    entry = claimed.rindex(b"rewards.npy") - 46  # its entry in the directory at the end
     assert claimed[entry : entry + 4] == b"PK\x01\x02"
     assert int.from_bytes(claimed[entry + 24 : entry + 28], "little") == size
     claimed[entry + 24 : entry + 28] = (MOST_BYTES + 1).to_bytes(4, "little")

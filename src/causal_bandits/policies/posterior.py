@@ -21,21 +21,18 @@ TIE = 1e-12
 
 
 class Source(NamedTuple):
-    """The rows behind the estimate of one arm.
-
-    Args:
-        own_rows: Rows of the arm.
-        effective_rows: Own rows that would give the same posterior variance.
-        through: The set the arm learns through; None: own rows and levers only.
-        used_rows: Own rows with a value for every variable of that set; -1: all own rows.
-        through_share: Weight of that set, where a policy averages over sets.
-    """
+    """The rows behind the estimate of one arm."""
 
     own_rows: int
+    """Rows of the arm."""
     effective_rows: float
+    """Own rows that would give the same posterior variance."""
     through: tuple[str, ...] | None = None
+    """The set the arm learns through; None: own rows and levers only."""
     used_rows: int = -1
+    """Own rows with a value for every variable of that set; -1: all own rows."""
     through_share: float = 1.0
+    """Weight of that set, where a policy averages over sets."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
