@@ -135,8 +135,6 @@ class CellLayout(SubsetLayout):
                     f"{variable.name!r} is a real number; cut it with bins(...)"
                     + (" or use a Gaussian policy" if problem.reward.kind == "real" else "")
                 )
-        if not problem.reward_is_real:
-            raise ProblemError(f"the reward {problem.target!r} is 0 or 1; use SafeThompsonSampling")
         observed = len(problem.observed)
         if max_size is not None:
             return sized(cls, problem, max_size)

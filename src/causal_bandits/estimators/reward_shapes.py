@@ -25,9 +25,10 @@ from ..problem import Reward
 
 NUMBER, POSITIVE, BOUNDED = range(3)
 """Shapes: any number, 0 or more, between two values."""
-ROWS, MEAN, M2, M3, M4, ABOVE, RATE, DEVIATION, DISPERSION, STEADY, SHAPE, LOW, HIGH, COUNTS = range(14)
+ROWS, MEAN, M2, M3, M4, ABOVE, RATE, DEVIATION, DISPERSION, STEADY, SHAPE, LOW, HIGH, COUNTS, FIXED = range(15)
 """Numbers of a state: rows, their mean, central sums of powers, how many are above 0; mean over arms; variance of a
-deviation; dispersion; rows that it is worth; the shape, its lowest and highest value; whether it is a count."""
+deviation; dispersion; rows that it is worth; the shape, its lowest and highest value; whether it is a count; whether
+the mean alone says how much a reward varies, as for rewards of 0 or 1."""
 EDGE = 0.05
 """Means that effects say are kept above this share of the mean over arms (and as far below the highest value)."""
 WEAKEST = 0.2
@@ -39,6 +40,10 @@ USUAL_ROWS = 3.0
 
 def numbers_for(reward: Reward) -> Floats:
     """What is known of a kind of reward before any row."""
+    if reward.kind == "binary":
+        numbers = reward_numbers(BOUNDED, 0.0, 1.0, counts=False)
+        numbers[DISPERSION], numbers[DEVIATION], numbers[FIXED] = 1.0, 0.25, 1.0
+        return numbers
     if reward.kind == "levels":
         return reward_numbers(BOUNDED, min(reward.values), max(reward.values), counts=False)
     return reward_numbers(NUMBER if reward.kind == "real" else POSITIVE, 0.0, 0.0, counts=reward.kind == "count")
@@ -46,7 +51,7 @@ def numbers_for(reward: Reward) -> Floats:
 
 def reward_numbers(shape: int, low: float, high: float, *, counts: bool) -> Floats:
     """The numbers of a state that has seen nothing."""
-    numbers = np.zeros(14)
+    numbers = np.zeros(15)
     numbers[[SHAPE, LOW, HIGH, COUNTS]] = shape, low, high, counts
     numbers[DISPERSION], numbers[STEADY] = (1 / 3 if shape == BOUNDED else 1.0), STEADIEST
     numbers[RATE] = {NUMBER: 0.0, POSITIVE: 0.5, BOUNDED: 0.5 * (low + high)}[shape]
@@ -88,6 +93,55 @@ def unit_of(numbers: Floats) -> float:
     if numbers[SHAPE] == NUMBER:
         return math.sqrt(numbers[DISPERSION])
     return shape_at(numbers, numbers[RATE]) / (numbers[HIGH] - numbers[LOW] if numbers[SHAPE] == BOUNDED else 1.0)
+
+
+@compiled
+def slope_at(numbers: Floats, mean: float) -> float:
+    """What one log-odds, one logarithm, or one standard deviation of a reward is worth at a mean."""
+    if numbers[SHAPE] == NUMBER:
+        return math.sqrt(numbers[DISPERSION])
+    return shape_at(numbers, mean) / (numbers[HIGH] - numbers[LOW] if numbers[SHAPE] == BOUNDED else 1.0)
+
+
+@compiled
+def into_range(numbers: Floats, mean: float, rate: float, edge: float) -> float:
+    """A mean kept inside the range of the reward: away from its ends by a share of the mean over arms."""
+    if numbers[SHAPE] == NUMBER:
+        return mean
+    low = numbers[LOW] + edge * (rate - numbers[LOW])
+    if numbers[SHAPE] == POSITIVE:
+        return float(max(mean, low))
+    return float(min(max(mean, low), numbers[HIGH] - edge * (numbers[HIGH] - rate)))
+
+
+@compiled
+def conjugate(
+    numbers: Floats, prior: float, variance: float, rows: float, mean: float, dispersion: float
+) -> tuple[float, float]:
+    """Mean and variance of a mean after some rows, from those before: Beta, Gamma or normal (see the top)."""
+    if numbers[SHAPE] == BOUNDED:
+        mean = min(max(mean, numbers[LOW]), numbers[HIGH])
+        size = max(row_variance(numbers, prior) / variance - 1, WEAKEST) + rows
+        found = prior + rows / size * (mean - prior)
+        return found, row_variance(numbers, found) / (size + 1)
+    if numbers[SHAPE] == POSITIVE:
+        mean = max(mean, 0.0)
+    size = dispersion * shape_at(numbers, prior) / variance + rows
+    found = prior + rows / size * (mean - prior)
+    return found, dispersion * shape_at(numbers, found) / size
+
+
+@compiled
+def log_likelihood(numbers: Floats, mean: float, reward: float) -> float:
+    """Quasi-likelihood of one reward of an arm with this mean (Wedderburn 1974); exact for rewards of 0 or 1."""
+    if numbers[SHAPE] == NUMBER:
+        return float(-0.5 * (reward - mean) ** 2 / numbers[DISPERSION])
+    if numbers[SHAPE] == POSITIVE:
+        return float((reward * math.log(mean) - mean) / numbers[DISPERSION])
+    width = numbers[HIGH] - numbers[LOW]
+    share, seen = (mean - numbers[LOW]) / width, (reward - numbers[LOW]) / width
+    found = seen * math.log(share) if seen > 0 else 0.0
+    return float((found + ((1 - seen) * math.log(1 - share) if seen < 1 else 0.0)) / numbers[DISPERSION])
 
 
 @compiled
@@ -185,6 +239,8 @@ def one_more(numbers: Floats) -> float:
 def learn_dispersion(numbers: Floats, own: Floats) -> None:
     """Learn the dispersion from the rows within arms, with a few of what is usual; and how steady it is."""
     rows, mean = numbers[ROWS], numbers[MEAN]
+    if numbers[FIXED]:
+        return
     usual = 1.0
     if numbers[SHAPE] == NUMBER and numbers[M2] > 0:
         usual = numbers[M2] / rows

@@ -104,6 +104,8 @@ class Policy(ABC, Generic[State]):
     """The model is refitted when the rounds have grown by this share."""
     plays_highest: ClassVar[bool] = False
     """It plays the arm with the highest of `indices`, which are in units of the reward, so costs can be taken off."""
+    exact_shares: ClassVar[bool] = False
+    """Whether `shares` gives the exact probability of every arm."""
     uses_pending: bool = False
     """Whether a row counts before its reward is known; otherwise the whole row counts when the reward comes."""
     rolls_out_late: ClassVar[bool] = False
@@ -314,9 +316,18 @@ class Policy(ABC, Generic[State]):
     def frequencies(
         self, draws: int, rng: np.random.Generator, *, among: Bools | None = None, cost: Floats | None = None
     ) -> Floats:
-        """How often each arm is chosen in many draws from the state as it is; changes nothing."""
+        """How often each arm is chosen in many draws from the state as it is, or exactly where that is known.
+
+        It changes nothing.
+        """
+        if self.exact_shares:
+            return self.shares(among=among, cost=cost)
         chosen = _chosen(self._some(self._among(self._latest(), self.allowed), among), rng, draws, cost)
         return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
+
+    def shares(self, *, among: Bools | None = None, cost: Floats | None = None) -> Floats:
+        """(arms,): the exact probability of every arm to be chosen next, where `exact_shares` says that it is known."""
+        raise NotImplementedError
 
     def indices(self, rng: np.random.Generator, *, among: Bools | None = None) -> Floats | None:
         """What the next `choose` with the same random numbers compares: NaN for arms not compared, None if unknown."""
@@ -332,6 +343,8 @@ class Policy(ABC, Generic[State]):
     @property
     def takes_costs(self) -> bool:
         """Whether `choose` can compare arms by what is left after costs."""
+        if self.exact_shares:
+            return True
         state = self._among(self._latest(), self.allowed)
         return self.plays_highest and self._indices(state, np.random.default_rng(0)) is not None
 
@@ -636,4 +649,6 @@ def _register(policy: type[Policy[Any]]) -> None:
 
 def _chosen(state: Any, rng: np.random.Generator, count: int, cost: Floats | None) -> Ints:
     """Arms, by number."""
+    if cost is not None and "cost" in getattr(state, "_fields", ()):
+        state, cost = state._replace(cost=cost), None
     return choose_many(state, rng, count) if cost is None else choose_net_many(state, rng, count, cost)

@@ -61,6 +61,31 @@ class Posterior:
     def __repr__(self) -> str:
         return f"Posterior({len(self.means):,} arms, {self.rows:,} rows)"
 
+    @classmethod
+    def of_draws(
+        cls,
+        rows: int,
+        sources: Sequence[Source],
+        sampler: Callable[[np.random.Generator, int], Floats],
+        size: Callable[[float, float], float],
+    ) -> "Posterior":
+        """A posterior whose means and intervals are those of its draws.
+
+        `size` says how many own rows leave a mean with this mean and variance.
+        """
+        draws = sampler(np.random.default_rng(rows), number_of_draws(len(sources)))
+        means, variances = draws.mean(axis=0), draws.var(axis=0)
+        known = zip(sources, means.tolist(), variances.tolist(), strict=True)
+        sized = [source._replace(effective_rows=size(mean, variance)) for source, mean, variance in known]
+
+        def limits(level: float) -> tuple[Floats, Floats]:
+            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            return low, high
+
+        made = cls(rows, means, sized, sampler, limits)
+        vars(made)["draws"] = draws
+        return made
+
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """(low, high), each (arms,): equal-tailed intervals of the means."""
         return self.limits(level)

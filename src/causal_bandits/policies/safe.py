@@ -1,0 +1,372 @@
+"""The default policy: every set of mediators and the levers share information, for every kind of reward."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
+from ..data import (
+    NONE_PENDING,
+    CellLayout,
+    CellTables,
+    Rows,
+    count_filled_reward,
+    count_late,
+    count_reward,
+    with_late,
+)
+from ..discovery import Degrees, Findings
+from ..discovery.tiers import Tier
+from ..dispatch import entry
+from ..estimators.model import ETA, MOST_CELLS, TAU, Fit, Levers, draw_means, empty_fit, levers_of, refit
+from ..estimators.reward_shapes import ABOVE, add_to_numbers, numbers_for, row_variance, slope_at
+from ..estimators.top_two import choose_of_top_two
+from ..problem import Problem
+from ..seeds import Seed
+from .base import Policy
+from .explorer import draw_arm, play_shares, reweigh
+from .posterior import Posterior, Source
+from .protocol import choose, expect, forget, learn, settle
+
+DRAWS, FEWEST_DRAWS = 256, 64
+"""Draws that are played by; fewer with more than 256 arms."""
+MOST_WORK = 2**27
+"""Multiplications of a refit: where all sets would take more, smaller ones are looked at."""
+EXPENSIVE = 2**22
+"""With more, a refit waits for 1% more rows."""
+SMALL = 0.05
+"""A set separates, in words, where differences are below this share of the mean reward."""
+ACCEPTED = 0.75
+"""Sets that separate with this probability are listed as separating sets."""
+MOST_GROUPS = 64
+"""With more arms per segment, arms have no effect that is the same in all segments."""
+
+
+@by_reference
+class Counts(NamedTuple):
+    """What was seen."""
+
+    tables: CellTables
+    numbers: Floats
+    """Moments of all rewards (see `reward_shapes`)."""
+
+
+@by_reference
+class RunningSums(NamedTuple):
+    """What a row changes between two fits."""
+
+    draws: Floats
+    """(draws, arms): joint draws of all means, made by the last fit."""
+    weights: Floats
+    """(draws,): their weights after the rewards that came since."""
+
+
+@by_reference
+class SafeState(NamedTuple):
+    """The state of the default policy."""
+
+    counts: Counts
+    levers: Levers
+    fit: Fit
+    sums: RunningSums
+    allowed: Bools
+    cost: Floats
+    """(arms,): what each arm costs."""
+    second: float = 0.0
+    """The share of rounds for the challenger of the best arm; 0: arms are played to earn."""
+
+
+@compiled
+def shares_of(state: SafeState) -> Floats:
+    """(arms,): the probability of every arm to be played next."""
+    return play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
+
+
+@choose.of(SafeState)
+@compiled
+def choose_safely(state: SafeState, rng: np.random.Generator) -> int:
+    """An arm, drawn by its share; of the top two, where an answer is wanted and not earnings."""
+    if state.second > 0:
+        own = np.empty((len(state.allowed), 2))
+        for arm in range(len(own)):
+            rows, mean, _ = state.counts.tables.sums[arm]
+            own[arm, 0], own[arm, 1] = rows, rows * mean
+        return choose_of_top_two(own, state.allowed, state.second, rng)
+    return draw_arm(shares_of(state), rng)
+
+
+@learn.of(SafeState)
+@compiled
+def learn_row(state: SafeState, arm: int, seen: Any, reward: float) -> None:
+    """Count one row."""
+    count_reward(state.counts.tables, arm, seen, reward)
+    add_to_numbers(state.counts.numbers, reward)
+    reweigh(state.sums.draws, state.sums.weights, state.counts.numbers, arm, reward)
+
+
+@settle.of(SafeState)
+@compiled
+def settle_row(state: SafeState, arm: int, seen: Any, reward: float) -> None:
+    """Count the reward of a pending row."""
+    count_late(state.counts.tables, arm, seen, -1)
+    learn_row(state, arm, seen, reward)
+
+
+@expect.of(SafeState)
+@compiled
+def expect_row(state: SafeState, arm: int, seen: Any) -> None:
+    """Count a row for P(S | arm) while its reward is pending."""
+    count_late(state.counts.tables, arm, seen, 1)
+
+
+@forget.of(SafeState)
+@compiled
+def forget_row(state: SafeState, arm: int, seen: Any) -> None:
+    """Take a pending row back."""
+    count_late(state.counts.tables, arm, seen, -1)
+
+
+@entry
+def fit_state(state: Any) -> None:
+    """Fit the model to the counts."""
+    refit(state.counts.tables, state.counts.numbers, state.levers, state.fit)
+
+
+@entry
+def draw_state(state: Any, rng: np.random.Generator, draws: Floats) -> None:
+    """Fill (draws, arms) with joint draws from the fitted posterior, in random order."""
+    draw_means(state.counts.tables, state.counts.numbers, state.levers, state.fit, rng, draws)
+
+
+@entry
+def state_shares(state: Any) -> Floats:
+    """`shares_of`, for Python."""
+    return shares_of(state)
+
+
+@entry
+def fill_row(state: Any, arm: int, before: Any, after: Any, reward: float) -> None:
+    """Count values that came after their row was counted."""
+    count_filled_reward(state.counts.tables, arm, before, after, reward)
+
+
+class SafePolicy(Policy[SafeState]):
+    """Learns through every set of mediators and through levers, as much as the rows allow: the one to start with.
+
+    For every set S of mediators an arm's mean is the mean of E[Y | S] over its rows, which all arms learn together, and
+    a difference whose size is learnt from all arms. Where differences are small, much is shared; where they are large,
+    little. Sets are averaged, and arms are played by information-directed sampling. See docs/model.md.
+
+    Args:
+        problem: What is played. Mediators are discrete; the reward is 0 or 1, a count, revenue, levels with values, or
+            a number.
+        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        seed: Seed or Generator of its draws.
+
+    >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
+    >>> policy = SafePolicy(problem, seed=0)
+    >>> policy.tell(policy.ask(), {"clicked": 1, "purchase": 0})
+    >>> policy.separating_sets()  # one row is no evidence for anything
+    []
+    """
+
+    name = "safe"
+    tier = Tier.OBSERVED
+    layout: CellLayout
+    growth = 0.1
+    uses_pending = True
+    rolls_out_late = True
+    exact_shares = True
+    compares = "its probability to be played"
+
+    def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
+        self._max_size = max_size
+        self.numbers = float if problem.reward_is_real else int  # type: ignore[misc]
+        self._stream = np.zeros(1, dtype=np.int64)
+        super().__init__(problem, seed)
+        self._stream[0] = self.rng.integers(2**62)
+
+    def _make_layout(self, problem: Problem) -> CellLayout:
+        layout = CellLayout.of(problem, self._max_size)
+        while self._max_size is None and layout.max_size > 1 and self._work(layout) > MOST_WORK:
+            layout = CellLayout.of(problem, layout.max_size - 1)
+        return layout
+
+    def _work(self, layout: CellLayout) -> int:
+        """Multiplications of a refit, about."""
+        cells = np.array([math.prod(self.problem.observed[each].size for each in set_) for set_ in layout.members])
+        effects = self._levers()[1].sum()
+        cells = cells[cells <= MOST_CELLS]
+        solves = len(ETA) * len(TAU) * (cells + effects) ** 3 // 3
+        arms = len(self.problem.arms)
+        return int((solves + len(TAU) * arms * (np.minimum(cells, 8) + len(self.problem.interventions)) ** 2).sum())
+
+    def _levers(self) -> tuple[Ints, Ints]:
+        """The level of every lever in every arm, and how many levels each has.
+
+        Where there are segments, what an arm does in all of them is one more lever.
+        """
+        problem = self.problem
+        codes = problem.arm_codes
+        sizes = np.array([lever.size for lever in problem.interventions], dtype=np.int64)
+        if problem.segments:
+            groups = problem.arm_groups([lever.name for lever in problem.levers])
+            if groups.max() < MOST_GROUPS:
+                return np.column_stack([codes, groups]), np.append(sizes, groups.max() + 1)
+        return codes, sizes
+
+    def _empty(self) -> SafeState:
+        arms = len(self.problem.arms)
+        tables, levers = self.layout.empty(), levers_of(*self._levers())
+        draws = max(FEWEST_DRAWS, min(DRAWS, DRAWS**2 // arms))
+        counts = Counts(tables, numbers_for(self.problem.reward))
+        sums = RunningSums(np.full((draws, arms), 0.5), np.full(draws, 1 / draws))
+        fit = empty_fit(len(tables.cells), arms)
+        return SafeState(counts, levers, fit, sums, np.ones(arms, dtype=np.bool_), np.zeros(arms))
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """A row counts for the sets whose variables it has."""
+        return ()
+
+    def _seen(self, rows: Rows) -> NDArray[Any]:
+        return rows.codes.astype(np.float64) if self.problem.reward_is_real else rows.codes
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        fill_row(self._state, after.arms[0], self._seen(before)[0], self._seen(after)[0], after.rewards[0])
+
+    def make_room(self) -> None:
+        """Make room in the tables for pending rows."""
+        counts = self._state.counts
+        if not len(counts.tables.pending):
+            self._state = self._state._replace(counts=counts._replace(tables=with_late(counts.tables)))
+
+    def _recount(self) -> None:
+        sums = self._state.sums
+        self._state = self._empty()
+        self._count(self.history.rows)
+        self._expect(self.history.pending.all)
+        self._state = self._state._replace(sums=sums)
+
+    def _refresh(self) -> None:
+        fit_state(self._state)
+        self._draw(self._state)
+
+    def _draw(self, state: SafeState) -> None:
+        """Draw what is played by; the draws depend on the seed and the number of rows alone."""
+        rng = np.random.default_rng((int(self._stream[0]), self.progress))
+        draw_state(state, rng, state.sums.draws)
+        state.sums.weights[:] = 1 / len(state.sums.weights)
+
+    def _latest(self) -> SafeState:
+        if not self.schedule.is_due(self.progress):
+            return self._state
+        return self._once("latest", self._refitted)
+
+    def _refitted(self) -> SafeState:
+        """The state that a refit would give; nothing changes."""
+        state = self._fitted()
+        state = state._replace(sums=RunningSums(*(array.copy() for array in state.sums)))
+        self._draw(state)
+        return state
+
+    def _fit(self, *, pending: bool) -> SafeState:
+        state = self._state
+        counts = state.counts._replace(numbers=state.counts.numbers.copy())
+        if not pending:
+            counts = counts._replace(tables=counts.tables._replace(pending=NONE_PENDING))
+        state = state._replace(counts=counts, fit=empty_fit(len(state.fit.weights), len(state.allowed)))
+        fit_state(state)
+        return state
+
+    def _is_expensive(self) -> bool:
+        return self._work(self.layout) > EXPENSIVE
+
+    def _posterior(self, state: SafeState) -> Posterior:
+        arms = len(self.problem.arms)
+
+        def sample(rng: np.random.Generator, n: int) -> Floats:
+            draws = np.empty((n, arms))
+            draw_state(state, rng, draws)
+            return draws[rng.permutation(n)]
+
+        return Posterior.of_draws(self.rows, self._sources(state), sample, self._size(state))
+
+    def _size(self, state: SafeState) -> Any:
+        """How many own rows would give a mean this variance."""
+        numbers = state.counts.numbers
+
+        def size(mean: float, variance: float) -> float:
+            return row_variance(numbers, mean) / variance if variance > 0 else math.inf
+
+        return size
+
+    def _sources(self, state: SafeState) -> list[Source]:
+        weights, count = self._weights(state), self.layout.count
+        place = int(weights[1:].argmax()) + 1 if count > 1 and weights[1:].max() > weights[0] else 0
+        through, share = (self.layout.names[place], float(weights[place])) if place else (None, 1.0)
+        tables = state.counts.tables
+        own, used = tables.table(0)[:, 0, 0], tables.table(place)[:, :, 0].sum(axis=1)
+        return [
+            Source(int(rows), math.nan, through, int(some), share) for rows, some in zip(own, used, strict=True)
+        ]
+
+    def _weights(self, state: SafeState) -> Floats:
+        """(sets,): weights in the average; a table with "above zero" counts with its set."""
+        found: Floats = state.fit.weights.reshape(-1, self.layout.count).sum(axis=0)
+        return found
+
+    def _separates(self, state: SafeState) -> Floats:
+        """(sets,): P(differences are below 5% of the mean reward)."""
+        fit, numbers = state.fit, state.counts.numbers
+        rate = float(fit.rate[0])
+        relative = slope_at(numbers, rate) / abs(rate) if rate != 0 else math.inf
+        levers = len(state.levers.starts)
+        scale = np.sqrt(levers * np.repeat(ETA, len(TAU)) ** 2 + np.tile(TAU, len(ETA)) ** 2)
+        small = np.append(scale * relative < SMALL, True)
+        points = len(TAU) * (len(ETA) if levers else 1)
+        chances = fit.difference_scales[:, :points] @ small[:points] + fit.separates
+        # Where "above zero" is looked at too, the table with more weight speaks for a set.
+        of_set, weights = chances.reshape(-1, self.layout.count), fit.weights.reshape(-1, self.layout.count)
+        found: Floats = of_set[weights.argmax(axis=0), np.arange(self.layout.count)]
+        return found
+
+    def _rows_seen(self) -> NDArray[np.int64]:
+        tables = self._state.counts.tables
+        return np.array([tables.table(place)[..., 0].sum() for place in range(tables.plain)], dtype=np.int64)
+
+    def _discover(self) -> Findings:
+        state = self._fitted()
+        chances, weights = self._separates(state), self._weights(state)
+        chances[0] = 0.0  # the empty set is how arms share without mediators
+        accepted = (chances >= ACCEPTED) & (state.counts.numbers[ABOVE] > 0)
+        separated = np.repeat(accepted[:, None], len(self.problem.interventions), axis=1)
+        seen = self._rows_seen() if self.history.has_missing else None
+        return Findings(self.layout, self.rows, separated, Degrees(chances, weights), seen)
+
+    def shares(self, *, among: Bools | None = None, cost: Floats | None = None) -> Floats:
+        """(arms,): the exact probability of every arm to be played next; changes nothing."""
+        state = self._latest()._replace(allowed=self.allowed if among is None else self.allowed & among)
+        return state_shares(state if cost is None else state._replace(cost=cost))
+
+    def _sums(self) -> dict[str, NDArray[Any]]:
+        return {
+            "stream": self._stream,
+            "draws": self._state.sums.draws,
+            "draw_weights": self._state.sums.weights,
+            # Sums of rewards depend on the order in which rows were counted.
+            "table_sums": self._state.counts.tables.sums,
+            "reward_numbers": self._state.counts.numbers,
+        }
+
+    def _indices(self, state: SafeState, rng: np.random.Generator) -> Floats | None:
+        if state.second > 0:
+            return None
+        shares = state_shares(state)
+        return np.where(state.allowed, shares, np.nan)
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return {"max_size": self.layout.max_size}
