@@ -16,10 +16,10 @@ from causal_bandits.experiments.summary import paired_ratio
 from causal_bandits.experiments.worlds import class_world, random_world, structureless_world
 from causal_bandits.simulation.one_run import World
 
-POLICIES: dict[str, Callable[..., cb.CausalThompsonSampling | cb.SafeThompsonSampling | cb.ThompsonSampling]] = {
+POLICIES: dict[str, Callable[..., cb.CausalThompsonSampling | cb.SafePolicy | cb.ThompsonSampling]] = {
     "ts": cb.ThompsonSampling,
     "causal-ts-direct": cb.CausalThompsonSampling,
-    "safe-ts": cb.SafeThompsonSampling,
+    "safe": cb.SafePolicy,
 }
 
 

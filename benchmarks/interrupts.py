@@ -56,7 +56,7 @@ SUBJECTS: dict[str, Callable[[], Ask]] = {
     "bare-numba": _bare_numba,
     **{
         name: lambda name=name: _policy(name)  # type: ignore[misc]
-        for name in ("ThompsonSampling", "CausalThompsonSampling", "SafeThompsonSampling", "SafeGaussianThompson")
+        for name in ("ThompsonSampling", "CausalThompsonSampling", "SafePolicy", "SafeGaussianThompson")
     },
 }
 

@@ -53,7 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("families", nargs="*", default=DEFAULT)
     parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--policy", default="safe-ts")
+    parser.add_argument("--policy", default="safe")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     print(f"{chosen.policy}: lifts covered, effects covered, width over mean, P(better) stated, is better")

@@ -48,12 +48,12 @@ def _tells(make: Callable[..., Policy[Any]], how: str) -> Contestant:
 def pending_rows() -> dict[str, float]:
     """Time per tell of the default and of Algorithm 1, and bytes per row that waits (four observed variables)."""
     found: dict[str, float] = {}
-    for key, make in (("safe", cb.SafeThompsonSampling), ("paper", cb.CausalThompsonSampling)):
+    for key, make in (("safe", cb.SafePolicy), ("paper", cb.CausalThompsonSampling)):
         seconds = interleaved({how: _tells(make, how) for how in ("whole", "pending", "reward")})
         found |= {f"{key}_{how}_tell_us": each * 1e6 for how, each in seconds.items()}
         found[f"{key}_pending_tell_vs_whole_ratio"] = seconds["whole"] / seconds["pending"]
     world = practice_world("mediated", rate=0.1, arms=6, seed=1)
-    policy = cb.SafeThompsonSampling(world.problem, seed=0)
+    policy = cb.SafePolicy(world.problem, seed=0)
     policy.expect(world.sample({}, WAITING, np.random.default_rng(0)))
     found["pending_row_bytes"] = policy.history.pending.nbytes / WAITING
     return found

@@ -228,7 +228,7 @@ def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("families", nargs="*", default=DEFAULT)
-    parser.add_argument("--policies", default="ts,safe-ts")
+    parser.add_argument("--policies", default="ts,safe")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=float, default=1.0, help="times the usual number of runs")
     parser.add_argument("--horizon", type=int, default=0)

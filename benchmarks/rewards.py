@@ -45,7 +45,7 @@ FAMILIES: dict[str, Family] = {
     "levels": Family(lambda number: cb.worlds.ordered_world(seed=number), (3000, 10_000)),
     "levels-direct": Family(lambda number: cb.worlds.ordered_world(direct=True, seed=number), (3000, 10_000)),
 }
-NAMES = ("safe-reward-ts", "reward-ts", "gaussian-ts-20", "gaussian-ts", "gaussian-ts-before")
+NAMES = ("safe", "reward-ts", "gaussian-ts-20", "gaussian-ts", "gaussian-ts-before")
 BEFORE = "-before"
 
 

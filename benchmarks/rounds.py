@@ -99,7 +99,7 @@ def _many_arms(make: Callable[..., Policy[Any]]) -> Callable[[], Callable[[], in
 
 def safe_against_paper() -> dict[str, float]:
     """What the default costs that is safe where nothing separates, beside the paper's policy; 27 and 243 arms."""
-    both = {"safe": cb.SafeThompsonSampling, "paper": cb.CausalThompsonSampling}
+    both = {"safe": cb.SafePolicy, "paper": cb.CausalThompsonSampling}
     seconds = interleaved({name: _whole_runs(make) for name, make in both.items()})
     many = interleaved({name: _many_arms(make) for name, make in both.items()})
     return {

@@ -1,6 +1,6 @@
 """`python -m benchmarks.scale [real]`: what a round, a discovery and the state of a safe policy cost as problems grow.
 
-SafeThompsonSampling over binary variables, or with `real` SafeGaussianThompson over real ones. Every lever has three
+SafePolicy over binary variables, or with `real` SafeGaussianThompson over real ones. Every lever has three
 levels; lever n moves variable n, and the reward follows the first three variables. A policy is told rows of random arms
 and then plays. `discovery round` is the median of the rounds in which a discovery was due.
 """
@@ -29,7 +29,7 @@ ROUNDS = 30
 class Cost(NamedTuple):
     """What one size of problem costs."""
 
-    policy: cb.SafeThompsonSampling | cb.policies.SafeGaussianThompson
+    policy: cb.SafePolicy | cb.policies.SafeGaussianThompson
     rounds: list[float]
     """Seconds of each round without a discovery."""
     discoveries: list[float]
@@ -77,7 +77,7 @@ def measured(observed: int, levers: int, *, rows: int = ROWS, real: bool = False
     """Rows told at once, then rounds by ask and tell until there were enough of both kinds."""
     problem = problem_of(observed, levers, real=real)
     rng = np.random.default_rng(0)
-    policy = (cb.policies.SafeGaussianThompson if real else cb.SafeThompsonSampling)(problem, seed=0)
+    policy = (cb.policies.SafeGaussianThompson if real else cb.SafePolicy)(problem, seed=0)
     arms = rng.integers(len(problem.arms), size=rows)
     if real:
         arms[: 2 * len(problem.arms)] = np.arange(2 * len(problem.arms))[:rows] % len(problem.arms)  # each is judged

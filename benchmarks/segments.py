@@ -181,7 +181,7 @@ def ratio(above: Floats, below: Floats) -> tuple[float, float]:
 def main() -> None:
     """Measure, and print a table."""
     read = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    read.add_argument("--policy", default="safe-ts")
+    read.add_argument("--policy", default="safe")
     read.add_argument("--worlds", type=int, default=60)
     read.add_argument("--runs", type=int, default=2)
     read.add_argument("--horizon", type=int, default=10_000)

@@ -23,7 +23,7 @@ from causal_bandits.worlds import practice_world
 
 EVERY, CONFIDENCE, CLOSE = 100, 0.95, 0.05
 LONGEST = 100_000
-POLICIES_OF_FALSE = ("uniform", "safe-ts", "best-arm")
+POLICIES_OF_FALSE = ("uniform", "safe", "best-arm")
 
 
 def funnel(rates: list[float]) -> Any:

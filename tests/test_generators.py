@@ -64,6 +64,6 @@ def test_no_python_runs_between_the_call_and_the_compiled_code() -> None:
 @pytest.mark.slow
 def test_every_interrupt_in_a_tight_loop_of_asks_is_raised() -> None:
     """Without the rule of ours the first one or two crash the process. Longer: `python -m benchmarks.interrupts`."""
-    for subject, kind in (("SafeThompsonSampling", "ctrl-c"), ("ThompsonSampling", "alarm")):
+    for subject, kind in (("SafePolicy", "ctrl-c"), ("ThompsonSampling", "alarm")):
         outcome = interrupt(subject, 60, seed=3, kind=kind)
         assert outcome[:4] == (60, 60, 0, 0), outcome

@@ -214,7 +214,7 @@ def policies() -> list[Call]:
     calls.append(Call("causal-ts(...)", cb.CausalThompsonSampling, {"problem": DISCRETE, **options}))
     calls.append(Call("causal-ucb-normal(...)", cb.CausalUCBNormal, {"problem": REAL, **real}))
     for name, problem in (
-        ("safe-ts", DISCRETE),
+        ("safe", DISCRETE),
         ("ts", DISCRETE),
         ("causal-ucb-normal", REAL),
         ("ucb1", DISCRETE),

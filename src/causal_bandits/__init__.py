@@ -42,7 +42,7 @@ from .independence import g_squared
 from .policies import (
     CausalThompsonSampling,
     CausalUCBNormal,
-    SafeThompsonSampling,
+    SafePolicy,
     ThompsonSampling,
     UCBNormal,
     load_policy,
@@ -102,7 +102,7 @@ __all__ = [
     "MixedGraph",
     "Problem",
     "ResidualTesting",
-    "SafeThompsonSampling",
+    "SafePolicy",
     "SeparatingSet",
     "StructurelessWorld",
     "Study",

@@ -42,7 +42,7 @@ def test_what_it_finds_is_what_the_parts_find() -> None:
     """The twin: a history, the tests and the estimators called one by one."""
     analysis = cb.analyze("example", target="purchase", interventions=LEVERS, observed=["cart"])
     table = analysis.inferred.table
-    policy = cb.SafeThompsonSampling(analysis.inferred.problem, seed=5)
+    policy = cb.SafePolicy(analysis.inferred.problem, seed=5)
     policy.tell_many(table)
     assert analysis.policy.estimates().to_frame().equals(policy.estimates().to_frame())
     widths = {str(e.arm): e.own_high - e.own_low for e in policy.estimates()}
@@ -274,7 +274,7 @@ def test_a_result_of_the_reward_that_was_named_is_kept_and_said() -> None:
 
 def test_an_arm_that_was_never_played_says_so() -> None:
     problem = cb.Problem("purchase", {"click": 2}, {"banner": ["none", "red", "blue"]})
-    policy = cb.SafeThompsonSampling(problem, seed=0)
+    policy = cb.SafePolicy(problem, seed=0)
     policy.tell_many([{"banner": "red", "click": 1, "purchase": n % 2} for n in range(10)])
     assert "never played" in str(arms_sheet(arm_rows(policy)).rows)
 

@@ -67,11 +67,11 @@ REVENUE, RATINGS = cb.worlds.revenue_world(zeros=0.9, seed=3), cb.worlds.ordered
 
 CASES: dict[str, Case] = {
     **{name: case_of(name) for name in POLICIES},
-    "safe-ts, one set": Case(partial(cb.SafeThompsonSampling, average=False), DAG),
-    "safe-ts, soft levers": Case(cb.SafeThompsonSampling, SOFT),
-    "safe-ts, large": Case(cb.SafeThompsonSampling, LARGE),
-    "safe-reward-ts, revenue": Case(POLICIES["safe-reward-ts"], REVENUE),
-    "safe-reward-ts, ratings": Case(POLICIES["safe-reward-ts"], RATINGS),
+    "safe, one set": Case(partial(cb.SafePolicy, average=False), DAG),
+    "safe, soft levers": Case(cb.SafePolicy, SOFT),
+    "safe, large": Case(cb.SafePolicy, LARGE),
+    "safe, revenue": Case(POLICIES["safe"], REVENUE),
+    "safe, ratings": Case(POLICIES["safe"], RATINGS),
     "epsilon-greedy, listed arms": Case(POLICIES["epsilon-greedy"], SINGLES),
     "marginal": Case(partial(CTS, discovery=cb.DirectTesting(0.1, reading="marginal")), DAG),
     "joint": Case(partial(CTS, discovery=cb.DirectTesting(reading="joint", require_evidence=True)), DAG),
@@ -92,12 +92,12 @@ CASES: dict[str, Case] = {
     "no prior rows": Case(partial(cb.policies.SafeGaussianThompson, prior_rows=0), SCM),
     "hac-ucb, chances": Case(partial(cb.policies.HACUCB, **knowledge_of("c-ts"), horizon=600), WORLD),
     "restricted ts": Case(cb.ThompsonSampling, DAG, restricted=True),
-    "restricted safe": Case(cb.SafeThompsonSampling, DAG, restricted=True),
+    "restricted safe": Case(cb.SafePolicy, DAG, restricted=True),
     "restricted ucb1": Case(cb.policies.UCB1, DAG, restricted=True),
     "restricted elimination": Case(cb.policies.SuccessiveElimination, DAG, restricted=True),
     "restricted graphs": Case(cb.policies.GraphPosteriorThompson, WORLD, restricted=True),
     "restricted real": Case(cb.CausalUCBNormal, SCM, restricted=True),
-    "restricted counts": Case(POLICIES["safe-reward-ts"], world_of("safe-reward-ts"), restricted=True),
+    "restricted counts": Case(POLICIES["safe"], world_of("safe"), restricted=True),
 }
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

@@ -9,7 +9,7 @@ from causal_bandits.data import CellLayout, CellTables, count_reward
 from causal_bandits.estimators.cell_parts import cell_parts, pooled_cells
 from causal_bandits.estimators.cell_regression import additive_cells, cell_design
 from causal_bandits.estimators.reward_shapes import DISPERSION, RATE, numbers_for
-from causal_bandits.policies import SafeRewardThompson
+from causal_bandits.policies import SafePolicy
 
 PROBLEM = Problem("Y", {"A": 2, "B": 3, "C": 4}, {"I": 2}, reward=float)
 
@@ -65,6 +65,6 @@ def test_the_regression_helps_thin_cells() -> None:
 
 
 def test_levels_that_were_never_seen() -> None:
-    policy = SafeRewardThompson(PROBLEM, seed=0)
+    policy = SafePolicy(PROBLEM, seed=0)
     policy.tell_many([{"I": i, "A": 0, "B": i, "C": 0, "Y": float(n)} for n in range(12) for i in (0, 1)])
     assert all(np.isfinite([each.mean, each.low, each.high]).all() for each in policy.estimates())

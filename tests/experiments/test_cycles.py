@@ -71,9 +71,9 @@ def test_it_is_compared_where_there_are_cycles(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FAMILIES, "cyclic4", family)
         [found] = compare_field(
-            ["causal-ts-asd-cyclic", "safe-ts"], ["cyclic4"], horizon=60, runs=2, jobs=1, out=tmp_path
+            ["causal-ts-asd-cyclic", "safe"], ["cyclic4"], horizon=60, runs=2, jobs=1, out=tmp_path
         )
-    assert {"ts", "safe-ts", "causal-ts-asd-cyclic"} <= set(found.summary["series"])
+    assert {"ts", "safe", "causal-ts-asd-cyclic"} <= set(found.summary["series"])
     assert "causal-ts-asd-cyclic" in FAMILIES["dags4"].too_slow
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from causal_bandits import CausalBanditsError, Problem, SafeThompsonSampling
+from causal_bandits import CausalBanditsError, Problem, SafePolicy
 from causal_bandits.experiments import Plan, plan
 from causal_bandits.experiments.planning import CLOSE, reached
 from causal_bandits.simulation import play
@@ -34,7 +34,7 @@ def test_the_plan_is_what_brute_force_says(planned: Plan) -> None:
     right = []
     for number in range(60):
         world = planned_world(PROBLEM, rate=RATE, lift=LIFT, seed=1000 + number)
-        policy = SafeThompsonSampling(world.problem, seed=number)
+        policy = SafePolicy(world.problem, seed=number)
         play(policy, world, round(curve.needed), np.random.default_rng(number))
         mean = world.means[world.problem.index(policy.recommend().arm)]
         right.append(mean >= world.means.max() - CLOSE * LIFT * RATE)

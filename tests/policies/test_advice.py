@@ -8,14 +8,14 @@ import pytest
 
 from causal_bandits import Problem, preset
 from causal_bandits.errors import ObservationError, OptionError
-from causal_bandits.policies import Advice, SafeThompsonSampling, UCBNormal
+from causal_bandits.policies import Advice, SafePolicy, UCBNormal
 
 PROBLEM = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red", "blue"]})
 
 
-def told(rates: dict[str, float], rows: int, name: str = "safe") -> SafeThompsonSampling:
+def told(rates: dict[str, float], rows: int, name: str = "safe") -> SafePolicy:
     policy = preset(name, PROBLEM, seed=0)
-    assert isinstance(policy, SafeThompsonSampling)
+    assert isinstance(policy, SafePolicy)
     for banner, rate in rates.items():
         ones = round(rate * rows)
         table = [{"clicked": place % 2, "purchase": int(place < ones)} for place in range(rows)]

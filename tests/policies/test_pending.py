@@ -12,7 +12,7 @@ from causal_bandits import (
     CausalThompsonSampling,
     KnownSets,
     Problem,
-    SafeThompsonSampling,
+    SafePolicy,
     ThompsonSampling,
     bins,
     load_policy,
@@ -41,7 +41,7 @@ def known(problem: Problem, seed: int) -> CausalThompsonSampling:
 
 
 MAKERS: dict[str, Callable[..., Policy[Any]]] = {
-    "default": SafeThompsonSampling,
+    "default": SafePolicy,
     "paper": CausalThompsonSampling,
     "told sets": known,
     "ts": ThompsonSampling,
@@ -156,7 +156,7 @@ def random_real() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize("make", [SafeThompsonSampling, CausalThompsonSampling])
+@pytest.mark.parametrize("make", [SafePolicy, CausalThompsonSampling])
 def test_what_pending_rows_add_is_said(make: Callable[..., Policy[Any]]) -> None:
     world = example_world("S3")
     policy = make(world.problem, seed=0)
@@ -198,7 +198,7 @@ def test_values_may_be_missing_in_pending_rows() -> None:
 
 def test_cut_points_are_learnt_while_rows_wait() -> None:
     problem = Problem("Y", {"speed": bins(quantiles=3, after=20)}, {"I": 2})
-    late, whole = SafeThompsonSampling(problem, seed=0), SafeThompsonSampling(problem, seed=0)
+    late, whole = SafePolicy(problem, seed=0), SafePolicy(problem, seed=0)
     rng = np.random.default_rng(0)
     rows = [({"I": int(rng.integers(2))}, {"speed": rng.normal(), "Y": int(rng.random() < 0.5)}) for _ in range(60)]
     left = [late.tell(arm, without_reward(seen)) for arm, seen in rows]
@@ -241,7 +241,7 @@ def test_discovery_behind_a_screen_keeps_the_room_for_pending_rows(monkeypatch: 
 
 
 def test_bad_input_is_a_sentence_and_counts_nothing() -> None:
-    policy = SafeThompsonSampling(FOUR_ARMS, seed=0)
+    policy = SafePolicy(FOUR_ARMS, seed=0)
     row = policy.tell({}, {"A": 1, "B": "low"})
     assert isinstance(row, Pending)
     before = full_state(policy)

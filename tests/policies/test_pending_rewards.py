@@ -12,7 +12,7 @@ from causal_bandits.estimators.cell_parts import cell_parts
 from causal_bandits.estimators.degrees import COUNTED, GAINED, SUM, WAITING
 from causal_bandits.estimators.index_parts import ALL, CELL_ROWS, DIFFERENCE, INDEX, NOISE, OTHERS, SCATTER, SHARE, N
 from causal_bandits.estimators.reward_shapes import RATE
-from causal_bandits.policies import Pending, RewardThompson, SafeRewardThompson
+from causal_bandits.policies import Pending, RewardThompson, SafePolicy
 from causal_bandits.simulation import play
 
 from .cases import full_state
@@ -30,7 +30,7 @@ def rows_of(kind: str, rows: int, seed: int = 0) -> Told:
     ]
 
 
-def tell_late(policy: SafeRewardThompson, rows: Told, wait: int) -> list[Pending]:
+def tell_late(policy: SafePolicy, rows: Told, wait: int) -> list[Pending]:
     """Tell mediators at once and the reward `wait` rows later; what is left waits."""
     left: list[Pending] = []
     for place, (arm, seen, _) in enumerate(rows):
@@ -46,7 +46,7 @@ def tell_late(policy: SafeRewardThompson, rows: Told, wait: int) -> list[Pending
 @pytest.mark.parametrize("kind", REWARDS)
 def test_a_pending_row_with_its_reward_is_a_row(kind: str) -> None:
     rows = rows_of(kind, 160)
-    late, whole = (SafeRewardThompson(problem_of(kind), seed=0) for _ in range(2))
+    late, whole = (SafePolicy(problem_of(kind), seed=0) for _ in range(2))
     left = tell_late(late, rows, 30)
     for row, (_, _, reward) in zip(left, rows[-30:], strict=True):
         late.tell(row, reward=reward)
@@ -64,7 +64,7 @@ def test_a_pending_row_with_its_reward_is_a_row(kind: str) -> None:
 @pytest.mark.parametrize("kind", REWARDS)
 def test_pending_rows_survive_saving(kind: str, tmp_path: Path) -> None:
     rows = rows_of(kind, 120, seed=2)
-    policy = SafeRewardThompson(problem_of(kind), seed=3)
+    policy = SafePolicy(problem_of(kind), seed=3)
     left = tell_late(policy, rows, 40)
     policy.save(tmp_path / "policy.npz")
     again = load_policy(tmp_path / "policy.npz")
@@ -84,7 +84,7 @@ def test_pending_rows_count_for_the_index_alone(kind: str) -> None:
 
     Tables with "above zero" know no cell of a row without its reward.
     """
-    policy = SafeRewardThompson(problem_of(kind), seed=0)
+    policy = SafePolicy(problem_of(kind), seed=0)
     policy.tell_many({name: values[:250] for name, values in table_of(kind, 250).items()})
     late = [(policy.problem.index(arm), seen) for arm, seen, _ in rows_of(kind, 90, seed=1) if arm["I"] < 2]
     for arm, seen in late:
@@ -116,7 +116,7 @@ def test_pending_rows_count_for_the_index_alone(kind: str) -> None:
 
 def test_running_sums_are_those_of_a_recount() -> None:
     """Between refreshes an arm's sums change by the row; a recount with the same index gives the same."""
-    policy = SafeRewardThompson(problem_of("count"), seed=0)
+    policy = SafePolicy(problem_of("count"), seed=0)
     policy.tell_many(table_of("count", 1500, seed=7))
     policy.make_room()
     state = policy.ready().shared
@@ -149,7 +149,7 @@ def test_mediators_decide_before_any_reward_of_an_arm_has_come() -> None:
     300 draws of one state, seed 1: the better arm was asked for every time, with whole rows 91 times.
     """
     problem = Problem("Y", {"A": 2}, {"I": 3}, reward="count")
-    early, whole = (SafeRewardThompson(problem, seed=1) for _ in range(2))
+    early, whole = (SafePolicy(problem, seed=1) for _ in range(2))
     for policy in (early, whole):
         policy.tell_many([{"A": n % 2, "Y": 2 * (n % 2) + n % 3} for n in range(250)], arm={})
     for number in range(200):
@@ -167,7 +167,7 @@ def test_mediators_decide_before_any_reward_of_an_arm_has_come() -> None:
 
 def test_rows_that_wait_are_plays() -> None:
     """An arm with 2 rows and 3 that wait is not left alone; the plain policy counts what it has learnt."""
-    for make, forced in ((SafeRewardThompson, False), (RewardThompson, True)):
+    for make, forced in ((SafePolicy, False), (RewardThompson, True)):
         policy = make(problem_of("count"), seed=0)
         for number, arm in enumerate(policy.problem.arms):
             policy.tell_many([{"A": 1, "B": "low", "Y": 5 * (number > 0)}] * (2 if number == 0 else 150), arm=arm)
@@ -178,14 +178,14 @@ def test_rows_that_wait_are_plays() -> None:
 
 @pytest.mark.parametrize("kind", WORLDS)
 def test_worlds_with_delays(kind: str) -> None:
-    policy = SafeRewardThompson(WORLDS[kind].problem, seed=5)
+    policy = SafePolicy(WORLDS[kind].problem, seed=5)
     play(policy, WORLDS[kind], 100, np.random.default_rng(6), delay=60)
     assert (policy.rows, len(policy.pending())) == (40, 60)
     assert sum(row.pending_rows for row in policy.estimates()) == 60
 
 
 def test_levels_wait_by_name() -> None:
-    policy = SafeRewardThompson(problem_of("levels"), seed=0)
+    policy = SafePolicy(problem_of("levels"), seed=0)
     row = policy.tell({"I": 1}, {"A": 1, "B": "low"})
     assert isinstance(row, Pending)
     policy.tell(row, reward=VALUES["levels"][2])

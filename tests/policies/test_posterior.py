@@ -11,7 +11,7 @@ from causal_bandits.policies import POLICIES, Policy
 from causal_bandits.policies.chances import chances_over_time
 from tests.contracts.kinds import fresh, kind_of
 
-NAMES = ("ts", "causal-ts", "safe-ts", "main-effects-ts", "gaussian-ts", "safe-reward-ts", "ucb1", "graph-posterior")
+NAMES = ("ts", "causal-ts", "safe", "main-effects-ts", "gaussian-ts", "safe", "ucb1", "graph-posterior")
 
 
 def told(name: str) -> Policy[Any]:

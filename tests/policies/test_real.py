@@ -555,7 +555,7 @@ def test_a_real_problem_given_to_a_discrete_policy() -> None:
         ThompsonSampling(SIX)
     with pytest.raises(ProblemError, match="reward 'Y' is a real number; use a Gaussian policy"):
         ThompsonSampling(Problem("Y", {"A": 2}, {"I": 2}, reward=float))
-    with pytest.raises(ProblemError, match="'Y' is a whole number of at least 0; use 'safe-reward-ts' or 'reward-ts'"):
+    with pytest.raises(ProblemError, match="'Y' is a whole number of at least 0; use 'safe' or 'reward-ts'"):
         ThompsonSampling(Problem("Y", {"A": 2}, {"I": 2}, reward="count"))
 
 

@@ -19,8 +19,8 @@ from causal_bandits.policies import (
     GaussianThompsonSampling,
     RewardThompson,
     SafeGaussianThompson,
-    SafeRewardThompson,
-    SafeThompsonSampling,
+    SafePolicy,
+    SafePolicy,
     ThompsonSampling,
     policy_class,
 )
@@ -63,7 +63,7 @@ def table_of(kind: str, rows: int, seed: int = 0) -> dict[str, list[Any]]:
     }
 
 
-@pytest.mark.parametrize("make", [SafeRewardThompson, RewardThompson])
+@pytest.mark.parametrize("make", [SafePolicy, RewardThompson])
 @pytest.mark.parametrize("kind", WORLDS)
 def test_both_ways_choose_the_same_arms(make: Any, kind: str) -> None:
     world, runs = WORLDS[kind], []
@@ -77,7 +77,7 @@ def test_both_ways_choose_the_same_arms(make: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", REWARDS)
 def test_save_and_load_go_on_with_the_same_arms(kind: str, tmp_path: Path) -> None:
-    policy = SafeRewardThompson(problem_of(kind), seed=1)
+    policy = SafePolicy(problem_of(kind), seed=1)
     policy.tell_many(table_of(kind, 90))
     policy.tell({"I": 1}, {"A": 1, "Y": VALUES[kind][-1]}, missing=True)
     policy.ask(3)
@@ -93,18 +93,18 @@ def test_save_and_load_go_on_with_the_same_arms(kind: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["count", "revenue", "levels"])
 def test_a_save_file_with_rewards_of_another_kind(kind: str) -> None:
-    policy = SafeRewardThompson(problem_of(kind), seed=1)
+    policy = SafePolicy(problem_of(kind), seed=1)
     policy.tell_many(table_of(kind, 20))
     saved = pack(policy)
     rewards = saved.arrays["rewards"] - 0.75
     with pytest.raises(SaveFileError, match="contradicts itself"):
-        restore(SafeRewardThompson, Saved(saved.header, {**saved.arrays, "rewards": rewards}))
+        restore(SafePolicy, Saved(saved.header, {**saved.arrays, "rewards": rewards}))
 
 
 @pytest.mark.parametrize("kind", REWARDS)
 def test_estimates_lie_where_rewards_can(kind: str) -> None:
     policy = preset("safe", problem_of(kind), seed=1)
-    assert isinstance(policy, SafeRewardThompson)
+    assert isinstance(policy, SafePolicy)
     for rows in (0, 1, 40):
         policy.tell_many(table_of(kind, rows))
         for estimate in policy.estimates():
@@ -123,7 +123,7 @@ def test_an_arm_without_sales_may_sell() -> None:
     It goes by how often it sells, through {spend > 0}; when its interval was that of a Gamma alone it ended at 0.26.
     """
     policy, rng = (
-        SafeRewardThompson(Problem("spend", {"visit": 2}, {"email": 3}, reward="revenue"), seed=0),
+        SafePolicy(Problem("spend", {"visit": 2}, {"email": 3}, reward="revenue"), seed=0),
         np.random.default_rng(0),
     )
     for arm, rows, rate in ((0, 3000, 0.04), (1, 6000, 0.08)):
@@ -138,7 +138,7 @@ def test_an_arm_without_sales_may_sell() -> None:
 
 def test_a_set_that_separates_is_used_and_narrows() -> None:
     """2000 rows in which the reward follows A alone; seed 7."""
-    policy, plain = (make(problem_of("count"), seed=0) for make in (SafeRewardThompson, RewardThompson))
+    policy, plain = (make(problem_of("count"), seed=0) for make in (SafePolicy, RewardThompson))
     for each in (policy, plain):
         each.tell_many(table_of("count", 2000, seed=7))
     shared, own = policy.estimates(), plain.estimates()
@@ -152,7 +152,7 @@ def test_revenue_is_shared_through_how_often() -> None:
     """The amount is the same in all arms, how often is not: arms go by the set "above zero"."""
     rng = np.random.default_rng(0)
     problem = Problem("spend", {"A": 2}, {"I": 4}, reward="revenue")
-    policy = SafeRewardThompson(problem, seed=0)
+    policy = SafePolicy(problem, seed=0)
     arms = rng.integers(0, 4, 4000)
     spend = np.where(rng.random(4000) < 0.05 + 0.1 * arms, rng.lognormal(3, 1, 4000), 0.0)
     policy.tell_many({"I": arms.tolist(), "A": rng.integers(0, 2, 4000).tolist(), "spend": spend.tolist()})
@@ -161,7 +161,7 @@ def test_revenue_is_shared_through_how_often() -> None:
 
 
 @pytest.mark.parametrize("kind", ["revenue", "count"])
-@pytest.mark.parametrize("make", [SafeRewardThompson, RewardThompson, GaussianThompsonSampling, SafeGaussianThompson])
+@pytest.mark.parametrize("make", [SafePolicy, RewardThompson, GaussianThompsonSampling, SafeGaussianThompson])
 def test_first_rewards_of_zero_are_no_certainty(make: Any, kind: str) -> None:
     """Three zeros in every arm but one: all arms are still played, and not the first one for ever."""
     problem = problem_of(kind)
@@ -175,7 +175,7 @@ def test_first_rewards_of_zero_are_no_certainty(make: Any, kind: str) -> None:
 
 
 def test_nothing_but_zeros_is_played_evenly() -> None:
-    policy = SafeRewardThompson(problem_of("revenue"), seed=0)
+    policy = SafePolicy(problem_of("revenue"), seed=0)
     for arm in policy.problem.arms:
         policy.tell_many([{"A": 0, "B": "low", "Y": 0.0}] * 40, arm=arm)
     assert min(map(policy.ask(600).count, policy.problem.arms)) > 40
@@ -183,7 +183,7 @@ def test_nothing_but_zeros_is_played_evenly() -> None:
 
 def test_every_arm_has_some_plays() -> None:
     """After 100 rows per arm an arm with fewer than 5 plays comes next, and nothing is compared."""
-    policy = SafeRewardThompson(problem_of("count"), seed=0)
+    policy = SafePolicy(problem_of("count"), seed=0)
     for number, arm in enumerate(policy.problem.arms):
         policy.tell_many([{"A": 1, "B": "low", "Y": 5 * (number > 0)}] * (2 if number == 0 else 150), arm=arm)
     assert policy.ask() == policy.problem.arms[0]
@@ -196,7 +196,7 @@ def test_every_arm_has_some_plays() -> None:
 
 def test_parts_against_rows() -> None:
     """What the set {A, B} says, from the rows themselves."""
-    policy = SafeRewardThompson(problem_of("count"), seed=0)
+    policy = SafePolicy(problem_of("count"), seed=0)
     policy.tell_many(table_of("count", 300))
     state = policy.ready().shared
     numbers, rows = state.own.numbers, policy.history.rows
@@ -225,8 +225,8 @@ def test_zero_and_one_as_levels_say_what_the_default_says() -> None:
     """The same rows as 0 and 1, and as two levels worth 0 and 1: means within a quarter of an interval."""
     table = table_of("count", 1500, seed=2)
     table["Y"] = [int(y > 0) for y in table["Y"]]
-    binary = SafeThompsonSampling(Problem("Y", {"A": 2, "B": ["low", "high"]}, {"I": 3, "J": 2}), seed=0)
-    levels = SafeRewardThompson(
+    binary = SafePolicy(Problem("Y", {"A": 2, "B": ["low", "high"]}, {"I": 3, "J": 2}), seed=0)
+    levels = SafePolicy(
         Problem("Y", {"A": 2, "B": ["low", "high"]}, {"I": 3, "J": 2}, reward={"levels": [0, 1], "values": [0, 1]})
     )
     for each in (binary, levels):
@@ -238,7 +238,7 @@ def test_zero_and_one_as_levels_say_what_the_default_says() -> None:
 
 def test_which_policy_a_name_stands_for() -> None:
     for kind in REWARDS:
-        assert policy_class("safe", problem_of(kind)) is SafeRewardThompson
+        assert policy_class("safe", problem_of(kind)) is SafePolicy
         assert policy_class("paper", problem_of(kind)) is CausalUCBNormal
         assert policy_class("ts", problem_of(kind)) is RewardThompson
     assert policy_class("safe", SIX) is SafeGaussianThompson
@@ -257,7 +257,7 @@ def test_real_mediators_are_refused_in_one_sentence() -> None:
 def test_a_study_goes_on_and_refuses_rewards_of_another_kind(kind: str, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/studies.db"
     study = Study.create("shop", problem_of(kind), storage=storage, seed=1)
-    assert study.policy_name == "safe-reward-ts"
+    assert study.policy_name == "safe"
     for number in range(12):
         decision = study.ask()
         study.tell(decision.id, {"A": number % 2, "B": "low", "Y": VALUES[kind][number % 3]})

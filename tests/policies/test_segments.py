@@ -57,12 +57,12 @@ def _by_hand(policy: cb.policies.Policy[Any], rounds: int) -> list[int]:
     return arms
 
 
-@pytest.mark.parametrize("name", ["safe-ts", "ts", "causal-ts", "ucb1", "gaussian-ts"])
+@pytest.mark.parametrize("name", ["safe", "ts", "causal-ts", "ucb1", "gaussian-ts"])
 def test_it_equals_the_hand_made_problem(name: str) -> None:
     real = POLICIES[name].numbers is float
     make: Any = partial(POLICIES[name], seed=4)
-    if name == "safe-ts":  # knows that segments are no levers, unless told that they are
-        make = partial(cb.SafeThompsonSampling, alike=0.0, seed=4)
+    if name == "safe":  # knows that segments are no levers, unless told that they are
+        make = partial(cb.SafePolicy, alike=0.0, seed=4)
     ours, hand = make(REAL if real else SHOP), make(REAL_HAND if real else HAND)
     rounds = 60 if real else 120
     assert _played(ours, rounds) == _by_hand(hand, rounds)
@@ -71,7 +71,7 @@ def test_it_equals_the_hand_made_problem(name: str) -> None:
 
 
 def test_restricting_by_hand_gives_the_same_recommendation_and_estimates() -> None:
-    ours, hand = cb.SafeThompsonSampling(SHOP, alike=0, seed=4), cb.SafeThompsonSampling(HAND, seed=4)
+    ours, hand = cb.SafePolicy(SHOP, alike=0, seed=4), cb.SafePolicy(HAND, seed=4)
     _played(ours, 200), _by_hand(hand, 200)
     for device in ("mobile", "desktop"):
         hand.restrict([arm for arm in HAND.arms if arm["device"] == device])
@@ -85,7 +85,7 @@ def test_restricting_by_hand_gives_the_same_recommendation_and_estimates() -> No
 
 
 def test_a_recommendation_for_each_segment() -> None:
-    policy = cb.SafeThompsonSampling(SHOP, seed=4)
+    policy = cb.SafePolicy(SHOP, seed=4)
     _played(policy, 600)
     found = policy.recommend()
     assert isinstance(found, Recommendations)
@@ -101,9 +101,9 @@ def test_a_recommendation_for_each_segment() -> None:
     assert len(policy.ask(3, segment={"device": "mobile"})) == 3
 
 
-def _told(alike: float) -> cb.SafeThompsonSampling:
+def _told(alike: float) -> cb.SafePolicy:
     """Red is good on mobiles and was seldom shown at desks, where everything is as good as on mobiles."""
-    policy = cb.SafeThompsonSampling(SHOP, alike=alike, seed=4)
+    policy = cb.SafePolicy(SHOP, alike=alike, seed=4)
     for arm in SHOP.arms:
         rows = 20 if arm["device"] == "desktop" and arm["banner"] == "red" else 400
         good = 0.3 if arm["banner"] == "red" and arm["discount"] == "10%" else 0.1
@@ -131,18 +131,18 @@ def test_what_is_alike_in_all_segments_is_learnt_from_all() -> None:
 
 
 def test_files_and_studies_from_before_go_on_with_segments_as_levers() -> None:
-    made = cb.SafeThompsonSampling(SHOP, seed=4)
+    made = cb.SafePolicy(SHOP, seed=4)
     assert made.options() == {"max_size": 1, "alike": 0.8, "average": True}
-    assert cb.SafeThompsonSampling.from_options(SHOP, made.options()).alike == 0.8
-    assert cb.SafeThompsonSampling.from_options(SHOP, {"max_size": 1}).alike == 0.0
-    assert cb.SafeThompsonSampling(HAND, seed=4).options() == {"max_size": 1, "average": True}
+    assert cb.SafePolicy.from_options(SHOP, made.options()).alike == 0.8
+    assert cb.SafePolicy.from_options(SHOP, {"max_size": 1}).alike == 0.0
+    assert cb.SafePolicy(HAND, seed=4).options() == {"max_size": 1, "average": True}
 
 
 def test_too_many_arms_to_be_alike() -> None:
     """Effects of arms in all segments are kept while they take little memory; beyond, segments are levers."""
     for arms, effects in ((100, 1 + 100 + 2 + 100), (300, 1 + 300 + 2)):
         problem = cb.Problem("purchase", {"clicked": 2, "cart": 2}, {"banner": arms}, segments=DEVICES)
-        state: Any = cb.SafeThompsonSampling(problem).ready()
+        state: Any = cb.SafePolicy(problem).ready()
         assert len(state.graded.own.mean) == effects
         assert state.graded.own.alike == (0.8 if arms == 100 else 0.0)
 
@@ -150,11 +150,11 @@ def test_too_many_arms_to_be_alike() -> None:
 @pytest.mark.parametrize("alike", [-0.1, 1.0, float("nan")])
 def test_alike_is_a_probability(alike: Any) -> None:
     with pytest.raises(OptionError, match=r"alike=.* expected a probability below 1"):
-        cb.SafeThompsonSampling(SHOP, alike=alike)
+        cb.SafePolicy(SHOP, alike=alike)
 
 
 def test_it_is_saved_and_goes_on(tmp_path: Path) -> None:
-    policy = cb.SafeThompsonSampling(SHOP, seed=4)
+    policy = cb.SafePolicy(SHOP, seed=4)
     _played(policy, 40)
     policy.save(tmp_path / "policy.cb")
     again = cb.load_policy(tmp_path / "policy.cb")
@@ -206,5 +206,5 @@ def test_every_policy_plays_segments_or_says_why_not() -> None:
         except CausalBanditsError as error:
             refused[name] = str(error)
     assert "plan over all arms and cannot be restricted" in refused["successive-elimination"]
-    assert not {"safe-ts", "ts", "causal-ts", "ucb1", "kl-ucb", "gaussian-ts", "main-effects-ts"} & set(refused)
+    assert not {"safe", "ts", "causal-ts", "ucb1", "kl-ucb", "gaussian-ts", "main-effects-ts"} & set(refused)
     assert not any("\n" in sentence for sentence in refused.values())

@@ -171,7 +171,7 @@ def test_sets_in_use_are_those_with_a_weight(shop: tuple[cb.Study, Caller]) -> N
 def test_to_be_better_than_the_only_other_arm_is_to_be_the_best() -> None:
     """Whatever the level of the intervals, and also where a third arm is left out."""
     problem = cb.Problem("purchase", {"clicked": 2}, {"banner": ["none", "red", "blue"]})
-    policy = cb.SafeThompsonSampling(problem, seed=0)
+    policy = cb.SafePolicy(problem, seed=0)
     rng = np.random.default_rng(3)
     for level, clicks in (("none", 0.2), ("red", 0.3), ("blue", 0.25)):
         clicked = rng.random(150) < clicks

@@ -82,7 +82,7 @@ def test_logged_data_have_no_graph_and_no_probabilities() -> None:
     applies, refused = field(LOGGED, horizon=100)
     plain = {"ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts"}
     assert set(applies) == plain | {"causal-ucb-normal-safe", "causal-gaussian-ts-safe"}
-    assert refused.keys() == {"reward-ts", "safe-reward-ts", "ga-lcb", "ga-lcb-50"}
+    assert refused.keys() == {"reward-ts", "safe", "ga-lcb", "ga-lcb-50"}
     assert all("cut it with bins(...)" in why for name, why in refused.items() if "reward" in name)
     assert "does not provide that its equations are linear" in refused["ga-lcb"]
 
@@ -147,7 +147,7 @@ def test_tiers() -> None:
     assert of["causal-ts-known"] == of["yabe"] == Tier.SEPARATING_SET
     assert of["c-ucb"] == of["c-ts"] == of["hac-ucb-told"] == of["sen"] == of["lattimore-general"] == Tier.PARENTS
     assert of["pomis-ts"] == of["pomis-kl-ucb"] == Tier.GRAPH
-    assert of["safe-ts"] == of["graph-posterior"] == cb.policies.LuTree.tier == Tier.OBSERVED
+    assert of["safe"] == of["graph-posterior"] == cb.policies.LuTree.tier == Tier.OBSERVED
     assert cb.policies.MaitiObserving.tier == Tier.GRAPH
     labelled = {name for name, policy in POLICIES.items() if policy.simple_regret}
     tracking = {"separator-track-stop", "context-track-stop"}

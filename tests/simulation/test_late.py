@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits import CausalThompsonSampling, SafeThompsonSampling, ThompsonSampling, simulate
+from causal_bandits import CausalThompsonSampling, SafePolicy, ThompsonSampling, simulate
 from causal_bandits.errors import OptionError
 from causal_bandits.policies import UCB1, GaussianThompsonSampling, MainEffectsThompson
 from causal_bandits.simulation import Batched, ByOutcome, Geometric, observe, play
@@ -29,7 +29,7 @@ DELAYS: dict[str, Any] = {
 
 @pytest.mark.parametrize("whole", [False, True], ids=["pending", "whole rows"])
 @pytest.mark.parametrize("delay", DELAYS.values(), ids=DELAYS)
-@pytest.mark.parametrize("make", [SafeThompsonSampling, CausalThompsonSampling])
+@pytest.mark.parametrize("make", [SafePolicy, CausalThompsonSampling])
 def test_a_rollout_is_ask_and_tell(make: Any, delay: Any, whole: bool) -> None:
     runs, states = [], []
     for compiled in (True, False):
@@ -75,9 +75,9 @@ def test_rows_told_in_batches_are_those_of_ask_and_tell() -> None:
 
 
 def test_no_delay_is_a_delay_of_zero() -> None:
-    at_once = simulate(SafeThompsonSampling, WORLD, 200, seed=3, keep_arms=True)
+    at_once = simulate(SafePolicy, WORLD, 200, seed=3, keep_arms=True)
     for whole in (False, True):
-        late = simulate(SafeThompsonSampling, WORLD, 200, seed=3, keep_arms=True, delay=0, whole_rows=whole)
+        late = simulate(SafePolicy, WORLD, 200, seed=3, keep_arms=True, delay=0, whole_rows=whole)
         np.testing.assert_array_equal(at_once.arms, late.arms)
 
 
@@ -89,7 +89,7 @@ def test_policies_without_mediators_do_not_care_when_these_come(make: Any) -> No
 
 
 def test_rewards_that_never_come_leave_rows_waiting() -> None:
-    policy = SafeThompsonSampling(WORLD.problem, seed=1)
+    policy = SafePolicy(WORLD.problem, seed=1)
     play(policy, WORLD, 100, np.random.default_rng(2), delay=40)
     assert (policy.rows, len(policy.history.pending)) == (60, 40)
     play(policy, WORLD, 20, np.random.default_rng(2), delay=10**9)

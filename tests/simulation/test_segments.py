@@ -20,7 +20,7 @@ def _world() -> Any:
 
 
 WORLD = _world()
-DEFAULT = cb.SafeThompsonSampling
+DEFAULT = cb.SafePolicy
 
 
 def test_a_rollout_is_asking_and_telling() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from causal_bandits import DiscreteSCM, SafeThompsonSampling
+from causal_bandits import DiscreteSCM, SafePolicy
 from causal_bandits.compiled import Floats
 from causal_bandits.simulation import ByOutcome, Geometric, play
 from causal_bandits.simulation.delays import Delay
@@ -17,7 +17,7 @@ def errors(delay: Delay) -> Floats:
     for run in range(RUNS):
         world = practice_world("mediated", rate=0.3, arms=6, seed=run)
         assert isinstance(world, DiscreteSCM)
-        policy = SafeThompsonSampling(world.problem, seed=run)
+        policy = SafePolicy(world.problem, seed=run)
         play(policy, world, ROUNDS, np.random.default_rng(run), delay=delay)
         tables = policy._state.graded.tables
         counted = tables.table(len(tables.cells) - 1).sum(axis=0)  # of all stages: the same E[Y | S] for all arms
@@ -55,7 +55,7 @@ def test_pending_rows_say_which_arm_is_better_before_any_reward_of_it() -> None:
     found = []
     for seed in range(10):
         world = practice_world("mediated", rate=0.3, arms=6, seed=seed)
-        policy = SafeThompsonSampling(world.problem, seed=0)
+        policy = SafePolicy(world.problem, seed=0)
         rng = np.random.default_rng(seed)
         policy.learn(world.sample({}, 3000, rng))
         for arm in world.problem.arms[1:]:

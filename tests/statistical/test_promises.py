@@ -103,7 +103,7 @@ def test_epsilon_greedy_errs_as_often_as_its_theorem_says() -> None:
     assert -4 * error < pulls - wanted < 1 + 4 * error
 
 
-MEASURED = [pytest.param(name, marks=pytest.mark.slow) for name in ("causal-ts", "safe-ts", "causal-ts-asd")]
+MEASURED = [pytest.param(name, marks=pytest.mark.slow) for name in ("causal-ts", "safe", "causal-ts-asd")]
 """The same is measured over all classes in `test_regret`; ASD takes its time."""
 
 

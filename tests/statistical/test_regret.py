@@ -85,10 +85,10 @@ def test_the_safe_policy_saves_where_sets_exist_and_loses_little_where_none_does
 
 
 def _regret_of_safe(make: Callable[[int, np.random.SeedSequence], World]) -> float:
-    regret = dict.fromkeys(("ts", "safe-ts"), 0.0)
+    regret = dict.fromkeys(("ts", "safe"), 0.0)
     for number, run in itertools.product(range(0, 64, 4), range(2)):
         world = make(number, np.random.SeedSequence(8, spawn_key=(number, run)))
         for name in regret:
             policy = POLICIES[name](world.problem, seed=run)
             regret[name] += play(policy, world, 1000, np.random.default_rng([number, run])).regret(world.means)[-1]
-    return regret["safe-ts"] / regret["ts"]
+    return regret["safe"] / regret["ts"]

@@ -16,9 +16,9 @@ from .conftest import Run
 
 def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     made = run("study", "create", "shop", "--problem", "problem.json", "--seed", 1, "--json")
-    assert made == {"name": "shop", "policy": "safe-ts", "seed": 1, "arms": 6}
+    assert made == {"name": "shop", "policy": "safe", "seed": 1, "arms": 6}
     assert run("study", "list", "--json")[0]["name"] == "shop"
-    assert "shop: safe-ts" in run("study", "list")
+    assert "shop: safe" in run("study", "list")
     first, second = run("study", "ask", "shop", "-n", 2, "--key", "k", "--json")
     assert run("study", "ask", "shop", "-n", 2, "--key", "k", "--json") == [first, second]
     run("study", "tell", "shop", 1, "-m", "clicked=1", "-m", "cart=")
@@ -201,7 +201,7 @@ def test_names_that_look_like_markup(run: Run, tmp_path: Path) -> None:
     (tmp_path / "odd.json").write_text(json.dumps(problem))
     run("study", "create", "[/] shop", "--problem", "odd.json", "--seed", 1)
     shown = run("study", "show", "[/] shop")
-    for text in ("[/] shop: safe-ts", "do(L=[low])", "do(L=[/])", "{[bold]m[/]}", "not tested yet"):
+    for text in ("[/] shop: safe", "do(L=[low])", "do(L=[/])", "{[bold]m[/]}", "not tested yet"):
         assert text in shown
     assert "rejected" not in shown
     run("study", "report", "[/] shop", "--out", "page.html")

@@ -37,7 +37,7 @@ def test_create_load_list_delete(studies: Studies) -> None:
     assert studies.load("shop").seed == 1
     studies.create("plant", PLANT)
     assert [(row.name, row.policy, row.target) for row in studies.list()] == [
-        ("shop", "safe-ts", "purchase"),
+        ("shop", "safe", "purchase"),
         ("plant", "causal-gaussian-ts-safe", "yield"),
     ]
     studies.delete("shop")

@@ -39,7 +39,7 @@ BAD: list[tuple[str | None, Any, str]] = [
     ("hac-ucb", {"horizon": 9}, "policy 'hac-ucb' requires 'separating'"),
     ("ucb-small", {"horizon": 9, "width": 1}, "policy 'ucb-small' has no option 'width'; .* 'horizon', 'constant'"),
     ("ucb-small", {"horizon": 9, "problem": 1}, "has no option 'problem'"),
-    (None, {"alpha": 1}, "policy 'safe-ts' has no option 'alpha'; expected some of 'max_size'"),
+    (None, {"alpha": 1}, "policy 'safe' has no option 'alpha'; expected some of 'max_size'"),
     ("ts", {"alpha": 1}, "policy 'ts' has no option 'alpha'; expected some of none"),
     (None, [1], r"options=\[1\]; expected a mapping"),
     ("pomis-ts", {"graph": 3}, "policy 'pomis-ts' does not take these options"),

@@ -48,9 +48,9 @@ def test_nothing_is_compiled_afterwards(tmp_path: Path) -> None:
 
 def test_from_the_shell(run: Run, tmp_path: Path) -> None:
     found = run("warm-up", "--problem", "problem.json", "--policy", "ts", "--policy", "safe", "--json")
-    assert [each["policy"] for each in found["policies"]] == ["ts", "safe-ts"]
+    assert [each["policy"] for each in found["policies"]] == ["ts", "safe"]
     assert Path(found["kept_in"]).is_dir()
-    assert "safe-ts: ready" in run("warm-up", "--problem", "problem.json")
+    assert "safe: ready" in run("warm-up", "--problem", "problem.json")
     with pytest.raises(OptionError, match="policy='fast'; expected"):
         run("warm-up", "--policy", "fast")
     (tmp_path / "bad.json").write_text(json.dumps({"target": "y", "observed": {}, "interventions": {}}))

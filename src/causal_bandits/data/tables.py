@@ -161,7 +161,7 @@ class TableLayout(SubsetLayout):
         if problem.reward_is_real:
             said = "a real number; use a Gaussian policy"
             if problem.reward.kind != "real":
-                said = f"{problem.reward.words}; use 'safe-reward-ts' or 'reward-ts'"
+                said = f"{problem.reward.words}; use 'safe' or 'reward-ts'"
             raise ProblemError(f"the reward {problem.target!r} is {said}")
         if max_size is not None:
             return sized(cls, problem, max_size)

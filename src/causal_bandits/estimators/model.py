@@ -17,9 +17,9 @@ P(s | a) is needed only through x_a = sum over s of P(s | a) m_s, the index. It 
 effects too; an arm's own rows measure it with the variance of a Dirichlet posterior with a learnt concentration, so one
 row is one row, whatever the other arms did.
 
-Every set gives a valid posterior of all means. They are averaged with weights of one over the mean variance of the
-arms' means. All parts of a draw that arms share (scales, m, lever effects) are drawn jointly for all arms; what is left,
-the arm's own deviation, has the skewed conjugate posterior of its kind of reward.
+Every set gives a posterior of all means. They are averaged, each with the weight of one over the mean variance of the
+arms' means. What arms share (scales, m, lever effects) is drawn jointly for all arms; what is left, the deviation of an
+arm, has the skewed conjugate posterior of its kind of reward.
 """
 
 import math
@@ -56,8 +56,8 @@ ETA = np.array([0.0, 0.1, 0.3, 0.8])
 TAU = np.array([0.03, 0.1, 0.3, 0.6, 1.2])
 """The grid of the standard deviations of lever effects and deviations."""
 TYPICAL, FACTOR = 0.18, 0.60
-"""The standard deviation of log-odds between the arms of a test: median and sigma of its logarithm in the 4,871 headline
-tests of the Upworthy archive; its prior is Cauchy on the logarithmic scale, since other tests have larger effects."""
+"""The standard deviation of log-odds between the arms of a test: median, and sigma of its logarithm, in 4,871 headline
+tests of the Upworthy archive. The prior is Cauchy on the logarithmic scale, since other tests have larger effects."""
 EQUAL = 0.05
 """Prior probability that all arms are equal: the share of those tests with no difference."""
 SEPARATES = 0.5
@@ -212,16 +212,20 @@ def _cell_means(tables: CellTables, place: int, numbers: Floats, rate: float) ->
                 start[cell], prior[cell] = 0.0, 0.0
                 continue
             start[cell], prior[cell] = amount, spread
-        total, weight, rows, scatter = start[cell], 1.0, 0.0, 0.0
+        total, weight, rows, scatter = 0.0, 0.0, 0.0, 0.0
         for arm in range(tables.arms):
             n, value, within = tables.sums[first + arm * cells + cell]
             if n > 0:
                 counted = SATURATION * n / (SATURATION + n)
                 total, weight = total + counted * value, weight + counted
                 rows, scatter = rows + n, scatter + within
-        mean[cell] = rate if cells == 1 else total / weight
+        mean[cell] = rate if cells == 1 else (total + start[cell]) / (weight + 1)
+        # A few rows without a reward do not say that there is none: Jeffreys' half an event for the variance.
+        usual = spread if hurdle else row_variance(numbers, rate)
+        if cells > 1 and not hurdle:
+            usual = row_variance(numbers, (total + one_more(numbers)) / (weight + 1))
+            prior[cell] = max(prior[cell], usual)
         steady = numbers[STEADY]
-        usual = spread if hurdle else row_variance(numbers, mean[cell])
         noise[cell] = usual if numbers[FIXED] else (scatter + steady * usual) / (rows + steady)
     return start, prior, mean, noise
 
@@ -245,67 +249,90 @@ def _concentration(counts: Floats, rows: Floats, base: Floats) -> Floats:
 
 
 @compiled
-def read_set(tables: CellTables, place: int, numbers: Floats, rate: float) -> SetData:
-    """Everything about one set that does not depend on scales."""
+def _rows_of_set(tables: CellTables, place: int, numbers: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+    """(arms, cells) each: rows with a reward, their mean reward, and all rows, pending ones too."""
     arms, cells, first = tables.arms, tables.cells[place], tables.starts[place]
-    start, prior, mean, noise = _cell_means(tables, place, numbers, rate)
     rows, values, counts = np.zeros((arms, cells)), np.zeros((arms, cells)), np.zeros((arms, cells))
-    own, every, residual = np.zeros(arms), np.zeros(arms), np.zeros(arms)
     waits = len(tables.pending) > 0 and place < tables.plain
+    # One row more in all, so that zeros everywhere mean "less than one in so many rows" and not "never".
     more = 0.0 if numbers[SHAPE] == NUMBER else 1 / (numbers[ROWS] + 1)
-    base, seen = np.zeros(cells), 0.0
     for arm in range(arms):
         for cell in range(cells):
             at = first + arm * cells + cell
-            n = tables.sums[at, 0]
-            rows[arm, cell] = n
-            counts[arm, cell] = n + (tables.pending[at] if waits else 0)
-            if n > 0:
-                # One row more in all, so that zeros everywhere mean "less than one in so many rows" and not "never".
+            rows[arm, cell] = tables.sums[at, 0]
+            counts[arm, cell] = rows[arm, cell] + (tables.pending[at] if waits else 0)
+            if noise[cell] > 0:
                 values[arm, cell] = (tables.sums[at, 1] + more * one_more(numbers)) / (1 + more)
-                if noise[cell] == 0:
-                    values[arm, cell] = tables.sums[at, 1]
-                residual[arm] += n * (values[arm, cell] - mean[cell])
-            own[arm] += n
-            every[arm] += counts[arm, cell]
-        if own[arm] > 0:
-            residual[arm] /= own[arm]
+    return rows, values, counts
+
+
+@compiled
+def _average_arm(counts: Floats, every: Floats) -> Floats:
+    """(cells,): P(s | arm), averaged over arms that have rows."""
+    base, seen = np.zeros(counts.shape[1]), 0.0
+    for arm in range(len(counts)):
         if every[arm] > 0:
             seen += 1
-            for cell in range(cells):
+            for cell in range(len(base)):
                 base[cell] += counts[arm, cell] / every[arm]
-    middle, spread = 0.0, 0.0
-    for cell in range(cells):
-        base[cell] = base[cell] / seen if seen > 0 else 1 / cells
-        middle += base[cell] * mean[cell]
-    for cell in range(cells):
+    for cell in range(len(base)):
+        base[cell] = base[cell] / seen if seen > 0 else 1 / len(base)
+    return base
+
+
+@compiled
+def _index_precision(
+    counts: Floats, every: Floats, base: Floats, mean: Floats, index: Floats, middle: float, least: float
+) -> Floats:
+    """(arms,): precision of the mean index of an arm's rows, from a Dirichlet posterior of P(s | arm)."""
+    sizes, precision, spread = _concentration(counts, every, base), np.zeros(len(every)), 0.0
+    for cell in range(len(base)):
         spread += base[cell] * (mean[cell] - middle) ** 2
-    sizes = _concentration(counts, every, base) if cells > 1 else np.zeros(0)
-    slope = np.empty(cells)
-    for cell in range(cells):
-        slope[cell] = slope_at(numbers, mean[cell]) if noise[cell] > 0 else 0.0
-    index, precision, gain, within = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
-    least = 1e-7 * row_variance(numbers, rate)
+    for arm in range(len(every)):
+        if every[arm] > 0:
+            scatter, variance = 0.0, least
+            for cell in range(len(base)):
+                scatter += counts[arm, cell] * (mean[cell] - index[arm]) ** 2
+            for place in range(len(sizes)):
+                prior_rows = CONCENTRATIONS[place]
+                variance += sizes[place] * (scatter + prior_rows * spread) / (every[arm] + prior_rows)
+            precision[arm] = every[arm] / variance
+    return precision
+
+
+@compiled
+def read_set(tables: CellTables, place: int, numbers: Floats, rate: float) -> SetData:
+    """Everything about one set that does not depend on scales."""
+    arms, cells = tables.arms, tables.cells[place]
+    start, prior, mean, noise = _cell_means(tables, place, numbers, rate)
+    rows, values, counts = _rows_of_set(tables, place, numbers, noise)
+    slope, precise, shares = np.zeros(cells), np.zeros(cells), np.zeros((arms, cells))
+    own, every = np.zeros(arms), np.zeros(arms)
     for arm in range(arms):
-        square = 0.0
+        for cell in range(cells):
+            own[arm] += rows[arm, cell]
+            every[arm] += counts[arm, cell]
+    base, middle = _average_arm(counts, every), 0.0
+    for cell in range(cells):
+        middle += base[cell] * mean[cell]
+        if noise[cell] > 0:
+            slope[cell], precise[cell] = slope_at(numbers, mean[cell]), 1 / prior[cell]
+    index, gain, within, residual = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
+    for arm in range(arms):
         for cell in range(cells):
             share = counts[arm, cell] / every[arm] if every[arm] > 0 else base[cell]
-            counts[arm, cell] = share
+            shares[arm, cell] = share
             index[arm] += share * mean[cell]
-            square += share * mean[cell] ** 2
             gain[arm] += share * slope[cell]
             within[arm] += share * noise[cell]
-        if every[arm] > 0 and cells > 1:
-            scatter, variance = max(square - index[arm] ** 2, 0.0) * every[arm], least
-            for size in range(len(sizes)):
-                prior_rows = CONCENTRATIONS[size]
-                variance += sizes[size] * (scatter + prior_rows * spread) / (every[arm] + prior_rows)
-            precision[arm] = every[arm] / variance
-    precise = np.zeros(cells)
-    for cell in range(cells):
-        precise[cell] = 1 / prior[cell] if prior[cell] > 0 else 0.0
+            if own[arm] > 0:
+                residual[arm] += rows[arm, cell] / own[arm] * (values[arm, cell] - mean[cell])
+    precision = np.zeros(arms)
+    if cells > 1:
+        least = 1e-7 * row_variance(numbers, rate)
+        precision = _index_precision(counts, every, base, mean, index, middle, least)
     return SetData(
-        rows, values, counts, own, residual, mean, start, precise, noise, slope, index, precision, middle, gain, within
+        rows, values, shares, own, residual, mean, start, precise, noise, slope, index, precision, middle, gain, within
     )
 
 
@@ -350,22 +377,8 @@ def gather_difference(
         info, score = sums.info[arm], sums.score[arm]
         if info > 0:
             left = 1 / (1 + variance * info)
-            shrunk = variance * left
-            found += 0.5 * math.log(left) + 0.5 * shrunk * score * score
-            count = 0
-            for cell in range(cells):
-                if sums.weight[arm, cell] > 0:
-                    used[count] = cell
-                    count += 1
-            for one in range(count):
-                cell = used[one]
-                here = data.slope[cell] * sums.weight[arm, cell]
-                vector[cell] -= shrunk * here * score
-                for two in range(one + 1):
-                    other = used[two]
-                    matrix[cell, other] -= shrunk * here * data.slope[other] * sums.weight[arm, other]
-                for lever in range(several):
-                    matrix[cells + levers.starts[lever] + levers.codes[arm, lever], cell] += here * left
+            found += 0.5 * math.log(left) + 0.5 * variance * left * score * score
+            _add_cells(data, sums, levers, arm, left, variance * left, used, matrix, vector)
             for lever in range(several):
                 row = cells + levers.starts[lever] + levers.codes[arm, lever]
                 vector[row] += score * left
@@ -377,9 +390,36 @@ def gather_difference(
 
 
 @compiled
-def gather_index(
-    data: SetData, levers: Levers, variance: float, level: float, matrix: Floats, vector: Floats
-) -> float:
+def _add_cells(
+    data: SetData,
+    sums: Sums,
+    levers: Levers,
+    arm: int,
+    left: float,
+    shrunk: float,
+    used: Ints,
+    matrix: Floats,
+    vector: Floats,
+) -> None:
+    """Add what the deviation of an arm does to the equations of the cells that it has rows in."""
+    cells, count = len(used), 0
+    for cell in range(cells):
+        if sums.weight[arm, cell] > 0:
+            used[count] = cell
+            count += 1
+    for one in range(count):
+        cell = used[one]
+        here = data.slope[cell] * sums.weight[arm, cell]
+        vector[cell] -= shrunk * here * sums.score[arm]
+        for two in range(one + 1):
+            other = used[two]
+            matrix[cell, other] -= shrunk * here * data.slope[other] * sums.weight[arm, other]
+        for lever in range(len(levers.starts)):
+            matrix[cells + levers.starts[lever] + levers.codes[arm, lever], cell] += here * left
+
+
+@compiled
+def gather_index(data: SetData, levers: Levers, variance: float, level: float, matrix: Floats, vector: Floats) -> float:
     """Fill the normal equations of level and effects of the index; part of the log evidence."""
     for row in range(len(vector)):
         vector[row] = 0.0

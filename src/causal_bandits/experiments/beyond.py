@@ -48,7 +48,7 @@ BEYOND = Curves(
     claims=(
         Claim(
             "Beyond",
-            "Where sets exist, Safe TS has at most 0.33 of the regret of Thompson Sampling.",
+            "Where sets exist, Safe has at most 0.33 of the regret of Thompson Sampling.",
             (at_most(0.33, SAFE.key),),
         ),
         Claim(

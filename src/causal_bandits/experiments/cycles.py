@@ -95,7 +95,7 @@ CYCLES = Curves(
         ),
         Claim(
             "Ours, cycles",
-            "Safe TS has less regret than all of them where sets separate.",
+            "Safe has less regret than all of them where sets separate.",
             tuple(
                 below(f"{SAFE.key}{suffix}", f"{each.key}{suffix}")
                 for suffix in SETS
@@ -104,7 +104,7 @@ CYCLES = Curves(
         ),
         Claim(
             "Ours, cycles",
-            f"Where no set separates, Safe TS has at most {SAFE_PENALTY:g} times the regret of Thompson Sampling.",
+            f"Where no set separates, Safe has at most {SAFE_PENALTY:g} times the regret of Thompson Sampling.",
             tuple(at_most(SAFE_PENALTY, f"{SAFE.key}{suffix}") for suffix in NONE),
         ),
     ),

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from ..environments import practice_world
-from ..policies import SafeThompsonSampling, Tier
+from ..policies import SafePolicy, Tier
 from ..simulation.one_run import World
 from .base import Scale
 from .claims import Claim, at_most, below
@@ -15,8 +15,8 @@ from .de_kroon import DIRECT, NOTHING, TS
 from .measures import LOST_CONTROL
 from .methods import Method, Panel, told_nothing
 
-PENDING = Method("safe-ts", "Safe TS, pending rows count", NOTHING, told_nothing(SafeThompsonSampling), Tier.OBSERVED)
-WHOLE = replace(PENDING, key="safe-ts-whole", label="Safe TS, complete rows only", whole_rows=True)
+PENDING = Method("safe", "Safe, pending rows count", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
+WHOLE = replace(PENDING, key="safe-whole", label="Safe, complete rows only", whole_rows=True)
 RATES = {"2": 0.02, "10": 0.1}
 MOST = {"2": 0.7, "10": 0.45}
 """At most so much of the regret of Thompson Sampling with the same delay, where the control was logged before."""
@@ -47,7 +47,7 @@ LATE_FIGURE = Curves(
         *(
             Claim(
                 "Late",
-                f"At {percent} % with logged rows, pending rows bring Safe TS to at most {MOST[percent]} of the regret "
+                f"At {percent} % with logged rows, pending rows bring Safe to at most {MOST[percent]} of the regret "
                 "of Thompson Sampling.",
                 (at_most(MOST[percent], f"{PENDING.key}-{percent}-logged"),),
             )

@@ -15,7 +15,7 @@ from ..compiled import Bools, Floats, Ints
 from ..drawers import drawn
 from ..environments.planned import check_reward, checked_lift, checked_rate, planned_world
 from ..errors import OptionError, brief, share, whole_number
-from ..policies import SafeThompsonSampling, policy_class
+from ..policies import SafePolicy, policy_class
 from ..problem import Problem, check_problem
 from ..reporting.plan_plot import PlanCurve, save_plan
 from ..simulation import play
@@ -160,7 +160,7 @@ def plan(
     if runs * longest > MOST_ROWS:
         raise OptionError(f"{runs:,} studies of {longest:,} decisions exceed {MOST_ROWS:,} decisions; use fewer")
     kind: Any = policy_class(policy, problem)
-    if not issubclass(kind, SafeThompsonSampling):
+    if not issubclass(kind, SafePolicy):
         raise OptionError(f"policy={brief(policy)}; expected 'safe' or 'best-arm'")
     draw = partial(planned_world, problem, rate=rate, lift=lift, mediators=mediators, direct=direct)
     worlds = [draw(seed=np.random.default_rng([seed, number])) for number in range(runs)]

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from ..environments.practice import Kind
-from ..policies import MainEffectsThompson, SafeThompsonSampling, Tier
+from ..policies import MainEffectsThompson, SafePolicy, Tier
 from ..simulation.one_run import World
 from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
@@ -15,7 +15,7 @@ from .families import FAMILIES, PRACTICE
 from .measures import LOST_CONTROL
 from .methods import Method, Panel, told_nothing
 
-SAFE = Method("safe-ts", "Safe TS", NOTHING, told_nothing(SafeThompsonSampling), Tier.OBSERVED)
+SAFE = Method("safe", "Safe", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
 MAIN = Method("main-effects-ts", "Main-effects TS", NOTHING, told_nothing(MainEffectsThompson), Tier.REWARDS)
 WORST, AVERAGE, MEDIATED, HILLSTROM, OF_MAIN = 1.05, 0.85, 0.75, 0.7, 1.1
 """At most so much of the regret of Thompson Sampling: in any kind, on average, where stages separate, on real data; and
@@ -62,7 +62,7 @@ PRACTICE_FIGURE = Curves(
     claims=(
         Claim(
             "Practice",
-            f"On average over all kinds, Safe TS has at most {AVERAGE} of the regret of Thompson Sampling.",
+            f"On average over all kinds, Safe has at most {AVERAGE} of the regret of Thompson Sampling.",
             (_average(AVERAGE, _kinds(*PRACTICE)),),
         ),
         Claim(

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from ..environments import practice_world
-from ..policies import SafeThompsonSampling, Tier
+from ..policies import SafePolicy, Tier
 from ..simulation.delays import Batched
 from ..simulation.one_run import World
 from .base import Scale
@@ -21,7 +21,7 @@ from .families import FAMILIES
 from .measures import LOST_CONTROL
 from .methods import Method, Panel, told_nothing
 
-STRICT = Method("safe-ts", "strict", NOTHING, told_nothing(SafeThompsonSampling), Tier.OBSERVED)
+STRICT = Method("safe", "strict", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
 SHARES = {"1": 0.01, "5": 0.05, "20": 0.2}
 WITHIN = 1.02
 """At most so much of the regret of the strict mode where snapshots are at most 1 % of the rounds old."""
@@ -62,7 +62,7 @@ def _average() -> Contrast:
 
 STALE_FIGURE = Curves(
     name="stale",
-    title="Stale snapshots: Safe TS told its rows in batches",
+    title="Stale snapshots: Safe told its rows in batches",
     question="What does a served study lose because its snapshots are old?",
     scales={"smoke": Scale(300, 1, share=0.05), "quick": Scale(2000, 2), "paper": Scale(2000, 20)},
     methods=(STRICT, *map(_stale, SHARES)),

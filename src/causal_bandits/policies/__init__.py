@@ -44,9 +44,9 @@ from .presets import DEFAULT, PRESETS, policy_class, preset
 from .protocol import choose, expect, indices, learn, settle
 from .real import RealPolicy
 from .recommendation import Recommendation, Recommendations
+from .safe import SafePolicy
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
-from .safe_rewards import RewardThompson, SafeRewardThompson
-from .safe_thompson import SafeThompsonSampling
+from .safe_rewards import RewardThompson
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
@@ -98,8 +98,7 @@ __all__ = [
     "Recommendations",
     "RewardThompson",
     "SafeGaussianThompson",
-    "SafeRewardThompson",
-    "SafeThompsonSampling",
+    "SafePolicy",
     "SafeUCBNormal",
     "SenPhases",
     "SmallUCB",

@@ -17,11 +17,13 @@ import math
 
 import numpy as np
 
-from ..compiled import Bools, Floats, compiled
+from ..compiled import Bools, Floats, Ints, compiled
 from ..estimators.reward_shapes import FIXED, log_likelihood
 
-THOMPSON = 0.05
+THOMPSON = 0.01
 """The share of rounds in which arms are played as often as they are the best in the draws."""
+STEPS = 4
+"""The best partner of an arm is looked for, then that of the partner, this often."""
 
 
 @compiled
@@ -69,10 +71,11 @@ def play_shares(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) ->
         best[draw] = leader
         chances[leader] += weights[draw]
         top += weights[draw] * (draws[draw, leader] - cost[leader])
-    shares = _directed(draws, weights, allowed, cost, best, means, chances, top)
-    others = 0
+    regret, others = np.empty(arms), 0
     for arm in range(arms):
         others += allowed[arm]
+        regret[arm] = max(top - means[arm], 1e-12 * abs(top) + 1e-300)
+    shares = _directed(regret, _information(draws, weights, cost, best, means, chances), allowed)
     for arm in range(arms):
         if allowed[arm]:
             drawn = (count * chances[arm] + 1 / others) / (count + 1)  # one draw more, shared by all arms
@@ -81,49 +84,52 @@ def play_shares(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) ->
 
 
 @compiled
-def _directed(
-    draws: Floats,
-    weights: Floats,
-    allowed: Bools,
-    cost: Floats,
-    best: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    means: Floats,
-    chances: Floats,
-    top: float,
-) -> Floats:
-    """(arms,): the mixture of two arms with the lowest squared regret per information."""
+def _information(draws: Floats, weights: Floats, cost: Floats, best: Ints, means: Floats, chances: Floats) -> Floats:
+    """(arms,): variance of an arm's mean that "which arm is best" explains."""
     count, arms = draws.shape
-    sums = np.zeros((arms, arms))
+    sums, found = np.zeros((arms, arms)), np.zeros(arms)
     for draw in range(count):
         for arm in range(arms):
             sums[best[draw], arm] += weights[draw] * (draws[draw, arm] - cost[arm])
-    regret, known = np.empty(arms), np.zeros(arms)
+    for leader in range(arms):
+        if chances[leader] > 0:
+            for arm in range(arms):
+                found[arm] += chances[leader] * (sums[leader, arm] / chances[leader] - means[arm]) ** 2
+    return found
+
+
+@compiled
+def _best_partner(one: int, regret: Floats, known: Floats, allowed: Bools) -> tuple[int, float]:
+    """The arm to mix with another, and its share, for the lowest squared regret per information."""
+    lowest, partner, share = np.inf, one, 0.0
+    for other in range(len(regret)):
+        if allowed[other]:
+            more, apart = regret[other] - regret[one], known[other] - known[one]
+            at = (apart * regret[one] - 2 * more * known[one]) / (more * apart) if more * apart != 0 else 0.0
+            for place in (min(max(at, 0.0), 1.0), 0.0, 1.0):
+                ratio = (regret[one] + place * more) ** 2 / (known[one] + place * apart + 1e-300)
+                if ratio < lowest:
+                    lowest, partner, share = ratio, other, place
+    return partner, share
+
+
+@compiled
+def _directed(regret: Floats, known: Floats, allowed: Bools) -> Floats:
+    """(arms,): the mixture of two arms with the lowest squared regret per information."""
     one = -1
-    for arm in range(arms):
-        regret[arm] = max(top - means[arm], 1e-12 * abs(top) + 1e-300)
-        for leader in range(arms):
-            if chances[leader] > 0:
-                known[arm] += chances[leader] * (sums[leader, arm] / chances[leader] - means[arm]) ** 2
+    for arm in range(len(regret)):
         if allowed[arm] and (one < 0 or regret[arm] ** 2 * known[one] < regret[one] ** 2 * known[arm]):
             one = arm
-    shares = np.zeros(arms)
-    two, part = one, 0.0
-    for _ in range(4):  # the best partner of an arm, then the best partner of that one
-        lowest, partner, share = np.inf, one, 0.0
-        for other in range(arms):
-            if allowed[other]:
-                more, apart = regret[other] - regret[one], known[other] - known[one]
-                at = (apart * regret[one] - 2 * more * known[one]) / (more * apart) if more * apart != 0 else 0.0
-                for place in (min(max(at, 0.0), 1.0), 0.0, 1.0):
-                    ratio = (regret[one] + place * more) ** 2 / (known[one] + place * apart + 1e-300)
-                    if ratio < lowest:
-                        lowest, partner, share = ratio, other, place
-        two, part = one, 1 - share
-        if share == 0:
+    two, share = one, 0.0
+    for _ in range(STEPS):
+        partner, part = _best_partner(one, regret, known, allowed)
+        two, share = one, part
+        if part == 0:
             break
         one = partner
-    shares[one] += 1 - part
-    shares[two] += part
+    shares = np.zeros(len(regret))
+    shares[one] += share
+    shares[two] += 1 - share
     return shares
 
 

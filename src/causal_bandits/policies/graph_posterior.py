@@ -104,7 +104,7 @@ def _check_problem(problem: Problem) -> None:
     if len(problem.observed) >= MOST_NODES:
         raise ProblemError(
             f"graph-posterior lists every causal graph, which is possible for {MOST_NODES - 1} observed variables and "
-            f"the reward; this problem has {len(problem.observed)}; use SafeThompsonSampling"
+            f"the reward; this problem has {len(problem.observed)}; use SafePolicy"
         )
     values = int(np.prod([variable.size for variable in problem.observed], dtype=np.int64))
     if values > MOST_VALUES:

@@ -9,14 +9,14 @@ from ..seeds import Seed
 from .base import POLICIES, Policy
 from .causal_thompson import CausalThompsonSampling
 from .gaussian_thompson import GaussianThompsonSampling
+from .safe import SafePolicy
 from .safe_gaussian import SafeGaussianThompson
-from .safe_rewards import RewardThompson, SafeRewardThompson
-from .safe_thompson import SafeThompsonSampling
+from .safe_rewards import RewardThompson
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal
 
 PRESETS: dict[str, tuple[type[Policy[Any]], type[Policy[Any]], type[Policy[Any]]]] = {
-    "safe": (SafeThompsonSampling, SafeRewardThompson, SafeGaussianThompson),
+    "safe": (SafePolicy, SafePolicy, SafeGaussianThompson),
     "paper": (CausalThompsonSampling, CausalUCBNormal, CausalUCBNormal),
 }
 """Per preset the policy for rewards of 0 or 1, for other rewards, and for numbers with real-valued mediators."""
@@ -60,9 +60,9 @@ def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
     >>> [preset(name, problem).name for name in ("safe", "paper", "ts")]
-    ['safe-ts', 'causal-ts', 'ts']
+    ['safe', 'causal-ts', 'ts']
     >>> preset("safe", Problem("spend", {"clicked": 2}, {"banner": 2}, reward="revenue")).name
-    'safe-reward-ts'
+    'safe'
     """
     check_problem(problem)
     chosen: Any = policy_class(name, problem)

@@ -309,9 +309,7 @@ class SafePolicy(Policy[SafeState]):
         through, share = (self.layout.names[place], float(weights[place])) if place else (None, 1.0)
         tables = state.counts.tables
         own, used = tables.table(0)[:, 0, 0], tables.table(place)[:, :, 0].sum(axis=1)
-        return [
-            Source(int(rows), math.nan, through, int(some), share) for rows, some in zip(own, used, strict=True)
-        ]
+        return [Source(int(rows), math.nan, through, int(some), share) for rows, some in zip(own, used, strict=True)]
 
     def _weights(self, state: SafeState) -> Floats:
         """(sets,): weights in the average; a table with "above zero" counts with its set."""

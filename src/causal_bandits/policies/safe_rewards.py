@@ -7,14 +7,13 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ..compiled import Bools, Floats, by_reference, compiled
-from ..data import NONE_PENDING, CellLayout, Rows
-from ..discovery import Degrees, Findings
+from ..data import CellLayout, Rows
 from ..discovery.tiers import Tier
 from ..dispatch import entry
 from ..estimators import beta_interval, gamma_interval
 from ..estimators.cell_draws import believed_means, played_means, stated_means
-from ..estimators.cell_rows import expect_cells, fill_cells, learn_cells, settle_cells
-from ..estimators.cell_sharing import refresh_cells, shared_cells, with_late_cells
+from ..estimators.cell_rows import expect_cells, learn_cells, settle_cells
+from ..estimators.cell_sharing import refresh_cells, shared_cells
 from ..estimators.degrees import Graded
 from ..estimators.main_effects import highest
 from ..estimators.reward_shapes import ABOVE, numbers_for, row_variance
@@ -24,7 +23,10 @@ from .by_levers import LeverPolicy
 from .main_effects import lever_sizes
 from .posterior import Posterior, Source, sampler_of
 from .protocol import choose, expect, forget, indices, learn, prepare, prepare_nothing, sample_means, settle
-from .safe_thompson import EXPENSIVE, LATE, LEARNT, MOST
+
+LEARNT = ("indices", "chosen", "separates", "means", "roots", "deviations", "heard", "moments", "sums", "parts", "used")
+LATE = ("late", "ahead")
+EXPENSIVE = 2**15
 
 OWN = ("known", "mean", "root", "numbers")
 """The arrays of lever effects that are learnt."""
@@ -197,71 +199,6 @@ class CellPolicy(LeverPolicy[CellState]):
             return gamma_interval(mean, variance, level)
         reach = float(stdtrit(FREEDOM + max(rows - 1, 0), (1 + level) / 2)) * float(np.sqrt(variance))
         return mean - reach, mean + reach
-
-
-class SafeRewardThompson(CellPolicy):
-    """Thompson Sampling by degrees where the reward is a count, revenue, an ordered level or a number.
-
-    What `SafeThompsonSampling` is for rewards of 0 or 1: for every set S of discrete mediators an arm's mean is the
-    mean of its index E[Y | S], which all arms learn together, and a difference whose size is learnt from all arms. How
-    much a reward varies is learnt from all arms too, so a few zeros are no certainty and no arm is left for good; for
-    revenue, how often and how much are learnt apart. See docs/rewards.md.
-
-    Args:
-        problem: What is played; its reward is "count", "revenue", levels with values, or `float`.
-        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
-        seed: Seed or Generator of its draws.
-
-    >>> problem = Problem("spend", {"visit": 2}, {"email": ["none", "women's", "men's"]}, reward="revenue")
-    >>> policy = SafeRewardThompson(problem, seed=0)
-    >>> policy.tell_many([{"email": "none", "visit": 0, "spend": 0.0}] * 3)
-    >>> policy.tell_many([{"email": "men's", "visit": 1, "spend": 30.0}] * 3)
-    >>> policy.estimates()[0].high > 1  # three zeros are no certainty
-    True
-    """
-
-    name = "safe-reward-ts"
-    tier = Tier.OBSERVED
-    uses_pending = True
-
-    def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
-        self._max_size = max_size
-        super().__init__(problem, seed)
-
-    def _make_layout(self, problem: Problem) -> CellLayout:
-        layout = CellLayout.of(problem, self._max_size)
-        while self._max_size is None and layout.max_size > 1 and layout.count * len(problem.arms) > MOST:
-            layout = CellLayout.of(problem, layout.max_size - 1)
-        return layout
-
-    def _fill(self, before: Rows, after: Rows) -> None:
-        seen = self._seen(before)[0], self._seen(after)[0]
-        fill_cells(self._state.shared, after.arms[0], *seen, after.rewards[0])
-
-    def make_room(self) -> None:
-        """Make room in the tables for pending rows."""
-        if not len(self._state.shared.ahead):
-            self._state = self._state._replace(shared=with_late_cells(self._state.shared))
-
-    def _fit(self, *, pending: bool) -> CellState:
-        found = self._state.shared
-        tables = found.tables if pending else found.tables._replace(pending=NONE_PENDING)
-        return self._settled(self._state._replace(shared=found._replace(tables=tables)))
-
-    def _discover(self) -> Findings:
-        state, count = self._fitted().shared, self.layout.count
-        # A set with "above zero" is counted with the set; an arm is judged through one of them.
-        through = np.bincount(state.chosen, minlength=len(state.used)).reshape(-1, count) / len(state.chosen)
-        through[:, 0] = 0.0  # the empty set is a level to shrink to, not a way to choose
-        weights = through.sum(axis=0)
-        separates = state.separates.reshape(-1, count)[through.argmax(axis=0), np.arange(count)]
-        separated = np.repeat(weights[:, None] > 0, len(self.problem.interventions), axis=1)
-        seen = self._rows_seen() if self.history.has_missing else None
-        return Findings(self.layout, self.rows, separated, Degrees(separates, weights), seen)
-
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return {"max_size": self.layout.max_size}
 
 
 class RewardThompson(CellPolicy):

@@ -20,7 +20,7 @@ COLOURS = {
     "causal-ts-direct-marginal": VERMILION,
     "causal-ts-asd": GREEN,
     "causal-ts-perfect": PURPLE,
-    "safe-ts": GREEN,
+    "safe": GREEN,
     "main-effects-ts": ORANGE,
     "graph-posterior": ORANGE,
     "direct": BLUE,

@@ -173,6 +173,8 @@ class Deciding:
             mask = parts.open_at(float(u[before]))
         elif before:
             self._policy_choice(before, rng, mask)
+        if self.policy.exact_shares:
+            return self.policy.shares(among=mask, cost=self.cost)
         found, cost = self.policy.indices(rng, among=mask), self.cost
         return found if found is None or cost is None else found - cost
 

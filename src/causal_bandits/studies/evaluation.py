@@ -203,9 +203,10 @@ class _Watcher:
         among = asked_among(then.problem, body)
         found, mask = then.frequencies(self.draws, rng, among), then.open_arms(among)
         possible = then.policy.allowed if mask is None else then.policy.allowed & mask
-        # A draw's worth is kept for every arm that was possible, so that no weight is infinite.
+        # Half a draw more for every arm that was possible, so that no weight is infinite; exact shares need none.
+        more = 0.0 if then.policy.exact_shares else 0.5
         smoothed = np.zeros(self.arms)
-        smoothed[: len(found)] = (found * self.draws + 0.5 * possible) / (self.draws + 0.5 * possible.sum())
+        smoothed[: len(found)] = (found * self.draws + more * possible) / (self.draws + more * possible.sum())
         overall = self._sums.sum() / max(self._counts.sum(), 1)
         means = np.where(self._counts > 0, self._sums / np.maximum(self._counts, 1), overall)
         for number in numbers:

@@ -130,6 +130,8 @@ def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str
         return (
             f"this decision was part of the least share of this arm, {then.rules.shares(then.problem)[0][chosen]:.3g}"
         )
+    if policy.exact_shares and compared is not None:
+        return f"the policy drew it with probability {number(float(compared[chosen]))}"
     what = policy.compares if then.cost is None else f"{policy.compares}, less its cost"
     if compared is None:
         return f"{what} was the highest; the policy does not store what it compares"
