@@ -67,11 +67,10 @@ REVENUE, RATINGS = cb.worlds.revenue_world(zeros=0.9, seed=3), cb.worlds.ordered
 
 CASES: dict[str, Case] = {
     **{name: case_of(name) for name in POLICIES},
-    "safe, one set": Case(partial(cb.SafePolicy, average=False), DAG),
     "safe, soft levers": Case(cb.SafePolicy, SOFT),
     "safe, large": Case(cb.SafePolicy, LARGE),
-    "safe, revenue": Case(POLICIES["safe"], REVENUE),
-    "safe, ratings": Case(POLICIES["safe"], RATINGS),
+    "safe, revenue": Case(cb.SafePolicy, REVENUE),
+    "safe, ratings": Case(cb.SafePolicy, RATINGS),
     "epsilon-greedy, listed arms": Case(POLICIES["epsilon-greedy"], SINGLES),
     "marginal": Case(partial(CTS, discovery=cb.DirectTesting(0.1, reading="marginal")), DAG),
     "joint": Case(partial(CTS, discovery=cb.DirectTesting(reading="joint", require_evidence=True)), DAG),

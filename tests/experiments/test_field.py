@@ -58,9 +58,7 @@ def test_a_comparison_by_tier(tmp_path: Path) -> None:
 def test_rewards_that_are_not_binary_have_a_baseline_of_their_own() -> None:
     experiment = field_experiment("hillstrom-spend", None, Scale(100, 1), 0)
     assert experiment.baseline == "reward-ts"
-    assert {"reward-ts", "safe", "gaussian-ts", "causal-ucb-normal"} <= {
-        each.key for each in experiment.methods
-    }
+    assert {"reward-ts", "safe", "gaussian-ts", "causal-ucb-normal"} <= {each.key for each in experiment.methods}
     assert "ts" not in {each.key for each in experiment.methods}
 
 

@@ -205,8 +205,8 @@ def test_cut_points_are_learnt_while_rows_wait() -> None:
     for row, (arm, seen) in zip(left, rows, strict=True):
         late.tell(row, reward=seen["Y"])  # type: ignore[arg-type]
         whole.tell(arm, seen)
-    np.testing.assert_array_equal(late._state.graded.tables.counts, whole._state.graded.tables.counts)
-    assert not late._state.graded.tables.pending.any()
+    np.testing.assert_array_equal(late._state.counts.tables.sums, whole._state.counts.tables.sums)
+    assert not late._state.counts.tables.pending.any()
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -57,12 +57,10 @@ def _by_hand(policy: cb.policies.Policy[Any], rounds: int) -> list[int]:
     return arms
 
 
-@pytest.mark.parametrize("name", ["safe", "ts", "causal-ts", "ucb1", "gaussian-ts"])
+@pytest.mark.parametrize("name", ["ts", "causal-ts", "ucb1", "gaussian-ts"])
 def test_it_equals_the_hand_made_problem(name: str) -> None:
     real = POLICIES[name].numbers is float
     make: Any = partial(POLICIES[name], seed=4)
-    if name == "safe":  # knows that segments are no levers, unless told that they are
-        make = partial(cb.SafePolicy, alike=0.0, seed=4)
     ours, hand = make(REAL if real else SHOP), make(REAL_HAND if real else HAND)
     rounds = 60 if real else 120
     assert _played(ours, rounds) == _by_hand(hand, rounds)
@@ -71,7 +69,7 @@ def test_it_equals_the_hand_made_problem(name: str) -> None:
 
 
 def test_restricting_by_hand_gives_the_same_recommendation_and_estimates() -> None:
-    ours, hand = cb.SafePolicy(SHOP, alike=0, seed=4), cb.SafePolicy(HAND, seed=4)
+    ours, hand = cb.ThompsonSampling(SHOP, seed=4), cb.ThompsonSampling(HAND, seed=4)
     _played(ours, 200), _by_hand(hand, 200)
     for device in ("mobile", "desktop"):
         hand.restrict([arm for arm in HAND.arms if arm["device"] == device])
@@ -101,56 +99,32 @@ def test_a_recommendation_for_each_segment() -> None:
     assert len(policy.ask(3, segment={"device": "mobile"})) == 3
 
 
-def _told(alike: float) -> cb.SafePolicy:
-    """Red is good on mobiles and was seldom shown at desks, where everything is as good as on mobiles."""
-    policy = cb.SafePolicy(SHOP, alike=alike, seed=4)
-    for arm in SHOP.arms:
-        rows = 20 if arm["device"] == "desktop" and arm["banner"] == "red" else 400
-        good = 0.3 if arm["banner"] == "red" and arm["discount"] == "10%" else 0.1
-        for ones, reward in ((round(good * rows), 1), (rows - round(good * rows), 0)):
-            policy.tell_many([{"clicked": reward, "purchase": reward}] * ones, arm=arm)
-    return policy
-
-
 def test_what_is_alike_in_all_segments_is_learnt_from_all() -> None:
-    """A pair of levels that is good together, so that effects of single levels do not say it."""
-    arm = SHOP.index(SHOP.arm(banner="red", discount="10%", device="desktop"))
-    variances, told = [], []
-    for alike in (0.0, 0.8):
-        policy = _told(alike)
-        found: Any = policy.ready()
-        mean, variance = found.graded.moments[found.graded.chosen[arm], arm]
-        assert abs(mean - 0.3) < 3 * np.sqrt(variance)
-        variances.append(variance)
-        told.append(policy.estimates())
-    assert variances[1] < 0.6 * variances[0]
-    assert all(
-        one.mean == other.mean and other.low <= one.low < one.high <= other.high
-        for one, other in zip(*told, strict=True)
-    )
+    """A pair of levels that is good together, so that effects of single levels do not say it.
 
-
-def test_files_and_studies_from_before_go_on_with_segments_as_levers() -> None:
-    made = cb.SafePolicy(SHOP, seed=4)
-    assert made.options() == {"max_size": 1, "alike": 0.8, "average": True}
-    assert cb.SafePolicy.from_options(SHOP, made.options()).alike == 0.8
-    assert cb.SafePolicy.from_options(SHOP, {"max_size": 1}).alike == 0.0
-    assert cb.SafePolicy(HAND, seed=4).options() == {"max_size": 1, "average": True}
+    It was seldom shown at desks, where everything is as good as on mobiles. Where segments are levers like the others,
+    the policy knows it less well.
+    """
+    widths = []
+    for problem in (SHOP, HAND):
+        policy = cb.SafePolicy(problem, seed=4)
+        for arm in problem.arms:
+            rows = 20 if arm["device"] == "desktop" and arm["banner"] == "red" else 400
+            good = 0.3 if arm["banner"] == "red" and arm["discount"] == "10%" else 0.1
+            for ones, reward in ((round(good * rows), 1), (rows - round(good * rows), 0)):
+                policy.tell_many([{"clicked": reward, "purchase": reward}] * ones, arm=arm)
+        at = problem.index(problem.arm(banner="red", discount="10%", device="desktop"))
+        low, high = policy.posterior().interval(0.95)
+        assert low[at] < 0.3 < high[at]
+        widths.append(high[at] - low[at])
+    assert widths[0] < 0.8 * widths[1]
 
 
 def test_too_many_arms_to_be_alike() -> None:
-    """Effects of arms in all segments are kept while they take little memory; beyond, segments are levers."""
-    for arms, effects in ((100, 1 + 100 + 2 + 100), (300, 1 + 300 + 2)):
-        problem = cb.Problem("purchase", {"clicked": 2, "cart": 2}, {"banner": arms}, segments=DEVICES)
-        state: Any = cb.SafePolicy(problem).ready()
-        assert len(state.graded.own.mean) == effects
-        assert state.graded.own.alike == (0.8 if arms == 100 else 0.0)
-
-
-@pytest.mark.parametrize("alike", [-0.1, 1.0, float("nan")])
-def test_alike_is_a_probability(alike: Any) -> None:
-    with pytest.raises(OptionError, match=r"alike=.* expected a probability below 1"):
-        cb.SafePolicy(SHOP, alike=alike)
+    """Arms have an effect that is the same in all segments while there are few of them."""
+    for arms, levels in ((30, 30 + 2 + 30), (300, 300 + 2)):
+        problem = cb.Problem("purchase", {"clicked": 2}, {"banner": arms}, segments=DEVICES)
+        assert cb.SafePolicy(problem)._state.levers.levels == levels
 
 
 def test_it_is_saved_and_goes_on(tmp_path: Path) -> None:

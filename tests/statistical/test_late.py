@@ -19,8 +19,10 @@ def errors(delay: Delay) -> Floats:
         assert isinstance(world, DiscreteSCM)
         policy = SafePolicy(world.problem, seed=run)
         play(policy, world, ROUNDS, np.random.default_rng(run), delay=delay)
-        tables = policy._state.graded.tables
-        counted = tables.table(len(tables.cells) - 1).sum(axis=0)  # of all stages: the same E[Y | S] for all arms
+        tables = policy._state.counts.tables
+        cells = tables.table(len(tables.cells) - 1)  # of all stages: the same E[Y | S] for all arms
+        rows, ones = cells[..., 0].sum(axis=0), (cells[..., 0] * cells[..., 1]).sum(axis=0)
+        counted = np.stack([rows - ones, ones], axis=1)
         joint = world.distribution(world.problem.arm(), [*world.problem.observed_names, world.problem.target])
         chances = np.moveaxis(joint, -1, 0).reshape(2, -1, order="F")
         for (zeros, ones), (no, yes) in zip(counted.tolist(), chances.T.tolist(), strict=True):
