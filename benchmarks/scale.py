@@ -41,14 +41,14 @@ class Cost(NamedTuple):
         state = self.policy.ready()
         if isinstance(state, RealState):
             return sum(array.nbytes for array in (*state.moments, *state.pools))
-        learnt = (*state.graded.tables, *state.graded[2:])
-        return sum(int(array.nbytes) for array in learnt)
+        arrays = (state.counts.tables.sums, *state.fit, *state.sums)
+        return sum(int(array.nbytes) for array in arrays)
 
     @property
     def sets_in_use(self) -> int:
-        """How many sets arms are judged through."""
+        """How many sets count in the average."""
         state = self.policy.ready()
-        return len(state.pools.groups) if isinstance(state, RealState) else int(state.graded.used.sum())
+        return len(state.pools.groups) if isinstance(state, RealState) else int((state.fit.weights > 0).sum())
 
 
 def problem_of(observed: int, levers: int, *, real: bool) -> cb.Problem:

@@ -39,9 +39,7 @@ def save_files(cases: int, rng: np.random.Generator) -> Score:
     score = Score()
     with tempfile.TemporaryDirectory() as name:
         originals = []
-        for place, (kind, problem) in enumerate(
-            (("safe", DISCRETE), ("causal-ucb-normal", REAL), ("ucb1", DISCRETE))
-        ):
+        for place, (kind, problem) in enumerate((("safe", DISCRETE), ("causal-ucb-normal", REAL), ("ucb1", DISCRETE))):
             policy = POLICIES[kind](problem, seed=1)
             policy.tell_many(rows_of(problem, 80))
             policy.ask()

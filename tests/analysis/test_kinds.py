@@ -30,7 +30,7 @@ def test_kinds_are_inferred_or_told(kind: str) -> None:
     found = cb.analyze(table(kind), target="Y", interventions="arm", **told)  # type: ignore[arg-type]
     assert found.inferred.kind == kind
     assert found.to_dict()["kind"] == kind
-    assert found.policy.name == ("safe" if kind == "discrete" else "safe")
+    assert found.policy.name == "safe"
     assert found.recommendation.arm == found.policy.problem.arm(arm=1)
     assert any(note.startswith("target Y: ") for note in found.inferred.notes)
 

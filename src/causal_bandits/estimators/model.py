@@ -112,7 +112,7 @@ class SetData(NamedTuple):
     """(cells,): variance of a reward in the cell; 0: the mean is known exactly."""
     slope: Floats
     """(cells,): what one unit of a difference is worth."""
-    index: Floats
+    indices: Floats
     """(arms,): mean of `mean` over the rows of an arm."""
     precision: Floats
     """(arms,): of that as a measurement of x_a."""
@@ -127,9 +127,9 @@ class SetData(NamedTuple):
 class Scales(NamedTuple):
     """Weights of the grid points of one set."""
 
-    index: Floats
+    of_index: Floats
     """(eta x tau,)."""
-    difference: Floats
+    of_difference: Floats
     """(eta x tau + 1,): the last one is that the set separates."""
 
 
@@ -427,9 +427,9 @@ def gather_index(data: SetData, levers: Levers, variance: float, level: float, m
             matrix[row, column] = 0.0
     matrix[0, 0] = 1 / level
     found, several = 0.0, len(levers.starts)
-    for arm in range(len(data.index)):
+    for arm in range(len(data.indices)):
         if data.precision[arm] > 0:
-            weight, value = 1 / (1 / data.precision[arm] + variance), data.index[arm] - data.middle
+            weight, value = 1 / (1 / data.precision[arm] + variance), data.indices[arm] - data.middle
             found += 0.5 * math.log(weight) - 0.5 * weight * value * value
             matrix[0, 0] += weight
             vector[0] += weight * value
@@ -540,15 +540,15 @@ def weigh_scales(data: SetData, sums: Sums, levers: Levers, unit: float, equal: 
 @compiled
 def _add_index(data: SetData, levers: Levers, scales: Scales, unit: float, shared: Floats) -> None:
     """Fill mean and variance of the index of every arm."""
-    arms, several, size = len(data.index), len(levers.starts), 1 + levers.levels
+    arms, several, size = len(data.indices), len(levers.starts), 1 + levers.levels
     if len(data.mean) == 1:
         for arm in range(arms):
             shared[arm, 0], shared[arm, 1] = data.mean[0], 0.0
         return
     variance, effect = 0.0, 0.0
-    for point in range(len(scales.index)):
-        variance += scales.index[point] * deviation_variance(point) * unit**2
-        effect += scales.index[point] * effect_variance(point) * unit**2
+    for point in range(len(scales.of_index)):
+        variance += scales.of_index[point] * deviation_variance(point) * unit**2
+        effect += scales.of_index[point] * effect_variance(point) * unit**2
     matrix, root, vector, half = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     found, way, solved = np.empty(size), np.empty(size), np.empty(size)
     gather_index(data, levers, variance, 4 * unit, matrix, vector)
@@ -567,7 +567,7 @@ def _add_index(data: SetData, levers: Levers, scales: Scales, unit: float, share
         for row in range(size):
             doubt += solved[row] ** 2
         total = data.precision[arm] + 1 / variance
-        value = data.index[arm] - data.middle
+        value = data.indices[arm] - data.middle
         shared[arm, 0] = data.middle + (data.precision[arm] * value + expected / variance) / total
         shared[arm, 1] = 1 / total + (1 / (variance * total)) ** 2 * doubt
 
@@ -577,7 +577,7 @@ def set_moments(
     data: SetData, sums: Sums, levers: Levers, scales: Scales, unit: float, shared: Floats, variances: Floats
 ) -> Floats:
     """Fill mean and variance of what arms share, (arms, 2), and the variances of their means; gives their means."""
-    (arms, cells), several, points = data.rows.shape, len(levers.starts), len(scales.difference) - 1
+    (arms, cells), several, points = data.rows.shape, len(levers.starts), len(scales.of_difference) - 1
     _add_index(data, levers, scales, unit, shared)
     means = np.empty(arms)
     for arm in range(arms):
@@ -586,13 +586,13 @@ def set_moments(
     matrix, root, vector, half = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     found, way, also, solved = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     for part in range(2):
-        chance = scales.difference[points] if part == 0 else 1 - scales.difference[points]
+        chance = scales.of_difference[points] if part == 0 else 1 - scales.of_difference[points]
         variance, effect = 0.0, NOTHING
         if chance < 1e-3:
             continue
         if part == 1:
             for point in range(points):
-                share = scales.difference[point] / chance
+                share = scales.of_difference[point] / chance
                 variance += share * deviation_variance(point)
                 effect += share * effect_variance(point)
         gather_difference(data, sums, levers, variance, matrix, vector)
@@ -656,9 +656,9 @@ def refit(tables: CellTables, numbers: Floats, levers: Levers, fit: Fit) -> None
             means = set_moments(data, sums, levers, scales, unit, fit.shared[place], fit.variances[place])
             if place == 0:
                 rate = into_range(numbers, means.mean(), rate, EDGE)
-        put(fit.index_scales[place, : len(scales.index)], scales.index)
-        put(fit.difference_scales[place, : len(scales.difference)], scales.difference)
-        fit.separates[place] = scales.difference[-1]
+        put(fit.index_scales[place, : len(scales.of_index)], scales.of_index)
+        put(fit.difference_scales[place, : len(scales.of_difference)], scales.of_difference)
+        fit.separates[place] = scales.of_difference[-1]
         fit.weights[place] = 1 / max(fit.variances[place].mean(), 1e-300)
     fit.rate[0] = rate
     total = fit.weights.sum()
@@ -721,7 +721,7 @@ def _draw_indices(
             for lever in range(several):
                 expected += found[1 + levers.starts[lever] + levers.codes[arm, lever]]
             total = data.precision[arm] + 1 / variance
-            value = data.index[arm] - data.middle
+            value = data.indices[arm] - data.middle
             mean = (data.precision[arm] * value + expected / variance) / total
             drawn[draw, arm] = data.middle + mean + rng.standard_normal() / math.sqrt(total)
 
@@ -778,7 +778,7 @@ def draw_through(
                 # The rows tell the difference as precisely as this many rows without mediators tell a mean.
                 own = tables.sums[arm]
                 dispersion = own_dispersion(numbers, own[0], own[1], own[2])
-                rows *= row_variance(numbers, into_range(numbers, data.index[arm], rate, EDGE)) / data.within[arm]
+                rows *= row_variance(numbers, into_range(numbers, data.indices[arm], rate, EDGE)) / data.within[arm]
             moments = conjugate(numbers, expected, gain**2 * variance, rows, value, dispersion)
             drawn[draw, arm] = draw_mean(numbers, moments[0], moments[1], data.own[arm], rng)
 
@@ -795,11 +795,11 @@ def _skewed(numbers: Floats, value: float, mean: float, variance: float, rate: f
     away = (value - mean) / math.sqrt(variance)
     if numbers[SHAPE] == POSITIVE:
         square = math.log(1 + variance / mean**2)
-        return mean * math.exp(min(math.sqrt(square) * away - 0.5 * square, 30.0))
+        return float(mean * math.exp(min(math.sqrt(square) * away - 0.5 * square, 30.0)))
     share = (mean - low) / width
     square = math.log(1 + variance / (width * share * (1 - share)) ** 2)
     odds = math.log(share / (1 - share)) - 0.5 * (1 - 2 * share) * square + math.sqrt(square) * away
-    return low + width / (1 + math.exp(min(max(-odds, -30.0), 30.0)))
+    return float(low + width / (1 + math.exp(min(max(-odds, -30.0), 30.0))))
 
 
 @compiled
