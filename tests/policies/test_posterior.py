@@ -8,7 +8,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.policies import POLICIES, Policy
-from causal_bandits.policies.chances import chances_over_time
+from causal_bandits.policies.overview import chances_over_time
 from tests.contracts.kinds import fresh, kind_of
 
 NAMES = ("ts", "causal-ts", "safe", "main-effects-ts", "gaussian-ts", "safe", "ucb1", "graph-posterior")

@@ -156,7 +156,7 @@ def test_no_file(tmp_path: Path) -> None:
 
 
 HEADERS: dict[str, dict[str, Any]] = {
-    "version": {"version": 2},
+    "version": {"version": 99},
     "format": {"format": "optuna study"},
     "policy": {"policy": "ucb"},
     "no policy": {"policy": None},

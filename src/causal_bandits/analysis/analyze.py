@@ -10,9 +10,8 @@ from ..doors import are_names
 from ..errors import OptionError, brief, flag
 from ..markup import number, printable, settings_of
 from ..policies import DEFAULT, Effects, Estimates, Policy, Recommendation, policy_class
-from ..policies.answer_rows import effect_rows
 from ..policies.arms import fitting_arms
-from ..policies.overview import arm_rows, evidence_over_time, recommendation_row, set_rows
+from ..policies.overview import arm_rows, effect_rows, evidence_over_time, recommendation_row, set_rows
 from ..problem import Arm, Problem, parse_arm
 from ..reporting.described import AnalysisDescription
 from ..reporting.quick_plots import MOST_ARMS, plot_estimates

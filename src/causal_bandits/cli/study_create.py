@@ -8,7 +8,7 @@ import typer
 
 from ..errors import OptionError, brief
 from ..markup import number
-from ..policies.answer_rows import effect_rows, finite
+from ..policies.overview import effect_rows, finite
 from ..reporting import effects_sheet, terminal_table, written
 from ..reporting.sheets import Sheet
 from .root import console

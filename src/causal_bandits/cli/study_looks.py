@@ -9,7 +9,7 @@ import typer
 from ..errors import OptionError
 from ..markup import number
 from ..policies.advice import Advice
-from ..policies.answer_rows import advice_row
+from ..policies.overview import advice_row
 from ..reporting import terminal_table
 from ..reporting.sheets import Sheet
 from .root import console

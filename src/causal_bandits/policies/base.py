@@ -229,8 +229,10 @@ class Policy(ABC, Generic[State]):
 
     def _latest(self) -> State:
         """The state that the next `ask` would choose with; nothing changes."""
-        findings = self._found() if self.schedule.is_due(self.progress) else None
-        return self._state if findings is None else self._share(findings)
+        if not self.schedule.is_due(self.progress):
+            return self._state
+        findings = self._found()
+        return self._state if findings is None else self._once("latest", lambda: self._share(findings))
 
     def _fit(self, *, pending: bool) -> State:
         """The state that the posterior is read from, with or without the rows whose reward is pending."""

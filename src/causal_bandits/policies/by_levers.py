@@ -92,6 +92,9 @@ class LeverPolicy(Policy[S]):
     def _latest(self) -> S:
         if not self.schedule.is_due(self.progress):
             return self._state
+        return self._once("latest", self._relearnt)
+
+    def _relearnt(self) -> S:
         state = self._copy(self._state)
         self._learn_anew(state)
         return state

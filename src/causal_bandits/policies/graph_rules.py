@@ -191,6 +191,6 @@ prepare.of(GraphState)(prepare_nothing)  # every draw is of a world of its own
 
 @sample_means.of(GraphState)
 @compiled
-def means_of_a_world(state: GraphState, seen: int, rng: np.random.Generator) -> Floats:
+def means_of_a_world(state: GraphState, prepared: int, rng: np.random.Generator) -> Floats:
     """The means of a drawn world."""
     return draw_graph_means(state, rng)

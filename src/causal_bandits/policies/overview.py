@@ -1,20 +1,68 @@
-"""What a policy knows as plain rows, beside what own rows say alone."""
+"""What a policy knows in plain values, for JSON, pages and tables, and how it came about as rows came in."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from ..data import Rows
+from ..compiled import Bools, Floats
 from ..discovery import SeparatingSet
 from ..problem import Level
-from .answer_rows import LiftRow, finite, lift_row
+from .advice import Advice
 from .base import Policy
-from .estimates import Estimates
+from .estimates import Estimates, Lift
+from .lifts import Effects
+from .posterior import best_of
 from .recommendation import Recommendation
 
 POINTS = 24
+"""Points of a course."""
+
+
+class LiftRow(TypedDict):
+    """A difference with its interval; relative to what it is compared with, None where that may be 0 or below."""
+
+    absolute: float
+    low: float
+    high: float
+    relative: float | None
+    relative_low: float | None
+    relative_high: float | None
+    probability_better: float
+
+
+class EffectRow(TypedDict):
+    """What a level of a lever does in place of another, averaged over the other levers."""
+
+    lever: str
+    level: Level
+    base: Level
+    effect: LiftRow
+    settings: int
+    own_rows: int
+    mean: float
+
+
+class AdviceRow(TypedDict):
+    """Whether to stop, to go on, or to drop arms."""
+
+    action: str
+    arm: str | None
+    settings: dict[str, Level] | None
+    drop: list[dict[str, Level]]
+    is_best: bool
+    confidence: float
+    margin: float | None
+    progress: float
+    probability_best: float | None
+    probability_close: float | None
+    expected_loss: float | None
+    text: str
+    """The paragraph."""
+    guarantee: str
+    segment: NotRequired[dict[str, Level]]
+    """Which segment it is about, where there are some."""
 
 
 class IntervalRow(TypedDict):
@@ -122,6 +170,71 @@ class RecommendationRow(TypedDict):
     """What to make of it, in one sentence."""
 
 
+class ChanceCourse(TypedDict):
+    """The probability of some arms to be the best of those in play today, of their segment where there are some."""
+
+    rows: list[int]
+    arms: list[int]
+    """By number."""
+    chances: list[list[float | None]]
+    """For each of `rows`, of each arm; None before that can be said."""
+
+
+def finite(value: float) -> float | None:
+    """A number for JSON; None for an infinite bound or an unknown mean."""
+    return float(value) if math.isfinite(value) else None
+
+
+def lift_row(lift: Lift) -> LiftRow:
+    """A lift in plain values."""
+    relative = (finite(lift.relative), finite(lift.relative_low), finite(lift.relative_high))
+    return {
+        "absolute": lift.absolute,
+        "low": lift.low,
+        "high": lift.high,
+        "relative": relative[0],
+        "relative_low": relative[1],
+        "relative_high": relative[2],
+        "probability_better": lift.probability_better,
+    }
+
+
+def effect_rows(effects: Effects) -> list[EffectRow]:
+    """Per level: what it does; those that no pair of arms tells anything about are left out."""
+    return [
+        {
+            "lever": row.lever,
+            "level": row.level,
+            "base": row.base,
+            "settings": row.settings,
+            "own_rows": row.own_rows,
+            "mean": row.mean,
+            "effect": lift_row(row.effect),
+        }
+        for row in effects
+        if row.settings
+    ]
+
+
+def advice_row(found: Advice) -> AdviceRow:
+    """Whether to stop, to go on, or to drop arms, in plain values."""
+    return {
+        "action": found.action,
+        "arm": None if found.arm is None else str(found.arm),
+        "settings": None if found.arm is None else dict(found.arm),
+        "drop": [dict(arm) for arm in found.drop],
+        "is_best": found.is_best,
+        "confidence": found.confidence,
+        "margin": finite(found.margin),
+        "progress": found.progress,
+        "probability_best": finite(found.probability_best),
+        "probability_close": finite(found.probability_close),
+        "expected_loss": finite(found.expected_loss),
+        "text": str(found),
+        "guarantee": found.guarantee,
+    }
+
+
 def arm_rows(policy: Policy[Any], level: float = 0.95, *, found: Estimates | None = None) -> list[ArmRow]:
     """Per arm: the estimate with and without sharing, own and borrowed rows; the best first, the unknown last.
 
@@ -199,16 +312,11 @@ def set_rows(sets: Sequence[SeparatingSet]) -> list[SetRow]:
 
 def evidence_over_time(policy: Policy[Any], sets: Sequence[SetRow]) -> EvidenceCourse:
     """The evidence on each set after more and more rows, as a policy sees it; now it is that of `sets`."""
-    rows = policy.history.rows
-    total = len(rows.arms)
+    total = policy.rows
     points = sorted({int(at) for at in np.geomspace(min(20, max(total, 1)), max(total, 1), POINTS)} - {total})
-    fresh = type(policy).from_options(policy.problem, policy.options())
     course: EvidenceCourse = {"rows": [], "sets": []}
-    start = 0
-    for at in points:
-        fresh.learn(Rows(rows.arms[start:at], rows.codes[start:at], rows.rewards[start:at], rows.raw[start:at]))
-        start = at
-        course = with_newest_evidence(course, at, set_rows(fresh.separating_sets(rejected=True)))
+    for fresh in _replayed(policy, points):
+        course = with_newest_evidence(course, fresh.rows, set_rows(fresh.separating_sets(rejected=True)))
     return with_newest_evidence(course, total, sets)
 
 
@@ -254,3 +362,55 @@ def recommendation_row(best: Recommendation) -> RecommendationRow:
     if best.segment:
         row["segment"], row["lever_arm"] = best.segment, str(best.arm.lever_arm)
     return row
+
+
+def chances_over_time(
+    policy: Policy[Any], arms: Sequence[int], among: Bools | None = None, cost: Floats | None = None
+) -> ChanceCourse:
+    """Replay all rows and look at some arms, at points that are evenly spread over the rows.
+
+    Args:
+        policy: The policy as it is now.
+        arms: The arms to look at, by number.
+        among: (arms,): which of the allowed arms are compared; all by default.
+        cost: (arms,): the best arm is the one whose mean less its cost is the highest.
+    """
+    allowed = policy.allowed if among is None else policy.allowed & among
+    segments, total = policy.problem.arm_segments, policy.rows
+    points = sorted({int(at) for at in np.linspace(total / POINTS, total, POINTS)} - {0})
+    found: list[list[float | None]] = []
+    for fresh in _replayed(policy, points):
+        if not fresh.can_compare:
+            found.append([None] * len(arms))
+            continue
+        draws, shares = fresh.posterior().draws - (0.0 if cost is None else cost), np.zeros(len(allowed))
+        for segment in range(int(segments.max()) + 1):
+            among = allowed & (segments == segment)
+            shares[among] = best_of(draws, among)[among] if among.any() else 0.0
+        found.append(shares[list(arms)].tolist())
+    return {"rows": points, "arms": list(arms), "chances": found}
+
+
+def with_newest_chances(course: ChanceCourse, rows: int, newest: Mapping[int, float | None]) -> ChanceCourse:
+    """The course up to now: what is known after `rows` rows, of each arm by its number, is its last point.
+
+    >>> course: ChanceCourse = {"rows": [10, 20], "arms": [3], "chances": [[0.4], [0.6]]}
+    >>> with_newest_chances(course, 20, {3: 0.62})["chances"], with_newest_chances(course, 21, {3: 0.62})["rows"]
+    ([[0.4], [0.62]], [10, 20, 21])
+    """
+    if not rows:
+        return course
+    kept = sum(at < rows for at in course["rows"])
+    return {
+        "rows": [*course["rows"][:kept], rows],
+        "arms": course["arms"],
+        "chances": [*course["chances"][:kept], [newest.get(arm) for arm in course["arms"]]],
+    }
+
+
+def _replayed(policy: Policy[Any], points: Sequence[int]) -> Iterator[Policy[Any]]:
+    """A fresh policy that has learnt the first rows of another, up to each point."""
+    fresh = type(policy).from_options(policy.problem, policy.options())
+    for start, end in zip([0, *points[:-1]], points, strict=True):
+        fresh.learn(policy.history.since(start, end))
+        yield fresh

@@ -260,10 +260,10 @@ def prepare_pools(state: RealState, rng: np.random.Generator) -> Sight:
 
 @sample_means.of(RealState)
 @compiled
-def drawn_means(state: RealState, seen: Sight, rng: np.random.Generator) -> Floats:
+def drawn_means(state: RealState, prepared: Sight, rng: np.random.Generator) -> Floats:
     """One draw of every allowed arm's mean."""
-    means = np.full(len(seen.chosen), np.nan)
-    for arm in range(len(seen.chosen)):
+    means = np.full(len(prepared.chosen), np.nan)
+    for arm in range(len(prepared.chosen)):
         if state.allowed[arm]:
-            means[arm] = _draw(state, seen.used, seen.chosen[arm], arm, rng)
+            means[arm] = _draw(state, prepared.used, prepared.chosen[arm], arm, rng)
     return means

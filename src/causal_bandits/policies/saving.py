@@ -20,7 +20,7 @@ from ..problem import Problem, Reward
 from .schedule import Schedule, after
 
 FORMAT = "causal-bandits policy"
-VERSION = 1
+VERSION = 2
 P = TypeVar("P")
 """A kind of policy."""
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")

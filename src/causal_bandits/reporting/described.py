@@ -2,8 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from ..policies.answer_rows import AdviceRow, EffectRow
-from ..policies.overview import ArmRow, EvidenceCourse, RecommendationRow, SetRow
+from ..policies.overview import AdviceRow, ArmRow, EffectRow, EvidenceCourse, RecommendationRow, SetRow
 
 
 class Known(TypedDict):

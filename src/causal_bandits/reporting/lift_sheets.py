@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from ..markup import SMALLEST, between, number
-from ..policies.answer_rows import EffectRow, LiftRow
-from ..policies.overview import ArmRow
+from ..policies.overview import ArmRow, EffectRow, LiftRow
 from .sheets import Sheet
 
 

@@ -1,8 +1,7 @@
 """The page of a study and the page of an analysed table, from plain values alone."""
 
 from ..markup import Markup, braces, markup, tag
-from ..policies.answer_rows import AdviceRow
-from ..policies.overview import RecommendationRow, SetRow
+from ..policies.overview import AdviceRow, RecommendationRow, SetRow
 from .described import AnalysisDescription, CheckRow, Known, StudyDescription
 from .html import page, sheet_table, soft
 from .lift_sheets import effects_sheet, lifts_sheet

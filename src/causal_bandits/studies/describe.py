@@ -7,8 +7,16 @@ import numpy as np
 
 from ..errors import ObservationError, OptionError
 from ..policies.advice import CONFIDENCE
-from ..policies.answer_rows import advice_row, effect_rows, finite
-from ..policies.overview import ArmRow, arm_rows, evidence_over_time, recommendation_row, set_rows
+from ..policies.overview import (
+    ArmRow,
+    advice_row,
+    arm_rows,
+    effect_rows,
+    evidence_over_time,
+    finite,
+    recommendation_row,
+    set_rows,
+)
 from ..policies.recommendation import Ranking
 from ..problem import Segment
 from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription

@@ -85,7 +85,7 @@ def mixture_index(state: MixtureState, arm: int, rng: np.random.Generator) -> fl
 
 @sample_means.of(MixtureState)
 @compiled
-def sample_by_mixture(state: MixtureState, seen: int, rng: np.random.Generator) -> Floats:
+def sample_by_mixture(state: MixtureState, prepared: int, rng: np.random.Generator) -> Floats:
     """A draw of every allowed arm."""
     means = np.full(len(state.counts.allowed), np.nan)
     for arm in range(len(means)):

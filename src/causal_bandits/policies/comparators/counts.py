@@ -160,7 +160,7 @@ def count_row(state: Any, arm: int, codes: Ints, reward: int) -> None:
 
 
 @generic
-def sample_by_rewards(state: Any, seen: int, rng: np.random.Generator) -> Floats:
+def sample_by_rewards(state: Any, prepared: int, rng: np.random.Generator) -> Floats:
     """A draw from Beta(1 + ones, 1 + zeros) of every allowed arm."""
     means = np.full(len(state.counts.allowed), np.nan)
     for arm in range(len(means)):

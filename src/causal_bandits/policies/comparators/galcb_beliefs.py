@@ -44,17 +44,17 @@ def prepare_equations(state: LinearState, rng: np.random.Generator) -> Floats:
 
 @sample_means.of(LinearState)
 @compiled
-def draw_linear_means(state: LinearState, seen: Floats, rng: np.random.Generator) -> Floats:
+def draw_linear_means(state: LinearState, prepared: Floats, rng: np.random.Generator) -> Floats:
     """One draw of every equation, normal around its estimate, and what follows for the arms that are left."""
     model = state.model
     slopes, shifts = model.slopes.copy(), np.empty(len(model.variable))
     for equation in range(len(shifts)):
         size = model.sizes[model.variable[equation]]
-        shifts[equation] = seen[equation, -1, -1] * rng.standard_normal()
+        shifts[equation] = prepared[equation, -1, -1] * rng.standard_normal()
         for other in range(size):
             noise = rng.standard_normal()
             for one in range(other, size):
-                slopes[equation, one] += seen[equation, one, other] * noise
+                slopes[equation, one] += prepared[equation, one, other] * noise
     found, means = np.full(len(state.means), np.nan), np.zeros(len(model.order))
     for arm in range(len(found)):
         if state.counts.allowed[arm]:

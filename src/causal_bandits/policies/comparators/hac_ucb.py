@@ -125,12 +125,12 @@ def count_and_test(state: HACState, arm: int, codes: Ints, reward: int) -> None:
 
 @sample_means.of(HACState)
 @compiled
-def sample_by_hac(state: HACState, seen: int, rng: np.random.Generator) -> Floats:
+def sample_by_hac(state: HACState, prepared: int, rng: np.random.Generator) -> Floats:
     """The means in a draw of every cell, or of every arm from the first failure on."""
     if shares(state):
-        return sample_through_cells(state, seen, rng)
+        return sample_through_cells(state, prepared, rng)
     draw_cells(state.counts.pooled, state.chances.shape[1], rng)  # as many random numbers as before the failure
-    return sample_by_rewards(state, seen, rng)
+    return sample_by_rewards(state, prepared, rng)
 
 
 @moments.of(HACState)

@@ -55,7 +55,7 @@ def values_of_arms(counts: Counts, chances: Floats, values: Floats) -> Floats:
 
 
 @generic
-def sample_through_cells(state: Any, seen: int, rng: np.random.Generator) -> Floats:
+def sample_through_cells(state: Any, prepared: int, rng: np.random.Generator) -> Floats:
     """The mean of every allowed arm in a draw of every cell."""
     values = draw_cells(state.counts.pooled, state.chances.shape[1], rng)
     means = np.full(len(state.counts.allowed), np.nan)

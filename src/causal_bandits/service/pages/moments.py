@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ...markup import Markup
-from ...policies.answer_rows import finite
 from ...policies.estimates import ArmEstimate
+from ...policies.overview import finite
 from ...reporting import charts
 from ...reporting.axes import axis_for
 from ...reporting.inline_svg import Interval

@@ -10,8 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from ...policies.chances import ChanceCourse, chances_over_time, with_newest_chances
-from ...policies.overview import with_newest_evidence
+from ...policies.overview import ChanceCourse, chances_over_time, with_newest_chances, with_newest_evidence
 from ...problem import Problem
 from ...reporting.described import StudyDescription
 from ...studies import Newest, Study
