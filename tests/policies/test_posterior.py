@@ -1,5 +1,7 @@
 """One posterior for everything that is said: fitted once, it does not change, and a quantity has one value."""
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,18 @@ def test_a_study_has_the_posterior_of_its_policy(tmp_path: Path) -> None:
     assert posterior.rows == 20
     assert posterior.sample_means(0, 7).shape == (7, 2)
     assert [row.mean for row in study.estimates()] == posterior.means.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_copy_has_its_own(name: str) -> None:
+    """After as many rows as the other, but other ones."""
+    policy = told(name)
+    policy.posterior()
+    for other in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+        np.testing.assert_array_equal(other.posterior().draws, policy.posterior().draws)
+        other.tell_many(kind_of(name).table(40, 6))
+    policy.tell_many(kind_of(name).table(40, 7))
+    assert not np.array_equal(other.posterior().means, policy.posterior().means)
 
 
 def test_values_that_come_late_are_fitted_again() -> None:

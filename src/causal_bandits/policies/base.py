@@ -143,6 +143,10 @@ class Policy(ABC, Generic[State]):
         self._state = self._empty()
         self._among(self._state, problem.arm_segments == 0)  # a policy that cannot play segments says so now
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy makes its own posterior."""
+        return {**vars(self), "_kept": (None, {})}
+
     def __repr__(self) -> str:
         used = "" if self.findings is None else f", {len(self.findings.used)} separating sets"
         return f"{type(self).__name__}({self.problem.outline}, {len(self.history):,} rows{used})"
