@@ -35,11 +35,12 @@ def reweigh(draws: Floats, weights: Floats, numbers: Floats, arm: int, reward: f
             weights[draw] *= draws[draw, arm] if reward > 0 else 1 - draws[draw, arm]
             total += weights[draw]
     else:
-        highest = -np.inf
+        logs, highest = np.empty(count), -np.inf
         for draw in range(count):
-            highest = max(highest, log_likelihood(numbers, draws[draw, arm], reward))
+            logs[draw] = log_likelihood(numbers, draws[draw, arm], reward)
+            highest = max(highest, logs[draw])
         for draw in range(count):
-            weights[draw] *= math.exp(log_likelihood(numbers, draws[draw, arm], reward) - highest)
+            weights[draw] *= math.exp(logs[draw] - highest)
             total += weights[draw]
     for draw in range(count):
         weights[draw] = weights[draw] / total if total > 0 else 1 / count

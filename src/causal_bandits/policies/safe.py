@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import Bools, Floats, Ints, by_reference, compiled
+from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
 from ..data import (
     NONE_PENDING,
     CellLayout,
@@ -21,7 +21,7 @@ from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..dispatch import entry
 from ..estimators.model import ETA, MOST_CELLS, TAU, Fit, Levers, draw_means, empty_fit, levers_of, refit
-from ..estimators.reward_shapes import ABOVE, add_to_numbers, numbers_for, row_variance, slope_at
+from ..estimators.reward_shapes import ABOVE, ROWS, add_to_numbers, numbers_for, row_variance, slope_at
 from ..estimators.top_two import choose_of_top_two
 from ..problem import Problem
 from ..seeds import Seed
@@ -36,6 +36,8 @@ MOST_WORK = 2**27
 """Multiplications of a refit: where all sets would take more, smaller ones are looked at."""
 EXPENSIVE = 2**22
 """With more, a refit waits for 1% more rows."""
+SHARES_PER = 50
+"""Shares are computed again at one more row in this many."""
 SMALL = 0.05
 """A set separates, in words, where differences are below this share of the mean reward."""
 ACCEPTED = 0.75
@@ -61,6 +63,8 @@ class RunningSums(NamedTuple):
     """(draws, arms): joint draws of all means, made by the last fit."""
     weights: Floats
     """(draws,): their weights after the rewards that came since."""
+    shares: Floats
+    """(arms,): the probability of every arm to be played, were all allowed and none cost anything."""
 
 
 @by_reference
@@ -81,7 +85,20 @@ class SafeState(NamedTuple):
 @compiled
 def shares_of(state: SafeState) -> Floats:
     """(arms,): the probability of every arm to be played next."""
-    return play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
+    for arm in range(len(state.allowed)):
+        if not state.allowed[arm] or state.cost[arm] != 0:
+            return play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
+    return state.sums.shares
+
+
+@compiled
+def update_shares(state: SafeState) -> None:
+    """Compute the shares of all arms from the draws as they are weighted now."""
+    arms = len(state.cost)
+    put(
+        state.sums.shares,
+        play_shares(state.sums.draws, state.sums.weights, np.ones(arms, dtype=np.bool_), np.zeros(arms)),
+    )
 
 
 @choose.of(SafeState)
@@ -104,6 +121,9 @@ def learn_row(state: SafeState, arm: int, seen: Any, reward: float) -> None:
     count_reward(state.counts.tables, arm, seen, reward)
     add_to_numbers(state.counts.numbers, reward)
     reweigh(state.sums.draws, state.sums.weights, state.counts.numbers, arm, reward)
+    rows = int(state.counts.numbers[ROWS])
+    if rows % max(1, rows // SHARES_PER) == 0:
+        update_shares(state)
 
 
 @settle.of(SafeState)
@@ -136,14 +156,31 @@ def fit_state(state: Any) -> None:
 
 @entry
 def draw_state(state: Any, rng: np.random.Generator, draws: Floats) -> None:
-    """Fill (draws, arms) with joint draws from the fitted posterior, in random order."""
+    """Fill (draws, arms) with joint draws from the fitted posterior."""
     draw_means(state.counts.tables, state.counts.numbers, state.levers, state.fit, rng, draws)
+
+
+@entry
+def draw_to_play(state: Any, rng: np.random.Generator) -> None:
+    """Draw what is played by until the next fit."""
+    draw_means(state.counts.tables, state.counts.numbers, state.levers, state.fit, rng, state.sums.draws)
+    for draw in range(len(state.sums.weights)):
+        state.sums.weights[draw] = 1 / len(state.sums.weights)
+    update_shares(state)
 
 
 @entry
 def state_shares(state: Any) -> Floats:
     """`shares_of`, for Python."""
     return shares_of(state)
+
+
+@entry
+def count_rows(state: Any, arms: Ints, seen: Any, rewards: Any) -> None:
+    """Count many rows before a fit: the draws are about to be replaced, and need no weights."""
+    for row in range(len(arms)):
+        count_reward(state.counts.tables, arms[row], seen[row], rewards[row])
+        add_to_numbers(state.counts.numbers, rewards[row])
 
 
 @entry
@@ -222,7 +259,7 @@ class SafePolicy(Policy[SafeState]):
         tables, levers = self.layout.empty(), levers_of(*self._levers())
         draws = max(FEWEST_DRAWS, min(DRAWS, DRAWS**2 // arms))
         counts = Counts(tables, numbers_for(self.problem.reward))
-        sums = RunningSums(np.full((draws, arms), 0.5), np.full(draws, 1 / draws))
+        sums = RunningSums(np.full((draws, arms), 0.5), np.full(draws, 1 / draws), np.full(arms, 1 / arms))
         fit = empty_fit(len(tables.cells), arms)
         return SafeState(counts, levers, fit, sums, np.ones(arms, dtype=np.bool_), np.zeros(arms))
 
@@ -233,6 +270,12 @@ class SafePolicy(Policy[SafeState]):
 
     def _seen(self, rows: Rows) -> NDArray[Any]:
         return rows.codes.astype(np.float64) if self.problem.reward_is_real else rows.codes
+
+    def _count(self, rows: Rows) -> None:
+        if self.schedule.is_due(self.progress):
+            count_rows(self._state, rows.arms, self._seen(rows), rows.rewards)
+        else:
+            super()._count(rows)
 
     def _fill(self, before: Rows, after: Rows) -> None:
         fill_row(self._state, after.arms[0], self._seen(before)[0], self._seen(after)[0], after.rewards[0])
@@ -257,8 +300,7 @@ class SafePolicy(Policy[SafeState]):
     def _draw(self, state: SafeState) -> None:
         """Draw what is played by; the draws depend on the seed and the number of rows alone."""
         rng = np.random.default_rng((int(self._stream[0]), self.progress))
-        draw_state(state, rng, state.sums.draws)
-        state.sums.weights[:] = 1 / len(state.sums.weights)
+        draw_to_play(state, rng)
 
     def _latest(self) -> SafeState:
         if not self.schedule.is_due(self.progress):
@@ -354,6 +396,7 @@ class SafePolicy(Policy[SafeState]):
             "stream": self._stream,
             "draws": self._state.sums.draws,
             "draw_weights": self._state.sums.weights,
+            "shares": self._state.sums.shares,
             # Sums of rewards depend on the order in which rows were counted.
             "table_sums": self._state.counts.tables.sums,
             "reward_numbers": self._state.counts.numbers,
