@@ -137,7 +137,7 @@ def log_likelihood(numbers: Floats, mean: float, reward: float) -> float:
     if numbers[SHAPE] == NUMBER:
         return float(-0.5 * (reward - mean) ** 2 / numbers[DISPERSION])
     if numbers[SHAPE] == POSITIVE:
-        return float((reward * math.log(mean) - mean) / numbers[DISPERSION])
+        return float(((reward * math.log(mean) if reward > 0 else 0.0) - mean) / numbers[DISPERSION])
     width = numbers[HIGH] - numbers[LOW]
     share, seen = (mean - numbers[LOW]) / width, (reward - numbers[LOW]) / width
     found = seen * math.log(share) if seen > 0 else 0.0
