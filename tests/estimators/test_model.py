@@ -24,7 +24,7 @@ from causal_bandits.estimators.model import (
     set_moments,
 )
 from causal_bandits.estimators.reward_shapes import DISPERSION, STEADY, slope_at
-from causal_bandits.policies.safe import SafePolicy, SafeState
+from causal_bandits.policies.safe import FittedState, SafePolicy
 from tests.reference import shared_model as twin
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ class Case(NamedTuple):
     rewards: Floats
     """NaN while pending."""
 
-    def state(self) -> SafeState:
+    def state(self) -> FittedState:
         """The fitted state of the default policy."""
         policy, told = SafePolicy(self.problem, seed=0), ~np.isnan(self.rewards)
         dtype = np.float64 if self.problem.reward_is_real else np.int64
@@ -56,7 +56,8 @@ class Case(NamedTuple):
         policy.learn(rows)
         if not told.all():
             policy.expect(Rows(self.arms[~told], self.codes[~told], np.zeros((~told).sum(), dtype), none[~told]))
-        return policy._fitted()
+        fitted: FittedState = policy._fitted()
+        return fitted
 
     @property
     def reward(self) -> twin.Reward:
@@ -111,7 +112,7 @@ def test_fit_is_that_of_the_twin(kind: str, levers: str, pending: bool, rows: in
     assert_allclose(fit.weights, expected.weights, rtol=1e-7)
 
 
-def moments_through(state: SafeState, place: int, index: Floats, difference: Floats) -> Floats:
+def moments_through(state: FittedState, place: int, index: Floats, difference: Floats) -> Floats:
     """The means that `set_moments` gives; it fills the moments of what arms share in the fit."""
     tables, numbers, rate = state.counts.tables, state.counts.numbers, state.fit.rate[0]
     data = read_set(tables, place, numbers, rate)
@@ -140,7 +141,7 @@ def test_sets_with_many_cells_are_left_out() -> None:
     assert policy.posterior().means.shape == (3,)
 
 
-def draws_at(case: Case, state: SafeState, place: int, point: int, count: int, seed: int) -> Floats:
+def draws_at(case: Case, state: FittedState, place: int, point: int, count: int, seed: int) -> Floats:
     """Draws through one set with the scales of one grid point, of the index and of differences."""
     points = grid_points(state.levers)
     index, difference = np.eye(points)[min(point, points - 1)], np.eye(points + 1)[point]
@@ -152,7 +153,7 @@ def draws_at(case: Case, state: SafeState, place: int, point: int, count: int, s
     return drawn
 
 
-def exact_at(case: Case, state: SafeState, place: int, point: int) -> tuple[Floats, Floats]:
+def exact_at(case: Case, state: FittedState, place: int, point: int) -> tuple[Floats, Floats]:
     """Mean and covariance of all means by the twin, for the dispersion and mean over arms of the state."""
     numbers, rate, levers = state.counts.numbers, state.fit.rate[0], case.problem.arm_codes
     several, points = levers.shape[1] > 1, grid_points(state.levers)

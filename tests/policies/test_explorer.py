@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from causal_bandits.estimators.reward_shapes import DISPERSION, numbers_for
-from causal_bandits.policies.explorer import THOMPSON, _directed, draw_arm, play_shares, reweigh
+from causal_bandits.policies.explorer import THOMPSON, _directed, draw_arm, mixed, reweigh
+from causal_bandits.policies.explorer import play_shares as both_shares
 from causal_bandits.problem.rewards import read_reward
 
 Floats = NDArray[np.float64]
@@ -37,6 +38,11 @@ def regret_and_information(draws: Floats, weights: Floats, allowed: Bools, cost:
             chance = weights[won].sum()
             information[arm] += chance * (weights[won] @ net[won, arm] / chance - overall) ** 2
     return regret, information
+
+
+def play_shares(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) -> Floats:
+    """The probability of every arm where no reward is waited for."""
+    return mixed(both_shares(draws, weights, allowed, cost), 10.0, 0.0)
 
 
 def ratio_of(shares: Floats, regret: Floats, information: Floats) -> float:
@@ -221,3 +227,10 @@ def test_rounding_in_shares_draws_an_arm_that_has_one() -> None:
     """Shares that sum to less than 1: the rest belongs to the last arm that has a share."""
     rng = np.random.default_rng(9)
     assert {draw_arm(np.array([0.0, 1e-9, 0.0]), rng) for _ in range(100)} == {1}
+
+
+def test_the_more_is_waited_for_the_more_thompson_sampling_decides() -> None:
+    shares = np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
+    assert_allclose(mixed(shares, 30.0, 10.0), 0.75 * shares[0] + 0.25 * shares[1])
+    assert_allclose(mixed(shares, 0.0, 5.0), shares[1])
+    assert_allclose(mixed(shares, 1e6, 1.0), (1 - THOMPSON) * shares[0] + THOMPSON * shares[1])

@@ -58,8 +58,9 @@ def test_a_pending_row_with_its_reward_is_a_row(make: Callable[..., Policy[Any]]
         assert whole.tell(arm, seen) is None
     assert late.pending() == []
     assert late.history.to_frame().equals(whole.history.to_frame())
-    tables = [state.graded.tables if hasattr(state := p._state, "graded") else state.tables for p in (late, whole)]
-    np.testing.assert_array_equal(tables[0].counts, tables[1].counts)
+    tables = [state.counts.tables if hasattr(state := p._state, "counts") else state.tables for p in (late, whole)]
+    counted = [each.sums if hasattr(each, "sums") else each.counts for each in tables]
+    np.testing.assert_array_equal(*counted)
     assert not tables[0].pending.any()
     for one, other in zip(late.estimates(), whole.estimates(), strict=True):
         assert one.mean == pytest.approx(other.mean, abs=1e-12)
@@ -166,7 +167,7 @@ def test_what_pending_rows_add_is_said(make: Callable[..., Policy[Any]]) -> None
         policy.expect(world.sample(arm, 200, rng))
     found = policy.estimates()
     assert [row.pending_rows for row in found] == [200] * len(found)
-    assert any(row.pending_effective > 5 for row in found)
+    assert any(row.pending_effective > 1 for row in found)
     assert found.to_frame()["pending_rows"].sum() == 200 * len(found)
     assert sum(row.own_rows for row in found) == 100 + 20 * (len(found) - 1)
     before = full_state(policy)

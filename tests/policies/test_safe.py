@@ -84,13 +84,11 @@ def test_a_true_set_is_shared_through() -> None:
         policy.learn(world.sample(arm, 4000, rng))
     widths = [(row.high - row.low, row.own_high - row.own_low) for row in policy.estimates()]
     for row, mean in zip(policy.estimates(), world.means, strict=True):
-        assert row.through == ("visit",)
         assert abs(row.mean - mean) < 4.5 * (row.high - row.low) / 3.9  # 4.5 standard errors: false alarms 2e-5
     shared, own = (sum(ends) for ends in zip(*widths, strict=True))
     assert shared < 1.05 * own
-    used = policy.separating_sets()
-    assert [found.variables for found in used] == [("visit",)]
-    assert used[0].evidence.probability is not None
+    found = {each.variables: each.evidence.probability for each in policy.separating_sets(rejected=True)}
+    assert (found[("visit",)] or 0) > 0.5
 
 
 def test_own_rows_are_never_contradicted() -> None:
@@ -164,8 +162,7 @@ def test_relabeling_levels_relabels_the_fit() -> None:
     where = np.array([number[tuple(codes)] for codes in turned.tolist()])
     policy.learn(rows)
     other.learn(rows._replace(arms=where[rows.arms], codes=np.stack([1 - rows.codes[:, 0], rows.codes[:, 1]], axis=1)))
-    policy.ask(), other.ask()
-    here, there = policy._state.fit, other._state.fit
+    here, there = policy._fitted().fit, other._fitted().fit
     np.testing.assert_allclose(here.weights, there.weights, rtol=1e-8)
     np.testing.assert_allclose(here.separates, there.separates, rtol=1e-7)
     np.testing.assert_allclose(here.shared, there.shared[:, where], rtol=1e-7, atol=1e-12)

@@ -71,6 +71,8 @@ NOTHING = 1e-10
 LEAST_EFFECT = 1e-6
 EDGE = 0.02
 """Means are kept this share of the mean over arms away from the ends of the reward's range."""
+WIDEST = 2.0
+"""The largest variance of a log-normal draw: with more its mean would be above its 95% interval."""
 MOST_CELLS = 64
 """Sets with more joint values are left out: they have few rows of each."""
 PASSES = 2
@@ -794,10 +796,10 @@ def _skewed(numbers: Floats, value: float, mean: float, variance: float, rate: f
     low, width = numbers[LOW], numbers[HIGH] - numbers[LOW]
     away = (value - mean) / math.sqrt(variance)
     if numbers[SHAPE] == POSITIVE:
-        square = math.log(1 + variance / mean**2)
+        square = min(math.log(1 + variance / mean**2), WIDEST)
         return float(mean * math.exp(min(math.sqrt(square) * away - 0.5 * square, 30.0)))
     share = (mean - low) / width
-    square = math.log(1 + variance / (width * share * (1 - share)) ** 2)
+    square = min(math.log(1 + variance / (width * share * (1 - share)) ** 2), WIDEST)
     odds = math.log(share / (1 - share)) - 0.5 * (1 - 2 * share) * square + math.sqrt(square) * away
     return float(low + width / (1 + math.exp(min(max(-odds, -30.0), 30.0))))
 

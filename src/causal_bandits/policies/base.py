@@ -162,8 +162,8 @@ class Policy(ABC, Generic[State]):
         """A state that has seen nothing and shares nothing."""
 
     @abstractmethod
-    def _posterior(self, state: State) -> Posterior:
-        """The posterior of all arms' means; the state is a copy that does not change."""
+    def _posterior(self, state: Any) -> Posterior:
+        """The posterior of all arms' means, from what `_fit` gave; it is a copy that does not change."""
 
     def _seen(self, rows: Rows) -> NDArray[Any]:
         """What its compiled rules see of rows."""
@@ -238,7 +238,7 @@ class Policy(ABC, Generic[State]):
         findings = self._found()
         return self._state if findings is None else self._once("latest", lambda: self._share(findings))
 
-    def _fit(self, *, pending: bool) -> State:
+    def _fit(self, *, pending: bool) -> Any:
         """The state that the posterior is read from, with or without the rows whose reward is pending."""
         return self._latest()
 
@@ -490,7 +490,7 @@ class Policy(ABC, Generic[State]):
         """The posterior of all arms' means, which everything below is computed from; fitted once per row count."""
         return self._once("posterior", lambda: self._posterior(self._fitted()))
 
-    def _fitted(self, *, pending: bool = True) -> State:
+    def _fitted(self, *, pending: bool = True) -> Any:
         """What `_fit` gives, copied, so that rows that come later do not change it."""
         return self._once(("fit", pending), lambda: snapshot(self._fit(pending=pending)))
 
@@ -655,6 +655,9 @@ def _register(policy: type[Policy[Any]]) -> None:
 
 def _chosen(state: Any, rng: np.random.Generator, count: int, cost: Floats | None) -> Ints:
     """Arms, by number."""
-    if cost is not None and "cost" in getattr(state, "_fields", ()):
+    fields = getattr(state, "_fields", ())
+    if "batch" in fields:
+        state = state._replace(batch=float(count - 1))
+    if cost is not None and "cost" in fields:
         state, cost = state._replace(cost=cost), None
     return choose_many(state, rng, count) if cost is None else choose_net_many(state, rng, count, cost)

@@ -5,9 +5,10 @@ depends on that. With draws of all means both can be counted, and the mixture of
 
     (expected regret)^2 / (variance of the arm's mean that "which arm is best" explains)
 
-is played (variance-based information-directed sampling, Russo and Van Roy 2018). In a small share of rounds an arm is
-played as often as it is the best in the draws (Thompson 1933), so that every arm keeps a positive probability, which is
-known exactly.
+is played (variance-based information-directed sampling, Russo and Van Roy 2018). In a share of rounds an arm is played
+as often as it is the best in the draws (Thompson 1933): at least in a few, so that every arm keeps a positive
+probability, which is known exactly, and the more rewards are waited for. What two arms tell is soon known, so a
+whole batch of them is a waste.
 
 The draws are made when the model is refitted. Between two fits each reward reweighs them by its likelihood, so an arm's
 probability follows its rewards at once (a particle filter: Gordon, Salmond and Smith 1993).
@@ -21,7 +22,7 @@ from ..compiled import Bools, Floats, Ints, compiled
 from ..estimators.reward_shapes import FIXED, log_likelihood
 
 THOMPSON = 0.01
-"""The share of rounds in which arms are played as often as they are the best in the draws."""
+"""The least share of rounds in which arms are played as often as they are the best in the draws."""
 STEPS = 4
 """The best partner of an arm is looked for, then that of the partner, this often."""
 
@@ -48,7 +49,7 @@ def reweigh(draws: Floats, weights: Floats, numbers: Floats, arm: int, reward: f
 
 @compiled
 def play_shares(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) -> Floats:
-    """(arms,): the probability of every arm to be played; 0 for arms that are not allowed.
+    """(2, arms): how often every arm is played for information, and by Thompson sampling; 0 if it is not allowed.
 
     Args:
         draws: (draws, arms): joint draws of all means.
@@ -76,12 +77,26 @@ def play_shares(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) ->
     for arm in range(arms):
         others += allowed[arm]
         regret[arm] = max(top - means[arm], 1e-12 * abs(top) + 1e-300)
-    shares = _directed(regret, _information(draws, weights, cost, best, means, chances), allowed)
+    directed = _directed(regret, _information(draws, weights, cost, best, means, chances), allowed)
+    shares = np.zeros((2, arms))
     for arm in range(arms):
         if allowed[arm]:
-            drawn = (count * chances[arm] + 1 / others) / (count + 1)  # one draw more, shared by all arms
-            shares[arm] = (1 - THOMPSON) * shares[arm] + THOMPSON * drawn
+            shares[0, arm] = directed[arm]
+            shares[1, arm] = (count * chances[arm] + 1 / others) / (count + 1)  # one draw more, shared by all arms
     return shares
+
+
+@compiled
+def mixed(shares: Floats, rows: float, waiting: float) -> Floats:
+    """(arms,): the probability of every arm to be played, from what `play_shares` gave.
+
+    Thompson sampling has the share of rewards that are waited for among all rows, and at least THOMPSON.
+    """
+    part = max(THOMPSON, waiting / (rows + waiting)) if waiting > 0 else THOMPSON
+    found = np.empty(shares.shape[1])
+    for arm in range(len(found)):
+        found[arm] = (1 - part) * shares[0, arm] + part * shares[1, arm]
+    return found
 
 
 @compiled

@@ -26,8 +26,8 @@ from ..estimators.top_two import choose_of_top_two
 from ..problem import Problem
 from ..seeds import Seed
 from .base import Policy
-from .explorer import draw_arm, play_shares, reweigh
-from .posterior import Posterior, Source
+from .explorer import draw_arm, mixed, play_shares, reweigh
+from .posterior import Posterior, Source, snapshot
 from .protocol import choose, expect, forget, learn, settle
 
 DRAWS, FEWEST_DRAWS = 256, 64
@@ -64,7 +64,16 @@ class RunningSums(NamedTuple):
     weights: Floats
     """(draws,): their weights after the rewards that came since."""
     shares: Floats
-    """(arms,): the probability of every arm to be played, were all allowed and none cost anything."""
+    """(2, arms): what `play_shares` gave, were all arms allowed and none cost anything."""
+
+
+@by_reference
+class FittedState(NamedTuple):
+    """Counts, and what was learnt from them."""
+
+    counts: Counts
+    levers: Levers
+    fit: Fit
 
 
 @by_reference
@@ -73,11 +82,12 @@ class SafeState(NamedTuple):
 
     counts: Counts
     levers: Levers
-    fit: Fit
     sums: RunningSums
     allowed: Bools
     cost: Floats
     """(arms,): what each arm costs."""
+    batch: float = 0.0
+    """Arms that are asked for together, but one."""
     second: float = 0.0
     """The share of rounds for the challenger of the best arm; 0: arms are played to earn."""
 
@@ -85,20 +95,24 @@ class SafeState(NamedTuple):
 @compiled
 def shares_of(state: SafeState) -> Floats:
     """(arms,): the probability of every arm to be played next."""
-    for arm in range(len(state.allowed)):
+    arms, waiting = len(state.allowed), state.batch
+    for arm in range(arms if len(state.counts.tables.pending) else 0):
+        waiting += state.counts.tables.pending[arm]
+    rows, shares = state.counts.numbers[ROWS], state.sums.shares
+    for arm in range(arms):
         if not state.allowed[arm] or state.cost[arm] != 0:
-            return play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
-    return state.sums.shares
+            shares = play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
+            break
+    return mixed(shares, rows, waiting)
 
 
 @compiled
 def update_shares(state: SafeState) -> None:
     """Compute the shares of all arms from the draws as they are weighted now."""
     arms = len(state.cost)
-    put(
-        state.sums.shares,
-        play_shares(state.sums.draws, state.sums.weights, np.ones(arms, dtype=np.bool_), np.zeros(arms)),
-    )
+    found = play_shares(state.sums.draws, state.sums.weights, np.ones(arms, dtype=np.bool_), np.zeros(arms))
+    for kind in range(2):
+        put(state.sums.shares[kind], found[kind])
 
 
 @choose.of(SafeState)
@@ -149,21 +163,20 @@ def forget_row(state: SafeState, arm: int, seen: Any) -> None:
 
 
 @entry
-def fit_state(state: Any) -> None:
+def fit_state(fitted: Any) -> None:
     """Fit the model to the counts."""
-    refit(state.counts.tables, state.counts.numbers, state.levers, state.fit)
+    refit(fitted.counts.tables, fitted.counts.numbers, fitted.levers, fitted.fit)
 
 
 @entry
-def draw_state(state: Any, rng: np.random.Generator, draws: Floats) -> None:
+def draw_state(fitted: Any, rng: np.random.Generator, draws: Floats) -> None:
     """Fill (draws, arms) with joint draws from the fitted posterior."""
-    draw_means(state.counts.tables, state.counts.numbers, state.levers, state.fit, rng, draws)
+    draw_means(fitted.counts.tables, fitted.counts.numbers, fitted.levers, fitted.fit, rng, draws)
 
 
 @entry
-def draw_to_play(state: Any, rng: np.random.Generator) -> None:
-    """Draw what is played by until the next fit."""
-    draw_means(state.counts.tables, state.counts.numbers, state.levers, state.fit, rng, state.sums.draws)
+def play_by(state: Any) -> None:
+    """Play by new draws until the next fit."""
     for draw in range(len(state.sums.weights)):
         state.sums.weights[draw] = 1 / len(state.sums.weights)
     update_shares(state)
@@ -259,9 +272,8 @@ class SafePolicy(Policy[SafeState]):
         tables, levers = self.layout.empty(), levers_of(*self._levers())
         draws = max(FEWEST_DRAWS, min(DRAWS, DRAWS**2 // arms))
         counts = Counts(tables, numbers_for(self.problem.reward))
-        sums = RunningSums(np.full((draws, arms), 0.5), np.full(draws, 1 / draws), np.full(arms, 1 / arms))
-        fit = empty_fit(len(tables.cells), arms)
-        return SafeState(counts, levers, fit, sums, np.ones(arms, dtype=np.bool_), np.zeros(arms))
+        sums = RunningSums(np.full((draws, arms), 0.5), np.full(draws, 1 / draws), np.full((2, arms), 1 / arms))
+        return SafeState(counts, levers, sums, np.ones(arms, dtype=np.bool_), np.zeros(arms))
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -294,13 +306,13 @@ class SafePolicy(Policy[SafeState]):
         self._state = self._state._replace(sums=sums)
 
     def _refresh(self) -> None:
-        fit_state(self._state)
-        self._draw(self._state)
+        counts, levers = self._state.counts, self._state.levers
+        self._draw(self._state, _fitted(counts, levers))
 
-    def _draw(self, state: SafeState) -> None:
+    def _draw(self, state: SafeState, fitted: FittedState) -> None:
         """Draw what is played by; the draws depend on the seed and the number of rows alone."""
-        rng = np.random.default_rng((int(self._stream[0]), self.progress))
-        draw_to_play(state, rng)
+        draw_state(fitted, np.random.default_rng((int(self._stream[0]), self.progress)), state.sums.draws)
+        play_by(state)
 
     def _latest(self) -> SafeState:
         if not self.schedule.is_due(self.progress):
@@ -309,24 +321,20 @@ class SafePolicy(Policy[SafeState]):
 
     def _refitted(self) -> SafeState:
         """The state that a refit would give; nothing changes."""
-        state = self._fitted()
-        state = state._replace(sums=RunningSums(*(array.copy() for array in state.sums)))
-        self._draw(state)
+        state, fitted = snapshot(self._state), self._fitted()
+        state.counts.numbers[:] = fitted.counts.numbers
+        self._draw(state, fitted)
         return state
 
-    def _fit(self, *, pending: bool) -> SafeState:
-        state = self._state
-        counts = state.counts._replace(numbers=state.counts.numbers.copy())
-        if not pending:
-            counts = counts._replace(tables=counts.tables._replace(pending=NONE_PENDING))
-        state = state._replace(counts=counts, fit=empty_fit(len(state.fit.weights), len(state.allowed)))
-        fit_state(state)
-        return state
+    def _fit(self, *, pending: bool) -> FittedState:
+        counts = self._state.counts
+        tables = counts.tables if pending else counts.tables._replace(pending=NONE_PENDING)
+        return _fitted(Counts(tables, counts.numbers.copy()), self._state.levers)
 
     def _is_expensive(self) -> bool:
         return self._work(self.layout) > EXPENSIVE
 
-    def _posterior(self, state: SafeState) -> Posterior:
+    def _posterior(self, state: FittedState) -> Posterior:
         arms = len(self.problem.arms)
 
         def sample(rng: np.random.Generator, n: int) -> Floats:
@@ -336,7 +344,7 @@ class SafePolicy(Policy[SafeState]):
 
         return Posterior.of_draws(self.rows, self._sources(state), sample, self._size(state))
 
-    def _size(self, state: SafeState) -> Any:
+    def _size(self, state: FittedState) -> Any:
         """How many own rows would give a mean this variance."""
         numbers = state.counts.numbers
 
@@ -345,20 +353,27 @@ class SafePolicy(Policy[SafeState]):
 
         return size
 
-    def _sources(self, state: SafeState) -> list[Source]:
-        weights, count = self._weights(state), self.layout.count
-        place = int(weights[1:].argmax()) + 1 if count > 1 and weights[1:].max() > weights[0] else 0
-        through, share = (self.layout.names[place], float(weights[place])) if place else (None, 1.0)
+    def _sources(self, state: FittedState) -> list[Source]:
+        place = int(state.fit.weights.argmax())
+        through, share = self._through(place), float(state.fit.weights[place])
         tables = state.counts.tables
         own, used = tables.table(0)[:, 0, 0], tables.table(place)[:, :, 0].sum(axis=1)
-        return [Source(int(rows), math.nan, through, int(some), share) for rows, some in zip(own, used, strict=True)]
+        return [
+            Source(int(rows), math.nan, through, int(some), share if through else 1.0)
+            for rows, some in zip(own, used, strict=True)
+        ]
 
-    def _weights(self, state: SafeState) -> Floats:
+    def _through(self, place: int) -> tuple[str, ...] | None:
+        """The variables of a table; "above zero" is written as such."""
+        names = self.layout.names[place % self.layout.count]
+        return (*names, f"{self.problem.target} > 0") if place >= self.layout.count else names or None
+
+    def _weights(self, state: FittedState) -> Floats:
         """(sets,): weights in the average; a table with "above zero" counts with its set."""
         found: Floats = state.fit.weights.reshape(-1, self.layout.count).sum(axis=0)
         return found
 
-    def _separates(self, state: SafeState) -> Floats:
+    def _separates(self, state: FittedState) -> Floats:
         """(sets,): P(differences are below 5% of the mean reward)."""
         fit, numbers = state.fit, state.counts.numbers
         rate = float(fit.rate[0])
@@ -411,3 +426,10 @@ class SafePolicy(Policy[SafeState]):
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
         return {"max_size": self.layout.max_size}
+
+
+def _fitted(counts: Counts, levers: Levers) -> FittedState:
+    """The model fitted to counts; their numbers receive the dispersion of rewards."""
+    found = FittedState(counts, levers, empty_fit(len(counts.tables.cells), counts.tables.arms))
+    fit_state(found)
+    return found
