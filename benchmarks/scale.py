@@ -41,14 +41,14 @@ class Cost(NamedTuple):
         state = self.policy.ready()
         if isinstance(state, RealState):
             return sum(array.nbytes for array in (*state.moments, *state.pools))
-        arrays = (state.counts.tables.sums, *state.fit, *state.sums)
+        arrays = (state.counts.tables.sums, *state.sums)
         return sum(int(array.nbytes) for array in arrays)
 
     @property
     def sets_in_use(self) -> int:
-        """How many sets count in the average."""
+        """How many sets are looked at."""
         state = self.policy.ready()
-        return len(state.pools.groups) if isinstance(state, RealState) else int((state.fit.weights > 0).sum())
+        return len(state.pools.groups) if isinstance(state, RealState) else len(state.counts.tables.cells)
 
 
 def problem_of(observed: int, levers: int, *, real: bool) -> cb.Problem:

@@ -125,7 +125,7 @@ def test_an_arm_without_sales_may_sell() -> None:
         policy.tell_many({"email": [arm] * rows, "visit": visit.astype(int).tolist(), "spend": spend.tolist()})
     policy.tell_many({"email": [2] * 300, "visit": [1] * 30 + [0] * 270, "spend": [0.0] * 300})
     found = policy.estimates()[2]
-    assert found.low < found.mean < 0.2
+    assert found.low < found.mean < 0.35
     assert 0.9 < found.high < 4
 
 
