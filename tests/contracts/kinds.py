@@ -7,8 +7,7 @@ import numpy as np
 
 from causal_bandits import Arm, DiscreteSCM, LinearGaussianSCM, Mechanism, Problem, perfect
 from causal_bandits.errors import ObservationError, UnknownArmError, UnknownLevelError
-from causal_bandits.policies import POLICIES, Policy
-from causal_bandits.policies.safe_rewards import CellPolicy
+from causal_bandits.policies import POLICIES, Policy, RewardThompson
 from causal_bandits.simulation import told
 from causal_bandits.worlds import count_world, reweigh, shift
 from tests.policies.cases import NINE_ARMS, SIX, Table, random_table, table_of
@@ -248,7 +247,7 @@ COUNT_WORLD = count_world(seed=2)
 
 def kind_of(name: str) -> Kind:
     """The kind of a policy in the registry."""
-    if issubclass(POLICIES[name], CellPolicy):
+    if POLICIES[name] is RewardThompson:
         return COUNTS
     if name in LINEAR_MODELS:
         return LINEAR
@@ -271,7 +270,7 @@ def world_of(name: str) -> Any:
     """A world in which all that a policy is told is true."""
     if name in LINEAR_MODELS:
         return LINEAR_WORLD
-    if issubclass(POLICIES[name], CellPolicy):
+    if POLICIES[name] is RewardThompson:
         return COUNT_WORLD
     if POLICIES[name].numbers is float:
         return SCM

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Floats, Ints, compiled
-from .cholesky import lower_root
+from .linear_algebra import lower_root
 
 NO_PIVOT = 1e-18
 """Pivots below it are 0 in the root of a covariance."""

@@ -20,11 +20,13 @@ from .comparators.hac_ucb import HACUCB
 from .comparators.kl_ucb import KLUCB
 from .comparators.lattimore import LattimoreGeneral, LattimoreParallel
 from .comparators.lu_tree import LuTree
+from .comparators.main_effects import MainEffectsThompson
 from .comparators.maiti import MaitiObserving
 from .comparators.nair import NairObserving
 from .comparators.pomis import PomisKLUCB, PomisTS
 from .comparators.post_action import PostActionNonSeparator, PostActionSeparator
 from .comparators.raps import RapsUCB
+from .comparators.reward_thompson import RewardThompson
 from .comparators.sen import SenPhases
 from .comparators.successive_elimination import SuccessiveElimination
 from .comparators.told_set import CTS, CUCB
@@ -38,7 +40,6 @@ from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonS
 from .graph_posterior import GraphPosteriorThompson
 from .known_policies import find_policies, load_policy
 from .lifts import Effects, LevelEffect
-from .main_effects import MainEffectsThompson
 from .posterior import Posterior, Source
 from .presets import DEFAULT, PRESETS, policy_class, preset
 from .protocol import choose, expect, indices, learn, settle
@@ -46,7 +47,6 @@ from .real import RealPolicy
 from .recommendation import Recommendation, Recommendations
 from .safe import SafePolicy
 from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
-from .safe_rewards import RewardThompson
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
 

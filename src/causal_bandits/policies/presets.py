@@ -8,10 +8,10 @@ from ..problem import Problem, check_problem
 from ..seeds import Seed
 from .base import POLICIES, Policy
 from .causal_thompson import CausalThompsonSampling
+from .comparators.reward_thompson import RewardThompson
 from .gaussian_thompson import GaussianThompsonSampling
 from .safe import SafePolicy
 from .safe_gaussian import SafeGaussianThompson
-from .safe_rewards import RewardThompson
 from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compiled import Floats, Ints, compiled
 from ..data import ArmMoments
-from ..estimators.cholesky import lower_root
+from ..estimators.linear_algebra import lower_root
 from ..estimators.regression import Fit, own_mean_and_variance
 
 

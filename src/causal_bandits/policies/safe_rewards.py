@@ -1,4 +1,4 @@
-"""Thompson Sampling for counts, revenue, ordered levels and numbers: by degrees like the default, and plain."""
+"""Thompson Sampling by degrees for counts, revenue, ordered levels and numbers."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,6 @@ from scipy.special import stdtrit
 
 from ..compiled import Bools, Floats, by_reference, compiled
 from ..data import CellLayout, Rows
-from ..discovery.tiers import Tier
 from ..dispatch import entry
 from ..estimators import beta_interval, gamma_interval
 from ..estimators.cell_draws import believed_means, played_means, stated_means
@@ -17,8 +16,6 @@ from ..estimators.cell_sharing import refresh_cells, shared_cells
 from ..estimators.degrees import Graded
 from ..estimators.main_effects import highest
 from ..estimators.reward_shapes import ABOVE, numbers_for, row_variance
-from ..problem import Problem
-from ..seeds import Seed
 from .by_levers import LeverPolicy
 from .main_effects import lever_sizes
 from .posterior import Posterior, Source, sampler_of
@@ -199,41 +196,3 @@ class CellPolicy(LeverPolicy[CellState]):
             return gamma_interval(mean, variance, level)
         reach = float(stdtrit(FREEDOM + max(rows - 1, 0), (1 + level) / 2)) * float(np.sqrt(variance))
         return mean - reach, mean + reach
-
-
-class RewardThompson(CellPolicy):
-    """Plain Thompson Sampling where the reward is a count, revenue, an ordered level or a number.
-
-    Each arm learns from its own rows: Gamma for counts and revenue, Dirichlet for levels, Student's t for numbers, each
-    with the mean and variance of all arms beforehand. Mediators and levers are not looked at.
-
-    Args:
-        problem: What is played; its reward is "count", "revenue", levels with values, or `float`.
-        seed: Seed or Generator of its draws.
-
-    >>> problem = Problem("calls", {"visit": 2}, {"page": ["old", "new"]}, reward="count")
-    >>> policy = RewardThompson(problem, seed=0)
-    >>> policy.tell_many([{"page": "old", "visit": 1, "calls": 1}, {"page": "new", "visit": 1, "calls": 3}] * 30)
-    >>> policy.recommend().arm
-    do(page=new)
-    """
-
-    name = "reward-ts"
-    tier = Tier.REWARDS
-
-    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
-        super().__init__(problem, seed)
-
-    def _make_layout(self, problem: Problem) -> CellLayout:
-        return CellLayout.of(problem, 0)
-
-    def _levers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        arms = len(self.problem.arms)
-        return np.zeros((arms, 1), dtype=np.int64), np.ones(1, dtype=np.int64)
-
-    def _empty(self) -> CellState:
-        made = shared_cells(self.layout.empty(above_zero=False), *self._levers(), numbers_for(self.problem.reward))
-        return CellState(made, np.ones(len(self.problem.arms), dtype=np.bool_))
-
-    def _discover(self) -> None:
-        return None

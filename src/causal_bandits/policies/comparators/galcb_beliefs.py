@@ -6,7 +6,7 @@ import numpy as np
 
 from ...compiled import Floats, compiled
 from ...dispatch import entry
-from ...estimators.cholesky import lower_root
+from ...estimators.linear_algebra import lower_root
 from ..protocol import prepare, sample_means
 from .galcb_rules import LinearState, mean_at, spread_at
 
