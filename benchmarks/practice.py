@@ -3,7 +3,8 @@
 Per family and policy: the regret relative to Thompson Sampling (paired, each world's regret divided by its control
 rate where worlds have one, so that 0.5 % counts as much as 30 %), and, from what the policy itself states at some
 rounds, how often its 95 % intervals hold the truth, the mean loss that it expects of the arm it recommends beside the
-true one, and how its stated probabilities compare with what is so.
+true one, and how its stated probabilities compare with what is so. "q99" is the 99% quantile of regret relative to that
+of Thompson sampling, "stuck" the share of runs beyond three times that (of the policy, and of Thompson sampling).
 """
 
 import argparse
@@ -141,6 +142,30 @@ def ratio(values: Floats, base: Floats) -> tuple[float, float]:
     return float(found), float(np.std(values - found * base, ddof=1) / np.sqrt(len(values)) / base.mean())
 
 
+class Tail(NamedTuple):
+    """How bad the worst runs are, relative to Thompson sampling in the same world."""
+
+    q99: float
+    """The 99% quantile of regret over that of Thompson sampling; the highest of all worlds with enough runs."""
+    stuck: float
+    """Share of runs with more than three times that quantile of Thompson sampling."""
+    stuck_ts: float
+
+
+def tail(values: Floats, base: Floats, worlds: Floats) -> Tail:
+    """World by world where each has at least 100 runs, otherwise over all runs."""
+    groups = [worlds == world for world in np.unique(worlds)]
+    if min(group.sum() for group in groups) < 100:
+        groups = [np.ones(len(values), dtype=np.bool_)]
+    highest = [np.quantile(base[group], 0.99) for group in groups]
+    ratios = [np.quantile(values[group], 0.99) / top for group, top in zip(groups, highest, strict=True)]
+    stuck = [
+        float(np.mean(np.concatenate([of[group] > 3 * top for group, top in zip(groups, highest, strict=True)])))
+        for of in (values, base)
+    ]
+    return Tail(float(max(ratios)), *stuck)
+
+
 class Stated(NamedTuple):
     """A stated probability, whether it came true, and how much the case counts."""
 
@@ -177,15 +202,18 @@ def report(family: str, results: list[Any], policies: tuple[str, ...]) -> dict[s
         ratios = [ratio(values[:, place], base[:, place]) for place in range(len(checks))]
         covered = [float(np.mean([r[3][name][place].covered for r in results])) for place in range(len(checks))]
         width = [float(np.mean([r[3][name][place].width for r in results])) for place in range(len(checks))]
+        worst = tail(values[:, -1], base[:, -1], np.array([result[0].world for result in results]))
         losses = np.mean([[told.loss for told in r[3][name]] for r in results], axis=0)
         shown = " | ".join(f"{t}: {r:.3f} ± {se:.3f}" for t, (r, se) in zip(checks, ratios, strict=True))
         print(
             f"{family:22s} {name:16s} {shown} | covered {' '.join(f'{c:.3f}' for c in covered)}"
             f" width {' '.join(f'{w:.2f}' for w in width)}"
+            f" q99 {worst.q99:.2f} stuck {worst.stuck:.4f}:{worst.stuck_ts:.4f}"
             f" loss stated:so {' '.join(f'{one:.4f}:{other:.4f}' for one, other in losses)}",
             flush=True,
         )
         kept[name] = {"rows": checks, "ratio": ratios, "covered": covered, "width": width, "runs": len(results)}
+        kept[name] |= worst._asdict()
     return kept
 
 
