@@ -64,6 +64,23 @@ def test_all_rewards_equal(kind: str, end: int) -> None:
         assert (width > 0.5 * stats.beta(1, 81).ppf(0.975)).all()
 
 
+ONES: dict[str, tuple[Any, Any]] = {"count": (0, 1), "levels": ("bad", "good"), "revenue": (0.0, 1.0)}
+
+
+@pytest.mark.parametrize("kind", ONES)
+@pytest.mark.parametrize("rewards", ["all low", "by arm"])
+def test_equal_rewards_are_no_certainty(kind: str, rewards: str) -> None:
+    """The upper end of an arm with low rewards alone is at least a tenth of that of rewards that are 0 or 1."""
+    reward: Any = {"levels": ["bad", "good"], "values": [0, 1]} if kind == "levels" else kind
+    high = {}
+    for each, ends in ((bool, (0, 1)), (reward, ONES[kind])):
+        policy = SafePolicy(Problem("Y", {"A": 2}, {"I": 2}, reward=each), seed=0)
+        told = [ends[0], ends[0] if rewards == "all low" else ends[1]] * 50
+        policy.tell_many({"I": [0, 1] * 50, "A": [0, 1, 1, 0] * 25, "Y": told})
+        high[each is bool] = policy.posterior().interval()[1][0]
+    assert high[False] > 0.1 * high[True]
+
+
 @pytest.mark.parametrize("kind", REWARDS)
 def test_no_rows(kind: str) -> None:
     """Intervals reach over most of a bounded range."""

@@ -42,7 +42,6 @@ class Reward(NamedTuple):
         return self.dispersion * self.shape(m)
 
     def slope(self, m: float) -> float:
-        """The derivative of the inverse link."""
         bounded: float = self.shape(m) / (self.high - self.low or 1.0)
         return {"real": math.sqrt(self.dispersion), "count": m, "revenue": m}.get(self.kind, bounded)
 
@@ -89,11 +88,11 @@ def read(rows: Record, cell: Ints, arms: int, cells: int, above_zero: bool, rewa
     counted = model.SATURATION * n / (model.SATURATION + n)
     total, weight = (counted * values).sum(axis=0), counted.sum(axis=0)
     mean = np.full(1, rate) if cells == 1 else np.where(zero, 0.0, (total + start) / (weight + 1))
-    own = not above_zero and cells > 1
-    usual = reward.variance((total + reward.one_more) / (weight + 1)) * np.ones(cells) if own else prior
+    usual = prior if above_zero or cells == 1 else reward.variance((total + reward.one_more) / (weight + 1)) + 0 * mean
     prior = np.maximum(prior, usual)
-    noise = (scatter.sum(axis=0) + reward.steady * usual) / (n.sum(axis=0) + reward.steady)
-    noise = np.where(zero, 0.0, usual if reward.kind == "binary" else noise)
+    noise = (scatter.sum(axis=0) + reward.steady * usual) / (np.maximum(n - 1, 0).sum(axis=0) + reward.steady)
+    says = (reward.kind != "binary") & ((scatter.sum(axis=0) > 0) | (reward.kind == "real"))
+    noise = np.where(zero, 0.0, np.where(says, noise, usual))
     slope = np.where(zero, 0.0, [reward.slope(m) for m in mean])
     if reward.kind != "real":  # one row more in all
         values = np.where(zero, values, (values * (len(reward.seen) + 1) + reward.one_more) / (len(reward.seen) + 2))
@@ -105,9 +104,10 @@ def read(rows: Record, cell: Ints, arms: int, cells: int, above_zero: bool, rewa
     before, weights = model.CONCENTRATIONS, concentration_weights(counts, base)
     variance = (around + before * (base @ (mean - middle) ** 2)) / (every + before) @ weights
     precision = every[:, 0] / (variance + 1e-7 * reward.variance(rate)) * (cells > 1)
-    of_cells = {"mean": mean, "start": start, "prior": prior, "noise": noise, "slope": slope}
-    of_arms = {"index": index, "precision": precision, "gain": shares @ slope}
-    return Record(rows=n, values=values, shares=shares, middle=middle, **of_cells, **of_arms)
+    found = {"mean": mean, "start": start, "prior": prior, "noise": noise, "slope": slope, "index": index}
+    return Record(
+        rows=n, values=values, shares=shares, middle=middle, precision=precision, gain=shares @ slope, **found
+    )
 
 
 def concentration_weights(counts: Floats, base: Floats) -> Floats:
@@ -184,7 +184,7 @@ def fit_all(rows: Record, sizes: list[int], sets: list[tuple[int, ...]], levers:
     pooled = (reward.seen if reward.kind == "real" else np.append(reward.seen, reward.one_more)).mean()
     rate = float(np.mean([(each.sum() + 2 * pooled) / (len(each) + 2) for each in own]))
     reward = reward if reward.kind == "binary" else reward.learn(own, rate)
-    fits: list[Record] = []
+    fits, weights = list[Record](), list[float]()
     for above_zero in [False, True] if reward.kind == "revenue" else [False]:
         for members in sets:
             cell, cells = np.zeros(len(rows.arms), dtype=np.int64), 1
@@ -196,5 +196,5 @@ def fit_all(rows: Record, sizes: list[int], sets: list[tuple[int, ...]], levers:
                 found = fit_set(data, matches, reward.slope(rate))
                 rate = rate if fits else reward.inside(found.means.mean(), rate)
             fits.append(found)
-    weights = np.array([1 / each.variances.mean() for each in fits])
-    return Record(rate=rate, weights=weights / weights.sum(), fits=fits, reward=reward)
+            weights.append((not above_zero or 0 < np.mean(reward.seen > 0) < 1) / found.variances.mean())
+    return Record(rate=rate, weights=np.array(weights) / sum(weights), fits=fits, reward=reward)

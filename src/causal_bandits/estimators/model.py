@@ -31,6 +31,7 @@ from ..compiled import Floats, Ints, by_reference, compiled, put
 from ..data import CellTables
 from .linear_algebra import backward, cholesky, forward
 from .reward_shapes import (
+    ABOVE,
     DISPERSION,
     FIXED,
     HIGH,
@@ -214,13 +215,13 @@ def _cell_means(tables: CellTables, place: int, numbers: Floats, rate: float) ->
                 start[cell], prior[cell] = 0.0, 0.0
                 continue
             start[cell], prior[cell] = amount, spread
-        total, weight, rows, scatter = 0.0, 0.0, 0.0, 0.0
+        total, weight, freedom, scatter = 0.0, 0.0, 0.0, 0.0
         for arm in range(tables.arms):
             n, value, within = tables.sums[first + arm * cells + cell]
             if n > 0:
                 counted = SATURATION * n / (SATURATION + n)
                 total, weight = total + counted * value, weight + counted
-                rows, scatter = rows + n, scatter + within
+                freedom, scatter = freedom + n - 1, scatter + within
         mean[cell] = rate if cells == 1 else (total + start[cell]) / (weight + 1)
         # A few rows without a reward do not say that there is none: Jeffreys' half an event for the variance.
         usual = spread if hurdle else row_variance(numbers, rate)
@@ -228,7 +229,9 @@ def _cell_means(tables: CellTables, place: int, numbers: Floats, rate: float) ->
             usual = row_variance(numbers, (total + one_more(numbers)) / (weight + 1))
             prior[cell] = max(prior[cell], usual)
         steady = numbers[STEADY]
-        noise[cell] = usual if numbers[FIXED] else (scatter + steady * usual) / (rows + steady)
+        # Rewards that are all equal do not say how much they vary.
+        says = not numbers[FIXED] and (scatter > 0 or numbers[SHAPE] == NUMBER)
+        noise[cell] = (scatter + steady * usual) / (freedom + steady) if says else usual
     return start, prior, mean, noise
 
 
@@ -645,7 +648,9 @@ def refit(tables: CellTables, numbers: Floats, levers: Levers, fit: Fit) -> None
     numbers[RATE] = rate
     learn_dispersion(numbers, tables.sums[:arms])
     for place in range(sets):
-        if tables.cells[place] > MOST_CELLS:
+        # "Above zero" says nothing where all rewards are, or none.
+        useless = place >= tables.plain and (numbers[ABOVE] == 0 or numbers[ABOVE] == numbers[ROWS])
+        if tables.cells[place] > MOST_CELLS or useless:
             fit.weights[place], fit.separates[place] = 0.0, 0.0
             continue
         # The empty set comes first: it says what the mean over arms is.
