@@ -133,7 +133,7 @@ def condition(prior: Floats, seen: Floats, noise: Floats, y: Floats) -> tuple[Fl
 def index_given(data: Record, matches: Floats, scales: Floats, unit: float) -> tuple[Floats, Floats, float]:
     """Posterior mean and covariance of the index of all arms at (eta^2, tau^2), and the log evidence."""
     one, seen = np.eye(len(matches)), data.precision > 0
-    prior = 4 * unit + unit**2 * (scales[0] * matches + scales[1] * one)
+    prior = model.LEVEL * unit**2 + unit**2 * (scales[0] * matches + scales[1] * one)
     found = condition(prior, one[seen], 1 / data.precision[seen], (data.index - data.middle)[seen])
     return data.middle + found[0], found[1], found[2]
 

@@ -67,6 +67,8 @@ CONCENTRATIONS = np.array([0.05, 0.15, 0.5, 1.5, 5.0])
 """The grid of the concentration of the Dirichlet prior of P(S | arm), in rows."""
 SATURATION = 10.0
 """An arm counts for a cell's plug-in mean as at most this many rows, so that one arm does not stand for all."""
+LEVEL = 4.0
+"""Prior variance of the common level of the index, in squared units of a difference."""
 NOTHING = 1e-10
 """A variance of effects that stands for 0."""
 LEAST_EFFECT = 1e-6
@@ -517,7 +519,7 @@ def weigh_scales(data: SetData, sums: Sums, levers: Levers, unit: float, equal: 
         few = 1 + levers.levels
         for tau in range(len(TAU)):
             variance = TAU[tau] ** 2 * unit**2
-            found = gather_index(data, levers, variance, 4 * unit, matrix[:few, :few], vector[:few])
+            found = gather_index(data, levers, variance, LEVEL * unit**2, matrix[:few, :few], vector[:few])
             for point in range(tau, points, len(TAU)):
                 effect = effect_variance(point) * unit**2
                 rest = solve(matrix[:few, :few], vector[:few], 1, effect, root[:few, :few], half[:few])
@@ -556,7 +558,7 @@ def _add_index(data: SetData, levers: Levers, scales: Scales, unit: float, share
         effect += scales.of_index[point] * effect_variance(point) * unit**2
     matrix, root, vector, half = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     found, way, solved = np.empty(size), np.empty(size), np.empty(size)
-    gather_index(data, levers, variance, 4 * unit, matrix, vector)
+    gather_index(data, levers, variance, LEVEL * unit**2, matrix, vector)
     solve(matrix, vector, 1, effect, root, half)
     backward(root, half, found)
     for arm in range(arms):
@@ -718,7 +720,7 @@ def _draw_indices(
         draw, point = order[place], points[order[place]]
         variance = deviation_variance(point) * unit**2
         if place == 0 or point != points[order[place - 1]]:
-            gather_index(data, levers, variance, 4 * unit, matrix, vector)
+            gather_index(data, levers, variance, LEVEL * unit**2, matrix, vector)
             solve(matrix, vector, 1, effect_variance(point) * unit**2, root, half)
         for row in range(size):
             noise[row] = half[row] + rng.standard_normal()

@@ -98,8 +98,11 @@ class Policy(ABC, Generic[State]):
     """Made to find the best arm at the end, not to earn on the way: explores, then commits."""
     fewest_rows = 0
     """An arm with fewer rows is not recommended."""
-    numbers: ClassVar[type] = int
-    """What its compiled rules learn from: level numbers, or real values; a rollout needs a world that draws such."""
+    numbers: type | None = int
+    """What its compiled rules learn from: level numbers, or real values; a rollout needs a world that draws such.
+
+    None for a class that takes either, as the reward says.
+    """
     growth: ClassVar[float] = GROWTH
     """The model is refitted when the rounds have grown by this share."""
     plays_highest: ClassVar[bool] = False

@@ -37,6 +37,7 @@ class BestArmThompson(SafePolicy):
 
     name = "best-arm"
 
+    numbers = int
     exact_shares = False
 
     def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:

@@ -12,7 +12,7 @@ from .base import POLICIES, Policy
 from .saving import read, restore
 
 ORDER = (
-    *("thompson", "main_effects", "causal_thompson", "safe_thompson", "best_arm"),
+    *("thompson", "main_effects", "causal_thompson", "safe", "best_arm"),
     *("graph_posterior", "reward_thompson", "ucb_normal", "gaussian_thompson", "safe_gaussian", "galcb"),
     *("ucb", "kl_ucb", "epsilon_greedy", "successive_elimination"),
     *("hac_ucb", "raps", "ucb_plus", "ucb_plus_unknown", "back_door", "elahi", "lu_tree", "yabe", "nair"),

@@ -225,6 +225,7 @@ class SafePolicy(Policy[SafeState]):
     name = "safe"
     tier = Tier.OBSERVED
     layout: CellLayout
+    numbers = None
     growth = 0.1
     uses_pending = True
     rolls_out_late = True
@@ -233,7 +234,7 @@ class SafePolicy(Policy[SafeState]):
 
     def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
         self._max_size = max_size
-        self.numbers = float if problem.reward_is_real else int  # type: ignore[misc]
+        self.numbers = float if problem.reward_is_real else int
         self._stream = np.zeros(1, dtype=np.int64)
         super().__init__(problem, seed)
         self._stream[0] = self.rng.integers(2**62)

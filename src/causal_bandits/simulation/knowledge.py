@@ -136,7 +136,8 @@ def _apply(world: World, knowledge: Known, names: list[str]) -> tuple[dict[str, 
     refused: dict[str, str] = {}
     real = world.problem.reward_is_real
     for name in names:
-        if (FIELD[name].policy.numbers is float) != real:
+        numbers = FIELD[name].policy.numbers
+        if numbers is not None and (numbers is float) != real:
             continue
         try:
             applies[name] = _make(name, knowledge)
