@@ -305,15 +305,22 @@ class Policy(ABC, Generic[State]):
         return arms[0] if n is None else arms
 
     def choose(
-        self, count: int, rng: np.random.Generator, *, among: Bools | None = None, cost: Floats | None = None
+        self,
+        count: int,
+        rng: np.random.Generator,
+        *,
+        among: Bools | None = None,
+        cost: Floats | None = None,
+        batch: int | None = None,
     ) -> Ints:
         """Arms by number, like `ask`, with the caller's random numbers and among some of the allowed arms only.
 
-        With `cost`, (arms,) in units of the reward, arms are compared by what is left after it.
+        With `cost`, (arms,) in units of the reward, arms are compared by what is left after it. `batch` is how many
+        arms are asked for together; unless given, `count`.
         """
         left = arms_left(self.problem, self.allowed, among)  # before the model is refitted
         state = self.ready()
-        return _chosen(state if among is None else self._among(state, left), rng, count, cost)
+        return _chosen(state if among is None else self._among(state, left), rng, count, cost, batch or count)
 
     def ready(self, among: Bools | None = None) -> State:
         """The state that chooses the next arm, refitted if that is due; `among` replaces the allowed arms."""
@@ -323,18 +330,24 @@ class Policy(ABC, Generic[State]):
         return self._among(self._state, self.allowed if among is None else among)
 
     def frequencies(
-        self, draws: int, rng: np.random.Generator, *, among: Bools | None = None, cost: Floats | None = None
+        self,
+        draws: int,
+        rng: np.random.Generator,
+        *,
+        among: Bools | None = None,
+        cost: Floats | None = None,
+        batch: int = 1,
     ) -> Floats:
         """How often each arm is chosen in many draws from the state as it is, or exactly where that is known.
 
-        It changes nothing.
+        `batch` is how many arms are asked for together. It changes nothing.
         """
         if self.exact_shares:
-            return self.shares(among=among, cost=cost)
-        chosen = _chosen(self._some(self._among(self._latest(), self.allowed), among), rng, draws, cost)
+            return self.shares(among=among, cost=cost, batch=batch)
+        chosen = _chosen(self._some(self._among(self._latest(), self.allowed), among), rng, draws, cost, batch)
         return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
 
-    def shares(self, *, among: Bools | None = None, cost: Floats | None = None) -> Floats:
+    def shares(self, *, among: Bools | None = None, cost: Floats | None = None, batch: int = 1) -> Floats:
         """(arms,): the exact probability of every arm to be chosen next, where `exact_shares` says that it is known."""
         raise NotImplementedError
 
@@ -656,11 +669,11 @@ def _register(policy: type[Policy[Any]]) -> None:
     POLICIES[policy.name] = policy
 
 
-def _chosen(state: Any, rng: np.random.Generator, count: int, cost: Floats | None) -> Ints:
+def _chosen(state: Any, rng: np.random.Generator, count: int, cost: Floats | None, batch: int) -> Ints:
     """Arms, by number."""
     fields = getattr(state, "_fields", ())
     if "batch" in fields:
-        state = state._replace(batch=float(count - 1))
+        state = state._replace(batch=float(batch - 1))
     if cost is not None and "cost" in fields:
         state, cost = state._replace(cost=cost), None
     return choose_many(state, rng, count) if cost is None else choose_net_many(state, rng, count, cost)

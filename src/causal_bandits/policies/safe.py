@@ -402,9 +402,10 @@ class SafePolicy(Policy[SafeState]):
         seen = self._rows_seen() if self.history.has_missing else None
         return Findings(self.layout, self.rows, separated, Degrees(chances, weights), seen)
 
-    def shares(self, *, among: Bools | None = None, cost: Floats | None = None) -> Floats:
-        """(arms,): the exact probability of every arm to be played next; changes nothing."""
-        state = self._latest()._replace(allowed=self.allowed if among is None else self.allowed & among)
+    def shares(self, *, among: Bools | None = None, cost: Floats | None = None, batch: int = 1) -> Floats:
+        """(arms,): the exact probability of every arm to be played next, in a batch of this many; changes nothing."""
+        allowed = self.allowed if among is None else self.allowed & among
+        state = self._latest()._replace(allowed=allowed, batch=float(batch - 1))
         return state_shares(state if cost is None else state._replace(cost=cost))
 
     def _sums(self) -> dict[str, NDArray[Any]]:

@@ -138,20 +138,20 @@ class Deciding:
         """The next arms, by number; with the random numbers of the next decision, or others."""
         rng, mask = self.random(self.decided + 1) if rng is None else rng, self.open_arms(among)
         if not self.rules.shares_out:
-            return self._policy_choice(count, rng, mask)
+            return self._policy_choice(count, rng, mask, count)
         parts = self.portions(among)
         u = rng.random(count)
         chosen = parts.own(u)
         free, together = np.flatnonzero(chosen < 0), parts.parts()
         if len(together) == 1 and len(free):
-            chosen[free] = self._policy_choice(len(free), rng, together[0][1])
+            chosen[free] = self._policy_choice(len(free), rng, together[0][1], count)
         else:
             for place in free:
-                chosen[place] = self._policy_choice(1, rng, parts.open_at(float(u[place])))[0]
+                chosen[place] = self._policy_choice(1, rng, parts.open_at(float(u[place])), count)[0]
         return [int(arm) for arm in chosen]
 
-    def _policy_choice(self, count: int, rng: np.random.Generator, mask: Bools | None) -> list[int]:
-        found: list[int] = self.policy.choose(count, rng, among=mask, cost=self.cost).tolist()
+    def _policy_choice(self, count: int, rng: np.random.Generator, mask: Bools | None, batch: int) -> list[int]:
+        found: list[int] = self.policy.choose(count, rng, among=mask, cost=self.cost, batch=batch).tolist()
         return found
 
     def compared(
@@ -169,25 +169,26 @@ class Deciding:
             if own[before] >= 0:
                 return int(own[before])
             for place in np.flatnonzero(own[:before] < 0):
-                self._policy_choice(1, rng, parts.open_at(float(u[place])))
+                self._policy_choice(1, rng, parts.open_at(float(u[place])), count)
             mask = parts.open_at(float(u[before]))
         elif before:
-            self._policy_choice(before, rng, mask)
+            self._policy_choice(before, rng, mask, count)
         if self.policy.exact_shares:
-            return self.policy.shares(among=mask, cost=self.cost)
+            return self.policy.shares(among=mask, cost=self.cost, batch=count)
         found, cost = self.policy.indices(rng, among=mask), self.cost
         return found if found is None or cost is None else found - cost
 
-    def frequencies(self, draws: int, rng: np.random.Generator, among: Iterable[int] | None) -> Floats:
-        """How often each arm is chosen, over many draws; a share that arms have for themselves is exact."""
+    def frequencies(self, draws: int, rng: np.random.Generator, among: Iterable[int] | None, batch: int = 1) -> Floats:
+        """How often each arm is chosen in a batch of decisions, over many draws; shares that arms have are exact."""
         cost = self.cost
         if not self.rules.shares_out:
-            return self.policy.frequencies(draws, rng, among=self.open_arms(among), cost=cost)
+            return self.policy.frequencies(draws, rng, among=self.open_arms(among), cost=cost, batch=batch)
         parts = self.portions(among)
         found = parts.floor.copy()
         left = 1 - parts.reserved
         for weight, mask in parts.parts() if left > 1e-12 else []:
-            chances = self.policy.frequencies(max(1, round(draws * weight)), rng, among=mask, cost=cost)
+            part = max(1, round(draws * weight))
+            chances = self.policy.frequencies(part, rng, among=mask, cost=cost, batch=batch)
             found += left * weight * chances
         return found
 

@@ -201,7 +201,7 @@ class _Watcher:
         self._catch_up(then)
         rng = np.random.default_rng((self.seed, mark))
         among = asked_among(then.problem, body)
-        found, mask = then.frequencies(self.draws, rng, among), then.open_arms(among)
+        found, mask = then.frequencies(self.draws, rng, among, len(numbers)), then.open_arms(among)
         possible = then.policy.allowed if mask is None else then.policy.allowed & mask
         # Half a draw more for every arm that was possible, so that no weight is infinite; exact shares need none.
         more = 0.0 if then.policy.exact_shares else 0.5

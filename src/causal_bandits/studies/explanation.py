@@ -99,7 +99,7 @@ def explain(session: Session, number: int) -> Explanation:
     """Replay the study up to a decision, and look."""
     asked = asking(session, number)
     then, arm_number = asked.then, asked.arm
-    chances = propensities(then, number, asked.among)
+    chances = propensities(then, number, asked.among, len(asked.ask.arms))
     estimates = then.policy.estimates().with_status(then.status)
     compared = then.compared(asked.before, len(asked.ask.arms), asked.among, asked.random)
     indices = None if isinstance(compared, int) else compared

@@ -153,7 +153,7 @@ class StudyView(Showing):
 
         number = self._checked(decision)
         asked = asking(self._session, number)
-        return float(propensities(asked.then, number, asked.among)[asked.arm])
+        return float(propensities(asked.then, number, asked.among, len(asked.ask.arms))[asked.arm])
 
     def to_frame(self) -> pl.DataFrame:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
