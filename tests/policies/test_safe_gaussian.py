@@ -33,7 +33,7 @@ EVERYTHING = BayesFactors(threshold=-1e9, veto=1e9)
 
 
 def expected_error(variance: float, own_variance: float, difference: float, pi: float) -> float:
-    """Variance plus what is doubted of the squared bias, as docs/beyond.md has it."""
+    """Variance plus what is doubted of the squared bias, as docs/measured.md has it."""
     return variance + (1 - pi) * max(0.0, difference**2 - max(0.0, own_variance - variance))
 
 
