@@ -13,8 +13,7 @@ look at them; `separate` runs one study per segment. Regret is against the best 
 choosing uniformly would lose, so that every world counts alike. Ratios are of mean regrets, paired by world; standard
 errors are over worlds (delta method).
 
-`--cover` measures instead how often the stated 95 % intervals of arms in segments hold the truth. `--alike` is the
-option of the default policy; with 0 segments are levers like the others.
+`--cover` measures instead how often the stated 95 % intervals of arms in segments hold the truth.
 """
 
 import argparse
@@ -190,12 +189,9 @@ def main() -> None:
     read.add_argument("--first", type=int, default=0, help="The first world.")
     read.add_argument("--out", help="File to add a line of JSON per world to.")
     read.add_argument("--families", nargs="+", default=list(FAMILIES), choices=FAMILIES)
-    read.add_argument("--alike", type=float, help="Option of the default policy where there are segments.")
     read.add_argument("--cover", action="store_true", help="Measure coverage, not regret.")
     given = read.parse_args()
     play: Any = partial(cb.policies.POLICIES[given.policy])
-    if given.alike is not None:
-        play = partial(play, alike=given.alike)
     if given.cover:
         print_coverage(given, play)
         return

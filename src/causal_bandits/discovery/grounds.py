@@ -251,13 +251,13 @@ class Confidences(Grounds):
 
 @dataclass(frozen=True)
 class Degrees(Grounds):
-    """How probable it is that each set separates all levers, but for small differences; sharing is by degrees."""
+    """How probable it is that each set separates all levers but for small differences, and its weight in the average."""
 
     sources = ("learnt",)
     separates: Floats
     """(sets,)."""
     weights: Floats
-    """(sets,): how much of the arms' estimates comes through each set, on average over arms."""
+    """(sets,): how much each set counts in the average over sets."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The probabilities and the weights."""

@@ -136,7 +136,7 @@ def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:
 def sets_sheet(sets: list[SetRow]) -> Sheet:
     """Every set that was looked at, accepted ones first, with its evidence, and whether it still holds if watched.
 
-    Where sets are shared through by degrees, the empty one is a level to shrink to, and is not listed.
+    Where sets are averaged, the empty one is what arms share without mediators, and is not listed.
     """
     sets = [found for found in sets if found["variables"] or found["probability"] is None]
     learnt, watched = (any(found[name] is not None for found in sets) for name in ("probability", "alarm"))
