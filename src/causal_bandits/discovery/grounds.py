@@ -251,7 +251,7 @@ class Confidences(Grounds):
 
 @dataclass(frozen=True)
 class Degrees(Grounds):
-    """How probable it is that each set separates all levers but for small differences, and its weight in the average."""
+    """How probable it is that each set separates all levers but for small differences, and how much it counts."""
 
     sources = ("learnt",)
     separates: Floats

@@ -26,8 +26,9 @@ class _Weighed(RealPolicy):
 class SafeGaussianThompson(_Weighed, CausalGaussianThompsonSampling):
     """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
 
-    The default where the reward and some mediators are numbers. A set is used when the rows speak *for* it (`BayesFactors`,
-    read ``either`` way), and per arm the set with the lowest expected squared error is taken, or the arm's own rows.
+    The default where the reward and some mediators are numbers. A set is used when the rows speak *for* it
+    (`BayesFactors`, read ``either`` way), and per arm the set with the lowest expected squared error is taken, or the
+    arm's own rows.
 
     Args:
         problem: What is played; its reward is real-valued.
