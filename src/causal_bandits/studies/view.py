@@ -142,14 +142,18 @@ class StudyView(Showing):
         """What another policy would have earned on the recorded decisions, with an interval (see `evaluation`).
 
         `policy` is an arm (always that one), a mapping arm -> probability, or a policy as it stands. The method
-        `direct` takes each arm's own decisions; `weighted` weighs decisions by their propensities, which are estimated
-        from `draws` choices each, and does not take for granted that arms stay as they are.
+        `direct` takes each arm's own decisions; `weighted` weighs decisions by their propensities, which are exact for
+        the default policy and otherwise estimated from `draws` choices each, and does not take for granted that arms
+        stay as they are.
         """
         draws = whole_number("draws", draws, 1, 1_000_000)
         return evaluate(self._session, policy, method=method, level=share("level", level), draws=draws)
 
     def propensity(self, decision: int | Decision) -> float:
-        """The probability with which a decision's arm was chosen, estimated from the state as it stood then."""
+        """The probability with which a decision's arm was chosen, from the state as it stood then.
+
+        It is exact for the default policy, and estimated from many choices for policies without known probabilities.
+        """
 
         number = self._checked(decision)
         asked = asking(self._session, number)
