@@ -12,11 +12,12 @@ STREAM = 1
 
 
 def propensities(then: StudyState, number: int, among: list[int] | None, batch: int = 1, draws: int = DRAWS) -> Floats:
-    """For each arm, the probability with which the policy chooses it.
+    """For each arm, the probability that the policy chooses it.
 
-    `then` is the state just before the decision. Where the policy knows its probabilities (`exact_shares`) these are
-    exact. Otherwise they are counted from many choices with fixed random numbers, up to an error of
-    sqrt(p (1 - p) / draws). Shares that the study deals out itself, as that of the control, are exact.
+    `then` is the state just before the decision, which was one of a `batch`. The default policy knows its probabilities
+    exactly. For others they are counted over many draws with fixed random numbers: a draw is the policy's own choice,
+    so this is its probability up to the error of the draws, sqrt(p (1 - p) / draws). Shares that the study deals out
+    itself, as that of the control, are exact.
     """
     rng = np.random.default_rng(stream(then.settings.seed, number, STREAM))
     return then.frequencies(draws, rng, among, batch)
