@@ -235,7 +235,10 @@ class SafePolicy(Policy[SafeState]):
     def __init__(self, problem: Problem, *, max_size: int | None = None, seed: Seed = None) -> None:
         self._max_size = max_size
         self.numbers = float if problem.reward_is_real else int
+        self._stream = np.zeros(1, dtype=np.int64)
         super().__init__(problem, seed)
+        if seed is not None:
+            self._stream[0] = self.rng.integers(2**62)
 
     def _make_layout(self, problem: Problem) -> CellLayout:
         layout = CellLayout.of(problem, self._max_size)
@@ -309,11 +312,13 @@ class SafePolicy(Policy[SafeState]):
         self._draw(self._state, _fitted(counts, levers))
 
     def _draw(self, state: SafeState, fitted: FittedState) -> None:
-        """Draw what is played by; the same rows give the same draws, so that a study can be replayed."""
+        """Draw what is played by: the same draws for the same rows and seed, so that a study can be replayed."""
         tables = state.counts.tables
         rows = tables.table(0)[:, 0, 0].astype(np.int64)
         pending = tables.pending[: len(rows)]
-        rng = np.random.default_rng([self.progress, *rows.tolist(), *(pending.tolist() if pending.any() else [])])
+        rng = np.random.default_rng(
+            [int(self._stream[0]), *rows.tolist(), *(pending.tolist() if pending.any() else [])]
+        )
         draw_state(fitted, rng, state.sums.draws)
         play_by(state)
 
@@ -412,6 +417,7 @@ class SafePolicy(Policy[SafeState]):
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         return {
+            "stream": self._stream,
             "draws": self._state.sums.draws,
             "draw_weights": self._state.sums.weights,
             "shares": self._state.sums.shares,
