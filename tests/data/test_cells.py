@@ -51,11 +51,9 @@ def test_merging_cells_is_counting_together_far_from_zero() -> None:
     assert whole[2] / 49 == pytest.approx(values.var(ddof=1), rel=1e-6)
 
 
-def test_only_discrete_mediators_and_rewards_that_are_not_binary() -> None:
+def test_only_discrete_mediators() -> None:
     with pytest.raises(ProblemError, match=r"'A' is a real number; cut it with bins\(...\)$"):
         CellLayout.of(Problem("Y", {"A": float}, {"I": 2}, reward="count"))
-    with pytest.raises(ProblemError, match="the reward 'Y' is 0 or 1"):
-        CellLayout.of(Problem("Y", {"A": 2}, {"I": 2}))
     with pytest.raises(ProblemError, match="GiB"):
         CellLayout.of(Problem("Y", {f"A{n}": 100 for n in range(6)}, {"I": 2}, reward="count"), 6)
     layout = CellLayout.of(Problem("Y", {"A": bins([0.5]), "B": 2}, {"I": 2}, reward="count"), 1)

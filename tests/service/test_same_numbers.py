@@ -11,6 +11,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.markup import braces, number, weight_words
+from causal_bandits.policies.safe import ACCEPTED
 from causal_bandits.reporting.axes import RATE
 from causal_bandits.reporting.study_page import study_page
 from causal_bandits.service.pages.sentences import chance_words
@@ -148,21 +149,20 @@ def test_a_decision_is_explained_by_the_estimate_of_its_arm(shop: tuple[cb.Study
     assert f"Chosen with probability {100 * why.propensity:.1f}%" in page
 
 
-def test_sets_in_use_are_those_with_a_weight(shop: tuple[cb.Study, Caller]) -> None:
+def test_sets_are_listed_by_their_probability(shop: tuple[cb.Study, Caller]) -> None:
     """Estimates average over sets: no set with weight is called unused, and probabilities are not facts."""
     study, call = shop
     sets = study.separating_sets(rejected=True)
     for found in sets:
-        assert found.accepted == ((found.evidence.weight or 0) > 0)
+        assert found.accepted == ((found.evidence.probability or 0) >= ACCEPTED)
         assert f"separates with probability {found.evidence.probability:.2f}, weight" in str(found)
     assert sum(found.evidence.weight or 0 for found in sets) == pytest.approx(1)
-    assert sum(found.accepted for found in sets) > 1
-    assert {row.through for row in study.estimates()} <= {found.variables for found in sets if found.accepted}
+    assert {row.through for row in study.estimates()} <= {None, *(found.variables for found in sets)}
     page = call("GET", "/studies/shop/sets").text
     for found in sets[1:]:
         weight, chance = found.evidence.weight or 0.0, found.evidence.probability or 0.0
         name = braces(found.variables)
-        state = "in use" if weight > 0 else "not in use"
+        state = "separates" if chance >= ACCEPTED else "not sure"
         (line,) = [line for line in rows_of(page) if line[0] == name]
         assert line[1:4] == [state, chance_words(chance), weight_words(weight)]
         assert (name, RATE.show(chance)) in re.findall(r"<li>.*?<bdi>(.*?)</bdi><b>(.*?)</b>", page)

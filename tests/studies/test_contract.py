@@ -78,15 +78,6 @@ def test_the_same_create_again_gives_the_same_study(studies: Studies) -> None:
             studies.create("shop", SHOP, **other)
 
 
-def test_a_study_from_before_an_option_is_the_one_that_is_asked_for(studies: Studies) -> None:
-    """Settings without `average` are those of studies from before it; the call that made them still finds them."""
-    play(studies.create("before", SHOP, seed=1, options={"average": False}), 3)
-    assert len(studies.create("before", SHOP, seed=1).to_frame()) == 3
-    studies.create("now", SHOP, seed=1)
-    with pytest.raises(StudyExistsError, match="with another options"):
-        studies.create("now", SHOP, seed=1, options={"average": False})
-
-
 @every_problem
 def test_a_restart_changes_nothing(studies: Studies, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "SNAPSHOT_EVENTS", 30)

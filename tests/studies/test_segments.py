@@ -70,9 +70,9 @@ def test_asking_telling_and_reading(sqlite: str, tmp_path: Path) -> None:
 
 def test_the_same_decisions_as_the_hand_made_study(sqlite: str) -> None:
     """With a further lever, and `arms` as the list of those that have its level."""
-    ours = cb.Study.create("ours", SHOP, storage=sqlite, seed=7, options={"alike": 0.0})
+    ours = cb.Study.create("ours", SHOP, storage=sqlite, seed=7, policy="ts")
     hand_made = cb.Problem("purchase", {"clicked": 2}, {**LEVERS, "device": ["mobile", "desktop"]})
-    hand = cb.Study.create("hand", hand_made, storage=sqlite, seed=7)
+    hand = cb.Study.create("hand", hand_made, storage=sqlite, seed=7, policy="ts")
     for place in range(40):
         segment = MOBILE if place % 3 else DESKTOP
         mine = ours.ask(segment=segment)

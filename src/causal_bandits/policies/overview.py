@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -313,7 +314,8 @@ def set_rows(sets: Sequence[SeparatingSet]) -> list[SetRow]:
 def evidence_over_time(policy: Policy[Any], sets: Sequence[SetRow]) -> EvidenceCourse:
     """The evidence on each set after more and more rows, as a policy sees it; now it is that of `sets`."""
     total = policy.rows
-    points = sorted({int(at) for at in np.geomspace(min(20, max(total, 1)), max(total, 1), POINTS)} - {total})
+    spread = np.geomspace(min(20, max(total, 1)), max(total, 1), POINTS)
+    points = sorted({int(at) for at in spread if at < total})
     course: EvidenceCourse = {"rows": [], "sets": []}
     for fresh in _replayed(policy, points):
         course = with_newest_evidence(course, fresh.rows, set_rows(fresh.separating_sets(rejected=True)))
@@ -411,6 +413,6 @@ def with_newest_chances(course: ChanceCourse, rows: int, newest: Mapping[int, fl
 def _replayed(policy: Policy[Any], points: Sequence[int]) -> Iterator[Policy[Any]]:
     """A fresh policy that has learnt the first rows of another, up to each point."""
     fresh = type(policy).from_options(policy.problem, policy.options())
-    for start, end in zip([0, *points[:-1]], points, strict=True):
+    for start, end in pairwise([0, *points]):
         fresh.learn(policy.history.since(start, end))
         yield fresh

@@ -21,7 +21,7 @@ def evidence_of(found: SetRow) -> str:
 def state_of(found: SetRow) -> str:
     """The verdict on a set; without rows that have its variables there is no evidence against it."""
     if found["probability"] is not None and found["rows"]:
-        return "in use" if found["accepted"] else "not in use"
+        return "separates" if found["accepted"] else "not sure"
     if found["accepted"]:
         return "accepted"
     return "rejected" if found["rows"] else "not tested yet"

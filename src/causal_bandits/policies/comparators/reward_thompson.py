@@ -20,7 +20,31 @@ from ...data import CellLayout, Rows, add_reward
 from ...discovery.tiers import Tier
 from ...errors import ProblemError
 from ...estimators import beta_interval, gamma_interval
-from ...estimators import reward_shapes as shapes
+from ...estimators.reward_shapes import (
+    ABOVE,
+    BOUNDED,
+    DEVIATION,
+    EDGE,
+    HIGH,
+    LOW,
+    MEAN,
+    NUMBER,
+    POSITIVE,
+    RATE,
+    ROWS,
+    SHAPE,
+    add_to_numbers,
+    draw_mean,
+    inside,
+    learn_dispersion,
+    numbers_for,
+    one_more,
+    own_dispersion,
+    posterior,
+    row_variance,
+    shape_at,
+    unit_of,
+)
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Policy
@@ -76,11 +100,11 @@ def mean_over_arms(state: RewardState) -> float:
     """Mean of the posterior means, with one more row that keeps it away from the lowest value."""
     numbers = state.numbers
     mean = total(state.fit.posterior_mean) / len(state.own)
-    if numbers[shapes.ROWS] == 0 or numbers[shapes.SHAPE] == shapes.NUMBER:
-        return float(numbers[shapes.RATE] if numbers[shapes.ROWS] == 0 else mean)
-    share, more = 1 / (numbers[shapes.ROWS] + 1), shapes.one_more(numbers)
-    if numbers[shapes.SHAPE] == shapes.POSITIVE:
-        return float(max(mean, 0.5 * (numbers[shapes.MEAN] * numbers[shapes.ROWS] + more) * share, share * more))
+    if numbers[ROWS] == 0 or numbers[SHAPE] == NUMBER:
+        return float(numbers[RATE] if numbers[ROWS] == 0 else mean)
+    share, more = 1 / (numbers[ROWS] + 1), one_more(numbers)
+    if numbers[SHAPE] == POSITIVE:
+        return float(max(mean, 0.5 * (numbers[MEAN] * numbers[ROWS] + more) * share, share * more))
     return float((1 - share) * mean + share * more)
 
 
@@ -92,15 +116,15 @@ def measured(state: RewardState) -> tuple[Floats, Floats]:
     all 0 would otherwise have none.
     """
     numbers, fit = state.numbers, state.fit
-    values, precision, more = np.zeros(len(state.own)), np.zeros(len(state.own)), 1 / (numbers[shapes.ROWS] + 1)
+    values, precision, more = np.zeros(len(state.own)), np.zeros(len(state.own)), 1 / (numbers[ROWS] + 1)
     for arm in range(len(values)):
         rows, mean, scatter = state.own[arm]
         if rows > 0:
-            at = shapes.inside(numbers, 0.5 * (fit.posterior_mean[arm] + fit.prior_mean[arm]))
-            precision[arm] = rows / (shapes.own_dispersion(numbers, rows, mean, scatter) * shapes.shape_at(numbers, at))
-            if numbers[shapes.SHAPE] != shapes.NUMBER:
-                mean = (mean + more * shapes.one_more(numbers)) / (1 + more)
-            values[arm] = mean - numbers[shapes.RATE]
+            at = inside(numbers, 0.5 * (fit.posterior_mean[arm] + fit.prior_mean[arm]))
+            precision[arm] = rows / (own_dispersion(numbers, rows, mean, scatter) * shape_at(numbers, at))
+            if numbers[SHAPE] != NUMBER:
+                mean = (mean + more * one_more(numbers)) / (1 + more)
+            values[arm] = mean - numbers[RATE]
     return values, precision
 
 
@@ -144,21 +168,21 @@ def refit(state: RewardState) -> None:
     """Fit dispersion, intercept and deviation variance to all rows, in place."""
     numbers, fit = state.numbers, state.fit
     rate = mean_over_arms(state)
-    numbers[shapes.RATE] = rate
-    shapes.learn_dispersion(numbers, state.own)
+    numbers[RATE] = rate
+    learn_dispersion(numbers, state.own)
     values, precision = measured(state)
-    prior_variance = INTERCEPT_VARIANCE * shapes.row_variance(numbers, rate)
-    deviation = fit_deviation(values, precision, prior_variance, shapes.unit_of(numbers))
+    prior_variance = INTERCEPT_VARIANCE * row_variance(numbers, rate)
+    deviation = fit_deviation(values, precision, prior_variance, unit_of(numbers))
     mean, variance, _ = intercept_given(values, precision, prior_variance, deviation)
     for arm in range(len(values)):
         weight = 1 / (1 / precision[arm] + deviation) if precision[arm] > 0 else 0.0
         rest = max(1 - weight * variance, 1e-9)
-        prior = shapes.inside(numbers, rate + (mean - weight * variance * values[arm]) / rest)
+        prior = inside(numbers, rate + (mean - weight * variance * values[arm]) / rest)
         rows, own, scatter = state.own[arm]
-        found, spread = shapes.posterior(numbers, prior, variance / rest + deviation, rows, own, scatter)
+        found, spread = posterior(numbers, prior, variance / rest + deviation, rows, own, scatter)
         fit.prior_mean[arm], fit.posterior_mean[arm], fit.posterior_variance[arm] = prior, found, spread
     fit.intercept[0], fit.intercept[1] = rate + mean, math.sqrt(max(variance, LEAST_PIVOT))
-    numbers[shapes.DEVIATION] = deviation
+    numbers[DEVIATION] = deviation
 
 
 @compiled
@@ -166,12 +190,12 @@ def draw_means(state: RewardState, width: float, rng: np.random.Generator) -> Fl
     """One joint draw of all allowed arms' means, NaN for the others; `width` scales the spread of the intercept."""
     numbers, means = state.numbers, np.full(len(state.own), np.nan)
     intercept = state.fit.intercept[0] + state.fit.intercept[1] * (width * rng.standard_normal())
-    prior = shapes.inside(numbers, intercept)
+    prior = inside(numbers, intercept)
     for arm in range(len(means)):
         if state.allowed[arm]:
             rows, mean, scatter = state.own[arm]
-            found, variance = shapes.posterior(numbers, prior, numbers[shapes.DEVIATION], rows, mean, scatter)
-            means[arm] = shapes.draw_mean(numbers, found, variance, rows, rng)
+            found, variance = posterior(numbers, prior, numbers[DEVIATION], rows, mean, scatter)
+            means[arm] = draw_mean(numbers, found, variance, rows, rng)
     return means
 
 
@@ -215,7 +239,7 @@ def sample_posterior(state: RewardState, prepared: int, rng: np.random.Generator
 def count_reward(state: RewardState, arm: int, values: Floats, reward: float) -> None:
     """Count one row."""
     add_reward(state.own[arm], reward)
-    shapes.add_to_numbers(state.numbers, reward)
+    add_to_numbers(state.numbers, reward)
 
 
 @compiled
@@ -223,17 +247,17 @@ def moments(state: RewardState, arm: int) -> tuple[float, float]:
     """Posterior mean and variance of an arm's mean, no wider than its own rows allow."""
     numbers, mean, variance = state.numbers, state.fit.posterior_mean[arm], state.fit.posterior_variance[arm]
     rows, own, scatter = state.own[arm]
-    low, high, rate = numbers[shapes.LOW], numbers[shapes.HIGH], numbers[shapes.RATE]
-    if numbers[shapes.SHAPE] != shapes.NUMBER:
-        mean = max(mean, low + shapes.EDGE * (rate - low) / (1 + rows))
-    if numbers[shapes.SHAPE] == shapes.BOUNDED:
-        mean = min(mean, high - shapes.EDGE * (high - rate) / (1 + rows))
+    low, high, rate = numbers[LOW], numbers[HIGH], numbers[RATE]
+    if numbers[SHAPE] != NUMBER:
+        mean = max(mean, low + EDGE * (rate - low) / (1 + rows))
+    if numbers[SHAPE] == BOUNDED:
+        mean = min(mean, high - EDGE * (high - rate) / (1 + rows))
     if rows > 0:
-        own = (rows * own + shapes.one_more(numbers)) / (rows + 1)
-        spread = shapes.own_dispersion(numbers, rows, own, scatter) * shapes.shape_at(numbers, own) / rows
-        share = min(shapes.shape_at(numbers, mean) / shapes.shape_at(numbers, own), 1.0)
+        own = (rows * own + one_more(numbers)) / (rows + 1)
+        spread = own_dispersion(numbers, rows, own, scatter) * shape_at(numbers, own) / rows
+        share = min(shape_at(numbers, mean) / shape_at(numbers, own), 1.0)
         variance = min(variance, share * (spread + (mean - own) ** 2))
-    if numbers[shapes.SHAPE] == shapes.BOUNDED:
+    if numbers[SHAPE] == BOUNDED:
         variance = min(variance, WIDEST * (mean - low) * (high - mean))
     return mean, variance
 
@@ -272,9 +296,9 @@ class RewardThompson(Policy[RewardState]):
         return CellLayout.of(problem, 0)
 
     def _empty(self) -> RewardState:
-        arms, numbers = len(self.problem.arms), shapes.numbers_for(self.problem.reward)
-        mean, variance = np.full(arms, numbers[shapes.RATE]), np.full(arms, numbers[shapes.DEVIATION])
-        fit = RewardFit(mean, variance, mean.copy(), np.array([numbers[shapes.RATE], 0.0]))
+        arms, numbers = len(self.problem.arms), numbers_for(self.problem.reward)
+        mean, variance = np.full(arms, numbers[RATE]), np.full(arms, numbers[DEVIATION])
+        fit = RewardFit(mean, variance, mean.copy(), np.array([numbers[RATE], 0.0]))
         return RewardState(np.zeros((arms, 3)), numbers, fit, np.ones(arms, dtype=np.bool_))
 
     @property
@@ -307,7 +331,7 @@ class RewardThompson(Policy[RewardState]):
 
     def _fit(self, *, pending: bool) -> RewardState:
         state = self._empty()._replace(own=self._state.own)
-        state.numbers[: shapes.ABOVE + 1] = self._state.numbers[: shapes.ABOVE + 1]
+        state.numbers[: ABOVE + 1] = self._state.numbers[: ABOVE + 1]
         for _ in range(REFITS):
             refit(state)
         return state
@@ -316,7 +340,7 @@ class RewardThompson(Policy[RewardState]):
         means, variances = np.array([moments(state, arm) for arm in range(len(state.own))]).T
         own = state.own[:, 0].astype(np.int64).tolist()
         known = list(zip(means.tolist(), variances.tolist(), own, strict=True))
-        sources = [Source(rows, shapes.row_variance(state.numbers, mean) / variance) for mean, variance, rows in known]
+        sources = [Source(rows, row_variance(state.numbers, mean) / variance) for mean, variance, rows in known]
 
         def limits(level: float) -> tuple[Floats, Floats]:
             low, high = np.array([self._interval(*each, level) for each in known]).T
