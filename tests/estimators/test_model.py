@@ -117,7 +117,7 @@ def test_fit_is_that_of_the_twin(kind: str, levers: str, pending: bool, rows: in
 def moments_through(state: FittedState, place: int, index: Floats, difference: Floats) -> Floats:
     """The means that `set_moments` gives; it fills the moments of what arms share in the fit."""
     tables, numbers, rate = state.counts.tables, state.counts.numbers, state.fit.rate[0]
-    data = read_set(tables, place, numbers, rate)
+    data = read_set(tables, place, numbers, rate, np.zeros(0))
     scales, unit = Scales(index, difference), slope_at(numbers, rate)
     return set_moments(
         data, add_up(data), state.levers, scales, unit, state.fit.shared[place], state.fit.variances[place]

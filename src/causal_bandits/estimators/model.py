@@ -169,6 +169,8 @@ class Fit(NamedTuple):
     """(sets, arms, 2): mean and variance of what arms share of a mean, before the arm's deviation."""
     variances: Floats
     """(sets, arms): posterior variance of an arm's mean."""
+    precision: Floats
+    """(sets, arms): as in `SetData`."""
 
 
 def empty_fit(sets: int, arms: int) -> Fit:
@@ -181,6 +183,7 @@ def empty_fit(sets: int, arms: int) -> Fit:
         np.zeros((sets, points)),
         np.zeros((sets, points + 1)),
         np.zeros((sets, arms, 2)),
+        np.zeros((sets, arms)),
         np.zeros((sets, arms)),
     )
 
@@ -308,8 +311,8 @@ def _index_precision(
 
 
 @compiled
-def read_set(tables: CellTables, place: int, numbers: Floats, rate: float) -> SetData:
-    """Everything about one set that does not depend on scales."""
+def read_set(tables: CellTables, place: int, numbers: Floats, rate: float, known: Floats) -> SetData:
+    """Everything about one set that does not depend on scales; `known`, if not empty, is the precision of the index."""
     arms, cells = tables.arms, tables.cells[place]
     start, prior, mean, noise = _cell_means(tables, place, numbers, rate)
     rows, values, counts = _rows_of_set(tables, place, numbers, noise)
@@ -335,7 +338,9 @@ def read_set(tables: CellTables, place: int, numbers: Floats, rate: float) -> Se
             if own[arm] > 0:
                 residual[arm] += rows[arm, cell] / own[arm] * (values[arm, cell] - mean[cell])
     precision = np.zeros(arms)
-    if cells > 1:
+    if len(known):
+        precision = known
+    elif cells > 1:
         least = 1e-7 * row_variance(numbers, rate)
         precision = _index_precision(counts, every, base, mean, index, middle, least)
     return SetData(
@@ -657,7 +662,7 @@ def refit(tables: CellTables, numbers: Floats, levers: Levers, fit: Fit) -> None
             continue
         # The empty set comes first: it says what the mean over arms is.
         for _ in range(PASSES if place == 0 else 1):
-            data = read_set(tables, place, numbers, rate)
+            data = read_set(tables, place, numbers, rate, np.zeros(0))
             sums = add_up(data)
             unit = slope_at(numbers, rate)
             equal = EQUAL if tables.cells[place] == 1 else SEPARATES
@@ -667,6 +672,7 @@ def refit(tables: CellTables, numbers: Floats, levers: Levers, fit: Fit) -> None
                 rate = into_range(numbers, means.mean(), rate, EDGE)
         put(fit.index_scales[place, : len(scales.of_index)], scales.of_index)
         put(fit.difference_scales[place, : len(scales.of_difference)], scales.of_difference)
+        put(fit.precision[place], data.precision)
         fit.separates[place] = scales.of_difference[-1]
         fit.weights[place] = 1 / max(fit.variances[place].mean(), 1e-300)
     fit.rate[0] = rate
@@ -749,7 +755,7 @@ def draw_through(
     (draws, arms), several = drawn.shape, len(levers.starts)
     rate, cells = fit.rate[0], tables.cells[place]
     unit, points = slope_at(numbers, rate), grid_points(levers)
-    data = read_set(tables, place, numbers, rate)
+    data = read_set(tables, place, numbers, rate, fit.precision[place])
     sums = add_up(data)
     if cells > 1:
         _draw_indices(data, levers, fit.index_scales[place, :points], unit, rng, drawn)

@@ -103,14 +103,21 @@ def mixed(shares: Floats, rows: float, waiting: float) -> Floats:
 def _information(draws: Floats, weights: Floats, cost: Floats, best: Ints, means: Floats, chances: Floats) -> Floats:
     """(arms,): variance of an arm's mean that "which arm is best" explains."""
     count, arms = draws.shape
-    sums, found = np.zeros((arms, arms)), np.zeros(arms)
+    place, leaders = np.full(arms, -1), 0
     for draw in range(count):
+        if place[best[draw]] < 0:
+            place[best[draw]] = leaders
+            leaders += 1
+    sums, found = np.zeros((leaders, arms)), np.zeros(arms)
+    for draw in range(count):
+        row = sums[place[best[draw]]]
         for arm in range(arms):
-            sums[best[draw], arm] += weights[draw] * (draws[draw, arm] - cost[arm])
+            row[arm] += weights[draw] * (draws[draw, arm] - cost[arm])
     for leader in range(arms):
         if chances[leader] > 0:
+            row = sums[place[leader]]
             for arm in range(arms):
-                found[arm] += chances[leader] * (sums[leader, arm] / chances[leader] - means[arm]) ** 2
+                found[arm] += chances[leader] * (row[arm] / chances[leader] - means[arm]) ** 2
     return found
 
 
