@@ -63,7 +63,7 @@ def test_the_same_seed_plans_the_same() -> None:
 
 
 def test_not_reached_is_said() -> None:
-    found = plan(PROBLEM, rate=0.02, lift=0.05, confidence=0.99, runs=4, longest=100)
+    found = plan(PROBLEM, rate=0.02, lift=0.05, confidence=0.99, runs=16, longest=100)
     assert math.isinf(found.curves[0].needed)
     assert "more than 100 decisions with mediators" in str(found)
     assert found.to_dict()["curves"][0]["needed"] is None
