@@ -264,7 +264,7 @@ def _rows_of_set(tables: CellTables, place: int, numbers: Floats, noise: Floats)
     arms, cells, first = tables.arms, tables.cells[place], tables.starts[place]
     rows, values, counts = np.zeros((arms, cells)), np.zeros((arms, cells)), np.zeros((arms, cells))
     waits = len(tables.pending) > 0 and place < tables.plain
-    # One row more in all, so that zeros everywhere mean "less than one in so many rows" and not "never".
+    # One more row in all, so that zeros everywhere mean "less than one in all these rows" and not "never".
     more = 0.0 if numbers[SHAPE] == NUMBER else 1 / (numbers[ROWS] + 1)
     for arm in range(arms):
         for cell in range(cells):
