@@ -186,7 +186,7 @@ def choose_by_graph(state: GraphState, rng: np.random.Generator) -> int:
     return best
 
 
-prepare.of(GraphState)(prepare_nothing)  # every draw is of a world of its own
+prepare.of(GraphState)(prepare_nothing)  # every draw is of another world
 
 
 @sample_means.of(GraphState)
