@@ -59,7 +59,7 @@ class Caller:
 
     def close(self) -> None:
         self._loop.close()
-        self.app.state.desk.close()
+        self.app.state.registry.close()
 
     def __call__(
         self,

@@ -30,7 +30,7 @@ class Applications:
     def set(self) -> None:
         """The server stops."""
         for app in self.apps.values():
-            app.state.desk.close()
+            app.state.registry.close()
 
     def serve(self, storage: str, **options: Any) -> str:
         """The address under which a storage is served from now on."""

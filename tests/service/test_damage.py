@@ -37,7 +37,7 @@ def test_the_other_studies_are_served(
     monkeypatch.setattr(pages, "LIST_SECONDS", 1000)  # the list looks at every study
     change(storage, BODY, event)
     broken, whole = two
-    registry = call.app.state.desk
+    registry = call.app.state.registry
     open_ones = registry.acting.find("whole"), registry.looking.find("whole")
     registry.acting.forget("broken")
     registry.looking.forget("broken")  # as after a restart
@@ -88,7 +88,7 @@ def test_the_library_and_the_command_line(two: list[str], storage: str) -> None:
 
 def test_a_damaged_page_of_the_file(call: Caller, storage: str, two: list[str], tmp_path: Path) -> None:
     """SQLite itself refuses what one study needs; the other one is on other pages."""
-    call.app.state.desk.close()
+    call.app.state.registry.close()
     file = tmp_path / "studies.db"
     connection = sqlite3.connect(file, isolation_level=None)
     connection.execute("UPDATE cb_events SET body = ? WHERE study = 1 AND seq = 1", ("x" * 20_000,))
@@ -124,19 +124,19 @@ def test_an_upgrade_of_what_is_up_to_date(two: list[str], storage: str) -> None:
 def test_a_storage_that_does_not_answer(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """Readiness checks end after a while, and take one thread in all."""
     call.create()
-    desk = call.app.state.desk
+    registry = call.app.state.registry
     answers, asked = threading.Event(), []
 
     def waits() -> None:
         asked.append(1)
         answers.wait()
 
-    monkeypatch.setattr(desk, "check_answers", waits)
+    monkeypatch.setattr(registry, "check_answers", waits)
     monkeypatch.setattr(operations, "READY_SECONDS", 0.05)
     for _ in range(3):
         answered = call("GET", "/readyz")
         assert answered.status == 503
-        assert "did not answer within 0.05 seconds; check that its server runs" in answered.detail
+        assert answered.json == {"status": "storage unavailable"}
     assert len(asked) == 1
     assert call("GET", "/healthz").status == 200
     answers.set()

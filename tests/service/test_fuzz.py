@@ -152,7 +152,7 @@ class Sequences(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        self.call.app.state.desk.close()
+        self.call.app.state.registry.close()
 
     def teardown(self) -> None:
         table = self.call("GET", f"{self.path}/decisions?limit=1000").json["decisions"]

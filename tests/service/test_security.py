@@ -36,11 +36,12 @@ def addresses(app: FastAPI) -> list[str]:
 def test_every_route_and_method_needs_a_token(closed: Caller) -> None:
     paths = addresses(closed.app)
     assert len(paths) > 25
-    assert {"/openapi.json", "/metrics", "/healthz", "/", "/api/v1/studies/shop/decisions"} <= set(paths)
+    assert {"/openapi.json", "/metrics", "/", "/api/v1/studies/shop/decisions"} <= set(paths)
     for path in (*paths, "/nothing", "/api/v1/nothing", "//", "/static/../app.py", "/sign-in/x"):
         for method in METHODS:
             answered = closed(method, path, headers={"content-type": "application/json"})
-            if path == "/static/site.css" and method in ("GET", "HEAD"):  # the page to sign in has a style
+            public = ("/static/site.css", "/healthz", "/readyz")  # the page to sign in has a style
+            if path in public and method in ("GET", "HEAD"):
                 assert answered.status == (200 if method == "GET" else 405)
                 continue
             assert answered.status == 401, (method, path)
@@ -224,13 +225,26 @@ def test_a_session_ends_and_cannot_be_made_longer() -> None:
     ],
 )
 def test_only_known_hosts(call: Caller, host: str, status: int) -> None:
-    assert call("GET", "/healthz", headers={"host": host}).status == status
+    assert call("GET", "/metrics", headers={"host": host}).status == status
+
+
+def test_probes_need_no_token_and_no_name_and_say_nothing_else(closed: Caller, tmp_path: Path) -> None:
+    for path in ("/healthz", "/readyz"):
+        for host in ("10.1.2.3:8080", "evil.example", ""):
+            answered = closed("GET", path, headers={"host": host})
+            assert (answered.status, answered.json) == (200, {"status": "ok"})
+        assert closed("POST", path, headers={"host": "evil.example"}).status == 400
+        assert closed("GET", f"{path}/x", headers={"host": "evil.example"}).status == 400
+    (tmp_path / "studies.db").rename(tmp_path / "elsewhere.db")
+    answered = closed("GET", "/readyz")
+    assert (answered.status, answered.json) == (503, {"status": "storage unavailable"})
+    assert closed("GET", "/healthz").json == {"status": "ok"}
 
 
 def test_hosts_that_were_named(open_app: OpenApp) -> None:
     caller = open_app(hosts=("bandits.example.com", "*.inner.example"))
     for host, status in (("bandits.example.com:443", 200), ("a.inner.example", 200), ("inner.example", 400)):
-        assert caller("GET", "/healthz", headers={"host": host}).status == status
+        assert caller("GET", "/metrics", headers={"host": host}).status == status
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:9999", "http://[", ""])

@@ -10,22 +10,22 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.errors import CausalBanditsError, StorageError
 from causal_bandits.service import watching
-from causal_bandits.service.desk import Desk
 from causal_bandits.service.measuring import Measures
+from causal_bandits.service.registry import StudyRegistry
 from causal_bandits.service.watching import Watch
 from causal_bandits.studies import Change
 
 STREAMS = 300
-Scene = Callable[[Desk], Coroutine[Any, Any, None]]
+Scene = Callable[[StudyRegistry], Coroutine[Any, Any, None]]
 PROBLEM = cb.Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
 
 
 class Counting(Watch):
     """Counts what is read, and reads the second time only when it may."""
 
-    def __init__(self, desk: Desk, most: int = STREAMS) -> None:
+    def __init__(self, registry: StudyRegistry, most: int = STREAMS) -> None:
         self.measures, self.closing = Measures(), asyncio.Event()
-        super().__init__(desk, self.measures, self.closing, most)
+        super().__init__(registry, self.measures, self.closing, most)
         self.reads: Counter[str] = Counter()
         self.may_read = asyncio.Event()
 
@@ -39,16 +39,16 @@ class Counting(Watch):
 @pytest.fixture
 def play(
     storage: str, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Callable[[Desk], Coroutine[Any, Any, None]]], None]:
+) -> Callable[[Callable[[StudyRegistry], Coroutine[Any, Any, None]]], None]:
     """Runs something with two studies."""
     monkeypatch.setattr(watching, "POLL_SECONDS", 0.01)
 
     def work(scene: Scene) -> None:
-        desk = Desk(storage)
+        registry = StudyRegistry(storage)
         for name in ("shop", "other"):
-            desk.create(name, PROBLEM, {"policy": "ts", "seed": 1})
-        asyncio.run(scene(desk))
-        desk.close()
+            registry.create(name, PROBLEM, {"policy": "ts", "seed": 1})
+        asyncio.run(scene(registry))
+        registry.close()
 
     return work
 
@@ -60,12 +60,12 @@ async def begin(watch: Watch, name: str = "shop", after: int | None = None) -> A
 
 
 def test_one_poll_for_all_streams(play: Any) -> None:
-    async def scene(desk: Desk) -> None:
-        watch = Counting(desk)
+    async def scene(registry: StudyRegistry) -> None:
+        watch = Counting(registry)
         streams = [await begin(watch) for _ in range(STREAMS - 1)]
         streams.append(await begin(watch, "other"))
         waiting = [asyncio.ensure_future(anext(stream)) for stream in streams]
-        desk.act("shop", lambda study: study.ask())
+        registry.act("shop", lambda study: study.ask())
         watch.may_read.set()
         found = [await each for each in waiting[:-1]]
         assert len(set(found)) == 1
@@ -85,8 +85,8 @@ def test_one_poll_for_all_streams(play: Any) -> None:
 
 
 def test_the_poll_ends_with_the_last_stream(play: Any) -> None:
-    async def scene(desk: Desk) -> None:
-        watch = Counting(desk)
+    async def scene(registry: StudyRegistry) -> None:
+        watch = Counting(registry)
         first, second = await begin(watch), await begin(watch)
         task = watch._feeds["shop"].task
         assert task is not None
@@ -104,16 +104,16 @@ def test_a_stream_begins_where_its_reader_was(play: Any, monkeypatch: pytest.Mon
     """Also when that is longer ago than what is kept for all."""
     monkeypatch.setattr(watching, "AT_ONCE", 3)
 
-    async def scene(desk: Desk) -> None:
-        watch = Counting(desk)
+    async def scene(registry: StudyRegistry) -> None:
+        watch = Counting(registry)
         watch.may_read.set()
         for _ in range(10):
-            desk.act("shop", lambda study: study.ask())
+            registry.act("shop", lambda study: study.ask())
         stream = await begin(watch, after=1)
         text = ""
         while "id: 11\n" not in text:
             text += await anext(stream)
-        desk.act("shop", lambda study: study.ask())
+        registry.act("shop", lambda study: study.ask())
         text += await anext(stream)
         ids = [int(line.removeprefix("id: ")) for line in text.splitlines() if line.startswith("id: ")]
         assert ids == [*range(2, 13)]
@@ -123,15 +123,15 @@ def test_a_stream_begins_where_its_reader_was(play: Any, monkeypatch: pytest.Mon
 
 
 def test_streams_are_bounded_and_end_with_their_study(play: Any) -> None:
-    async def scene(desk: Desk) -> None:
-        watch = Counting(desk, most=2)
+    async def scene(registry: StudyRegistry) -> None:
+        watch = Counting(registry, most=2)
         watch.may_read.set()
         begun = await asyncio.gather(*(watch.stream("shop", None) for _ in range(5)), return_exceptions=True)
         refused = [each for each in begun if isinstance(each, StorageError)]
         assert len(refused) == 3
         assert str(refused[0]) == "this server has 2 streams of events already; close some, or ask later"
         streams = [each for each in begun if not isinstance(each, BaseException)]
-        desk.delete("shop")
+        registry.delete("shop")
         for stream in streams:
             said = [text async for text in stream]
             assert said[-1].startswith("event: gone\n")

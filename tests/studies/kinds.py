@@ -58,7 +58,7 @@ def inner(study: Any) -> cb.Study:
         found: cb.Study = study
         return found
     address = study._connection.place
-    acting: cb.Study = _inside[address].app_at(address).state.desk.act(study.name, lambda found: found)
+    acting: cb.Study = _inside[address].app_at(address).state.registry.act(study.name, lambda found: found)
     return acting
 
 
@@ -68,5 +68,5 @@ def reopened(study: Any) -> Any:
         url = study._session.store.url.render_as_string(hide_password=False)
         return cb.Study.load(study.name, storage=url)
     address = study._connection.place
-    _inside[address].app_at(address).state.desk.close()
+    _inside[address].app_at(address).state.registry.close()
     return RemoteStudy(study._connection, study._settings)

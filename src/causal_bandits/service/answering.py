@@ -15,11 +15,11 @@ from starlette.responses import Response
 from ..studies import Study
 from ..studies.following import closed_windows
 from .answers import Problem
-from .desk import Desk
 from .gate import name_in
 from .measuring import Measures
 from .plain import plain
 from .problems import MEDIA
+from .registry import StudyRegistry
 
 StudyName = Annotated[
     str, Path(alias="name", description="The study, percent-encoded; / as %2F."), AfterValidator(name_in)
@@ -37,10 +37,10 @@ def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": words, "content": content} for status, words in chosen.items()}
 
 
-def desk_of(request: Request) -> Desk:
+def registry_of(request: Request) -> StudyRegistry:
     """The open studies."""
-    desk: Desk = request.app.state.desk
-    return desk
+    registry: StudyRegistry = request.app.state.registry
+    return registry
 
 
 def measures_of(request: Request) -> Measures:
@@ -71,7 +71,7 @@ def look_as(request: Request, name: str, work: Callable[[Study], Response]) -> R
         found.headers["ETag"] = tag
         return found
 
-    return desk_of(request).look(name, looked)
+    return registry_of(request).look(name, looked)
 
 
 def is_known(given: str | None, tag: str) -> bool:
@@ -88,10 +88,10 @@ __all__ = [
     "Problem",
     "StudyName",
     "answer",
-    "desk_of",
     "errors_of",
     "is_known",
     "look",
     "look_as",
     "measures_of",
+    "registry_of",
 ]

@@ -297,6 +297,12 @@ class Health(BaseModel):
     status: Literal["ok"]
 
 
+class Unready(BaseModel):
+    """Why the server takes no requests now."""
+
+    status: Literal["stopping", "storage unavailable"]
+
+
 def listed(row: StudyInfo) -> dict[str, Any]:
     """A study in a list as JSON."""
     return {**row._asdict(), "created": None if row.created is None else moment(row.created).isoformat()}

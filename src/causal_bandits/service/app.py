@@ -1,8 +1,7 @@
-"""The application: routes behind one front."""
+"""The application: routes behind one middleware."""
 
 import asyncio
 import contextlib
-import functools
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -13,7 +12,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
 
 from .._version import __version__
 from ..errors import CausalBanditsError
@@ -21,11 +19,11 @@ from . import problems
 from .answering import errors_of
 from .answers import Problem
 from .bodies import Rows, Table
-from .desk import Desk
-from .front import Front
 from .gate import LOOKING, RefusedError
 from .measuring import Measures
+from .middleware import GateMiddleware
 from .pages.views import Views
+from .registry import StudyRegistry
 from .routes import ROUTERS
 from .settings import ServiceSettings
 from .watching import Watch
@@ -38,20 +36,10 @@ EXPORTS = 32
 """Exports that are sent at once, each from a file."""
 
 
-class Service(FastAPI):
-    """The framework's application behind the front, which is before all of it: also before what is between both."""
-
-    front: Front
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        await self.front(scope, receive, send)
-
-
 def create_app(settings: ServiceSettings) -> FastAPI:
     """The application for a storage; any ASGI server runs it. Its storage is opened here, so that an error is seen."""
     measures = Measures()
-    app = Service(
+    app = FastAPI(
         title="causal-bandits",
         version=__version__,
         summary="Adaptive experiments that share what every arm learns",
@@ -61,20 +49,19 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.measures = measures
-    app.state.desk = Desk(settings.storage)
+    app.state.registry = StudyRegistry(settings.storage)
     app.state.views = Views()
     app.state.batches = CapacityLimiter(BATCHES_AT_ONCE)
     app.state.exports = CapacityLimiter(EXPORTS_AT_ONCE)
     app.state.exports_sent = threading.BoundedSemaphore(EXPORTS)
     app.state.closing = asyncio.Event()
     app.state.checking = None
-    app.state.watch = Watch(app.state.desk, measures, app.state.closing, settings.streams)
-    app.front = Front(functools.partial(FastAPI.__call__, app), settings, measures)
+    app.state.watch = Watch(app.state.registry, measures, app.state.closing, settings.streams)
+    app.add_middleware(GateMiddleware, settings=settings, measures=measures)
     app.add_exception_handler(CausalBanditsError, problems.answer_library)
     app.add_exception_handler(HTTPException, problems.answer_http)
     app.add_exception_handler(RequestValidationError, problems.answer_validation)
     app.add_exception_handler(RefusedError, problems.answer_refused)
-    app.add_exception_handler(Exception, problems.answer_unexpected)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # flat, so that whoever walks the routes sees them all
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
@@ -85,7 +72,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
     app.state.closing.set()
-    await run_in_threadpool(app.state.desk.finish)
+    await run_in_threadpool(app.state.registry.finish)
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
@@ -106,7 +93,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 
 def _add_refusals(paths: dict[str, dict[str, Any]]) -> None:
-    """The front looks at the body of whatever changes something, before the route does."""
+    """The middleware checks the body of every request that changes something, before the route does."""
     known = errors_of(413, 415)
     for item in paths.values():
         for method, operation in item.items():

@@ -23,8 +23,10 @@ DECIDING = re.compile(
 BATCHES = re.compile(rf"POST {API}/studies/[^/]+/(outcomes|imports)")
 
 
-PUBLIC = re.compile(r"(GET|HEAD) /static/[^/]+")
-"""What needs no token: the style sheet of the sign-in page, and files like it."""
+PUBLIC = re.compile(r"(GET|HEAD) /(static/[^/]+|healthz|readyz)")
+"""What needs no token: the style sheet of the sign-in page, files like it, and probes."""
+PROBES = re.compile(r"(GET|HEAD) /(healthz|readyz)")
+"""What an orchestrator calls by an address that is none of the server's names."""
 
 
 class RefusedError(Exception):
@@ -90,6 +92,11 @@ def needed_scope(method: str, path: str) -> Scope:
     if method in LOOKING:
         return "read"
     return "decide" if DECIDING.fullmatch(f"{method} {path}") else "admin"
+
+
+def is_probe(method: str, path: str) -> bool:
+    """Whether a request is a health probe: it needs no token and may name any host."""
+    return PROBES.fullmatch(f"{method} {path}") is not None
 
 
 def check_sender(method: str, headers: Mapping[str, str], settings: ServiceSettings) -> None:

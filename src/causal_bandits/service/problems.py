@@ -59,7 +59,7 @@ def wants_page(scope: Scope) -> bool:
 
 
 def unexpected(scope: Scope) -> Response:
-    """What is said of an error that nobody expected; the front logs it."""
+    """The answer to an unexpected error; the middleware logs it."""
     return problem(scope, 500, "internal server error; see the server log")
 
 
@@ -81,14 +81,9 @@ def refused(scope: Scope, error: RefusedError) -> Response:
 
 
 async def answer_refused(request: Request, error: Exception) -> Response:
-    """What the front refuses while a route reads the body."""
+    """What the middleware refuses while a route reads the body."""
     assert isinstance(error, RefusedError)
     return refused(request.scope, error)
-
-
-async def answer_unexpected(request: Request, _error: Exception) -> Response:
-    """An error that nobody expected; the framework raises it again, for the front to log."""
-    return unexpected(request.scope)
 
 
 async def answer_http(request: Request, error: Exception) -> Response:

@@ -86,7 +86,7 @@ def serve(
                 signal.signal(number, signal.SIG_IGN)  # what is in force after the server has stopped by a signal
             Server(config, None if started is None else functools.partial(started, address)).run(sockets=[listening])
             return
-        create_app(settings).state.desk.close()  # a storage that cannot be used is said once, not by every worker
+        create_app(settings).state.registry.close()  # a storage that cannot be used is said once, not by every worker
         if started is not None:
             started(address)
         run_workers(workers, functools.partial(work, settings, access_log), listening)

@@ -10,9 +10,9 @@ from starlette.concurrency import run_in_threadpool
 
 from ..errors import CausalBanditsError, StorageError
 from ..studies import Change
-from .desk import Desk
 from .measuring import Measures
 from .plain import plain
+from .registry import StudyRegistry
 
 POLL_SECONDS = 0.5
 BEAT_SECONDS = 15.0
@@ -61,8 +61,8 @@ class Feed:
 class Watch:
     """The streams of a process."""
 
-    def __init__(self, desk: Desk, measures: Measures, closing: asyncio.Event, most: int) -> None:
-        self._desk, self._measures, self._closing, self._most = desk, measures, closing, most
+    def __init__(self, registry: StudyRegistry, measures: Measures, closing: asyncio.Event, most: int) -> None:
+        self._registry, self._measures, self._closing, self._most = registry, measures, closing, most
         self._feeds: dict[str, Feed] = {}
 
     async def stream(self, name: str, after: int | None) -> AsyncGenerator[str, None]:
@@ -74,7 +74,7 @@ class Watch:
             raise StorageError(f"this server has {self._most} streams of events already; close some, or ask later")
         self._measures.streams += 1
         try:
-            newest = await run_in_threadpool(lambda: self._desk.look(name, lambda study: study.newest.sequence))
+            newest = await run_in_threadpool(self._registry.look, name, lambda study: study.newest.sequence)
             sent = self._sent(name, newest, newest if after is None else min(after, newest))
             await anext(sent)  # begun, so that its end is certain to be reached
         except BaseException:
@@ -137,7 +137,9 @@ class Watch:
             feed.wake()
 
     async def _read(self, name: str, seen: int) -> Sequence[Change]:
-        return await run_in_threadpool(lambda: self._desk.look(name, lambda study: study.changes(seen, limit=AT_ONCE)))
+        return await run_in_threadpool(
+            lambda: self._registry.look(name, lambda study: study.changes(seen, limit=AT_ONCE))
+        )
 
 
 def sent(change: Change) -> str:

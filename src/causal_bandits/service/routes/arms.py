@@ -13,7 +13,7 @@ from ...errors import UnknownArmError, brief
 from ...problem import Arm, Problem
 from ...studies import Study, parse_pattern
 from .. import answers
-from ..answering import StudyName, answer, desk_of, errors_of
+from ..answering import StudyName, answer, errors_of, registry_of
 from ..bodies import ArmState, NewArm, NewLevel
 from ..gate import name_in
 
@@ -56,16 +56,16 @@ def change(request: Request, name: StudyName, arm: Named, body: ArmState) -> Res
         doing = {"allowed": study.allow, "forbidden": study.forbid, "retired": study.retire}
         return doing[body.state](pattern_in(study.problem, arm))
 
-    return _listed(desk_of(request).act(name, work))
+    return _listed(registry_of(request).act(name, work))
 
 
 @router.post("/arms", response_model=answers.Arms)
 def add_arm(request: Request, name: StudyName, body: NewArm) -> Response:
     """One more arm; one that is there already stays as it is."""
-    return _listed([desk_of(request).act(name, lambda study: study.add_arm(body.arm, new_levels=body.new_levels))])
+    return _listed([registry_of(request).act(name, lambda study: study.add_arm(body.arm, new_levels=body.new_levels))])
 
 
 @router.post("/levels", response_model=answers.Arms)
 def add_level(request: Request, name: StudyName, body: NewLevel) -> Response:
     """A new level of a lever, with every setting of the other levers; answers with the new arms."""
-    return _listed(desk_of(request).act(name, lambda study: study.add_level(body.lever, body.level)))
+    return _listed(registry_of(request).act(name, lambda study: study.add_level(body.lever, body.level)))

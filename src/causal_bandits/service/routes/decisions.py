@@ -12,7 +12,7 @@ from starlette.responses import Response
 from ...errors import ConflictError, OptionError, UnknownVariableError, brief, listing
 from ...studies import Decision, Study
 from .. import answers
-from ..answering import Id, StudyName, answer, desk_of, errors_of, look, measures_of
+from ..answering import Id, StudyName, answer, errors_of, look, measures_of, registry_of
 from ..bodies import Ask, Expiry, Outcome, Rows
 from ..plain import plain
 from ..problems import KeyReusedError
@@ -39,7 +39,7 @@ OWN = ("id", "status", "asked", "done")
 def ask(request: Request, name: StudyName, body: Ask, key: Key = None) -> Response:
     """Make decisions; each is stored before it is answered. The same key again gives the same decisions."""
     try:
-        found = desk_of(request).act(
+        found = registry_of(request).act(
             name, lambda study: study.ask(body.count, segment=body.segment, key=key, arms=body.arms)
         )
     except ConflictError as error:
@@ -56,7 +56,7 @@ def _row(found: Decision) -> dict[str, Any]:
 @router.patch("/decisions/{id}", response_model=answers.Recorded, responses=errors_of(404, 409))
 def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Response:
     """Record the outcome of a decision, whole or in part; the same again changes nothing."""
-    desk_of(request).act(name, lambda study: study.tell(number, body.metrics, body.reward, final=body.final))
+    registry_of(request).act(name, lambda study: study.tell(number, body.metrics, body.reward, final=body.final))
     measures_of(request).count("outcomes")
     return answer({"id": number})
 
@@ -64,14 +64,14 @@ def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Respon
 @router.post("/decisions/{id}/abandon", response_model=answers.Recorded, responses=errors_of(404, 409))
 def abandon(request: Request, name: StudyName, number: Id) -> Response:
     """Close a decision that will never get an outcome."""
-    desk_of(request).act(name, lambda study: study.abandon(number))
+    registry_of(request).act(name, lambda study: study.abandon(number))
     return answer({"id": number})
 
 
 @router.post("/expire", response_model=answers.Expired)
 def expire(request: Request, name: StudyName, body: Expiry) -> Response:
     """Close the open decisions that are older than this."""
-    return answer({"expired": [*desk_of(request).act(name, lambda study: study.expire(body.older_than))]})
+    return answer({"expired": [*registry_of(request).act(name, lambda study: study.expire(body.older_than))]})
 
 
 BATCH: dict[str, Any] = {
@@ -107,7 +107,7 @@ async def tell_many(request: Request, name: StudyName, final: Annotated[bool, Qu
 
     def work() -> int:
         rows = table_in(content, most, ndjson=ndjson)
-        return desk_of(request).act(name, lambda study: _tell_rows(study, rows, final))
+        return registry_of(request).act(name, lambda study: _tell_rows(study, rows, final))
 
     told = await to_thread.run_sync(work, limiter=request.app.state.batches)
     measures_of(request).count("outcomes", told)
@@ -150,7 +150,7 @@ async def import_rows(request: Request, name: StudyName, key: Key = None) -> Res
 
     def work() -> int:
         frame, arm = (rows_in_lines(content, most), None) if ndjson else _frame_in(content, most)
-        return desk_of(request).act(name, lambda study: study.import_rows(frame, arm=arm, key=key))
+        return registry_of(request).act(name, lambda study: study.import_rows(frame, arm=arm, key=key))
 
     try:
         return answer({"imported": await to_thread.run_sync(work, limiter=request.app.state.batches)})

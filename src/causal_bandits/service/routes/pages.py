@@ -16,7 +16,7 @@ from ...studies import Study
 from ...studies.decisions import moment
 from ...studies.funnel import funnel
 from ...studies.waiting import waiting
-from ..answering import Id, StudyName, desk_of, look_as
+from ..answering import Id, StudyName, look_as, registry_of
 from ..gate import in_path
 from ..pages import figures, funnels, moments, sentences, sets
 from ..pages.views import View, Views
@@ -89,15 +89,17 @@ def _waits(study: Study) -> dict[str, Any]:
 @router.get("/")
 def studies(request: Request) -> Response:
     """All studies."""
-    return shown(request, lambda: page(request, "studies.html", lines=_listed(request), place=desk_of(request).place))
+    return shown(
+        request, lambda: page(request, "studies.html", lines=_listed(request), place=registry_of(request).place)
+    )
 
 
 def _listed(request: Request) -> list[dict[str, Any]]:
     """The newest first, each with what is known as far as there is time to look."""
-    desk, views = desk_of(request), views_of(request)
+    registry, views = registry_of(request), views_of(request)
     until = time.monotonic() + LIST_SECONDS
     lines = []
-    for row in reversed(desk.list()):
+    for row in reversed(registry.list()):
         view: View | None = None
         error = row.error
         if row.created is not None and time.monotonic() >= until:
@@ -105,7 +107,7 @@ def _listed(request: Request) -> list[dict[str, Any]]:
             view = None if kept is None else kept.view
         elif error is None:
             try:
-                view = desk.look(row.name, views.of)
+                view = registry.look(row.name, views.of)
             except CausalBanditsError as refused:  # damaged, or deleted meanwhile: the others are listed all the same
                 error = without_secrets(str(refused))
         answer = sentences.answers(view) if view is not None else []
@@ -235,4 +237,4 @@ def health(request: Request, name: StudyName) -> Response:
         view = views_of(request).of(study)
         return page(request, "health.html", **_common(request, view, "health.html"), **_waits(study))
 
-    return shown(request, lambda: desk_of(request).look(name, looked))
+    return shown(request, lambda: registry_of(request).look(name, looked))

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from ...errors import OptionError
 from ...problem import Problem
 from .. import answers
-from ..answering import StudyName, answer, desk_of, errors_of, look
+from ..answering import StudyName, answer, errors_of, look, registry_of
 from ..bodies import NewStudy
 from ..gate import in_path
 from ..plain import plain
@@ -27,7 +27,7 @@ def create(request: Request, body: NewStudy) -> Response:
     if body.name.strip() in UNREACHABLE:
         raise OptionError(f"name={body.name!r} cannot be part of an address; use another name")
     options = body.model_dump(exclude={"name", "problem"}, exclude_none=True)
-    study = desk_of(request).create(body.name, Problem.from_dict(body.problem), options)
+    study = registry_of(request).create(body.name, Problem.from_dict(body.problem), options)
     where = f"{request.scope['root_path']}/api/v1/studies/{in_path(body.name)}"
     return answer(study_settings(study), 201 if study.is_new else 200, {"Location": where})
 
@@ -35,7 +35,7 @@ def create(request: Request, body: NewStudy) -> Response:
 @router.get("", response_model=answers.Studies)
 def studies(request: Request) -> Response:
     """List all studies, the oldest first."""
-    return answer({"studies": [answers.listed(row) for row in desk_of(request).list()]})
+    return answer({"studies": [answers.listed(row) for row in registry_of(request).list()]})
 
 
 @router.get("/{name}", response_model=None, responses=errors_of(404))
@@ -57,17 +57,17 @@ def settings(request: Request, name: StudyName) -> Response:
 @router.get("/{name}/staleness", response_model=answers.Staleness, responses=errors_of(404))
 def staleness(request: Request, name: StudyName) -> Response:
     """How far the snapshot that decides is behind what was acknowledged; no ETag, since no event changes it."""
-    return answer(plain(desk_of(request).look(name, lambda study: study.staleness())))
+    return answer(plain(registry_of(request).look(name, lambda study: study.staleness())))
 
 
 @router.post("/{name}/publish", response_model=answers.Staleness, responses=errors_of(404))
 def publish(request: Request, name: StudyName) -> Response:
     """Count what a served study has appended so far, now; its aggregator does so a moment later without this."""
-    return answer(plain(desk_of(request).act(name, lambda study: study.publish())))
+    return answer(plain(registry_of(request).act(name, lambda study: study.publish())))
 
 
 @router.delete("/{name}", status_code=204, response_model=None, responses=errors_of(404))
 def delete(request: Request, name: StudyName) -> Response:
     """Delete a study and all its decisions permanently."""
-    desk_of(request).delete(name)
+    registry_of(request).delete(name)
     return Response(status_code=204)

@@ -1,7 +1,7 @@
-"""The desk: the studies that a process has open, over one shared store.
+"""The registry of open studies of a process, over one shared store.
 
-A study is open twice: for acting (ask, tell, arms) and for looking, so that a page that takes long to make does not
-hold up decisions. Any number of threads may come to the desk.
+A study is open twice: for acting (ask, tell, arms) and for looking, so that a page that takes long to render does not
+delay decisions. Any number of threads may use the registry.
 """
 
 import contextlib
@@ -17,15 +17,31 @@ from ..studies import Staleness, Store, Study, StudyInfo
 T = TypeVar("T")
 
 MOST_OPEN = 200
-"""Studies that are kept open, in each of both ways; the one that was not used for longest is closed for a new one."""
+"""Studies that stay open, in each of both ways; the least recently used one is closed for a new one."""
 
 
-class Shelf:
+class OpenStudies:
     """Open studies by name, the last used last."""
 
-    def __init__(self) -> None:
+    def __init__(self, load: Callable[[str], Study], failed: Callable[[], None]) -> None:
+        self._load, self._failed = load, failed
         self._lock = threading.Lock()
         self._studies: OrderedDict[str, Study] = OrderedDict()
+
+    def run(self, name: str, work: Callable[[Study], T]) -> T:
+        """Do something with a study, which is opened unless it is open."""
+        kept = self.find(name)
+        try:
+            if kept is not None:
+                try:
+                    return work(kept)
+                except UnknownStudyError:  # deleted meanwhile; there may be another of that name
+                    self.forget(name)
+            return work(self._put(name, self._load(name)))
+        except StorageError:
+            self.forget(name)  # the next request loads it again; the other studies stay open
+            self._failed()
+            raise
 
     def find(self, name: str) -> Study | None:
         """An open study."""
@@ -35,8 +51,8 @@ class Shelf:
                 self._studies.move_to_end(name)
             return found
 
-    def put(self, name: str, study: Study) -> Study:
-        """Keep a study open, unless somebody was faster; gives the one that is kept."""
+    def _put(self, name: str, study: Study) -> Study:
+        """Keep a study open, unless another thread was faster; gives the one that is kept."""
         with self._lock:
             kept = self._studies.setdefault(name, study)
             while len(self._studies) > MOST_OPEN:
@@ -62,7 +78,7 @@ class Shelf:
         return len(self._studies)
 
 
-class Desk:
+class StudyRegistry:
     """All that the routes do with studies goes through here."""
 
     def __init__(self, storage: str) -> None:
@@ -71,15 +87,20 @@ class Desk:
         self._store: Store | None = Store(storage, create=True)
         self.place = self._store.place
         """The storage as it may be shown."""
-        self.acting, self.looking = Shelf(), Shelf()
+        self.acting = OpenStudies(self._load, self._close_if_outdated)
+        self.looking = OpenStudies(self._load, self._close_if_outdated)
+        self.act, self.look = self.acting.run, self.looking.run
 
     @property
     def store(self) -> Store:
-        """The open store; opened again after it went away, and then not made anew."""
+        """The open store; opened again after it was closed, and then not created."""
         with self._lock:
             if self._store is None:
                 self._store = Store(self._storage, create=False)
             return self._store
+
+    def _load(self, name: str) -> Study:
+        return Study.load(name, storage=self.store)
 
     def close(self) -> None:
         """Let go of the storage; the next request opens it again."""
@@ -96,28 +117,6 @@ class Desk:
             if study.is_served:
                 study.close()
         self.close()
-
-    def act(self, name: str, work: Callable[[Study], T]) -> T:
-        """Do something with a study."""
-        return self._with(self.acting, name, work)
-
-    def look(self, name: str, work: Callable[[Study], T]) -> T:
-        """Look at a study, beside whoever acts."""
-        return self._with(self.looking, name, work)
-
-    def _with(self, shelf: Shelf, name: str, work: Callable[[Study], T]) -> T:
-        kept = shelf.find(name)
-        try:
-            if kept is not None:
-                try:
-                    return work(kept)
-                except UnknownStudyError:  # deleted meanwhile; there may be another of that name
-                    shelf.forget(name)
-            return work(shelf.put(name, Study.load(name, storage=self.store)))
-        except StorageError:
-            shelf.forget(name)  # the next request loads it again; the other studies stay open
-            self._close_if_outdated()
-            raise
 
     def _close_if_outdated(self) -> None:
         """Close everything if the storage must be opened again, as after its file was replaced."""

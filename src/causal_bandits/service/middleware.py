@@ -1,4 +1,4 @@
-"""The front: one middleware before every route and method. What the gate does not let through goes no further."""
+"""One middleware in front of every route and method: a request that the gate refuses goes no further."""
 
 import logging
 import time
@@ -27,11 +27,12 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-frame-options", b"DENY"),
 )
 PRIVATE = (b"cache-control", b"private, no-cache")
+NO_WEBSOCKET = {"type": "websocket.close", "code": 1008}
 PIECE = 65_536
 """Bytes of an answer that are sent at once."""
 
 
-class Front:
+class GateMiddleware:
     """Path, host, token, scope, origin, type and length of the body; then the routes. Errors end as one sentence."""
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, measures: Measures) -> None:
@@ -43,11 +44,8 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
         if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
+            await (self.app(scope, receive, send) if scope["type"] == "lifespan" else send(NO_WEBSOCKET))
             return
         answer = _Answer(send)
         started = time.perf_counter()
@@ -67,7 +65,8 @@ class Front:
         try:
             headers = gate.read_headers(scope["headers"], self.settings.limits.headers)
             scope["headers"] = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-            gate.check_sender(method, headers, self.settings)
+            if not gate.is_probe(method, path):
+                gate.check_sender(method, headers, self.settings)
             if path in sign_in.PATHS and self.settings.tokens:
                 with _Body(receive, headers, sign_in.FORM_BYTES, self) as body:
                     await self._sign_in(path, headers, scope, body, answer)
@@ -118,10 +117,10 @@ class _Answer:
 class _Body:
     """`receive` that refuses a body that is too long, declared or not, or too much together with others, or cut off."""
 
-    def __init__(self, receive: Receive, headers: dict[str, str], most: int, front: Front) -> None:
+    def __init__(self, receive: Receive, headers: dict[str, str], most: int, middleware: GateMiddleware) -> None:
         self._receive = receive
         self._most = most
-        self._front = front
+        self._middleware = middleware
         self._read = 0
         declared = headers.get("content-length", "0")
         self._is_whole = declared == "0" and "transfer-encoding" not in headers
@@ -132,18 +131,18 @@ class _Body:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._front.held_bytes -= self._read
+        self._middleware.held_bytes -= self._read
 
     async def __call__(self) -> Message:
         message = await self._receive()
         if message["type"] == "http.request":
             length = len(message.get("body", b""))
             self._read += length
-            self._front.held_bytes += length
+            self._middleware.held_bytes += length
             self._is_whole = not message.get("more_body", False)
             if self._read > self._most:
                 self._too_long()
-            if self._front.held_bytes > self._front.settings.limits.held_bytes:
+            if self._middleware.held_bytes > self._middleware.settings.limits.held_bytes:
                 raise RefusedError(
                     503, "this server reads too many long bodies at once; try again later", {"Retry-After": "5"}
                 )
