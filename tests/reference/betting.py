@@ -1,0 +1,31 @@
+"""Betting wealth, the slow way: every value in turn, every pair of means on a grid."""
+
+import math
+from collections.abc import Sequence
+
+from causal_bandits.independence.betting import NUMBER_WEIGHTS, RATE_WEIGHTS, SHIFTS, SPLIT_WEIGHTS, SPLITS
+
+
+def wealth(values: Sequence[float], claimed: float, shift: float) -> float:
+    """The logarithm of the wealth after betting on each value that the odds of the mean are shifted."""
+    total, u = 0.0, math.expm1(shift)
+    for value in values:
+        total += math.log((1 + u * value) / (1 + u * claimed))
+    return total
+
+
+def alone(values: Sequence[float], claimed: float, *, above: bool, binary: bool) -> float:
+    """The wealth of the mixture for one mean; its logarithm."""
+    weights = RATE_WEIGHTS if binary else NUMBER_WEIGHTS
+    shifts = zip(SHIFTS.tolist(), weights.tolist(), strict=True)
+    return math.log(sum(w * math.exp(wealth(values, claimed, s if above else -s)) for s, w in shifts))
+
+
+def paired(first: Sequence[float], second: Sequence[float], p: float, q: float, *, binary: bool) -> float:
+    """The wealth of the mixture for two means; its logarithm."""
+    total = 0.0
+    for shift, weight in zip(SHIFTS.tolist(), (RATE_WEIGHTS if binary else NUMBER_WEIGHTS).tolist(), strict=True):
+        for split, part in zip(SPLITS.tolist(), SPLIT_WEIGHTS.tolist(), strict=True):
+            logs = wealth(first, p, shift * (1 - split)) + wealth(second, q, -shift * split)
+            total += weight * part * math.exp(logs)
+    return math.log(total)
