@@ -156,7 +156,7 @@ def difference_given(data: Record, matches: Floats, scales: Floats) -> tuple[Flo
 
 def fit_set(data: Record, matches: Floats, unit: float) -> Record:
     """The posterior of scales (the last: all differences are 0), and moments at their posterior means."""
-    etas, taus = np.meshgrid(model.ETA[: None if matches.any() else 1] ** 2, model.TAU**2, indexing="ij")
+    etas, taus = np.meshgrid(model.ETA**2, model.TAU**2)
     points = np.stack([np.maximum(etas, model.LEAST_EFFECT).ravel(), taus.ravel()], axis=1)
     totals = (matches.max() * etas + taus).ravel()
     weights, index = np.zeros(len(points)), (data.index, 0 * matches, 0.0)

@@ -45,6 +45,7 @@ from .reward_shapes import (
     STEADY,
     conjugate,
     draw_mean,
+    from_link,
     into_range,
     learn_dispersion,
     one_more,
@@ -55,7 +56,8 @@ from .reward_shapes import (
 
 ETA = np.array([0.0, 0.1, 0.3, 0.8])
 TAU = np.array([0.03, 0.1, 0.3, 0.6, 1.2])
-"""The grid of the standard deviations of lever effects and deviations."""
+EFFECTS, DEVIATIONS = np.tile(ETA, len(TAU)), np.repeat(TAU, len(ETA))
+"""The standard deviations of lever effects and deviations at every point of the grid."""
 TYPICAL, FACTOR = 0.18, 0.60
 """The standard deviation of log-odds between the arms of a test: median, and sigma of its logarithm, in 4,871 headline
 tests of the Upworthy archive. The prior is Cauchy on the logarithmic scale, since other tests have larger effects."""
@@ -78,6 +80,8 @@ WIDEST = 2.0
 """The largest variance of a log-normal draw: with more its mean would be above its 95% interval."""
 MOST_CELLS = 64
 """Sets with more joint values are left out: they have few rows of each."""
+FEW_ROWS = 32
+"""Up to this many rows the logarithm of a ratio of Gamma functions is a running sum, which is faster."""
 PASSES = 2
 """The mean over arms and the noise depend on each other: the empty set is fitted this often."""
 
@@ -175,7 +179,7 @@ class Fit(NamedTuple):
 
 def empty_fit(sets: int, arms: int) -> Fit:
     """A fit that knows nothing."""
-    points = len(ETA) * len(TAU)
+    points = len(EFFECTS)
     return Fit(
         np.zeros(1),
         np.zeros(sets),
@@ -243,17 +247,24 @@ def _cell_means(tables: CellTables, place: int, numbers: Floats, rate: float) ->
 @compiled
 def _concentration(counts: Floats, rows: Floats, base: Floats) -> Floats:
     """Weights of CONCENTRATIONS: Dirichlet-multinomial evidence of the rows of all arms."""
-    logs = np.zeros(len(CONCENTRATIONS))
+    logs, rising = np.zeros(len(CONCENTRATIONS)), np.zeros(FEW_ROWS + 1)
     for place in range(len(logs)):
         size = CONCENTRATIONS[place]
+        for cell in range(len(base)):
+            part = size * (0.9 * base[cell] + 0.1 / len(base))
+            none = math.lgamma(part)
+            for count in range(1, min(FEW_ROWS, int(counts[:, cell].max())) + 1):
+                rising[count] = rising[count - 1] + math.log(part + count - 1)
+            for arm in range(len(rows)):
+                if rows[arm] >= 2 and counts[arm, cell] > 0:
+                    few = counts[arm, cell] <= FEW_ROWS
+                    logs[place] += (
+                        rising[int(counts[arm, cell])] if few else math.lgamma(part + counts[arm, cell]) - none
+                    )
         none = math.lgamma(size)
         for arm in range(len(rows)):
             if rows[arm] >= 2:
                 logs[place] += none - math.lgamma(size + rows[arm])
-                for cell in range(len(base)):
-                    if counts[arm, cell] > 0:
-                        part = size * (0.9 * base[cell] + 0.1 / len(base))
-                        logs[place] += math.lgamma(part + counts[arm, cell]) - math.lgamma(part)
     to_weights(logs)
     return logs
 
@@ -497,51 +508,38 @@ def _log_prior(variance: float) -> float:
 @compiled
 def effect_variance(point: int) -> float:
     """The variance of lever effects at a grid point."""
-    return float(max(ETA[point // len(TAU)] ** 2, LEAST_EFFECT))
-
-
-@compiled
-def deviation_variance(point: int) -> float:
-    """The variance of deviations at a grid point."""
-    return float(TAU[point % len(TAU)] ** 2)
-
-
-@compiled
-def grid_points(levers: Levers) -> int:
-    """How many grid points there are; without levers all effects are 0."""
-    return len(TAU) * (len(ETA) if len(levers.starts) else 1)
+    return float(max(EFFECTS[point] ** 2, LEAST_EFFECT))
 
 
 @compiled
 def weigh_scales(data: SetData, sums: Sums, levers: Levers, unit: float, equal: float) -> Scales:
     """The posterior of scales, and that all differences are 0, which has the prior probability `equal`."""
-    points, cells, several = grid_points(levers), len(data.mean), len(levers.starts)
+    points, cells, several = len(EFFECTS), len(data.mean), len(levers.starts)
     index, difference, logs = np.zeros(points), np.empty(points + 1), np.empty(points)
     size = cells + levers.levels
     matrix, root, vector, half = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     spread = 0.0
     if cells > 1:
         few = 1 + levers.levels
-        for tau in range(len(TAU)):
-            variance = TAU[tau] ** 2 * unit**2
-            found = gather_index(data, levers, variance, LEVEL * unit**2, matrix[:few, :few], vector[:few])
-            for point in range(tau, points, len(TAU)):
-                effect = effect_variance(point) * unit**2
-                rest = solve(matrix[:few, :few], vector[:few], 1, effect, root[:few, :few], half[:few])
-                index[point] = found + rest
+        for point in range(points):
+            if point % len(ETA) == 0:
+                variance = DEVIATIONS[point] ** 2 * unit**2
+                found = gather_index(data, levers, variance, LEVEL * unit**2, matrix[:few, :few], vector[:few])
+            effect = effect_variance(point) * unit**2
+            index[point] = found + solve(matrix[:few, :few], vector[:few], 1, effect, root[:few, :few], half[:few])
         to_weights(index)
         for point in range(points):
-            spread += index[point] * (several * ETA[point // len(TAU)] ** 2 + deviation_variance(point))
+            spread += index[point] * (several * EFFECTS[point] ** 2 + DEVIATIONS[point] ** 2)
     for point in range(points):
-        logs[point] = _log_prior(spread + several * ETA[point // len(TAU)] ** 2 + deviation_variance(point))
+        logs[point] = _log_prior(spread + several * EFFECTS[point] ** 2 + DEVIATIONS[point] ** 2)
     to_weights(logs)
     found = gather_difference(data, sums, levers, 0.0, matrix, vector)
     difference[points] = math.log(equal) + found + solve(matrix, vector, cells, NOTHING, root, half)
-    for tau in range(len(TAU)):
-        found = gather_difference(data, sums, levers, TAU[tau] ** 2, matrix, vector)
-        for point in range(tau, points, len(TAU)):
-            difference[point] = math.log(max((1 - equal) * logs[point], 1e-300)) + found
-            difference[point] += solve(matrix, vector, cells, effect_variance(point), root, half)
+    for point in range(points):
+        if point % len(ETA) == 0:
+            found = gather_difference(data, sums, levers, DEVIATIONS[point] ** 2, matrix, vector)
+        difference[point] = math.log(max((1 - equal) * logs[point], 1e-300)) + found
+        difference[point] += solve(matrix, vector, cells, effect_variance(point), root, half)
     to_weights(difference)
     return Scales(index, difference)
 
@@ -559,7 +557,7 @@ def _add_index(data: SetData, levers: Levers, scales: Scales, unit: float, share
         return
     variance, effect = 0.0, 0.0
     for point in range(len(scales.of_index)):
-        variance += scales.of_index[point] * deviation_variance(point) * unit**2
+        variance += scales.of_index[point] * DEVIATIONS[point] ** 2 * unit**2
         effect += scales.of_index[point] * effect_variance(point) * unit**2
     matrix, root, vector, half = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     found, way, solved = np.empty(size), np.empty(size), np.empty(size)
@@ -605,7 +603,7 @@ def set_moments(
         if part == 1:
             for point in range(points):
                 share = scales.of_difference[point] / chance
-                variance += share * deviation_variance(point)
+                variance += share * DEVIATIONS[point] ** 2
                 effect += share * effect_variance(point)
         gather_difference(data, sums, levers, variance, matrix, vector)
         solve(matrix, vector, cells, effect, root, half)
@@ -670,8 +668,8 @@ def refit(tables: CellTables, numbers: Floats, levers: Levers, fit: Fit) -> None
             means = set_moments(data, sums, levers, scales, unit, fit.shared[place], fit.variances[place])
             if place == 0:
                 rate = into_range(numbers, means.mean(), rate, EDGE)
-        put(fit.index_scales[place, : len(scales.of_index)], scales.of_index)
-        put(fit.difference_scales[place, : len(scales.of_difference)], scales.of_difference)
+        put(fit.index_scales[place], scales.of_index)
+        put(fit.difference_scales[place], scales.of_difference)
         put(fit.precision[place], data.precision)
         fit.separates[place] = scales.of_difference[-1]
         fit.weights[place] = 1 / max(fit.variances[place].mean(), 1e-300)
@@ -724,9 +722,10 @@ def _draw_indices(
     order = np.argsort(points)
     for place in range(draws):
         draw, point = order[place], points[order[place]]
-        variance = deviation_variance(point) * unit**2
-        if place == 0 or point != points[order[place - 1]]:
+        variance, before = DEVIATIONS[point] ** 2 * unit**2, points[order[place - 1]]
+        if place == 0 or DEVIATIONS[point] != DEVIATIONS[before]:
             gather_index(data, levers, variance, LEVEL * unit**2, matrix, vector)
+        if place == 0 or point != before:
             solve(matrix, vector, 1, effect_variance(point) * unit**2, root, half)
         for row in range(size):
             noise[row] = half[row] + rng.standard_normal()
@@ -752,69 +751,84 @@ def draw_through(
     drawn: Floats,
 ) -> None:
     """Fill (draws, arms) with joint draws of all means through one set."""
-    (draws, arms), several = drawn.shape, len(levers.starts)
+    draws, arms = drawn.shape
     rate, cells = fit.rate[0], tables.cells[place]
-    unit, points = slope_at(numbers, rate), grid_points(levers)
+    unit, points = slope_at(numbers, rate), len(EFFECTS)
     data = read_set(tables, place, numbers, rate, fit.precision[place])
     sums = add_up(data)
     if cells > 1:
-        _draw_indices(data, levers, fit.index_scales[place, :points], unit, rng, drawn)
+        _draw_indices(data, levers, fit.index_scales[place], unit, rng, drawn)
     else:
         drawn[:, :] = data.mean[0]
     size = cells + levers.levels
     chosen = np.empty(draws, dtype=np.int64)
-    draw_points(fit.difference_scales[place, : points + 1], rng, chosen)
+    draw_points(fit.difference_scales[place], rng, chosen)
     matrix, root, vector, half = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
-    noise, found = np.empty(size), np.empty(size)
+    noise, found, moved = np.empty(size), np.empty(size), np.empty(cells)
+    lines, rows, dispersion = np.empty((arms, 2)), data.own.copy(), np.full(arms, numbers[DISPERSION])
+    for arm in range(arms):
+        lines[arm, 0], lines[arm, 1] = link_line(numbers, fit.shared[place, arm, 0], fit.shared[place, arm, 1], rate)
+        if rows[arm] > 0 and data.gain[arm] > 0:
+            # The rows tell the difference as precisely as this many rows without mediators tell a mean.
+            rows[arm] *= row_variance(numbers, into_range(numbers, data.indices[arm], rate, EDGE)) / data.within[arm]
+            dispersion[arm] = own_dispersion(numbers, tables.sums[arm, 0], tables.sums[arm, 1], tables.sums[arm, 2])
+    variance = -1.0
     for draw in range(draws):
-        point = chosen[draw]
-        variance = 0.0 if point == points else deviation_variance(point)
-        if draw == 0 or point != chosen[draw - 1]:
+        point, before = chosen[draw], variance
+        variance = 0.0 if point == points else DEVIATIONS[point] ** 2
+        if variance != before:
             gather_difference(data, sums, levers, variance, matrix, vector)
+        if draw == 0 or point != chosen[draw - 1]:
             solve(matrix, vector, cells, NOTHING if point == points else effect_variance(point), root, half)
         for row in range(size):
             noise[row] = half[row] + rng.standard_normal()
         backward(root, noise, found)
+        for cell in range(cells):
+            moved[cell] = data.start[cell] + found[cell] - data.mean[cell] if data.noise[cell] > 0 else 0.0
         for arm in range(arms):
-            effects, shift, gain = 0.0, 0.0, data.gain[arm]
-            for lever in range(several):
-                effects += found[cells + levers.starts[lever] + levers.codes[arm, lever]]
+            value = drawn[draw, arm] + gain_of(data, levers, arm, found)
             for cell in range(cells):
-                if data.shares[arm, cell] > 0 and data.noise[cell] > 0:
-                    shift += data.shares[arm, cell] * (data.start[cell] + found[cell] - data.mean[cell])
-            index = drawn[draw, arm]
-            mean, doubt = fit.shared[place, arm, 0], fit.shared[place, arm, 1]
-            expected = _skewed(numbers, index + shift + gain * effects, mean, doubt, rate)
-            if variance == 0.0 or gain == 0.0:
+                value += data.shares[arm, cell] * moved[cell]
+            expected = from_link(numbers, lines[arm, 0] + lines[arm, 1] * value)
+            spread = data.gain[arm] ** 2 * variance
+            if spread > 0:
+                own = drawn[draw, arm] + data.residual[arm]
+                moments = conjugate(numbers, expected, spread, rows[arm], own, dispersion[arm])
+                drawn[draw, arm] = draw_mean(numbers, moments[0], moments[1], data.own[arm], rng)
+            else:
                 drawn[draw, arm] = expected
-                continue
-            rows, value, dispersion = data.own[arm], index + data.residual[arm], numbers[DISPERSION]
-            if rows > 0:
-                # The rows tell the difference as precisely as this many rows without mediators tell a mean.
-                own = tables.sums[arm]
-                dispersion = own_dispersion(numbers, own[0], own[1], own[2])
-                rows *= row_variance(numbers, into_range(numbers, data.indices[arm], rate, EDGE)) / data.within[arm]
-            moments = conjugate(numbers, expected, gain**2 * variance, rows, value, dispersion)
-            drawn[draw, arm] = draw_mean(numbers, moments[0], moments[1], data.own[arm], rng)
 
 
 @compiled
-def _skewed(numbers: Floats, value: float, mean: float, variance: float, rate: float) -> float:
-    """A normal draw moved into the range of the reward: log-normal or logit-normal with the same moments, about."""
+def gain_of(data: SetData, levers: Levers, arm: int, found: Floats) -> float:
+    """What the lever effects in `found` add to the mean of an arm."""
+    effects, cells = 0.0, len(data.mean)
+    for lever in range(len(levers.starts)):
+        effects += found[cells + levers.starts[lever] + levers.codes[arm, lever]]
+    return data.gain[arm] * effects
+
+
+@compiled
+def link_line(numbers: Floats, mean: float, variance: float, rate: float) -> tuple[float, float]:
+    """Start and slope of the line that takes normal draws to the scale of the link, where the range has no end.
+
+    Transformed back by `from_link` the draws have this mean and variance, about, and are inside the range: they are
+    log-normal or logit-normal.
+    """
     if numbers[SHAPE] == NUMBER:
-        return value
+        return 0.0, 1.0
     mean = into_range(numbers, mean, rate, EDGE)
-    if variance <= 0:
-        return into_range(numbers, value, rate, EDGE)
     low, width = numbers[LOW], numbers[HIGH] - numbers[LOW]
-    away = (value - mean) / math.sqrt(variance)
     if numbers[SHAPE] == POSITIVE:
-        square = min(math.log(1 + variance / mean**2), WIDEST)
-        return float(mean * math.exp(min(math.sqrt(square) * away - 0.5 * square, 30.0)))
-    share = (mean - low) / width
-    square = min(math.log(1 + variance / (width * share * (1 - share)) ** 2), WIDEST)
-    odds = math.log(share / (1 - share)) - 0.5 * (1 - 2 * share) * square + math.sqrt(square) * away
-    return float(low + width / (1 + math.exp(min(max(-odds, -30.0), 30.0))))
+        square, skew = variance / mean**2, 1.0
+        middle = math.log(mean)
+    else:
+        share = (mean - low) / width
+        square, skew = variance / (width * share * (1 - share)) ** 2, 1 - 2 * share
+        middle = math.log(share / (1 - share))
+    square = min(math.log(1 + square), WIDEST)
+    slope = math.sqrt(square / variance) if variance > 0 else 0.0
+    return middle - 0.5 * skew * square - slope * mean, slope
 
 
 @compiled

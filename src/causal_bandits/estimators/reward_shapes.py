@@ -115,6 +115,17 @@ def into_range(numbers: Floats, mean: float, rate: float, edge: float) -> float:
 
 
 @compiled
+def from_link(numbers: Floats, value: float) -> float:
+    """The mean at this log-odds, logarithm, or number."""
+    if numbers[SHAPE] == NUMBER:
+        return value
+    if numbers[SHAPE] == POSITIVE:
+        return math.exp(min(value, 300.0))
+    odds = math.exp(min(max(-value, -30.0), 30.0))
+    return float(numbers[LOW] + (numbers[HIGH] - numbers[LOW]) / (1 + odds))
+
+
+@compiled
 def conjugate(
     numbers: Floats, prior: float, variance: float, rows: float, mean: float, dispersion: float
 ) -> tuple[float, float]:

@@ -20,7 +20,18 @@ from ..data import (
 from ..discovery import Degrees, Findings
 from ..discovery.tiers import Tier
 from ..dispatch import entry
-from ..estimators.model import ETA, MOST_CELLS, TAU, Fit, Levers, draw_means, empty_fit, levers_of, refit
+from ..estimators.model import (
+    DEVIATIONS,
+    EFFECTS,
+    MOST_CELLS,
+    TAU,
+    Fit,
+    Levers,
+    draw_means,
+    empty_fit,
+    levers_of,
+    refit,
+)
 from ..estimators.reward_shapes import ABOVE, ROWS, add_to_numbers, numbers_for, row_variance, slope_at
 from ..estimators.top_two import choose_of_top_two
 from ..problem import Problem
@@ -244,6 +255,7 @@ class SafePolicy(Policy[SafeState]):
         layout = CellLayout.of(problem, self._max_size)
         while self._max_size is None and layout.max_size > 1 and self._work(layout) > MOST_WORK:
             layout = CellLayout.of(problem, layout.max_size - 1)
+        self._expensive = self._work(layout) > EXPENSIVE
         return layout
 
     def _work(self, layout: CellLayout) -> int:
@@ -251,7 +263,7 @@ class SafePolicy(Policy[SafeState]):
         cells = np.array([math.prod(self.problem.observed[each].size for each in set_) for set_ in layout.members])
         effects = self._levers()[1].sum()
         cells = cells[cells <= MOST_CELLS]
-        solves = len(ETA) * len(TAU) * (cells + effects) ** 3 // 3
+        solves = len(EFFECTS) * (cells + effects) ** 3 // 3
         arms = len(self.problem.arms)
         return int((solves + len(TAU) * arms * (np.minimum(cells, 8) + len(self.problem.interventions)) ** 2).sum())
 
@@ -340,7 +352,7 @@ class SafePolicy(Policy[SafeState]):
         return _fitted(Counts(tables, counts.numbers.copy()), self._state.levers)
 
     def _is_expensive(self) -> bool:
-        return self._work(self.layout) > EXPENSIVE
+        return self._expensive
 
     def _posterior(self, state: FittedState) -> Posterior:
         arms = len(self.problem.arms)
@@ -387,10 +399,8 @@ class SafePolicy(Policy[SafeState]):
         rate = float(fit.rate[0])
         relative = slope_at(numbers, rate) / abs(rate) if rate != 0 else math.inf
         levers = len(state.levers.starts)
-        scale = np.sqrt(levers * np.repeat(ETA, len(TAU)) ** 2 + np.tile(TAU, len(ETA)) ** 2)
-        small = np.append(scale * relative < SMALL, True)
-        points = len(TAU) * (len(ETA) if levers else 1)
-        chances = fit.difference_scales[:, :points] @ small[:points] + fit.separates
+        scale = np.sqrt(levers * EFFECTS**2 + DEVIATIONS**2)
+        chances = fit.difference_scales @ np.append(scale * relative < SMALL, True)
         # Where "above zero" is looked at too, the table with more weight speaks for a set.
         of_set, weights = chances.reshape(-1, self.layout.count), fit.weights.reshape(-1, self.layout.count)
         found: Floats = of_set[weights.argmax(axis=0), np.arange(self.layout.count)]
