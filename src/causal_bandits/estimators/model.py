@@ -253,14 +253,12 @@ def _concentration(counts: Floats, rows: Floats, base: Floats) -> Floats:
         for cell in range(len(base)):
             part = size * (0.9 * base[cell] + 0.1 / len(base))
             none = math.lgamma(part)
-            for count in range(1, min(FEW_ROWS, int(counts[:, cell].max())) + 1):
-                rising[count] = rising[count - 1] + math.log(part + count - 1)
+            for more in range(min(FEW_ROWS, int(counts[:, cell].max()))):
+                rising[more + 1] = rising[more] + math.log(part + more)
             for arm in range(len(rows)):
-                if rows[arm] >= 2 and counts[arm, cell] > 0:
-                    few = counts[arm, cell] <= FEW_ROWS
-                    logs[place] += (
-                        rising[int(counts[arm, cell])] if few else math.lgamma(part + counts[arm, cell]) - none
-                    )
+                count = counts[arm, cell]
+                if rows[arm] >= 2 and count > 0:
+                    logs[place] += rising[int(count)] if count <= FEW_ROWS else math.lgamma(part + count) - none
         none = math.lgamma(size)
         for arm in range(len(rows)):
             if rows[arm] >= 2:
@@ -767,7 +765,7 @@ def draw_through(
     noise, found, moved = np.empty(size), np.empty(size), np.empty(cells)
     lines, rows, dispersion = np.empty((arms, 2)), data.own.copy(), np.full(arms, numbers[DISPERSION])
     for arm in range(arms):
-        lines[arm, 0], lines[arm, 1] = link_line(numbers, fit.shared[place, arm, 0], fit.shared[place, arm, 1], rate)
+        lines[arm, 0], lines[arm, 1] = _link_line(numbers, fit.shared[place, arm, 0], fit.shared[place, arm, 1], rate)
         if rows[arm] > 0 and data.gain[arm] > 0:
             # The rows tell the difference as precisely as this many rows without mediators tell a mean.
             rows[arm] *= row_variance(numbers, into_range(numbers, data.indices[arm], rate, EDGE)) / data.within[arm]
@@ -786,7 +784,7 @@ def draw_through(
         for cell in range(cells):
             moved[cell] = data.start[cell] + found[cell] - data.mean[cell] if data.noise[cell] > 0 else 0.0
         for arm in range(arms):
-            value = drawn[draw, arm] + gain_of(data, levers, arm, found)
+            value = drawn[draw, arm] + _effects_on(data, levers, arm, found)
             for cell in range(cells):
                 value += data.shares[arm, cell] * moved[cell]
             expected = from_link(numbers, lines[arm, 0] + lines[arm, 1] * value)
@@ -800,16 +798,16 @@ def draw_through(
 
 
 @compiled
-def gain_of(data: SetData, levers: Levers, arm: int, found: Floats) -> float:
+def _effects_on(data: SetData, levers: Levers, arm: int, found: Floats) -> float:
     """What the lever effects in `found` add to the mean of an arm."""
     effects, cells = 0.0, len(data.mean)
     for lever in range(len(levers.starts)):
         effects += found[cells + levers.starts[lever] + levers.codes[arm, lever]]
-    return data.gain[arm] * effects
+    return float(data.gain[arm] * effects)
 
 
 @compiled
-def link_line(numbers: Floats, mean: float, variance: float, rate: float) -> tuple[float, float]:
+def _link_line(numbers: Floats, mean: float, variance: float, rate: float) -> tuple[float, float]:
     """Start and slope of the line that takes normal draws to the scale of the link, where the range has no end.
 
     Transformed back by `from_link` the draws have this mean and variance, about, and are inside the range: they are
