@@ -12,7 +12,8 @@ from causal_bandits.compiled import interpreted
 from causal_bandits.environments import Mechanism
 from causal_bandits.errors import ObservationError, OptionError, ProblemError
 from causal_bandits.graphs import all_dags
-from causal_bandits.policies import GraphPosteriorThompson, graph_rules
+from causal_bandits.policies import GraphPosteriorThompson
+from causal_bandits.policies.comparators import graph_rules
 from causal_bandits.problem.variables import declare
 from causal_bandits.simulation import play
 from causal_bandits.worlds import paper_world

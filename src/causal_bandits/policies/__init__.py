@@ -16,6 +16,7 @@ from .comparators.base import CountingPolicy
 from .comparators.elahi import PartialDiscovery
 from .comparators.epsilon_greedy import EpsilonGreedy
 from .comparators.galcb import LinearCausalBandit
+from .comparators.graph_posterior import GraphPosteriorThompson
 from .comparators.hac_ucb import HACUCB
 from .comparators.kl_ucb import KLUCB
 from .comparators.lattimore import LattimoreGeneral, LattimoreParallel
@@ -37,7 +38,6 @@ from .comparators.yabe import YabePropagating
 from .discrete import DiscretePolicy
 from .estimates import ArmEstimate, Estimates, Lift
 from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
-from .graph_posterior import GraphPosteriorThompson
 from .known_policies import find_policies, load_policy
 from .lifts import Effects, LevelEffect
 from .posterior import Posterior, Source

@@ -14,10 +14,10 @@ from ...graphs.enumeration import MOST_NODES
 from ...problem import Problem
 from ...seeds import Seed
 from ..base import Variant
-from ..graph_posterior import all_graphs
 from ..protocol import sample_means
 from .base import ALL, CountingPolicy
 from .counts import Counts, arm_index, counted, moments
+from .graph_posterior import all_graphs
 from .mixture_quantile import upper_quantile
 from .settings import atomic_arms, settings_of
 

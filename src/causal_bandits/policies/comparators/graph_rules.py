@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
-from .protocol import choose, indices, learn, prepare, prepare_nothing, sample_means
+from ...compiled import Bools, Floats, Ints, by_reference, compiled, put
+from ..protocol import choose, indices, learn, prepare, prepare_nothing, sample_means
 
 FIXED = 0.05
 """Prior count of each value of a node that a lever acts on: such a node is nearly always one value, not known which."""

@@ -5,18 +5,18 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import Ints
-from ..data import TableLayout
-from ..discovery.tiers import TARGETS, Tier
-from ..errors import OptionError, ProblemError, whole_number
-from ..graphs import MixedGraph
-from ..graphs.enumeration import MOST_NODES, edge_sets
-from ..problem import Problem
-from ..seeds import Seed
-from .arms import mechanism_numbers
-from .base import Policy
+from ...compiled import Ints
+from ...data import TableLayout
+from ...discovery.tiers import TARGETS, Tier
+from ...errors import OptionError, ProblemError, whole_number
+from ...graphs import MixedGraph
+from ...graphs.enumeration import MOST_NODES, edge_sets
+from ...problem import Problem
+from ...seeds import Seed
+from ..arms import mechanism_numbers
+from ..base import Policy
+from ..posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
 from .graph_rules import GraphState, graph_weights
-from .posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
 
 DRAWS = 1000
 """Worlds drawn for posterior means."""
