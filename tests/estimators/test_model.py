@@ -22,7 +22,7 @@ from causal_bandits.estimators.model import (
     read_set,
     set_moments,
 )
-from causal_bandits.estimators.reward_shapes import DISPERSION, STEADY, slope_at
+from causal_bandits.estimators.reward_shapes import slope_at
 from causal_bandits.policies.safe import FittedState, SafePolicy
 from tests.reference import shared_model as twin
 
@@ -101,7 +101,7 @@ def test_fit_is_that_of_the_twin(kind: str, levers: str, pending: bool, rows: in
     state, expected = case.state(), case.twin()
     fit = state.fit
     assert_allclose(fit.rate[0], expected.rate, rtol=1e-9)
-    assert_allclose(state.counts.numbers[DISPERSION], expected.reward.dispersion, rtol=1e-9)
+    assert_allclose(state.counts.stats.dispersion[0], expected.reward.dispersion, rtol=1e-9)
     for place, of_set in enumerate(expected.fits):
         if expected.weights[place] == 0:
             continue  # it is left out
@@ -115,9 +115,9 @@ def test_fit_is_that_of_the_twin(kind: str, levers: str, pending: bool, rows: in
 
 def moments_through(state: FittedState, place: int, index: Floats, difference: Floats) -> Floats:
     """The means that `set_moments` gives; it fills the moments of what arms share in the fit."""
-    tables, numbers, rate = state.counts.tables, state.counts.numbers, state.fit.rate[0]
-    data = read_set(tables, place, numbers, rate, np.zeros(0))
-    scales, unit = Scales(index, difference), slope_at(numbers, rate)
+    tables, stats, rate = state.counts.tables, state.counts.stats, state.fit.rate[0]
+    data = read_set(tables, place, stats, rate, np.zeros(0))
+    scales, unit = Scales(index, difference), slope_at(stats, rate)
     return set_moments(
         data, add_up(data), state.levers, scales, unit, state.fit.shared[place], state.fit.variances[place]
     )
@@ -150,15 +150,15 @@ def draws_at(case: Case, state: FittedState, place: int, point: int, count: int,
     moments_through(state, place, index, difference)
     drawn = np.empty((count, len(case.problem.arms)))
     rng, counts = np.random.default_rng(seed), state.counts
-    draw_through(counts.tables, place, counts.numbers, state.levers, state.fit, rng, drawn)
+    draw_through(counts.tables, place, counts.stats, state.levers, state.fit, rng, drawn)
     return drawn
 
 
 def exact_at(case: Case, state: FittedState, place: int, point: int) -> tuple[Floats, Floats]:
     """Mean and covariance of all means by the twin, for the dispersion and mean over arms of the state."""
-    numbers, rate, levers = state.counts.numbers, state.fit.rate[0], case.problem.arm_codes
+    stats, rate, levers = state.counts.stats, state.fit.rate[0], case.problem.arm_codes
     matches = (levers[:, None] == levers).sum(axis=2) * float(levers.shape[1] > 1)
-    reward = case.reward._replace(dispersion=numbers[DISPERSION], steady=numbers[STEADY])
+    reward = case.reward._replace(dispersion=stats.dispersion[0], steady=stats.steady[0])
     cells, above_zero = int(state.counts.tables.cells[place]), place >= 4
     strides = np.array([(0, 0), (1, 0), (0, 1), (1, 2)])[place % 4]
     cell = case.codes @ strides + above_zero * cells // 2 * (case.rewards > 0)
@@ -169,7 +169,7 @@ def exact_at(case: Case, state: FittedState, place: int, point: int) -> tuple[Fl
     mean, covariance = data.index, 0.0 * matches
     if cells > 1:
         scale = np.array(scales[min(point, len(scales) - 1)])
-        mean, covariance, _ = twin.index_given(data, matches, scale, slope_at(numbers, rate))
+        mean, covariance, _ = twin.index_given(data, matches, scale, slope_at(stats, rate))
     found = twin.difference_given(data, matches, chosen)
     return mean + found[0], covariance + found[1]
 
@@ -196,7 +196,7 @@ def test_draws_of_numbers_have_the_exact_moments(levers: str, point: int, place:
     """
     case = case_of("real", levers, pending=False, rows=60, seed=2)
     state = case.state()
-    state.counts.numbers[STEADY] = 1e12
+    state.counts.stats.steady[0] = 1e12
     drawn = draws_at(case, state, place, point, 20_000, 5)
     assert_moments(drawn, *exact_at(case, state, place, point), 0.0)
 

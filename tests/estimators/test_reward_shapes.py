@@ -1,6 +1,7 @@
 """Posteriors of counts, levels, revenue and numbers: against numerical integration, and never certain of zeros."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,30 +11,21 @@ from scipy import stats
 
 from causal_bandits.estimators import gamma_interval
 from causal_bandits.estimators.reward_shapes import (
-    ABOVE,
-    BOUNDED,
-    DISPERSION,
-    M2,
-    M3,
-    M4,
-    MEAN,
-    NUMBER,
-    POSITIVE,
-    RATE,
-    ROWS,
-    STEADY,
-    add_to_numbers,
+    RewardStats,
+    add_to_stats,
     draw_mean,
     learn_dispersion,
     own_dispersion,
     own_limits,
-    posterior,
-    reward_numbers,
     row_variance,
+    stats_for,
 )
+from causal_bandits.policies.comparators.reward_thompson import posterior
+from causal_bandits.policies.posterior import snapshot
+from causal_bandits.problem.rewards import read_reward
 
-COUNT = reward_numbers(POSITIVE, 0.0, 0.0, counts=True)
-AMOUNT = reward_numbers(POSITIVE, 0.0, 0.0, counts=False)
+COUNT, AMOUNT, NUMBER = (stats_for(read_reward(kind)) for kind in ("count", "revenue", float))
+LEVELS = {"levels": ["none", "one", "five"], "values": [0, 1, 5]}
 VALUES = np.array([0.0, 1.0, 5.0])
 
 
@@ -48,15 +40,15 @@ def moments(values: list[float]) -> tuple[float, float, float]:
 @given(st.floats(0.25, 5), st.floats(0.05, 2), st.lists(st.integers(0, 12), min_size=1, max_size=15))
 def test_counts_are_gamma_poisson(mean: float, variance: float, counts: list[int]) -> None:
     """Against the integral of prior times likelihood; the dispersion is that of a Poisson, 1."""
-    numbers = COUNT.copy()
-    numbers[STEADY] = 1e12  # the dispersion of all arms
+    known = snapshot(COUNT)
+    known.steady[0] = 1e12  # the dispersion of all arms
     rates = np.exp(np.linspace(-700, 6, 80_001))  # a Gamma of shape 0.03 has much below e^-80
     log = stats.gamma(mean**2 / variance, scale=variance / mean).logpdf(rates) + np.log(rates)  # d rate = rate d log
     log += stats.poisson.logpmf(np.array(counts)[:, None], rates).sum(axis=0)
     weights = np.exp(log - log.max())
     weights /= weights.sum()
     middle = float(weights @ rates)
-    found = posterior(numbers, mean, variance, *moments([float(count) for count in counts]))
+    found = posterior(known, mean, variance, *moments([float(count) for count in counts]))
     assert found == pytest.approx((middle, float(weights @ (rates - middle) ** 2)), rel=1e-5)
 
 
@@ -73,8 +65,8 @@ def test_levels_are_the_mean_of_a_dirichlet(
     base = np.array(shares) / sum(shares)
     mean = float(base @ VALUES)
     single = float(base @ (VALUES - mean) ** 2)
-    numbers = reward_numbers(BOUNDED, 0.0, 5.0, counts=False)
-    numbers[DISPERSION] = single / (mean * (5 - mean))
+    known = stats_for(read_reward(LEVELS))
+    known.dispersion[0] = single / (mean * (5 - mean))
     counts = np.array([values.count(value) for value in VALUES])
     alpha = size * base + counts
     points = (np.arange(400) + 0.5) / 400
@@ -85,7 +77,7 @@ def test_levels_are_the_mean_of_a_dirichlet(
     means = np.tensordot(VALUES, chances, 1)
     expected = (weight * means).sum() / weight.sum()
     spread = (weight * (means - expected) ** 2).sum() / weight.sum()
-    found = posterior(numbers, mean, single / (size + 1), *(moments(values) if values else (0.0, 0.0, 0.0)))
+    found = posterior(known, mean, single / (size + 1), *(moments(values) if values else (0.0, 0.0, 0.0)))
     exact = float(alpha @ VALUES / alpha.sum())
     assert found[0] == pytest.approx(exact, rel=1e-9)
     if alpha.min() > 1:  # without poles at the edges the grid is exact enough
@@ -93,24 +85,24 @@ def test_levels_are_the_mean_of_a_dirichlet(
 
 
 def test_a_number_is_a_normal_mean() -> None:
-    numbers = reward_numbers(NUMBER, 0.0, 0.0, counts=False)
-    numbers[DISPERSION], numbers[STEADY] = 4.0, 1e12
-    mean, variance = posterior(numbers, 1.0, 0.5, *moments([3.0, 5.0]))
+    known = snapshot(NUMBER)
+    known.dispersion[0], known.steady[0] = 4.0, 1e12
+    mean, variance = posterior(known, 1.0, 0.5, *moments([3.0, 5.0]))
     assert (mean, variance) == pytest.approx(((1 / 0.5 + 8 / 4) / (1 / 0.5 + 2 / 4), 1 / (1 / 0.5 + 2 / 4)))
 
 
-@pytest.mark.parametrize("numbers", [COUNT, AMOUNT], ids=["count", "revenue"])
-def test_zeros_are_no_certainty(numbers: np.ndarray) -> None:
+@pytest.mark.parametrize("given_nothing", [COUNT, AMOUNT], ids=["count", "revenue"])
+def test_zeros_are_no_certainty(given_nothing: RewardStats) -> None:
     """Three zeros leave as much as a Gamma of its prior does; the interval of own rows has a width."""
-    numbers = numbers.copy()
-    numbers[DISPERSION], numbers[RATE] = 30.0, 1.0
-    mean, variance = posterior(numbers, 1.0, 0.5, 3.0, 0.0, 0.0)
+    known = snapshot(given_nothing)
+    known.dispersion[0], known.rate[0] = 30.0, 1.0
+    mean, variance = posterior(known, 1.0, 0.5, 3.0, 0.0, 0.0)
     assert mean > 0.9
     assert variance == pytest.approx(30 * mean / (30 / 0.5 + 3))
-    low, high = own_limits(numbers, 1.96, 3.0, 0.0, 0.0)
+    low, high = own_limits(known, 1.96, 3.0, 0.0, 0.0)
     assert low == pytest.approx(0.0, abs=1e-12)
     assert high == pytest.approx(1.96**2 * 30 / 3)
-    assert own_dispersion(numbers, 3.0, 0.0, 0.0) == 30.0
+    assert own_dispersion(known, 3.0, 0.0, 0.0) == 30.0
 
 
 @pytest.mark.parametrize("rate", [0.5, 1.0, 3.0, 10.0, 50.0])
@@ -128,34 +120,35 @@ def test_intervals_of_poisson_counts_cover(rate: float) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(-20, 20), min_size=1, max_size=40))
 def test_moments_of_all_rows(values: list[float]) -> None:
-    numbers = reward_numbers(NUMBER, 0.0, 0.0, counts=False)
+    known = snapshot(NUMBER)
     for value in values:
-        add_to_numbers(numbers, value)
+        add_to_stats(known, value)
     array = np.array(values)
     away = array - array.mean()
     expected = [len(array), array.mean(), (away**2).sum(), (away**3).sum(), (away**4).sum(), (array > 0).sum()]
-    assert numbers[[ROWS, MEAN, M2, M3, M4, ABOVE]] == pytest.approx(expected, rel=1e-6, abs=1e-5)
+    found = [each[0] for each in (known.rows, known.mean, known.m2, known.m3, known.m4, known.above)]
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-5)
 
 
 def test_dispersion_is_learnt_from_within_arms() -> None:
     """Null: negative binomial with variance 4 times the mean; 6 arms of 4000 rows, s.e. below .1, seed 0."""
-    rng, numbers, own = np.random.default_rng(0), COUNT.copy(), np.zeros((6, 3))
+    rng, known, own = np.random.default_rng(0), snapshot(COUNT), np.zeros((6, 3))
     for arm in range(6):
         counts = rng.poisson(rng.gamma((1 + arm) / 3, 3.0, size=4000))
         own[arm] = moments([float(count) for count in counts])
         for count in counts:
-            add_to_numbers(numbers, count)
-    numbers[RATE] = numbers[MEAN]
-    learn_dispersion(numbers, own)
-    assert numbers[DISPERSION] == pytest.approx(4.0, abs=0.4)
-    assert row_variance(numbers, 2.0) == pytest.approx(2 * numbers[DISPERSION])
-    assert numbers[STEADY] > 3
+            add_to_stats(known, count)
+    known.rate[0] = known.mean[0]
+    learn_dispersion(known, own)
+    assert known.dispersion[0] == pytest.approx(4.0, abs=0.4)
+    assert row_variance(known, 2.0) == pytest.approx(2 * known.dispersion[0])
+    assert known.steady[0] > 3
 
 
-@pytest.mark.parametrize("shape", [NUMBER, POSITIVE, BOUNDED])
-def test_draws_have_the_mean_and_variance_that_were_asked_for(shape: int) -> None:
+@pytest.mark.parametrize("reward", [float, "count", LEVELS], ids=["number", "count", "levels"])
+def test_draws_have_the_mean_and_variance_that_were_asked_for(reward: Any) -> None:
     """Null: mean 1.2, variance .09 (Student's t with many degrees of freedom); 20,000 draws, 5 standard errors."""
-    numbers, rng = reward_numbers(shape, 0.0, 3.0 * (shape == BOUNDED), counts=False), np.random.default_rng(1)
-    draws = np.array([draw_mean(numbers, 1.2, 0.09, 1e6, rng) for _ in range(20_000)])
+    known, rng = stats_for(read_reward(reward)), np.random.default_rng(1)
+    draws = np.array([draw_mean(known, 1.2, 0.09, 1e6, rng) for _ in range(20_000)])
     assert draws.mean() == pytest.approx(1.2, abs=5 * 0.3 / math.sqrt(20_000))
     assert draws.var() == pytest.approx(0.09, abs=5 * 0.09 * math.sqrt(2.5 / 20_000))

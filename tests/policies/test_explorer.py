@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits.estimators.reward_shapes import DISPERSION, numbers_for
+from causal_bandits.estimators.reward_shapes import RewardStats, stats_for
 from causal_bandits.policies.explorer import THOMPSON, _directed, draw_arm, mixed, reweigh
 from causal_bandits.policies.explorer import play_shares as both_shares
 from causal_bandits.problem.rewards import read_reward
@@ -146,21 +146,21 @@ def test_an_arm_that_is_never_best_keeps_a_share() -> None:
 # Rewards between two fits
 
 
-def numbers_of(kind: Any, dispersion: float) -> Floats:
-    numbers = numbers_for(read_reward(kind))
-    numbers[DISPERSION] = dispersion
-    return numbers
+def known_of(kind: Any, dispersion: float) -> RewardStats:
+    known = stats_for(read_reward(kind))
+    known.dispersion[0] = dispersion
+    return known
 
 
 RATING = {"levels": ["bad", "fair", "good"], "values": [-1, 1, 4]}
-LIKELIHOODS: dict[str, tuple[Floats, float, Callable[[Floats, float], Floats]]] = {
-    "binary": (numbers_of(bool, 1.0), 1.0, lambda mean, y: stats.bernoulli(mean).pmf(y)),
-    "count": (numbers_of("count", 1.0), 3.0, lambda mean, y: stats.poisson(mean).pmf(y)),
-    "real": (numbers_of(float, 2.5), 7.0, lambda mean, y: stats.norm(mean, math.sqrt(2.5)).pdf(y)),
+LIKELIHOODS: dict[str, tuple[RewardStats, float, Callable[[Floats, float], Floats]]] = {
+    "binary": (known_of(bool, 1.0), 1.0, lambda mean, y: stats.bernoulli(mean).pmf(y)),
+    "count": (known_of("count", 1.0), 3.0, lambda mean, y: stats.poisson(mean).pmf(y)),
+    "real": (known_of(float, 2.5), 7.0, lambda mean, y: stats.norm(mean, math.sqrt(2.5)).pdf(y)),
     # Quasi-likelihoods: that of the exponential family with the same variance function, to the power of 1 / dispersion.
-    "revenue": (numbers_of("revenue", 9.0), 20.0, lambda mean, y: (mean**y * np.exp(-mean)) ** (1 / 9.0)),
+    "revenue": (known_of("revenue", 9.0), 20.0, lambda mean, y: (mean**y * np.exp(-mean)) ** (1 / 9.0)),
     "levels": (
-        numbers_of(RATING, 0.4),
+        known_of(RATING, 0.4),
         4.0,
         lambda m, y: (((m + 1) / 5) ** ((y + 1) / 5) * ((4 - m) / 5) ** ((4 - y) / 5)) ** 2.5,
     ),
@@ -170,14 +170,14 @@ LIKELIHOODS: dict[str, tuple[Floats, float, Callable[[Floats, float], Floats]]] 
 @pytest.mark.parametrize("kind", LIKELIHOODS)
 def test_rewards_reweigh_draws_by_bayes_rule(kind: str) -> None:
     """Some rewards of two arms, the lowest and the highest among them; the order does not matter."""
-    numbers, high, likelihood = LIKELIHOODS[kind]
+    known, high, likelihood = LIKELIHOODS[kind]
     rng = np.random.default_rng(6)
     low = -1.0 if kind == "levels" else 0.0
     draws = low + (high - low) * rng.beta(2, 2, size=(50, 3))
     rewards = {"binary": [0, 1, 1], "count": [0, 2, 5], "levels": [-1, 1, 4]}.get(kind, [0.0, 0.5 * high, high])
     weights, expected = np.full(50, 1 / 50), np.full(50, 1 / 50)
     for place, reward in enumerate(rewards):
-        reweigh(draws, weights, numbers, place % 2, reward)
+        reweigh(draws, weights, known, place % 2, reward)
         expected *= likelihood(draws[:, place % 2], reward)
     assert_allclose(weights, expected / expected.sum(), rtol=1e-9)
 
@@ -185,29 +185,29 @@ def test_rewards_reweigh_draws_by_bayes_rule(kind: str) -> None:
 @pytest.mark.parametrize("kind", LIKELIHOODS)
 def test_impossible_rewards_leave_finite_weights(kind: str) -> None:
     """All draws at the lower end of the range, and a reward above it: no draw explains it, all count the same."""
-    numbers, high, _ = LIKELIHOODS[kind]
+    known, high, _ = LIKELIHOODS[kind]
     draws, weights = np.full((8, 2), -1.0 if kind == "levels" else 0.0), np.full(8, 1 / 8)
-    reweigh(draws, weights, numbers, 0, high)
+    reweigh(draws, weights, known, 0, high)
     assert_allclose(weights, 1 / 8)
 
 
 @pytest.mark.parametrize("kind", ["binary", "count", "levels", "revenue"])
 def test_a_zero_does_not_count_against_draws_of_zero(kind: str) -> None:
     """A draw at the lower end of the range explains the lowest reward best."""
-    numbers, high, _ = LIKELIHOODS[kind]
+    known, high, _ = LIKELIHOODS[kind]
     low = -1.0 if kind == "levels" else 0.0
     draws, weights = np.array([[low], [0.5 * high]]), np.array([0.5, 0.5])
-    reweigh(draws, weights, numbers, 0, low)
+    reweigh(draws, weights, known, 0, low)
     assert weights[0] > weights[1] > 0
     assert weights.sum() == pytest.approx(1)
 
 
 def test_many_rewards_keep_weights_finite() -> None:
     """10,000 rewards between two fits: weights stay finite and sum to 1, and favor the draws near the mean."""
-    rng, numbers = np.random.default_rng(7), LIKELIHOODS["binary"][0]
+    rng, known = np.random.default_rng(7), LIKELIHOODS["binary"][0]
     draws, weights = rng.beta(2, 2, size=(64, 2)), np.full(64, 1 / 64)
     for reward in rng.random(10_000) < 0.3:
-        reweigh(draws, weights, numbers, 0, float(reward))
+        reweigh(draws, weights, known, 0, float(reward))
     assert weights.sum() == pytest.approx(1)
     assert weights.argmax() == np.abs(draws[:, 0] - 0.3).argmin()
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from causal_bandits import Problem, SafePolicy
-from causal_bandits.estimators.reward_shapes import ABOVE, M2, M3, M4, MEAN, ROWS
 from causal_bandits.policies import safe
 from causal_bandits.policies.explorer import mixed
 
@@ -140,7 +139,8 @@ def scaled_up(policy: SafePolicy, times: float) -> None:
     """Count every row of a policy that many times."""
     counts = policy._state.counts
     counts.tables.sums[:, [0, 2]] *= times
-    counts.numbers[[ROWS, M2, M3, M4, ABOVE]] *= times
+    for name in ("rows", "m2", "m3", "m4", "above"):
+        getattr(counts.stats, name)[:] *= times
 
 
 @pytest.mark.parametrize("kind", REWARDS)
@@ -170,14 +170,15 @@ def test_rates_of_one_in_a_million() -> None:
     """
     rewarded = np.array([0.0, 1.0, 2.0, 9.0])
     policy = policy_for("binary", [0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 1])
-    tables, numbers = policy._state.counts
+    tables, stats = policy._state.counts
     for arm, ones in enumerate(rewarded):
         rate = ones / 1e6
         tables.table(0)[arm, 0] = 1e6, rate, 1e6 * rate * (1 - rate)
         for cell in range(2):
             tables.table(1)[arm, cell] = 5e5, rate, 5e5 * rate * (1 - rate)
     rate = rewarded.sum() / 4e6
-    numbers[[ROWS, MEAN, M2, ABOVE]] = 4e6, rate, 4e6 * rate * (1 - rate), rewarded.sum()
+    stats.rows[0], stats.mean[0] = 4e6, rate
+    stats.m2[0], stats.above[0] = 4e6 * rate * (1 - rate), rewarded.sum()
     low, high = assert_sane(policy, "binary")
     assert (high > rewarded / 1e6).all()
     assert (low[1:] < rewarded[1:] / 1e6).all()

@@ -85,11 +85,11 @@ def ranks(problem: Problem, place: int | None, rows: int, repetitions: int, seed
         policy = SafePolicy(problem, seed=0)
         policy.learn(Rows(arm, a[:, None], y, np.empty((rows, 0))))
         state = policy._fitted()
-        tables, numbers = state.counts
+        tables, stats = state.counts
         if place is None:
-            draw_means(tables, numbers, state.levers, state.fit, rng, draws)
+            draw_means(tables, stats, state.levers, state.fit, rng, draws)
         else:
-            draw_through(tables, place, numbers, state.levers, state.fit, rng, draws)
+            draw_through(tables, place, stats, state.levers, state.fit, rng, draws)
         found[repetition] = (draws < world.means).sum(axis=0)
     return found
 

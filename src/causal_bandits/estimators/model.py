@@ -5,7 +5,7 @@ For a set S the mean reward of arm a in the cell S = s, and the mean of the arm,
     E[Y | s, a] = m_s + b_s d_a,        mean of arm a = sum over s of P(s | a) (m_s + b_s d_a)
 
 where m_s is shared by all arms and d_a is the difference that S leaves unexplained: on the scale of log-odds for
-rewards between two values, of logarithms for counts and revenue, of standard deviations for numbers, so b_s is the
+rewards between two values, of logarithms for counts and revenue, of standard deviations for stats, so b_s is the
 derivative of the inverse link at m_s. A difference is a sum of lever effects and a deviation of the arm,
 
     d_a = sum over levers of effect[level of the lever] + deviation_a,    effect ~ N(0, eta^2), deviation ~ N(0, tau^2)
@@ -31,18 +31,9 @@ from ..compiled import Floats, Ints, by_reference, compiled, put
 from ..data import CellTables
 from .linear_algebra import backward, cholesky, forward
 from .reward_shapes import (
-    ABOVE,
-    DISPERSION,
-    FIXED,
-    HIGH,
-    LOW,
-    MEAN,
     NUMBER,
     POSITIVE,
-    RATE,
-    ROWS,
-    SHAPE,
-    STEADY,
+    RewardStats,
     conjugate,
     draw_mean,
     from_link,
@@ -204,11 +195,13 @@ def levers_of(codes: Ints, sizes: Ints) -> Levers:
 
 
 @compiled
-def _cell_means(tables: CellTables, place: int, numbers: Floats, rate: float) -> tuple[Floats, Floats, Floats, Floats]:
+def _cell_means(
+    tables: CellTables, place: int, stats: RewardStats, rate: float
+) -> tuple[Floats, Floats, Floats, Floats]:
     """(cells,) each: prior mean, prior variance, plug-in mean and row variance of every cell."""
     cells, first = tables.cells[place], tables.starts[place]
     hurdle = place >= tables.plain
-    start, prior = np.full(cells, rate), np.full(cells, row_variance(numbers, rate))
+    start, prior = np.full(cells, rate), np.full(cells, row_variance(stats, rate))
     mean, noise = np.zeros(cells), np.zeros(cells)
     amount, spread = 0.0, 0.0
     if hurdle:  # rewards above zero of all arms
@@ -216,7 +209,7 @@ def _cell_means(tables: CellTables, place: int, numbers: Floats, rate: float) ->
         for arm in range(tables.arms):
             n, value, within = tables.sums[tables.starts[tables.plain] + 2 * arm + 1]
             rows, total, scatter = rows + n, total + n * value, scatter + within
-        amount = total / rows if rows > 0 else one_more(numbers) * 2
+        amount = total / rows if rows > 0 else one_more(stats) * 2
         spread = (scatter + amount * amount) / (rows + 1)
     for cell in range(cells):
         if hurdle:
@@ -233,13 +226,13 @@ def _cell_means(tables: CellTables, place: int, numbers: Floats, rate: float) ->
                 freedom, scatter = freedom + n - 1, scatter + within
         mean[cell] = rate if cells == 1 else (total + start[cell]) / (weight + 1)
         # A few rows without a reward do not say that there is none: Jeffreys' half an event for the variance.
-        usual = spread if hurdle else row_variance(numbers, rate)
+        usual = spread if hurdle else row_variance(stats, rate)
         if cells > 1 and not hurdle:
-            usual = row_variance(numbers, (total + one_more(numbers)) / (weight + 1))
+            usual = row_variance(stats, (total + one_more(stats)) / (weight + 1))
             prior[cell] = max(prior[cell], usual)
-        steady = numbers[STEADY]
+        steady = stats.steady[0]
         # Rewards that are all equal do not say how much they vary.
-        says = not numbers[FIXED] and (scatter > 0 or numbers[SHAPE] == NUMBER)
+        says = not stats.fixed and (scatter > 0 or stats.shape == NUMBER)
         noise[cell] = (scatter + steady * usual) / (freedom + steady) if says else usual
     return start, prior, mean, noise
 
@@ -268,20 +261,20 @@ def _concentration(counts: Floats, rows: Floats, base: Floats) -> Floats:
 
 
 @compiled
-def _rows_of_set(tables: CellTables, place: int, numbers: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+def _rows_of_set(tables: CellTables, place: int, stats: RewardStats, noise: Floats) -> tuple[Floats, Floats, Floats]:
     """(arms, cells) each: rows with a reward, their mean reward, and all rows, pending ones too."""
     arms, cells, first = tables.arms, tables.cells[place], tables.starts[place]
     rows, values, counts = np.zeros((arms, cells)), np.zeros((arms, cells)), np.zeros((arms, cells))
     waits = len(tables.pending) > 0 and place < tables.plain
     # One more row in all, so that zeros everywhere mean "less than one in all these rows" and not "never".
-    more = 0.0 if numbers[SHAPE] == NUMBER else 1 / (numbers[ROWS] + 1)
+    more = 0.0 if stats.shape == NUMBER else 1 / (stats.rows[0] + 1)
     for arm in range(arms):
         for cell in range(cells):
             at = first + arm * cells + cell
             rows[arm, cell] = tables.sums[at, 0]
             counts[arm, cell] = rows[arm, cell] + (tables.pending[at] if waits else 0)
             if noise[cell] > 0:
-                values[arm, cell] = (tables.sums[at, 1] + more * one_more(numbers)) / (1 + more)
+                values[arm, cell] = (tables.sums[at, 1] + more * one_more(stats)) / (1 + more)
     return rows, values, counts
 
 
@@ -320,11 +313,11 @@ def _index_precision(
 
 
 @compiled
-def read_set(tables: CellTables, place: int, numbers: Floats, rate: float, known: Floats) -> SetData:
+def read_set(tables: CellTables, place: int, stats: RewardStats, rate: float, known: Floats) -> SetData:
     """Everything about one set that does not depend on scales; `known`, if not empty, is the precision of the index."""
     arms, cells = tables.arms, tables.cells[place]
-    start, prior, mean, noise = _cell_means(tables, place, numbers, rate)
-    rows, values, counts = _rows_of_set(tables, place, numbers, noise)
+    start, prior, mean, noise = _cell_means(tables, place, stats, rate)
+    rows, values, counts = _rows_of_set(tables, place, stats, noise)
     slope, precise, shares = np.zeros(cells), np.zeros(cells), np.zeros((arms, cells))
     own, every = np.zeros(arms), np.zeros(arms)
     for arm in range(arms):
@@ -335,7 +328,7 @@ def read_set(tables: CellTables, place: int, numbers: Floats, rate: float, known
     for cell in range(cells):
         middle += base[cell] * mean[cell]
         if noise[cell] > 0:
-            slope[cell], precise[cell] = slope_at(numbers, mean[cell]), 1 / prior[cell]
+            slope[cell], precise[cell] = slope_at(stats, mean[cell]), 1 / prior[cell]
     index, gain, within, residual = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
     for arm in range(arms):
         for cell in range(cells):
@@ -350,7 +343,7 @@ def read_set(tables: CellTables, place: int, numbers: Floats, rate: float, known
     if len(known):
         precision = known
     elif cells > 1:
-        least = 1e-7 * row_variance(numbers, rate)
+        least = 1e-7 * row_variance(stats, rate)
         precision = _index_precision(counts, every, base, mean, index, middle, least)
     return SetData(
         rows, values, shares, own, residual, mean, start, precise, noise, slope, index, precision, middle, gain, within
@@ -644,28 +637,28 @@ def _squares(root: Floats, way: Floats, solved: Floats) -> float:
 
 
 @compiled
-def refit(tables: CellTables, numbers: Floats, levers: Levers, fit: Fit) -> None:
-    """Learn everything from the counts; `numbers` receives the dispersion of rewards."""
+def refit(tables: CellTables, stats: RewardStats, levers: Levers, fit: Fit) -> None:
+    """Learn everything from the counts; `stats` receives the dispersion of rewards."""
     arms, sets = tables.arms, len(tables.cells)
-    rate = _start_rate(tables, numbers)
-    numbers[RATE] = rate
-    learn_dispersion(numbers, tables.sums[:arms])
+    rate = _start_rate(tables, stats)
+    stats.rate[0] = rate
+    learn_dispersion(stats, tables.sums[:arms])
     for place in range(sets):
         # "Above zero" says nothing where all rewards are, or none.
-        useless = place >= tables.plain and (numbers[ABOVE] == 0 or numbers[ABOVE] == numbers[ROWS])
+        useless = place >= tables.plain and (stats.above[0] == 0 or stats.above[0] == stats.rows[0])
         if tables.cells[place] > MOST_CELLS or useless:
             fit.weights[place], fit.separates[place] = 0.0, 0.0
             continue
         # The empty set comes first: it says what the mean over arms is.
         for _ in range(PASSES if place == 0 else 1):
-            data = read_set(tables, place, numbers, rate, np.zeros(0))
+            data = read_set(tables, place, stats, rate, np.zeros(0))
             sums = add_up(data)
-            unit = slope_at(numbers, rate)
+            unit = slope_at(stats, rate)
             equal = EQUAL if tables.cells[place] == 1 else SEPARATES
             scales = weigh_scales(data, sums, levers, unit, equal)
             means = set_moments(data, sums, levers, scales, unit, fit.shared[place], fit.variances[place])
             if place == 0:
-                rate = into_range(numbers, means.mean(), rate, EDGE)
+                rate = into_range(stats, means.mean(), rate, EDGE)
         put(fit.index_scales[place], scales.of_index)
         put(fit.difference_scales[place], scales.of_difference)
         put(fit.precision[place], data.precision)
@@ -678,11 +671,11 @@ def refit(tables: CellTables, numbers: Floats, levers: Levers, fit: Fit) -> None
 
 
 @compiled
-def _start_rate(tables: CellTables, numbers: Floats) -> float:
+def _start_rate(tables: CellTables, stats: RewardStats) -> float:
     """A first guess of the mean over arms: own means, each with two rows more at the mean of all rows."""
-    pooled = numbers[MEAN]
-    if numbers[SHAPE] != NUMBER:
-        pooled = (numbers[ROWS] * pooled + one_more(numbers)) / (numbers[ROWS] + 1)
+    pooled = stats.mean[0]
+    if stats.shape != NUMBER:
+        pooled = (stats.rows[0] * pooled + one_more(stats)) / (stats.rows[0] + 1)
     found = 0.0
     for arm in range(tables.arms):
         n, value, _ = tables.sums[arm]
@@ -742,7 +735,7 @@ def _draw_indices(
 def draw_through(
     tables: CellTables,
     place: int,
-    numbers: Floats,
+    stats: RewardStats,
     levers: Levers,
     fit: Fit,
     rng: np.random.Generator,
@@ -751,8 +744,8 @@ def draw_through(
     """Fill (draws, arms) with joint draws of all means through one set."""
     draws, arms = drawn.shape
     rate, cells = fit.rate[0], tables.cells[place]
-    unit, points = slope_at(numbers, rate), len(EFFECTS)
-    data = read_set(tables, place, numbers, rate, fit.precision[place])
+    unit, points = slope_at(stats, rate), len(EFFECTS)
+    data = read_set(tables, place, stats, rate, fit.precision[place])
     sums = add_up(data)
     if cells > 1:
         _draw_indices(data, levers, fit.index_scales[place], unit, rng, drawn)
@@ -763,13 +756,13 @@ def draw_through(
     draw_points(fit.difference_scales[place], rng, chosen)
     matrix, root, vector, half = np.empty((size, size)), np.empty((size, size)), np.empty(size), np.empty(size)
     noise, found, moved = np.empty(size), np.empty(size), np.empty(cells)
-    lines, rows, dispersion = np.empty((arms, 2)), data.own.copy(), np.full(arms, numbers[DISPERSION])
+    lines, rows, dispersion = np.empty((arms, 2)), data.own.copy(), np.full(arms, stats.dispersion[0])
     for arm in range(arms):
-        lines[arm, 0], lines[arm, 1] = _link_line(numbers, fit.shared[place, arm, 0], fit.shared[place, arm, 1], rate)
+        lines[arm, 0], lines[arm, 1] = _link_line(stats, fit.shared[place, arm, 0], fit.shared[place, arm, 1], rate)
         if rows[arm] > 0 and data.gain[arm] > 0:
             # The rows tell the difference as precisely as this many rows without mediators tell a mean.
-            rows[arm] *= row_variance(numbers, into_range(numbers, data.indices[arm], rate, EDGE)) / data.within[arm]
-            dispersion[arm] = own_dispersion(numbers, tables.sums[arm, 0], tables.sums[arm, 1], tables.sums[arm, 2])
+            rows[arm] *= row_variance(stats, into_range(stats, data.indices[arm], rate, EDGE)) / data.within[arm]
+            dispersion[arm] = own_dispersion(stats, tables.sums[arm, 0], tables.sums[arm, 1], tables.sums[arm, 2])
     variance = -1.0
     for draw in range(draws):
         point, before = chosen[draw], variance
@@ -787,12 +780,12 @@ def draw_through(
             value = drawn[draw, arm] + _effects_on(data, levers, arm, found)
             for cell in range(cells):
                 value += data.shares[arm, cell] * moved[cell]
-            expected = from_link(numbers, lines[arm, 0] + lines[arm, 1] * value)
+            expected = from_link(stats, lines[arm, 0] + lines[arm, 1] * value)
             spread = data.gain[arm] ** 2 * variance
             if spread > 0:
                 own = drawn[draw, arm] + data.residual[arm]
-                moments = conjugate(numbers, expected, spread, rows[arm], own, dispersion[arm])
-                drawn[draw, arm] = draw_mean(numbers, moments[0], moments[1], data.own[arm], rng)
+                moments = conjugate(stats, expected, spread, rows[arm], own, dispersion[arm])
+                drawn[draw, arm] = draw_mean(stats, moments[0], moments[1], data.own[arm], rng)
             else:
                 drawn[draw, arm] = expected
 
@@ -807,17 +800,17 @@ def _effects_on(data: SetData, levers: Levers, arm: int, found: Floats) -> float
 
 
 @compiled
-def _link_line(numbers: Floats, mean: float, variance: float, rate: float) -> tuple[float, float]:
+def _link_line(stats: RewardStats, mean: float, variance: float, rate: float) -> tuple[float, float]:
     """Start and slope of the line that takes normal draws to the scale of the link, where the range has no end.
 
     Transformed back by `from_link` the draws have this mean and variance, about, and are inside the range: they are
     log-normal or logit-normal.
     """
-    if numbers[SHAPE] == NUMBER:
+    if stats.shape == NUMBER:
         return 0.0, 1.0
-    mean = into_range(numbers, mean, rate, EDGE)
-    low, width = numbers[LOW], numbers[HIGH] - numbers[LOW]
-    if numbers[SHAPE] == POSITIVE:
+    mean = into_range(stats, mean, rate, EDGE)
+    low, width = stats.low, stats.high - stats.low
+    if stats.shape == POSITIVE:
         square, skew = variance / mean**2, 1.0
         middle = math.log(mean)
     else:
@@ -831,7 +824,7 @@ def _link_line(numbers: Floats, mean: float, variance: float, rate: float) -> tu
 
 @compiled
 def draw_means(
-    tables: CellTables, numbers: Floats, levers: Levers, fit: Fit, rng: np.random.Generator, drawn: Floats
+    tables: CellTables, stats: RewardStats, levers: Levers, fit: Fit, rng: np.random.Generator, drawn: Floats
 ) -> None:
     """Fill (draws, arms) with joint draws of all means; each draw is through one set, drawn by weight."""
     places = np.empty(len(drawn), dtype=np.int64)
@@ -841,5 +834,5 @@ def draw_means(
         last = first
         while last < len(drawn) and places[last] == places[first]:
             last += 1
-        draw_through(tables, places[first], numbers, levers, fit, rng, drawn[first:last])
+        draw_through(tables, places[first], stats, levers, fit, rng, drawn[first:last])
         first = last

@@ -14,16 +14,7 @@ from ..compiled import Bools, Floats
 from ..data import History
 from ..drawers import drawn
 from ..estimators import jeffreys_interval
-from ..estimators.reward_shapes import (
-    MEAN,
-    RATE,
-    ROWS,
-    add_to_numbers,
-    learn_dispersion,
-    numbers_for,
-    one_more,
-    own_limits,
-)
+from ..estimators.reward_shapes import add_to_stats, learn_dispersion, one_more, own_limits, stats_for
 from ..markup import between, braces, printable, text_table, through_words, titled_table
 from ..markup import number as shown
 from ..problem import Arm, Level, Problem
@@ -277,13 +268,13 @@ def with_own_rows(found: Estimates, history: History, level: float, allowed: Boo
     total = np.bincount(rows.arms, rows.rewards, minlength=arms)
     square = np.bincount(rows.arms, np.asarray(rows.rewards, dtype=np.float64) ** 2, minlength=arms)
     kind = history.problem.reward.kind
-    numbers = numbers_for(history.problem.reward)
+    stats = stats_for(history.problem.reward)
     if kind not in ("binary", "real"):
         for reward in rows.rewards:
-            add_to_numbers(numbers, reward)
-        numbers[RATE] = max(numbers[MEAN], one_more(numbers) / (numbers[ROWS] + 1)) if len(rows.arms) else numbers[RATE]
+            add_to_stats(stats, reward)
+        stats.rate[0] = max(stats.mean[0], one_more(stats) / (stats.rows[0] + 1)) if len(rows.arms) else stats.rate[0]
         own = np.stack([n, total / np.maximum(n, 1), square - total**2 / np.maximum(n, 1)], axis=1)
-        learn_dispersion(numbers, own)
+        learn_dispersion(stats, own)
     filled = []
     for number, row in enumerate(found):
         if n[number] == 0:
@@ -295,7 +286,7 @@ def with_own_rows(found: Estimates, history: History, level: float, allowed: Boo
             low, high = mean - reach, mean + reach
         elif kind != "binary":
             far = float(ndtri((1 + level) / 2))
-            low, high = own_limits(numbers, far, *own[number])
+            low, high = own_limits(stats, far, *own[number])
         else:
             low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
         filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))

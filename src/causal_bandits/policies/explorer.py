@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, compiled
-from ..estimators.reward_shapes import FIXED, log_likelihood
+from ..estimators.reward_shapes import RewardStats, log_likelihood
 
 THOMPSON = 0.01
 """The least share of rounds in which arms are played as often as they are the best in the draws."""
@@ -28,17 +28,17 @@ STEPS = 4
 
 
 @compiled
-def reweigh(draws: Floats, weights: Floats, numbers: Floats, arm: int, reward: float) -> None:
+def reweigh(draws: Floats, weights: Floats, stats: RewardStats, arm: int, reward: float) -> None:
     """Multiply the weight of every draw by the likelihood of a reward, in place."""
     count, total = len(weights), 0.0
-    if numbers[FIXED]:
+    if stats.fixed:
         for draw in range(count):
             weights[draw] *= draws[draw, arm] if reward > 0 else 1 - draws[draw, arm]
             total += weights[draw]
     else:
         logs, highest = np.empty(count), -np.inf
         for draw in range(count):
-            logs[draw] = log_likelihood(numbers, draws[draw, arm], reward)
+            logs[draw] = log_likelihood(stats, draws[draw, arm], reward)
             highest = max(highest, logs[draw])
         for draw in range(count):
             weights[draw] *= math.exp(logs[draw] - highest)

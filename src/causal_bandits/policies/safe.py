@@ -32,7 +32,7 @@ from ..estimators.model import (
     levers_of,
     refit,
 )
-from ..estimators.reward_shapes import ABOVE, ROWS, add_to_numbers, numbers_for, row_variance, slope_at
+from ..estimators.reward_shapes import RewardStats, add_to_stats, row_variance, slope_at, stats_arrays, stats_for
 from ..estimators.top_two import choose_of_top_two
 from ..problem import Problem
 from ..seeds import Seed
@@ -62,7 +62,7 @@ class Counts(NamedTuple):
     """What was seen."""
 
     tables: CellTables
-    numbers: Floats
+    stats: RewardStats
     """Moments of all rewards (see `reward_shapes`)."""
 
 
@@ -109,7 +109,7 @@ def shares_of(state: SafeState) -> Floats:
     arms, waiting = len(state.allowed), state.batch
     for arm in range(arms if len(state.counts.tables.pending) else 0):
         waiting += state.counts.tables.pending[arm]
-    rows, shares = state.counts.numbers[ROWS], state.sums.shares
+    rows, shares = state.counts.stats.rows[0], state.sums.shares
     for arm in range(arms):
         if not state.allowed[arm] or state.cost[arm] != 0:
             shares = play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
@@ -144,9 +144,9 @@ def choose_safely(state: SafeState, rng: np.random.Generator) -> int:
 def learn_row(state: SafeState, arm: int, seen: Any, reward: float) -> None:
     """Count one row."""
     count_reward(state.counts.tables, arm, seen, reward)
-    add_to_numbers(state.counts.numbers, reward)
-    reweigh(state.sums.draws, state.sums.weights, state.counts.numbers, arm, reward)
-    rows = int(state.counts.numbers[ROWS])
+    add_to_stats(state.counts.stats, reward)
+    reweigh(state.sums.draws, state.sums.weights, state.counts.stats, arm, reward)
+    rows = int(state.counts.stats.rows[0])
     if rows % max(1, rows // SHARES_PER) == 0:
         update_shares(state)
 
@@ -176,13 +176,13 @@ def forget_row(state: SafeState, arm: int, seen: Any) -> None:
 @entry
 def fit_state(fitted: Any) -> None:
     """Fit the model to the counts."""
-    refit(fitted.counts.tables, fitted.counts.numbers, fitted.levers, fitted.fit)
+    refit(fitted.counts.tables, fitted.counts.stats, fitted.levers, fitted.fit)
 
 
 @entry
 def draw_state(fitted: Any, rng: np.random.Generator, draws: Floats) -> None:
     """Fill (draws, arms) with joint draws from the fitted posterior."""
-    draw_means(fitted.counts.tables, fitted.counts.numbers, fitted.levers, fitted.fit, rng, draws)
+    draw_means(fitted.counts.tables, fitted.counts.stats, fitted.levers, fitted.fit, rng, draws)
 
 
 @entry
@@ -204,7 +204,7 @@ def count_rows(state: Any, arms: Ints, seen: Any, rewards: Any) -> None:
     """Count many rows before a fit: the draws are about to be replaced, and need no weights."""
     for row in range(len(arms)):
         count_reward(state.counts.tables, arms[row], seen[row], rewards[row])
-        add_to_numbers(state.counts.numbers, rewards[row])
+        add_to_stats(state.counts.stats, rewards[row])
 
 
 @entry
@@ -285,7 +285,7 @@ class SafePolicy(Policy[SafeState]):
         arms = len(self.problem.arms)
         tables, levers = self.layout.empty(), levers_of(*self._levers())
         draws = max(FEWEST_DRAWS, min(DRAWS, DRAWS**2 // arms))
-        counts = Counts(tables, numbers_for(self.problem.reward))
+        counts = Counts(tables, stats_for(self.problem.reward))
         sums = RunningSums(np.full((draws, arms), 0.5), np.full(draws, 1 / draws), np.full((2, arms), 1 / arms))
         return SafeState(counts, levers, sums, np.ones(arms, dtype=np.bool_), np.zeros(arms))
 
@@ -342,14 +342,14 @@ class SafePolicy(Policy[SafeState]):
     def _refitted(self) -> SafeState:
         """The state that a refit would give; nothing changes."""
         state, fitted = snapshot(self._state), self._fitted()
-        state.counts.numbers[:] = fitted.counts.numbers
+        state = state._replace(counts=state.counts._replace(stats=fitted.counts.stats))
         self._draw(state, fitted)
         return state
 
     def _fit(self, *, pending: bool) -> FittedState:
         counts = self._state.counts
         tables = counts.tables if pending else counts.tables._replace(pending=NONE_PENDING)
-        return _fitted(Counts(tables, counts.numbers.copy()), self._state.levers)
+        return _fitted(Counts(tables, snapshot(counts.stats)), self._state.levers)
 
     def _is_expensive(self) -> bool:
         return self._expensive
@@ -366,10 +366,10 @@ class SafePolicy(Policy[SafeState]):
 
     def _size(self, state: FittedState) -> Any:
         """How many own rows would give a mean this variance."""
-        numbers = state.counts.numbers
+        stats = state.counts.stats
 
         def size(mean: float, variance: float) -> float:
-            return row_variance(numbers, mean) / variance if variance > 0 else math.inf
+            return row_variance(stats, mean) / variance if variance > 0 else math.inf
 
         return size
 
@@ -395,9 +395,9 @@ class SafePolicy(Policy[SafeState]):
 
     def _separates(self, state: FittedState) -> Floats:
         """(sets,): P(differences are below 5% of the mean reward)."""
-        fit, numbers = state.fit, state.counts.numbers
+        fit, stats = state.fit, state.counts.stats
         rate = float(fit.rate[0])
-        relative = slope_at(numbers, rate) / abs(rate) if rate != 0 else math.inf
+        relative = slope_at(stats, rate) / abs(rate) if rate != 0 else math.inf
         levers = len(state.levers.starts)
         scale = np.sqrt(levers * EFFECTS**2 + DEVIATIONS**2)
         chances = fit.difference_scales @ np.append(scale * relative < SMALL, True)
@@ -414,7 +414,7 @@ class SafePolicy(Policy[SafeState]):
         state = self._fitted()
         chances, weights = self._separates(state), self._weights(state)
         chances[0] = 0.0  # the empty set is how arms share without mediators
-        accepted = (chances >= ACCEPTED) & (state.counts.numbers[ABOVE] > 0)
+        accepted = (chances >= ACCEPTED) & (state.counts.stats.above[0] > 0)
         separated = np.repeat(accepted[:, None], len(self.problem.interventions), axis=1)
         seen = self._rows_seen() if self.history.has_missing else None
         return Findings(self.layout, self.rows, separated, Degrees(chances, weights), seen)
@@ -433,7 +433,7 @@ class SafePolicy(Policy[SafeState]):
             "shares": self._state.sums.shares,
             # Sums of rewards depend on the order in which rows were counted.
             "table_sums": self._state.counts.tables.sums,
-            "reward_numbers": self._state.counts.numbers,
+            **stats_arrays(self._state.counts.stats),
         }
 
     def _indices(self, state: SafeState, rng: np.random.Generator) -> Floats | None:
@@ -448,7 +448,7 @@ class SafePolicy(Policy[SafeState]):
 
 
 def _fitted(counts: Counts, levers: Levers) -> FittedState:
-    """The model fitted to counts; their numbers receive the dispersion of rewards."""
+    """The model fitted to counts; their `stats` receive the dispersion of rewards."""
     found = FittedState(counts, levers, empty_fit(len(counts.tables.cells), counts.tables.arms))
     fit_state(found)
     return found

@@ -1,4 +1,4 @@
-"""Thompson Sampling from each arm's own rows, for counts, revenue, ordered levels and numbers.
+"""Thompson Sampling from each arm's own rows, for counts, revenue, ordered levels and stats.
 
 A hierarchical normal model gives the prior of an arm's mean:
 
@@ -21,29 +21,22 @@ from ...discovery.tiers import Tier
 from ...errors import ProblemError
 from ...estimators import beta_interval, gamma_interval
 from ...estimators.reward_shapes import (
-    ABOVE,
     BOUNDED,
-    DEVIATION,
-    EDGE,
-    HIGH,
-    LOW,
-    MEAN,
     NUMBER,
     POSITIVE,
-    RATE,
-    ROWS,
-    SHAPE,
-    add_to_numbers,
+    WEAKEST,
+    RewardStats,
+    add_to_stats,
     draw_mean,
-    inside,
+    into_range,
     learn_dispersion,
-    numbers_for,
     one_more,
     own_dispersion,
-    posterior,
     row_variance,
     shape_at,
-    unit_of,
+    slope_at,
+    stats_arrays,
+    stats_for,
 )
 from ...problem import Problem
 from ...seeds import Seed
@@ -59,6 +52,8 @@ LEAST_VARIANCE, LEAST_PIVOT = 1e-6, 1e-18
 """Added to the variance over arms, in squared units; the smallest posterior variance of the intercept."""
 INTERCEPT_VARIANCE = 4.0
 """Prior variance of the intercept, in variances of one reward."""
+EDGE = 0.05
+"""Predicted means are kept this share of the mean over arms away from the ends of the reward's range."""
 EXPLORATION = 0.8
 """Arms are chosen with the posterior standard deviation of the intercept multiplied by this."""
 FEWEST_PLAYS, BY_THEN = 5, 100
@@ -81,6 +76,8 @@ class RewardFit(NamedTuple):
     """(arms,): what the other arms predict."""
     intercept: Floats
     """(2,): posterior mean and standard deviation."""
+    deviation: Floats
+    """(1,): variance of the deviations."""
 
 
 @by_reference
@@ -89,22 +86,44 @@ class RewardState(NamedTuple):
 
     own: Floats
     """(arms, 3): rows, mean reward, sum of squared deviations from it."""
-    numbers: Floats
-    """Moments of all rewards, the dispersion, and the deviation variance; see `reward_shapes`."""
+    stats: RewardStats
     fit: RewardFit
     allowed: Bools
 
 
 @compiled
+def _inside(stats: RewardStats, mean: float) -> float:
+    """A mean kept away from the lowest and highest possible value."""
+    return into_range(stats, mean, stats.rate[0], EDGE)
+
+
+@compiled
+def posterior(
+    stats: RewardStats, prior: float, variance: float, rows: float, mean: float, scatter: float
+) -> tuple[float, float]:
+    """Mean and variance of an arm's mean after own rows, from those before; exact for a Dirichlet prior of levels."""
+    if stats.shape == BOUNDED:
+        single = row_variance(stats, prior)
+        k = max(single / variance - 1, WEAKEST)
+        found = (k * prior + rows * mean) / (k + rows)
+        spread = k * (single + (prior - found) ** 2) + scatter + rows * (mean - found) ** 2
+        return found, spread / (k + rows) / (k + rows + 1)
+    dispersion = own_dispersion(stats, rows, mean, scatter)
+    k = dispersion * shape_at(stats, prior) / variance
+    found = (k * prior + rows * mean) / (k + rows)
+    return found, dispersion * shape_at(stats, found) / (k + rows)
+
+
+@compiled
 def mean_over_arms(state: RewardState) -> float:
     """Mean of the posterior means, with one more row that keeps it away from the lowest value."""
-    numbers = state.numbers
+    stats = state.stats
     mean = total(state.fit.posterior_mean) / len(state.own)
-    if numbers[ROWS] == 0 or numbers[SHAPE] == NUMBER:
-        return float(numbers[RATE] if numbers[ROWS] == 0 else mean)
-    share, more = 1 / (numbers[ROWS] + 1), one_more(numbers)
-    if numbers[SHAPE] == POSITIVE:
-        return float(max(mean, 0.5 * (numbers[MEAN] * numbers[ROWS] + more) * share, share * more))
+    if stats.rows[0] == 0 or stats.shape == NUMBER:
+        return float(stats.rate[0] if stats.rows[0] == 0 else mean)
+    share, more = 1 / (stats.rows[0] + 1), one_more(stats)
+    if stats.shape == POSITIVE:
+        return float(max(mean, 0.5 * (stats.mean[0] * stats.rows[0] + more) * share, share * more))
     return float((1 - share) * mean + share * more)
 
 
@@ -115,16 +134,16 @@ def measured(state: RewardState) -> tuple[Floats, Floats]:
     The noise of an arm is taken at a mean between its posterior and what the others predict: an arm whose rewards are
     all 0 would otherwise have none.
     """
-    numbers, fit = state.numbers, state.fit
-    values, precision, more = np.zeros(len(state.own)), np.zeros(len(state.own)), 1 / (numbers[ROWS] + 1)
+    stats, fit = state.stats, state.fit
+    values, precision, more = np.zeros(len(state.own)), np.zeros(len(state.own)), 1 / (stats.rows[0] + 1)
     for arm in range(len(values)):
         rows, mean, scatter = state.own[arm]
         if rows > 0:
-            at = inside(numbers, 0.5 * (fit.posterior_mean[arm] + fit.prior_mean[arm]))
-            precision[arm] = rows / (own_dispersion(numbers, rows, mean, scatter) * shape_at(numbers, at))
-            if numbers[SHAPE] != NUMBER:
-                mean = (mean + more * one_more(numbers)) / (1 + more)
-            values[arm] = mean - numbers[RATE]
+            at = _inside(stats, 0.5 * (fit.posterior_mean[arm] + fit.prior_mean[arm]))
+            precision[arm] = rows / (own_dispersion(stats, rows, mean, scatter) * shape_at(stats, at))
+            if stats.shape != NUMBER:
+                mean = (mean + more * one_more(stats)) / (1 + more)
+            values[arm] = mean - stats.rate[0]
     return values, precision
 
 
@@ -166,36 +185,36 @@ def fit_deviation(values: Floats, precision: Floats, prior_variance: float, unit
 @compiled
 def refit(state: RewardState) -> None:
     """Fit dispersion, intercept and deviation variance to all rows, in place."""
-    numbers, fit = state.numbers, state.fit
+    stats, fit = state.stats, state.fit
     rate = mean_over_arms(state)
-    numbers[RATE] = rate
-    learn_dispersion(numbers, state.own)
+    stats.rate[0] = rate
+    learn_dispersion(stats, state.own)
     values, precision = measured(state)
-    prior_variance = INTERCEPT_VARIANCE * row_variance(numbers, rate)
-    deviation = fit_deviation(values, precision, prior_variance, unit_of(numbers))
+    prior_variance = INTERCEPT_VARIANCE * row_variance(stats, rate)
+    deviation = fit_deviation(values, precision, prior_variance, slope_at(stats, rate))
     mean, variance, _ = intercept_given(values, precision, prior_variance, deviation)
     for arm in range(len(values)):
         weight = 1 / (1 / precision[arm] + deviation) if precision[arm] > 0 else 0.0
         rest = max(1 - weight * variance, 1e-9)
-        prior = inside(numbers, rate + (mean - weight * variance * values[arm]) / rest)
+        prior = _inside(stats, rate + (mean - weight * variance * values[arm]) / rest)
         rows, own, scatter = state.own[arm]
-        found, spread = posterior(numbers, prior, variance / rest + deviation, rows, own, scatter)
+        found, spread = posterior(stats, prior, variance / rest + deviation, rows, own, scatter)
         fit.prior_mean[arm], fit.posterior_mean[arm], fit.posterior_variance[arm] = prior, found, spread
     fit.intercept[0], fit.intercept[1] = rate + mean, math.sqrt(max(variance, LEAST_PIVOT))
-    numbers[DEVIATION] = deviation
+    fit.deviation[0] = deviation
 
 
 @compiled
 def draw_means(state: RewardState, width: float, rng: np.random.Generator) -> Floats:
     """One joint draw of all allowed arms' means, NaN for the others; `width` scales the spread of the intercept."""
-    numbers, means = state.numbers, np.full(len(state.own), np.nan)
+    stats, means = state.stats, np.full(len(state.own), np.nan)
     intercept = state.fit.intercept[0] + state.fit.intercept[1] * (width * rng.standard_normal())
-    prior = inside(numbers, intercept)
+    prior = _inside(stats, intercept)
     for arm in range(len(means)):
         if state.allowed[arm]:
             rows, mean, scatter = state.own[arm]
-            found, variance = posterior(numbers, prior, numbers[DEVIATION], rows, mean, scatter)
-            means[arm] = draw_mean(numbers, found, variance, rows, rng)
+            found, variance = posterior(stats, prior, state.fit.deviation[0], rows, mean, scatter)
+            means[arm] = draw_mean(stats, found, variance, rows, rng)
     return means
 
 
@@ -239,25 +258,25 @@ def sample_posterior(state: RewardState, prepared: int, rng: np.random.Generator
 def count_reward(state: RewardState, arm: int, values: Floats, reward: float) -> None:
     """Count one row."""
     add_reward(state.own[arm], reward)
-    add_to_numbers(state.numbers, reward)
+    add_to_stats(state.stats, reward)
 
 
 @compiled
 def moments(state: RewardState, arm: int) -> tuple[float, float]:
     """Posterior mean and variance of an arm's mean, no wider than its own rows allow."""
-    numbers, mean, variance = state.numbers, state.fit.posterior_mean[arm], state.fit.posterior_variance[arm]
+    stats, mean, variance = state.stats, state.fit.posterior_mean[arm], state.fit.posterior_variance[arm]
     rows, own, scatter = state.own[arm]
-    low, high, rate = numbers[LOW], numbers[HIGH], numbers[RATE]
-    if numbers[SHAPE] != NUMBER:
+    low, high, rate = stats.low, stats.high, stats.rate[0]
+    if stats.shape != NUMBER:
         mean = max(mean, low + EDGE * (rate - low) / (1 + rows))
-    if numbers[SHAPE] == BOUNDED:
+    if stats.shape == BOUNDED:
         mean = min(mean, high - EDGE * (high - rate) / (1 + rows))
     if rows > 0:
-        own = (rows * own + one_more(numbers)) / (rows + 1)
-        spread = own_dispersion(numbers, rows, own, scatter) * shape_at(numbers, own) / rows
-        share = min(shape_at(numbers, mean) / shape_at(numbers, own), 1.0)
+        own = (rows * own + one_more(stats)) / (rows + 1)
+        spread = own_dispersion(stats, rows, own, scatter) * shape_at(stats, own) / rows
+        share = min(shape_at(stats, mean) / shape_at(stats, own), 1.0)
         variance = min(variance, share * (spread + (mean - own) ** 2))
-    if numbers[SHAPE] == BOUNDED:
+    if stats.shape == BOUNDED:
         variance = min(variance, WIDEST * (mean - low) * (high - mean))
     return mean, variance
 
@@ -265,7 +284,7 @@ def moments(state: RewardState, arm: int) -> tuple[float, float]:
 class RewardThompson(Policy[RewardState]):
     """Plain Thompson Sampling where the reward is a count, revenue, an ordered level or a number.
 
-    Each arm learns from its own rows: Gamma for counts and revenue, Dirichlet for levels, Student's t for numbers, with
+    Each arm learns from its own rows: Gamma for counts and revenue, Dirichlet for levels, Student's t for stats, with
     a prior that is learned from all arms. Mediators and levers are ignored.
 
     Args:
@@ -296,10 +315,12 @@ class RewardThompson(Policy[RewardState]):
         return CellLayout.of(problem, 0)
 
     def _empty(self) -> RewardState:
-        arms, numbers = len(self.problem.arms), numbers_for(self.problem.reward)
-        mean, variance = np.full(arms, numbers[RATE]), np.full(arms, numbers[DEVIATION])
-        fit = RewardFit(mean, variance, mean.copy(), np.array([numbers[RATE], 0.0]))
-        return RewardState(np.zeros((arms, 3)), numbers, fit, np.ones(arms, dtype=np.bool_))
+        arms, stats = len(self.problem.arms), stats_for(self.problem.reward)
+        rate = float(stats.rate[0])
+        deviation = row_variance(stats, rate)
+        mean, variance = np.full(arms, rate), np.full(arms, deviation)
+        fit = RewardFit(mean, variance, mean.copy(), np.array([rate, 0.0]), np.array([deviation]))
+        return RewardState(np.zeros((arms, 3)), stats, fit, np.ones(arms, dtype=np.bool_))
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -330,8 +351,9 @@ class RewardThompson(Policy[RewardState]):
         return state
 
     def _fit(self, *, pending: bool) -> RewardState:
-        state = self._empty()._replace(own=self._state.own)
-        state.numbers[: ABOVE + 1] = self._state.numbers[: ABOVE + 1]
+        fresh, seen = self._empty(), self._state
+        learnt = {name: getattr(fresh.stats, name) for name in ("rate", "dispersion", "steady")}
+        state = fresh._replace(own=seen.own, stats=seen.stats._replace(**learnt))
         for _ in range(REFITS):
             refit(state)
         return state
@@ -340,7 +362,7 @@ class RewardThompson(Policy[RewardState]):
         means, variances = np.array([moments(state, arm) for arm in range(len(state.own))]).T
         own = state.own[:, 0].astype(np.int64).tolist()
         known = list(zip(means.tolist(), variances.tolist(), own, strict=True))
-        sources = [Source(rows, row_variance(state.numbers, mean) / variance) for mean, variance, rows in known]
+        sources = [Source(rows, row_variance(state.stats, mean) / variance) for mean, variance, rows in known]
 
         def limits(level: float) -> tuple[Floats, Floats]:
             low, high = np.array([self._interval(*each, level) for each in known]).T
@@ -361,4 +383,4 @@ class RewardThompson(Policy[RewardState]):
         return mean - reach, mean + reach
 
     def _sums(self) -> dict[str, NDArray[Any]]:
-        return {"numbers": self._state.numbers, **self._state.fit._asdict()}
+        return {**stats_arrays(self._state.stats), **self._state.fit._asdict()}
