@@ -27,7 +27,7 @@ from causal_bandits.simulation.one_run import World
 
 KINDS = ("mediated", "noise", "direct", "intent", "intent-direct", "none")
 HORIZONS = {"soft9": 20_000, "dags4": 2000, "dags5": 2000, "dags6": 2000, "structureless": 2000}
-RUNS = {"hillstrom": 60, "soft9": 2, "dags4": 2, "dags5": 1, "dags6": 1, "structureless": 2}
+RUNS = {"hillstrom": 60, "loans": 60, "soft9": 2, "dags4": 2, "dags5": 1, "dags6": 1, "structureless": 2}
 DEFAULT = [*(f"practice-{kind}" for kind in KINDS), "hillstrom", "soft9", "dags4", "structureless"]
 CHECKS = (300, 1000, 10_000)
 SMALL = 0.05

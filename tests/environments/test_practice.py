@@ -15,10 +15,12 @@ from causal_bandits.environments import (
     Mechanism,
     Nudge,
     hillstrom_world,
+    loan_world,
     practice_world,
     soft_world,
 )
 from causal_bandits.environments.hillstrom import COUNTS
+from causal_bandits.environments.loans import COUNTS as LOANS
 from causal_bandits.environments.practice import LEVERS, RATES, Kind
 from causal_bandits.errors import OptionError, WorldError
 
@@ -127,6 +129,19 @@ def test_hillstrom_is_its_nine_counts() -> None:
         everybody = absent + visited + converted
         expected = np.array([[absent, 0], [visited, converted]]) / everybody
         np.testing.assert_allclose(world.distribution(arm, ["visit", "conversion"]), expected, atol=1e-15)
+
+
+def test_loans_are_their_thirty_counts() -> None:
+    """Null: every arm draws the frequencies of its three counts; ten tests of 20,000 rows at 1e-6 each, seed 3."""
+    world, rng = loan_world(), np.random.default_rng(3)
+    cases = [(discount, term) for discount in LOANS for term in ("no", "yes")]
+    for (discount, term), mean in zip(cases, world.means, strict=True):
+        counts = np.array(LOANS[discount][term == "yes"], dtype=np.float64)
+        assert mean == pytest.approx(counts[2] / counts.sum(), rel=1e-12)
+        rows = world.sample({"discount": discount, "one_year_term": term}, 20_000, rng)
+        assert (rows.rewards <= rows.codes[:, 0]).all()
+        seen = np.bincount(rows.codes[:, 0] + rows.rewards, minlength=3)
+        assert stats.chisquare(seen, 20_000 * counts / counts.sum()).pvalue > 1e-6
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from .hillstrom import hillstrom_spend_world, hillstrom_world
 from .layers import layered_world
 from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
 from .linear_scm import LinearGaussianSCM
+from .loans import loan_world
 from .logged import LoggedWorld
 from .mechanisms import Mechanism, Nudge, perfect
 from .networks import NETWORKS, from_bif
@@ -69,6 +70,7 @@ __all__ = [
     "hillstrom_world",
     "layered_world",
     "lee_bareinboim_world",
+    "loan_world",
     "log_normal",
     "negative_binomial",
     "ordered_world",

@@ -14,6 +14,7 @@ from ..environments import (
     hillstrom_world,
     layered_world,
     lee_bareinboim_world,
+    loan_world,
     ordered_world,
     paper_world,
     parallel_world,
@@ -157,6 +158,10 @@ def _layers(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
     return layered_world(seed=np.random.default_rng(seed))
 
 
+def _loans(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return loan_world()
+
+
 def _hillstrom_spend(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
     return hillstrom_spend_world()
 
@@ -236,6 +241,7 @@ FAMILIES: dict[str, Family] = {
         for kind, words in PRACTICE.items()
     },
     "hillstrom": Family("Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, _hillstrom, ("visit",)),
+    "loans": Family("Karlan and Zinman's loan offers: applied separates, 10 arms", 1, _loans, ("applied",)),
     "networks": Family(
         "asia, survey and sachs with their published probabilities, 9 to 16 arms",
         len(SETTINGS),
