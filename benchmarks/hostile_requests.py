@@ -74,7 +74,7 @@ def play(host: str, port: str) -> None:
         try:
             line = http.client.HTTPConnection(host, int(port), timeout=60)
             line.request("POST", "/api/v1/studies/s/decisions", b"{}", headers)
-            number = json.loads(line.getresponse().read())["decisions"][0]["id"]
+            number = json.loads(line.getresponse().read())[0]["id"]
             line.request("PATCH", f"/api/v1/studies/s/decisions/{number}", OUTCOME, headers)
             answer = line.getresponse()
             answer.read()

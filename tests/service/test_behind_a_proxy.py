@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.service.client.remote import RemoteStudy
+from causal_bandits.service import RemoteStudy
 from causal_bandits.service.gate import in_path
 
 from .processes import Process

@@ -49,7 +49,7 @@ def test_the_other_studies_are_served(
     assert (registry.acting.find("whole"), registry.looking.find("whole")) == open_ones
     assert call("POST", f"{whole}/decisions", {}).status == 201
     assert call("GET", "/readyz").status == 200
-    listed = {row["name"]: row for row in call("GET", "/api/v1/studies").json["studies"]}
+    listed = {row["name"]: row for row in call("GET", "/api/v1/studies").json}
     assert [*listed] == ["broken", "whole"]
     assert listed["whole"]["error"] is None
     if event == 1:
@@ -67,7 +67,7 @@ def test_the_other_studies_are_served(
     assert call("POST", "/api/v1/studies", made_again).status == (503 if event == 1 else 409)
     assert registry.acting.find("whole") is open_ones[0]
     assert call("DELETE", broken).status == 204
-    assert [row["name"] for row in call("GET", "/api/v1/studies").json["studies"]] == ["whole"]
+    assert [row["name"] for row in call("GET", "/api/v1/studies").json] == ["whole"]
 
 
 def test_the_library_and_the_command_line(two: list[str], storage: str) -> None:

@@ -109,7 +109,7 @@ class Sequences(RuleBasedStateMachine):
         if sentence is not None:
             assert (answered.status, answered.detail) == (422, sentence)
             return
-        assert [(row["id"], row["arm"]) for row in answered.json["decisions"]] == [(d.id, dict(d.arm)) for d in made]
+        assert [(row["id"], row["arm"]) for row in answered.json] == [(d.id, dict(d.arm)) for d in made]
         self.made = max(self.made, made[-1].id)
 
     @precondition(lambda self: self.made)

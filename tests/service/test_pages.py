@@ -14,7 +14,7 @@ PAGES = ("", "/sets", "/funnel", "/decisions", "/decisions/1", "/health", "?arms
 
 
 def play(call: Caller, address: str, count: int) -> None:
-    made = call("POST", f"{address}/decisions", {"count": count}).json["decisions"]
+    made = call("POST", f"{address}/decisions", {"count": count}).json
     rows = [
         {"id": each["id"], "clicked": each["id"] % 2, "cart": "some", "purchase": int(each["id"] % 3 == 0)}
         for each in made
@@ -56,7 +56,7 @@ def test_nothing_new_is_304_and_what_is_unknown_404(call: Caller) -> None:
 def test_names_are_shown_as_text(call: Caller, name: str) -> None:
     problem = {**SHOP, "interventions": {name: ["none", name], "discount": ["none", "10%"]}}
     address = call.create(name, problem=problem)
-    made = call("POST", f"{address}/decisions", {"count": 3}).json["decisions"]
+    made = call("POST", f"{address}/decisions", {"count": 3}).json
     assert len(made) == 3
     for page in ("", "/funnel", "/decisions", "/decisions/1"):
         found = call("GET", address.removeprefix("/api/v1") + page)

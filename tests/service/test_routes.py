@@ -19,7 +19,7 @@ ROW = {"clicked": 1, "cart": "some", "purchase": 0}
 
 def told(call: Caller, shop: str, count: int = 3) -> list[dict[str, Any]]:
     """Decisions with their outcomes."""
-    made: list[dict[str, Any]] = call("POST", f"{shop}/decisions", {"count": count}).json["decisions"]
+    made: list[dict[str, Any]] = call("POST", f"{shop}/decisions", {"count": count}).json
     rows = [{"id": each["id"], "clicked": each["id"] % 2, "cart": "some", "purchase": each["id"] % 2} for each in made]
     assert call("POST", f"{shop}/outcomes", rows).json == {"told": count}
     return made
@@ -34,7 +34,7 @@ def test_create_list_delete(call: Caller, storage: str) -> None:
     assert other.status == 409
     assert "is already in storage" in other.detail
     assert other.json["error"] == "StudyExistsError"
-    assert [row["name"] for row in call("GET", "/api/v1/studies").json["studies"]] == ["shop"]
+    assert [row["name"] for row in call("GET", "/api/v1/studies").json] == ["shop"]
     settings = call("GET", "/api/v1/studies/shop/settings").json
     assert cb.Problem.from_dict(settings["problem"]) == cb.Problem.from_dict(SHOP)
     assert cb.Study.load("shop", storage=storage).seed == settings["seed"] == 1
@@ -50,7 +50,7 @@ def test_a_study_made_again_is_not_taken_for_the_old_one(call: Caller, storage: 
     cb.Study.delete("shop", storage=storage)  # by another process
     cb.Study.create("shop", cb.Problem.from_dict(SHOP), storage=storage, policy="ts", seed=9)
     made = call("POST", f"{shop}/decisions", {})
-    assert made.json["decisions"][0]["id"] == 1
+    assert made.json[0]["id"] == 1
     assert call("GET", f"{shop}/estimates", headers={"if-none-match": tag}).status == 200
 
 
@@ -64,14 +64,14 @@ def test_ask_and_tell_say_what_the_library_says(call: Caller, storage: str, tmp_
         seed=1,
     )
     for _ in range(5):
-        made = call("POST", f"{shop}/decisions", {}).json["decisions"][0]
+        made = call("POST", f"{shop}/decisions", {}).json[0]
         decision = twin.ask()
         assert (made["id"], made["arm"]) == (decision.id, dict(decision.arm))
         assert call("PATCH", f"{shop}/decisions/{made['id']}", {"metrics": {"clicked": 1}}).status == 200
         assert call("PATCH", f"{shop}/decisions/{made['id']}", {"metrics": {"cart": "full"}, "reward": 1}).status == 200
         twin.tell(decision.id, {"clicked": 1, "cart": "full"}, reward=1)
     assert call("GET", f"{shop}/recommendation").json["arm"] == dict(twin.recommend().arm)
-    found = call("GET", f"{shop}/estimates?level=0.9").json["estimates"]
+    found = call("GET", f"{shop}/estimates?level=0.9").json
     assert [row["mean"] for row in found] == [row.mean for row in twin.estimates(level=0.9)]
     assert [row["low"] for row in found] == [row.low for row in twin.estimates(level=0.9)]
     asked = "/evaluation?arm=banner%3Dred&arm=%7B%22banner%22%3A%22blue%22%7D&share=0.25&share=0.75"
@@ -200,7 +200,7 @@ def test_arms_by_address(call: Caller) -> None:
     level = call("POST", f"{shop}/levels", {"lever": "discount", "level": "20%"})
     assert {"banner": "green", "discount": "20%"} in level.json["arms"]
     asked = call("POST", f"{shop}/decisions", {"arms": [{"banner": "green", "discount": "20%"}]})
-    assert asked.json["decisions"][0]["arm"] == {"banner": "green", "discount": "20%"}
+    assert asked.json[0]["arm"] == {"banner": "green", "discount": "20%"}
 
 
 def test_closing_decisions(call: Caller) -> None:
@@ -360,7 +360,7 @@ def test_studies_that_cannot_be(call: Caller, change: dict[str, Any], sentence: 
     answered = call("POST", "/api/v1/studies", body)
     assert answered.status == 422, answered.text
     assert sentence in answered.detail
-    assert call("GET", "/api/v1/studies").json == {"studies": []}
+    assert call("GET", "/api/v1/studies").json == []
 
 
 def test_names_are_shown_as_text(call: Caller) -> None:
@@ -393,7 +393,7 @@ def test_names_are_shown_as_text(call: Caller) -> None:
     assert long in listed.text
     assert "😀" in listed.text
     assert "<script>alert" not in listed.text
-    assert [row["name"] for row in call("GET", "/api/v1/studies").json["studies"]] == names
+    assert [row["name"] for row in call("GET", "/api/v1/studies").json] == names
 
 
 def test_a_prefix(open_app: OpenApp) -> None:
@@ -488,7 +488,7 @@ def test_what_is_read_changes_when_a_reward_window_closes(call: Caller) -> None:
     looking._session.clock = lambda: now + 60
     after = call("GET", f"{place}/estimates", headers={"If-None-Match": before.headers["etag"]})
     assert after.status == 200
-    assert sum(row["own_rows"] for row in after.json["estimates"]) == 1
+    assert sum(row["own_rows"] for row in after.json) == 1
     page = call("GET", "/studies/shop")
     assert page.headers["etag"] == after.headers["etag"]
 
@@ -496,7 +496,7 @@ def test_what_is_read_changes_when_a_reward_window_closes(call: Caller) -> None:
 def test_every_segment_gets_advice(call: Caller) -> None:
     problem = {**SHOP, "segments": {"device": ["phone", "desktop"]}}
     place = call.create("by device", problem=problem)
-    found = call("GET", f"{place}/advice").json["advices"]
+    found = call("GET", f"{place}/advice").json
     assert [each["segment"] for each in found] == [{"device": "phone"}, {"device": "desktop"}]
     one = call("GET", f"{place}/advice?segment=%7B%22device%22%3A%22phone%22%7D").json
     assert one == found[0]

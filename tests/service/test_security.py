@@ -256,7 +256,7 @@ def test_pages_of_other_sites_change_nothing(call: Caller, origin: str) -> None:
     other = {"sec-fetch-site": "cross-site"}
     assert call("POST", "/api/v1/studies", {"name": "x"}, headers=other).status == 403
     assert call("POST", "/api/v1/studies", content=b"name=x", headers={"content-type": "text/plain"}).status == 415
-    assert call("GET", "/api/v1/studies").json == {"studies": []}
+    assert call("GET", "/api/v1/studies").json == []
 
 
 def test_bodies_that_are_too_long(open_app: OpenApp) -> None:

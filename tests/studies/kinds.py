@@ -57,7 +57,7 @@ def inner(study: Any) -> cb.Study:
     if not isinstance(study, RemoteStudy):
         found: cb.Study = study
         return found
-    address = study._connection.place
+    address = study._client.server.place
     acting: cb.Study = _inside[address].app_at(address).state.registry.act(study.name, lambda found: found)
     return acting
 
@@ -67,6 +67,6 @@ def reopened(study: Any) -> Any:
     if not isinstance(study, RemoteStudy):
         url = study._session.store.url.render_as_string(hide_password=False)
         return cb.Study.load(study.name, storage=url)
-    address = study._connection.place
+    address = study._client.server.place
     _inside[address].app_at(address).state.registry.close()
-    return RemoteStudy(study._connection, study._settings)
+    return RemoteStudy(study._client, study._calls.settings)

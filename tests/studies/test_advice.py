@@ -63,6 +63,6 @@ def test_the_command_line_says_the_same(
     assert capsys.readouterr().out == f"{study.advice()}\n{study.advice().guarantee}\n"
     assert exit_code([*command, "--json", "--margin", "0.2"], monkeypatch) == 0
     values = json.loads(capsys.readouterr().out)
-    assert (values["action"], values["is_best"], values["settings"]) == ("stop", False, {"banner": "red"})
+    assert (values["action"], values["is_best"], values["arm"]) == ("stop", False, {"banner": "red"})
     assert exit_code([*command, "--confidence", "1.5"], monkeypatch) == 2
     assert capsys.readouterr().err == "Error: confidence=1.5; expected a number between 0 and 1\n"

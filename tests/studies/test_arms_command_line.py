@@ -20,17 +20,17 @@ def shop(run: Run, tmp_path: Path) -> cb.Study:
 
 def test_arms_from_the_shell(run: Run, shop: cb.Study) -> None:
     red = [{"banner": "red", "discount": "none"}, {"banner": "red", "discount": "10%"}]
-    assert run("study", "forbid", "shop", "banner=red,discount=...", "--json") == {"changed": red}
+    assert run("study", "forbid", "shop", "banner=red,discount=...", "--json") == {"arms": red}
     assert run("study", "forbid", "shop", "--level", "banner=red") == "0 arms forbidden; nothing changed\n"
-    assert run("study", "allow", "shop", "--level", "banner=red", "--json") == {"changed": red}
+    assert run("study", "allow", "shop", "--level", "banner=red", "--json") == {"arms": red}
     assert run("study", "retire", "shop", "banner=blue") == "1 arm retired:\n  do(banner=blue)\n"
-    added = run("study", "add-level", "shop", "discount", "20%", "--json")["changed"]
+    added = run("study", "add-level", "shop", "discount", "20%", "--json")["arms"]
     assert [arm["banner"] for arm in added] == ["none", "red", "blue"]
     made = run("study", "add-arm", "shop", "banner=Yes; please", "--new-levels", "--json")
-    assert made == {"arm": {"banner": "Yes; please", "discount": "none"}, "arms": 10}
+    assert made == {"arms": [{"banner": "Yes; please", "discount": "none"}]}
     assert "was there already; the study has 10 arms" in run("study", "add-arm", "shop", "banner=red")
     run("study", "add-arm", "shop", '"banner=Yes, please",discount=10%', "--new-levels")
-    assert run("study", "retire", "shop", "--level", "banner=Yes, please", "--json")["changed"] == [
+    assert run("study", "retire", "shop", "--level", "banner=Yes, please", "--json")["arms"] == [
         {"banner": "Yes, please", "discount": "10%"}
     ]
     assert len(shop.problem.arms) == 11

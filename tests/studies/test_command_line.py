@@ -16,7 +16,7 @@ from .conftest import Run
 
 def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     made = run("study", "create", "shop", "--problem", "problem.json", "--seed", 1, "--json")
-    assert made == {"name": "shop", "policy": "safe", "seed": 1, "arms": 6}
+    assert (made["name"], made["policy"], made["seed"]) == ("shop", "safe", 1)
     assert run("study", "list", "--json")[0]["name"] == "shop"
     assert "shop: safe" in run("study", "list")
     first, second = run("study", "ask", "shop", "-n", 2, "--key", "k", "--json")

@@ -11,6 +11,7 @@ from ..errors import CausalBanditsError, OptionError
 from ..files import replacing
 from ..problem import Problem
 from ..reporting import arms_sheet, lifts_sheet, pending_words, recommended, sets_sheet, terminal_table, written
+from ..serialization import to_json
 from .root import app, console
 from .streams import say, say_json
 
@@ -40,7 +41,7 @@ def load_study(name: str, storage: str) -> "Study":
 def report(as_json: bool, values: Any, text: str) -> None:
     """Print what a command did, as JSON or in words."""
     if as_json:
-        say_json(values)
+        say_json(to_json(values))
     else:
         say(text)
 
@@ -81,7 +82,7 @@ def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
     rows = Study.list(storage=storage)
     report(
         as_json,
-        [row._asdict() for row in rows],
+        rows,
         "\n".join(f"{row.name}: {row.error or f'{row.policy}, target {row.target}'}" for row in rows) or "no studies",
     )
 

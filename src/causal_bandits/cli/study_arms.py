@@ -40,7 +40,7 @@ def _change(name: str, storage: str, how: str, done: str, arm: str | None, level
 def _report_arms(as_json: bool, changed: Any, done: str) -> None:
     lines = "".join(f"\n  {arm}" for arm in changed)
     text = f"{len(changed)} {'arm' if len(changed) == 1 else 'arms'} {done}{':' if changed else '; nothing changed'}"
-    report(as_json, {"changed": [dict(arm) for arm in changed]}, text + lines)
+    report(as_json, {"arms": changed}, text + lines)
 
 
 @studies.command("retire")
@@ -86,7 +86,7 @@ def add_arm(
     made = study.add_arm(settings, new_levels=new_levels)
     arms = len(study.problem.arms)
     there = "" if arms > len(problem.arms) else " was there already"
-    report(as_json, {"arm": dict(made), "arms": arms}, f"{made}{there}; the study has {arms} arms")
+    report(as_json, {"arms": [made]}, f"{made}{there}; the study has {arms} arms")
 
 
 @studies.command("add-level")

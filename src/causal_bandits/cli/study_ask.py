@@ -27,13 +27,4 @@ def ask(
     among = None if arm is None else [parse_arm(text) for text in arm]
     given = None if segment is None else parse_arm(segment)
     made = load_study(name, storage).ask(n, key=key, arms=among, segment=given)
-    values = [
-        {
-            "id": one.id,
-            "arm": dict(one.arm),
-            **({"segment": one.segment} if one.segment else {}),
-            "time": one.time.isoformat(),
-        }
-        for one in made
-    ]
-    report(as_json, values, "\n".join(f"{one.id}\t{one.arm}" for one in made))
+    report(as_json, made, "\n".join(f"{one.id}\t{one.arm}" for one in made))

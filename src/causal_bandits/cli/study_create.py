@@ -11,6 +11,7 @@ from ..markup import number
 from ..policies.overview import effect_rows, finite
 from ..reporting import effects_sheet, terminal_table, written
 from ..reporting.sheets import Sheet
+from ..serialization import to_json
 from .root import console
 from .streams import say, say_json
 from .study import DEFAULT_STORAGE, AsJson, Name, Storage, load_study, problem_in, read_json, report, studies
@@ -110,8 +111,8 @@ def create(
         "publish_seconds": publish_seconds,
     }
     study = Study.create(name, problem_in(problem), storage=storage, **plays, **times, **traffic, **kept, **mode)
-    values = {"name": name, "policy": study.policy_name, "seed": study.seed, "arms": len(study.problem.arms)}
-    report(as_json, values, f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}")
+    text = f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}"
+    report(as_json, study.settings, text)
 
 
 def _json(option: str, text: str | None) -> Any:
@@ -173,26 +174,31 @@ def _number(option: str, text: str) -> float:
 
 @studies.command("health")
 def health(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
-    """Check a study: outcomes missing unevenly, the share of the control, a level that moves; guardrails."""
-    study = load_study(name, storage)
-    checks: list[Any] = [{**vars(check), "p_value": finite(check.p_value)} for check in study.health()]
-    rails = study.guardrails()
+    """Check a study: outcomes missing unevenly, the share of the control, reward drift."""
+    found = load_study(name, storage).health()
     if as_json:
-        plain = [{**each._asdict(), "arm": dict(each.arm)} for each in rails]
-        known = [{key: finite(v) if isinstance(v, float) else v for key, v in each.items()} for each in plain]
-        say_json({"checks": checks, "guardrails": known}, indent=1)
+        say_json(to_json(found), indent=1)
         return
     terminal = console()
-    for check in checks:
-        word, colour = ("ALARM", "red") if check["alarm"] else ("ok", "green")
-        terminal.print(written(f"{word} ", colour), written(f"{check['name']}: {check['says']}"), sep="")
-        terminal.print(written(f"   false alarms: {check['false_alarms']}", "dim"))
+    for check in found:
+        word, color = ("ALARM", "red") if check.alarm else ("ok", "green")
+        terminal.print(written(f"{word} ", color), written(f"{check.name}: {check.says}"), sep="")
+        terminal.print(written(f"   false alarms: {check.false_alarms}", "dim"))
+
+
+@studies.command("guardrails")
+def guardrails(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
+    """Show what the rows say of each arm and guardrail, and which arms break one."""
+    found = load_study(name, storage).guardrails()
+    if as_json:
+        say_json(to_json(found), indent=1)
+        return
     rows = tuple(
         (str(each.arm), each.guardrail, f"{each.rows:,}", number(finite(each.mean)), "broken" if each.broken else "")
-        for each in rails
+        for each in found
     )
-    if rows:
-        terminal.print(terminal_table(Sheet("Guardrails", "", ("arm", "guardrail", "rows", "mean", ""), rows, (2, 3))))
+    columns = ("arm", "guardrail", "rows", "mean", "")
+    console().print(terminal_table(Sheet("Guardrails", "", columns, rows, (2, 3))) if rows else "no guardrails")
 
 
 @studies.command("effects")
@@ -203,10 +209,10 @@ def effects(
     as_json: AsJson = False,
 ) -> None:
     """Show what each level of each lever does in place of the control's, averaged over the other levers."""
-    found = effect_rows(load_study(name, storage).effects(level=level))
+    found = load_study(name, storage).effects(level=level)
     if as_json:
-        say_json(found, indent=1)
-    elif found:
-        console().print(terminal_table(effects_sheet(found)))
+        say_json(to_json(found), indent=1)
+    elif rows := effect_rows(found):
+        console().print(terminal_table(effects_sheet(rows)))
     else:
         say("no two arms differ in one lever alone; there are no effects of levels to show")

@@ -1,6 +1,5 @@
 """`causal-bandits study explain`, `advice`, `evaluate`, `expire`: why, what if, and what is overdue."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,15 +8,15 @@ import typer
 from ..errors import OptionError
 from ..markup import number
 from ..policies.advice import Advice
-from ..policies.overview import advice_row
 from ..reporting import terminal_table
 from ..reporting.sheets import Sheet
+from ..serialization import to_json
 from .root import console
 from .streams import say, say_json
 from .study import DEFAULT_STORAGE, AsJson, Name, Storage, load_study, report, studies
 
 if TYPE_CHECKING:
-    from ..studies import Explanation, Study
+    from ..studies import Study
 
 SHOWN_ARMS = 12
 
@@ -32,7 +31,7 @@ def explain(
     """Explain a decision: what was compared, through which set, from how many own and borrowed rows."""
     found = load_study(name, storage).explain(decision)
     if as_json:
-        say_json(_explained(found), indent=1)
+        say_json(to_json(found), indent=1)
         return
     say(str(found))
     rows = tuple(
@@ -50,34 +49,6 @@ def explain(
     more = len(found.arms) - len(rows)
     caption = f"and {more} more arms; --json has them all" if more else ""
     console().print(terminal_table(Sheet("Arms at that time", caption, columns, rows, (1, 2, 3, 4, 5))))
-
-
-def _explained(found: "Explanation") -> dict[str, Any]:
-    through = None if found.through is None else list(found.through.variables)
-    return {
-        "id": found.id,
-        "arm": dict(found.arm),
-        "time": found.time.isoformat(),
-        "rows": found.rows,
-        "reason": found.reason,
-        "propensity": found.propensity,
-        "through": through,
-        "own_rows": found.own_rows,
-        "borrowed_rows": found.borrowed_rows,
-        "arms": [
-            {
-                "arm": dict(view.arm),
-                "propensity": view.propensity,
-                "compared": view.index,
-                "mean": view.estimate.mean,
-                "low": view.estimate.low,
-                "high": view.estimate.high,
-                "own_rows": view.estimate.own_rows,
-                "borrowed_rows": view.borrowed_rows,
-            }
-            for view in found.arms
-        ],
-    }
 
 
 @studies.command("advice")
@@ -104,11 +75,8 @@ def advice(
     found = load_study(name, storage).advice(
         segment=None if segment is None else parse_arm(segment), margin=margin, confidence=confidence
     )
-    if isinstance(found, Advice):
-        report(as_json, advice_row(found), f"{found}\n{found.guarantee}")
-    else:
-        rows = [{**advice_row(each), "segment": each.segment} for each in found]
-        report(as_json, rows, f"{found}\n{found[0].guarantee}")
+    guarantee = found.guarantee if isinstance(found, Advice) else found[0].guarantee
+    report(as_json, found, f"{found}\n{guarantee}")
 
 
 @studies.command("evaluate")
@@ -134,7 +102,7 @@ def evaluate(
     study = load_study(name, storage)
     wanted = _evaluated(study, arm or [], share or [], policy)
     found = study.evaluate(wanted, method=method, level=level, draws=draws)  # type: ignore[arg-type]
-    report(as_json, asdict(found), str(found))
+    report(as_json, found, str(found))
 
 
 def _evaluated(study: "Study", arms: list[str], shares: list[float], policy: Path | None) -> Any:

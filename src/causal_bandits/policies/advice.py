@@ -74,8 +74,13 @@ class Advice:
         about = "" if self.binary else " in the long run (an asymptotic bound)"
         return f"However often you look, the chance {wrong}{about}, if the arms themselves do not change."
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """The paragraph that it prints as."""
         return printable(" ".join(part for part in (f"{self.action}: {self._claim()}", self._expected()) if part))
+
+    def __str__(self) -> str:
+        return self.text
 
     __repr__ = __str__
 

@@ -86,6 +86,21 @@ class Posterior:
         vars(made)["draws"] = draws
         return made
 
+    @classmethod
+    def resampled(cls, rows: int, sources: Sequence[Source], means: Floats, draws: Floats) -> "Posterior":
+        """A posterior known by some joint draws, (draws, arms): further ones are drawn from these."""
+
+        def sampler(rng: np.random.Generator, n: int) -> Floats:
+            return draws[rng.integers(len(draws), size=n)]
+
+        def limits(level: float) -> tuple[Floats, Floats]:
+            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            return low, high
+
+        made = cls(rows, means, sources, sampler, limits)
+        vars(made)["draws"] = draws
+        return made
+
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """(low, high), each (arms,): equal-tailed intervals of the means."""
         return self.limits(level)

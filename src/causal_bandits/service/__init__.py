@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .app import create_app
-    from .client import Client, RemoteStudy
+    from .client import AsyncClient, AsyncRemoteStudy, Client, RemoteStudy
     from .serving import serve
     from .settings import ServiceSettings
     from .tokens import Tokens, read_tokens
 
 _HOMES = {
+    "AsyncClient": "client",
+    "AsyncRemoteStudy": "client",
     "Client": "client",
     "RemoteStudy": "client",
     "ServiceSettings": "settings",
@@ -31,4 +33,14 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["Client", "RemoteStudy", "ServiceSettings", "Tokens", "create_app", "read_tokens", "serve"]
+__all__ = [
+    "AsyncClient",
+    "AsyncRemoteStudy",
+    "Client",
+    "RemoteStudy",
+    "ServiceSettings",
+    "Tokens",
+    "create_app",
+    "read_tokens",
+    "serve",
+]

@@ -16,7 +16,6 @@ from starlette.exceptions import HTTPException
 from .._version import __version__
 from ..errors import CausalBanditsError
 from . import problems
-from .answering import errors_of
 from .answers import Problem
 from .bodies import Rows, Table
 from .gate import LOOKING, RefusedError
@@ -24,6 +23,7 @@ from .measuring import Measures
 from .middleware import GateMiddleware
 from .pages.views import Views
 from .registry import StudyRegistry
+from .responses import SCHEMAS, errors_of
 from .routes import ROUTERS
 from .settings import ServiceSettings
 from .watching import Watch
@@ -81,6 +81,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         made = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
         made["servers"] = [{"url": app.state.settings.root_path or "/"}]
         schemas = made["components"]["schemas"]
+        schemas |= SCHEMAS
         for kind in (Problem, Rows, Table):
             schemas[kind.__name__] = kind.model_json_schema(ref_template="#/components/schemas/{model}")
         for unused in ("HTTPValidationError", "ValidationError"):

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Sequence
 from starlette.concurrency import run_in_threadpool
 
 from ..errors import CausalBanditsError, StorageError
+from ..serialization import to_json
 from ..studies import Change
 from .measuring import Measures
-from .plain import plain
 from .registry import StudyRegistry
 
 POLL_SECONDS = 0.5
@@ -144,4 +144,4 @@ class Watch:
 
 def sent(change: Change) -> str:
     """A change as a server-sent event."""
-    return f"id: {change.sequence}\nevent: {change.kind}\ndata: {json.dumps(plain(change))}\n\n"
+    return f"id: {change.sequence}\nevent: {change.kind}\ndata: {json.dumps(to_json(change))}\n\n"

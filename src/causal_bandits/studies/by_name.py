@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, Self, Unpack
 
 from ..errors import ProblemError, StorageError, StudyExistsError, UnknownStudyError, UnreadableStudyError
@@ -11,7 +12,7 @@ from ..problem import Problem
 from .changing_arms import ChangingArms
 from .consistency import check_engine
 from .decision_table import check_names
-from .decisions import checked_time
+from .decisions import checked_time, moment
 from .session import Session, settings_of
 from .settings import NOT_ASKED, Settings, checked_name, make_settings
 from .storage import Store, StudyRow, UnreadableRow, engine_of, opened
@@ -22,7 +23,7 @@ class StudyInfo(NamedTuple):
     """A study in a list; one that cannot be read has a name and an error alone."""
 
     name: str
-    created: float | None
+    created: datetime | None
     policy: str | None
     target: str | None
     error: str | None = None
@@ -131,4 +132,4 @@ def _listed(store: Store, row: StudyRow | UnreadableRow) -> StudyInfo:
         settings = settings_of(store, row)
     except UnreadableStudyError as error:
         return StudyInfo(row.name, None, None, None, str(error))
-    return StudyInfo(row.name, row.created, settings.policy, settings.problem["target"])
+    return StudyInfo(row.name, moment(row.created), settings.policy, settings.problem["target"])

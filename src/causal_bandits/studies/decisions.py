@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -56,7 +57,7 @@ class Decision:
         segment = "".join(f"{name}={level}, " for name, level in self.segment.items())
         return printable(f"Decision({self.id}, {self.arm}, {segment}{self.time.isoformat(timespec='seconds')})")
 
-    @property
+    @cached_property
     def propensity(self) -> float:
         """The probability with which this arm was chosen, from the study as it stood then (see `Study.propensity`)."""
         return self._study.propensity(self.id)

@@ -4,6 +4,7 @@ import inspect
 import json
 import secrets
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from typing import Any
 
 from ..doors import duration
@@ -63,6 +64,24 @@ class Settings:
         return next(unlike, None) or next(
             (name for name in {**mine_rules, **rules} if mine_rules.get(name) != rules.get(name)), None
         )
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """What a study was created with; the problem is that of today, since arms may have been added."""
+
+    name: str
+    created: datetime
+    problem: dict[str, Any]
+    policy: str
+    options: dict[str, Any]
+    seed: int
+    expire_after: float | None
+    reward_window: float | None
+    rules: dict[str, Any] | None
+    """Control, shares, guardrails, metrics and costs, if any."""
+    consistency: dict[str, Any] | None
+    """When a served study publishes a snapshot; None for a strict study."""
 
 
 def read_settings(stored: dict[str, Any]) -> Settings:

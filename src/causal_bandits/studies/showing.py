@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ..files import file_path, replacing
 from ..policies import Estimates
+from ..problem import Segment
 from ..reporting import study_page
 from ..reporting.described import StudyDescription
 from ..reporting.quick_plots import MOST_ARMS, plot_estimates
@@ -38,7 +39,7 @@ class Showing(Closing):
         """Its name in the storage."""
 
     @abstractmethod
-    def estimates(self) -> Estimates:
+    def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
         """What is known of every arm."""
 
     @abstractmethod

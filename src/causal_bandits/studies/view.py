@@ -1,6 +1,7 @@
 """What a study shows: looking at it never changes which arms come next."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from types import EllipsisType
 from typing import Any
 
@@ -14,18 +15,21 @@ from ..problem import Arm, Level, Problem, Segment
 from ..reporting.described import StudyDescription
 from .asking import asking
 from .decision_table import decisions_frame
-from .decisions import Decision
+from .decisions import Decision, moment
 from .describe import describe
 from .drift import watched_sets
 from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, explain
 from .following import Change, DecisionRow, Newest, changes, decision_row, decision_rows, newest
+from .funnel import Funnel, funnel
 from .guardrails import Guardrails
 from .health import Health, health_of
 from .propensities import propensities
 from .served import Staleness, Worker
 from .session import Session
+from .settings import StudySettings
 from .showing import Showing
+from .waiting import Waiting, waiting
 
 Settable = Arm | Mapping[str, Level]
 Pattern = Arm | Mapping[str, Level | EllipsisType]
@@ -71,6 +75,33 @@ class StudyView(Showing):
     def problem(self) -> Problem:
         """The problem as it is now: arms may have been added."""
         return self._session.read(lambda state: state.problem)
+
+    @property
+    def created(self) -> datetime:
+        """When it was created."""
+        return moment(self._session.row.created)
+
+    @property
+    def settings(self) -> StudySettings:
+        """What it was created with, and its problem as it is now."""
+        about = self._session.settings
+        return StudySettings(
+            self.name,
+            self.created,
+            self.problem.to_dict(),
+            about.policy,
+            about.options,
+            about.seed,
+            about.expire_after,
+            about.reward_window,
+            about.rules,
+            about.consistency,
+        )
+
+    @property
+    def metrics(self) -> dict[str, str]:
+        """The further metrics that outcomes may have, for guardrails: name -> "binary" or "real"."""
+        return dict((self._session.settings.rules or {}).get("metrics", {}))
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.policy_name}, storage={self._session.store.place})"
@@ -122,6 +153,14 @@ class StudyView(Showing):
     def health(self) -> Health:
         """Checks of the study itself: outcomes missing unevenly, the share of the control, a level that moves."""
         return self._session.read(health_of)
+
+    def funnel(self) -> Funnel:
+        """What levers do to mediators, mediators to the reward, and levers to the reward."""
+        return funnel(self._session)
+
+    def waiting(self) -> Waiting:
+        """Open decisions by age, and how long outcomes take."""
+        return waiting(self._session)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected` all that were looked at."""

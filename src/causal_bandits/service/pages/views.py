@@ -8,6 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from ...policies.overview import ChanceCourse, chances_over_time, with_newest_chances, with_newest_evidence
@@ -52,11 +53,11 @@ class Views:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, float], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, datetime], _Kept] = OrderedDict()
 
     def of(self, study: Study) -> View:
         """A view that is not older than this call."""
-        key, mark = (study.name, study._session.row.created), study.newest
+        key, mark = (study.name, study.created), study.newest
         kept = self.kept(key)
         if kept is not None and kept.mark == mark:
             return kept.view
@@ -68,7 +69,7 @@ class Views:
                 self._kept.popitem(last=False)
         return made.view
 
-    def kept(self, key: tuple[str, float]) -> _Kept | None:
+    def kept(self, key: tuple[str, datetime]) -> _Kept | None:
         """What was seen last, old or not."""
         with self._lock:
             return self._kept.get(key)

@@ -12,10 +12,10 @@ from starlette.responses import Response
 from ...errors import UnknownArmError, brief
 from ...problem import Arm, Problem
 from ...studies import Study, parse_pattern
-from .. import answers
-from ..answering import StudyName, answer, errors_of, registry_of
+from ..answers import Arms
 from ..bodies import ArmState, NewArm, NewLevel
 from ..gate import name_in
+from ..responses import StudyName, answer, answers, errors_of, registry_of
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["arms"], responses=errors_of(404))
 
@@ -44,11 +44,7 @@ def pattern_in(problem: Problem, text: str) -> dict[str, Any]:
     return {name: ... if level is None else level for name, level in found.items()}
 
 
-def _listed(arms: Sequence[Arm], status: int = 200) -> Response:
-    return answer({"arms": [dict(arm) for arm in arms]}, status)
-
-
-@router.put("/arms/{arm}/state", response_model=answers.Arms)
+@router.put("/arms/{arm}/state", **answers(Arms, 404))
 def change(request: Request, name: StudyName, arm: Named, body: ArmState) -> Response:
     """Allow, forbid or retire an arm, or all that match; answers with those that changed."""
 
@@ -56,16 +52,17 @@ def change(request: Request, name: StudyName, arm: Named, body: ArmState) -> Res
         doing = {"allowed": study.allow, "forbidden": study.forbid, "retired": study.retire}
         return doing[body.state](pattern_in(study.problem, arm))
 
-    return _listed(registry_of(request).act(name, work))
+    return answer({"arms": registry_of(request).act(name, work)})
 
 
-@router.post("/arms", response_model=answers.Arms)
+@router.post("/arms", **answers(Arms, 404))
 def add_arm(request: Request, name: StudyName, body: NewArm) -> Response:
     """One more arm; one that is there already stays as it is."""
-    return _listed([registry_of(request).act(name, lambda study: study.add_arm(body.arm, new_levels=body.new_levels))])
+    made = registry_of(request).act(name, lambda study: study.add_arm(body.arm, new_levels=body.new_levels))
+    return answer({"arms": [made]})
 
 
-@router.post("/levels", response_model=answers.Arms)
+@router.post("/levels", **answers(Arms, 404))
 def add_level(request: Request, name: StudyName, body: NewLevel) -> Response:
     """A new level of a lever, with every setting of the other levers; answers with the new arms."""
-    return _listed(registry_of(request).act(name, lambda study: study.add_level(body.lever, body.level)))
+    return answer({"arms": registry_of(request).act(name, lambda study: study.add_level(body.lever, body.level))})

@@ -10,12 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...errors import ConflictError, OptionError, UnknownVariableError, brief, listing
-from ...studies import Decision, Study
-from .. import answers
-from ..answering import Id, StudyName, answer, errors_of, look, measures_of, registry_of
+from ...studies import Decision, DecisionRow, Explanation, Study
+from ..answers import DecisionPage, Expired, Imported, Propensity, Recorded, Told
 from ..bodies import Ask, Expiry, Outcome, Rows
-from ..plain import plain
 from ..problems import KeyReusedError
+from ..responses import Id, StudyName, answer, answers, errors_of, look, measures_of, registry_of
 from ..tables import checked_columns, checked_rows, json_in, rows_in_lines, table_in
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["decisions"], responses=errors_of(404))
@@ -35,7 +34,7 @@ ROWS_EXAMPLE = [{"id": 1, "clicked": 1, "cart": "some", "purchase": 0}, {"id": 2
 OWN = ("id", "status", "asked", "done")
 
 
-@router.post("/decisions", response_model=answers.Decisions, status_code=201)
+@router.post("/decisions", **answers(list[Decision], 404, status=201))
 def ask(request: Request, name: StudyName, body: Ask, key: Key = None) -> Response:
     """Make decisions; each is stored before it is answered. The same key again gives the same decisions."""
     try:
@@ -45,15 +44,10 @@ def ask(request: Request, name: StudyName, body: Ask, key: Key = None) -> Respon
     except ConflictError as error:
         raise KeyReusedError(str(error)) from None
     measures_of(request).count("decisions", len(found))
-    return answer({"decisions": [_row(each) for each in found]}, 201)
+    return answer(found, 201)
 
 
-def _row(found: Decision) -> dict[str, Any]:
-    row = {"id": found.id, "arm": dict(found.arm), "time": found.time.isoformat()}
-    return {**row, "segment": found.segment} if found.segment else row
-
-
-@router.patch("/decisions/{id}", response_model=answers.Recorded, responses=errors_of(404, 409))
+@router.patch("/decisions/{id}", **answers(Recorded, 404, 409))
 def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Response:
     """Record the outcome of a decision, whole or in part; the same again changes nothing."""
     registry_of(request).act(name, lambda study: study.tell(number, body.metrics, body.reward, final=body.final))
@@ -61,17 +55,17 @@ def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Respon
     return answer({"id": number})
 
 
-@router.post("/decisions/{id}/abandon", response_model=answers.Recorded, responses=errors_of(404, 409))
+@router.post("/decisions/{id}/abandon", **answers(Recorded, 404, 409))
 def abandon(request: Request, name: StudyName, number: Id) -> Response:
     """Close a decision that will never get an outcome."""
     registry_of(request).act(name, lambda study: study.abandon(number))
     return answer({"id": number})
 
 
-@router.post("/expire", response_model=answers.Expired)
+@router.post("/expire", **answers(Expired, 404))
 def expire(request: Request, name: StudyName, body: Expiry) -> Response:
     """Close the open decisions that are older than this."""
-    return answer({"expired": [*registry_of(request).act(name, lambda study: study.expire(body.older_than))]})
+    return answer({"expired": registry_of(request).act(name, lambda study: study.expire(body.older_than))})
 
 
 BATCH: dict[str, Any] = {
@@ -96,7 +90,7 @@ BATCH: dict[str, Any] = {
 }
 
 
-@router.post("/outcomes", response_model=answers.Told, responses=errors_of(404, 409, 413), openapi_extra=BATCH)
+@router.post("/outcomes", **answers(Told, 404, 409, 413), openapi_extra=BATCH)
 async def tell_many(request: Request, name: StudyName, final: Annotated[bool, Query()] = False) -> Response:
     """Record many outcomes, all or none: rows with an id as a JSON array or as NDJSON, or a table by its columns.
 
@@ -121,8 +115,8 @@ def is_ndjson(request: Request) -> bool:
 
 def _tell_rows(study: Study, rows: Any, final: bool) -> int:
     given = {name for row in rows for name in row} if isinstance(rows, list) else set(rows)
-    problem, metrics = study.problem, (study._session.settings.rules or {}).get("metrics", {})
-    wanted = ["id", *problem.observed_names, problem.target, *metrics]
+    problem = study.problem
+    wanted = ["id", *problem.observed_names, problem.target, *study.metrics]
     odd = sorted(given - {*OWN, *problem.intervention_names, *wanted})
     if odd:
         raise UnknownVariableError(
@@ -142,7 +136,7 @@ IMPORT: dict[str, Any] = {
 }
 
 
-@router.post("/imports", response_model=answers.Imported, responses=errors_of(404, 413), openapi_extra=IMPORT)
+@router.post("/imports", **answers(Imported, 404, 413), openapi_extra=IMPORT)
 async def import_rows(request: Request, name: StudyName, key: Key = None) -> Response:
     """Import logged rows as prior data: rows or columns as JSON, or rows as NDJSON; all or none."""
     content = await request.body()
@@ -172,7 +166,7 @@ def _frame_in(content: bytes, most: int) -> tuple[Any, dict[str, Any] | None]:
     return checked_columns(tables["columns"], most), body.arm
 
 
-@router.get("/decisions", response_model=answers.Page)
+@router.get("/decisions", **answers(DecisionPage, 404))
 def decisions(
     request: Request,
     name: StudyName,
@@ -189,19 +183,19 @@ def decisions(
     return look(request, name, work)
 
 
-@router.get("/decisions/{id}", response_model=answers.OneDecision)
+@router.get("/decisions/{id}", **answers(DecisionRow, 404))
 def decision(request: Request, name: StudyName, number: Id) -> Response:
     """One decision with its outcome so far."""
     return look(request, name, lambda study: study.decision(number))
 
 
-@router.get("/decisions/{id}/explanation", response_model=answers.Explanation)
+@router.get("/decisions/{id}/explanation", **answers(Explanation, 404))
 def explanation(request: Request, name: StudyName, number: Id) -> Response:
     """Why a decision was what it was: which set, own and borrowed rows, what was compared."""
     return look(request, name, lambda study: study.explain(number))
 
 
-@router.get("/decisions/{id}/propensity", response_model=answers.Propensity)
+@router.get("/decisions/{id}/propensity", **answers(Propensity, 404))
 def propensity(request: Request, name: StudyName, number: Id) -> Response:
     """The probability with which the arm of a decision was chosen."""
-    return look(request, name, lambda study: plain({"id": number, "propensity": study.propensity(number)}))
+    return look(request, name, lambda study: {"id": number, "propensity": study.propensity(number)})

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from .. import answers
-from ..answering import StudyName, errors_of, look
+from ...studies import Change
+from ..responses import StudyName, answers, errors_of, look
 from ..watching import Watch
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["events"], responses=errors_of(404))
@@ -52,7 +52,7 @@ async def events(
     return EventStream(await watch.stream(name, begin))
 
 
-@router.get("/changes", response_model=answers.Changes)
+@router.get("/changes", **answers(list[Change], 404))
 def changes(
     request: Request,
     name: StudyName,
@@ -60,4 +60,4 @@ def changes(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Response:
     """What happened so far, without waiting for more."""
-    return look(request, name, lambda study: {"changes": study.changes(after, limit=limit)})
+    return look(request, name, lambda study: study.changes(after, limit=limit))

@@ -13,8 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from ...data.table_files import neutral
 from ...studies import Study
-from ..answering import StudyName, errors_of, look_as
 from ..gate import RefusedError
+from ..responses import StudyName, errors_of, look_as
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["exports"], responses=errors_of(404))
 

@@ -7,18 +7,22 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...discovery import SeparatingSets
 from ...errors import OptionError, brief
-from ...policies import Advice, Recommendation
+from ...policies import Advice, Effects, Estimates, Recommendation
+from ...policies.advice import Advices
 from ...policies.arms import arm_numbers
-from ...studies import Study
-from .. import answers
-from ..answering import StudyName, errors_of, look
-from ..plain import plain
+from ...policies.posterior import MOST_DRAWS
+from ...policies.recommendation import Recommendations
+from ...studies import Evaluation, Funnel, Guardrails, Health, Study, Waiting
+from ..answers import Drifts, PosteriorDraws, SetDrift
+from ..responses import StudyName, answer, answers, errors_of, look, registry_of
 from .arms import pattern_in
 
 router = APIRouter(prefix="/api/v1/studies/{name}", tags=["looks"], responses=errors_of(404))
 
 Level = Annotated[float, Query(description="Level of the intervals.", gt=0, lt=1)]
+Margin = Annotated[float | None, Query(description="What is close to the best, in units of the reward.")]
 Segment = Annotated[str | None, Query(description="A segment as a JSON object, where the problem has segments.")]
 
 
@@ -35,96 +39,108 @@ def segment_in(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-@router.get("/recommendation", response_model=answers.Recommendation | answers.Recommendations)
-def recommendation(
-    request: Request,
-    name: StudyName,
-    segment: Segment = None,
-    margin: Annotated[float | None, Query(description="What is close to the best, in units of the reward.")] = None,
-) -> Response:
-    """The arm to deploy, and how sure it is that none is better; of every segment where none is named."""
-
-    def said(found: Recommendation) -> dict[str, Any]:
-        return {**plain(found), "stands_out": found.stands_out, "verdict": found.verdict}
-
-    def work(study: Study) -> dict[str, Any]:
-        found = study.recommend(segment=segment_in(segment), margin=margin)
-        if isinstance(found, Recommendation):
-            return said(found)
-        return {"recommendations": [{"segment": plain(each.segment), **said(each)} for each in found]}
-
-    return look(request, name, work)
+@router.get("/recommendation", **answers(Recommendation | Recommendations, 404))
+def recommendation(request: Request, name: StudyName, segment: Segment = None, margin: Margin = None) -> Response:
+    """The arm to deploy, and how sure it is that none is better; for every segment where none is named."""
+    return look(request, name, lambda study: study.recommend(segment=segment_in(segment), margin=margin))
 
 
-@router.get("/estimates", response_model=answers.Estimates)
+@router.get("/estimates", **answers(Estimates, 404))
 def estimates(request: Request, name: StudyName, level: Level = 0.95, segment: Segment = None) -> Response:
-    """What is believed of each arm."""
-    return look(
-        request, name, lambda study: {"estimates": [*study.estimates(level=level, segment=segment_in(segment))]}
-    )
+    """What is known of each arm."""
+    return look(request, name, lambda study: study.estimates(level=level, segment=segment_in(segment)))
 
 
-@router.get("/advice", response_model=None)
+@router.get("/advice", **answers(Advice | Advices, 404))
 def advice(
     request: Request,
     name: StudyName,
     segment: Segment = None,
-    margin: Annotated[float | None, Query(description="What is close to the best, in units of the reward.")] = None,
+    margin: Margin = None,
     confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
 ) -> Response:
-    """Stop, go on, or drop arms; valid however often one looks. `says` is the paragraph that it prints as.
+    """Stop, go on, or drop arms; valid however often one looks. For every segment where none is named."""
+    return look(
+        request,
+        name,
+        lambda study: study.advice(segment=segment_in(segment), margin=margin, confidence=confidence),
+    )
 
-    Of every segment where none is named.
-    """
 
-    def work(study: Study) -> dict[str, Any]:
-        found = study.advice(segment=segment_in(segment), margin=margin, confidence=confidence)
-        if isinstance(found, Advice):
-            return {**plain(found), "says": str(found)}
-        return {"advices": [{**plain(each), "says": str(each)} for each in found]}
+@router.get("/effects", **answers(Effects, 404))
+def effects(request: Request, name: StudyName, level: Level = 0.95) -> Response:
+    """What each level of each lever does in place of the control's."""
+    return look(request, name, lambda study: study.effects(level=level))
+
+
+@router.get("/guardrails", **answers(Guardrails, 404))
+def guardrails(request: Request, name: StudyName) -> Response:
+    """What the rows say of each arm and guardrail."""
+    return look(request, name, lambda study: study.guardrails())
+
+
+@router.get("/health", **answers(Health, 404))
+def health(request: Request, name: StudyName) -> Response:
+    """Checks of the study itself: missing outcomes, the share of the control, reward drift."""
+    return look(request, name, lambda study: study.health())
+
+
+@router.get("/funnel", **answers(Funnel, 404))
+def funnel(request: Request, name: StudyName) -> Response:
+    """What levers do to mediators, mediators to the reward, and levers to the reward."""
+    return look(request, name, lambda study: study.funnel())
+
+
+@router.get("/waiting", **answers(Waiting, 404))
+def waiting(request: Request, name: StudyName) -> Response:
+    """Open decisions by age, and how long outcomes take; no ETag, since ages change with the clock."""
+    return answer(registry_of(request).look(name, lambda study: study.waiting()))
+
+
+@router.get("/posterior", **answers(PosteriorDraws, 404))
+def posterior(
+    request: Request, name: StudyName, n: Annotated[int, Query(ge=1, le=MOST_DRAWS, description="Draws.")] = 1000
+) -> Response:
+    """The posterior of all arms' means: their means, the rows behind them, and joint draws."""
+
+    def work(study: Study) -> PosteriorDraws:
+        found = study.posterior()
+        rows, means = found.rows, found.means.tolist()
+        return {"rows": rows, "means": means, "sources": [*found.sources], "draws": found.draws[:n].tolist()}
 
     return look(request, name, work)
 
 
-@router.get("/effects", response_model=None)
-def effects(request: Request, name: StudyName, level: Level = 0.95) -> Response:
-    """What each level of each lever does in place of the control's."""
-    return look(request, name, lambda study: {"effects": [*study.effects(level=level)]})
+@router.get("/missing", **answers(dict[str, int], 404))
+def missing(request: Request, name: StudyName) -> Response:
+    """For each observed variable in how many of the counted rows it has no value."""
+    return look(request, name, lambda study: study.missing())
 
 
-@router.get("/guardrails", response_model=None)
-def guardrails(request: Request, name: StudyName) -> Response:
-    """What the rows say of each arm and guardrail."""
-    return look(request, name, lambda study: {"guardrails": [*study.guardrails()]})
-
-
-@router.get("/health", response_model=None)
-def health(request: Request, name: StudyName) -> Response:
-    """Checks of the study itself: missing outcomes, the share of the control, a level that moves."""
-    return look(request, name, lambda study: {"checks": [*study.health()]})
-
-
-@router.get("/sets", response_model=answers.Sets)
+@router.get("/sets", **answers(SeparatingSets, 404))
 def sets(
     request: Request, name: StudyName, rejected: Annotated[bool, Query(description="Also rejected sets.")] = False
 ) -> Response:
     """The separating sets with their evidence."""
-    return look(request, name, lambda study: {"sets": study.separating_sets(rejected=rejected)})
+    return look(request, name, lambda study: study.separating_sets(rejected=rejected))
 
 
-@router.get("/drift", response_model=answers.Drifts)
+@router.get("/drift", **answers(Drifts, 404))
 def drift(request: Request, name: StudyName) -> Response:
     """Whether the sets in use still hold on recent rows."""
 
-    def work(study: Study) -> dict[str, Any]:
+    def work(study: Study) -> Drifts:
         watched = [(found.variables, found.drift) for found in study.separating_sets() if found.drift is not None]
-        rows = [{"variables": names, "alarm": seen.alarm, **plain(seen)} for names, seen in watched]
+        rows: list[SetDrift] = [
+            {"variables": [*names], "alarm": seen.alarm, "evidence": seen.evidence, "row": seen.row}
+            for names, seen in watched
+        ]
         return {"alarms": sum(row["alarm"] for row in rows), "sets": rows}
 
     return look(request, name, work)
 
 
-@router.get("/evaluation", response_model=answers.Evaluation)
+@router.get("/evaluation", **answers(Evaluation, 404))
 def evaluation(
     request: Request,
     name: StudyName,

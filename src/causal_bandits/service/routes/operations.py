@@ -10,26 +10,27 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from ...errors import StorageError
-from .. import answers
-from ..answering import answer, errors_of, measures_of, registry_of
+from ..answers import Ready, Unready
 from ..registry import StudyRegistry
+from ..responses import answer, answers, errors_of, json_content, measures_of, registry_of
 
 log = logging.getLogger("causal_bandits.service")
 router = APIRouter(tags=["operations"], responses=errors_of())
 
 OPEN: dict[str, Any] = {"security": []}
-UNREADY: dict[int | str, dict[str, Any]] = {503: {"model": answers.Unready}}
+READINESS = answers(Ready)
+READINESS["responses"][503] = {"description": Unready.__doc__, "content": json_content(Unready)}
 READY_SECONDS = 2.0
 """How long the storage may take to answer a readiness check."""
 
 
-@router.get("/healthz", response_model=answers.Health, openapi_extra=OPEN)
+@router.get("/healthz", **answers(Ready), openapi_extra=OPEN)
 async def healthz() -> Response:
     """Whether the process answers."""
     return answer({"status": "ok"})
 
 
-@router.get("/readyz", response_model=answers.Health, responses=UNREADY, openapi_extra=OPEN)
+@router.get("/readyz", **READINESS, openapi_extra=OPEN)
 async def readyz(request: Request) -> Response:
     """Whether the storage answers one small query within 2 seconds; 503 otherwise, or while the server stops.
 

@@ -13,15 +13,12 @@ from ...reporting.axes import PLAIN
 from ...reporting.charts import strip_axis
 from ...secrecy import without_secrets
 from ...studies import Study
-from ...studies.decisions import moment
-from ...studies.funnel import funnel
-from ...studies.waiting import waiting
-from ..answering import Id, StudyName, look_as, registry_of
 from ..gate import in_path
 from ..pages import figures, funnels, moments, sentences, sets
 from ..pages.views import View, Views
 from ..problems import status_of
 from ..rendering import render
+from ..responses import Id, StudyName, look_as, registry_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -83,7 +80,7 @@ def _common(request: Request, view: View, template: str) -> dict[str, Any]:
 
 
 def _waits(study: Study) -> dict[str, Any]:
-    return {"waits": waiting(study._session), "duration": moments.duration}
+    return {"waits": study.waiting(), "duration": moments.duration}
 
 
 @router.get("/")
@@ -114,7 +111,7 @@ def _listed(request: Request) -> list[dict[str, Any]]:
         lines.append(
             {
                 "row": row,
-                "created": None if row.created is None else moment(row.created),
+                "created": row.created,
                 "view": view,
                 "answer": answer[0] if answer else None,
                 "error": error,
@@ -170,7 +167,7 @@ def study_funnel(request: Request, name: StudyName) -> Response:
     """Lever, mediator, reward: the effect on every step."""
 
     def work(study: Study, view: View) -> dict[str, Any]:
-        found, unit = funnel(study._session), sentences.unit_of(view.problem)
+        found, unit = study.funnel(), sentences.unit_of(view.problem)
         return {
             "drawn": funnels.drawing(found, view.problem),
             "steps": (

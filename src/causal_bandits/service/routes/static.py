@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..answering import is_known
 from ..rendering import STATIC
+from ..responses import is_known
 
 router = APIRouter(include_in_schema=False)
 

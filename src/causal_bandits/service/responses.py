@@ -1,6 +1,6 @@
-"""Answers as JSON, and conditional ones.
+"""Answers as JSON, typed in the OpenAPI document, and conditional ones.
 
-The newest event of a study, and which windows have closed since, is the ETag of all that is said of it.
+The newest event of a study, and which windows have closed since, is the ETag of all answers about it.
 """
 
 import json
@@ -12,12 +12,11 @@ from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..serialization import Schema, json_schema, to_json
 from ..studies import Study
 from ..studies.following import closed_windows
-from .answers import Problem
 from .gate import name_in
 from .measuring import Measures
-from .plain import plain
 from .problems import MEDIA
 from .registry import StudyRegistry
 
@@ -37,6 +36,22 @@ def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": words, "content": content} for status, words in chosen.items()}
 
 
+SCHEMAS: dict[str, Schema] = {}
+"""The schemas of all classes that answers have, for the OpenAPI document."""
+
+
+def answers(kind: Any, *errors: int, status: int = 200) -> dict[str, Any]:
+    """What the OpenAPI document says of a route that answers with the JSON of a class; pass it to the decorator."""
+    described = (getattr(kind, "__doc__", None) or "").partition("\n")[0] if isinstance(kind, type) else ""
+    found = {"description": described or "Success", "content": json_content(kind)}
+    return {"response_model": None, "status_code": status, "responses": {**errors_of(*errors), status: found}}
+
+
+def json_content(kind: Any) -> dict[str, Any]:
+    """JSON of a class, as the OpenAPI document describes a body."""
+    return {"application/json": {"schema": json_schema(kind, SCHEMAS)}}
+
+
 def registry_of(request: Request) -> StudyRegistry:
     """The open studies."""
     registry: StudyRegistry = request.app.state.registry
@@ -50,13 +65,13 @@ def measures_of(request: Request) -> Measures:
 
 
 def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A plain value as JSON."""
-    return Response(_JSON.encode(value), status, headers, "application/json")
+    """An answer as JSON."""
+    return Response(_JSON.encode(to_json(value)), status, headers, "application/json")
 
 
 def look(request: Request, name: str, work: Callable[[Study], Any]) -> Response:
     """What somebody wants to know of a study; 304 if nothing has happened since they last asked."""
-    return look_as(request, name, lambda study: answer(plain(work(study))))
+    return look_as(request, name, lambda study: answer(work(study)))
 
 
 def look_as(request: Request, name: str, work: Callable[[Study], Response]) -> Response:
@@ -81,17 +96,3 @@ def is_known(given: str | None, tag: str) -> bool:
     (True, False)
     """
     return given is not None and any(each.strip().removeprefix("W/") in (tag, "*") for each in given.split(","))
-
-
-__all__ = [
-    "Id",
-    "Problem",
-    "StudyName",
-    "answer",
-    "errors_of",
-    "is_known",
-    "look",
-    "look_as",
-    "measures_of",
-    "registry_of",
-]
