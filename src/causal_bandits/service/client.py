@@ -118,7 +118,7 @@ class Server:
             raise self._error_in(answer)
         kind = answer.headers.get("content-type", "")
         other = answer.content and not kind.startswith(("application/json", "application/vnd.apache.parquet"))
-        if other or answer.is_redirect:
+        if other or answer.has_redirect_location:
             raise StorageError(f"server {self.place} answered with something else than JSON; is it the right one?")
         return answer
 
