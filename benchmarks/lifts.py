@@ -9,7 +9,9 @@ import argparse
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
+import causal_bandits as cb
 from causal_bandits.experiments.families import FAMILIES
 from causal_bandits.policies import POLICIES
 from causal_bandits.simulation import play
@@ -48,6 +50,54 @@ def look(policy: Any, means: Any) -> tuple[float, float, float, float, float]:
     return lifts, float(hit), float((high - low).mean() / means.mean()), float(stated.mean()), float((true > 0).mean())
 
 
+MEDIATORS = ("none", "moved", "unmoved", "noise", "errors")
+"""A plain A/B/n test without a mediator; with one that arms move and that separates; one that predicts the reward and
+that no arm moves; one that has nothing to do with anything; and the second with 15% of its values recorded wrongly."""
+
+
+def logged_test(kind: str, arms: int, per_arm: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """A policy that was told a randomized test of a single lever, and the true means.
+
+    The control's rate is 5%; log-odds of the other arms are normal with a standard deviation of 0.2.
+    """
+    moved = rng.normal(0, 0.2, arms) * (np.arange(arms) > 0)
+    rows = arms * per_arm
+    arm = rng.integers(arms, size=rows)
+    through = kind in ("moved", "errors")
+    reach = expit(-1.0 + moved) if through else np.full(arms, 0.27)
+    mediator = rng.random(rows) < reach[arm]
+    worth = np.array([0.0105, 0.157]) if kind != "noise" else np.array([0.05, 0.05])
+    chance = worth[None, :] if through else expit(logit(worth)[None, :] + moved[:, None])
+    chance = np.broadcast_to(chance, (arms, 2))
+    means = (1 - reach) * chance[:, 0] + reach * chance[:, 1]
+    reward = rng.random(rows) < chance[arm, mediator.astype(int)]
+    if kind == "errors":
+        mediator ^= rng.random(rows) < 0.15
+    problem = cb.Problem("Y", {} if kind == "none" else {"M": 2}, {"a": list(range(arms))})
+    policy = POLICIES["safe"](problem, seed=0)
+    policy.tell_many({"a": arm, "Y": reward.astype(int)} | ({} if kind == "none" else {"M": mediator.astype(int)}))
+    return policy, means
+
+
+def show_tests(runs: int, seed: int) -> None:
+    """Print coverage of lifts in plain tests."""
+    print("plain tests, 1,000 and 5,000 rows per arm: 95% intervals of lifts over the control that cover")
+    for kind in MEDIATORS:
+        for arms in (2, 5, 12, 30):
+            shown = []
+            for size in (1000, 5000):
+                hits = []
+                for run in range(runs):
+                    rng = np.random.default_rng([seed, MEDIATORS.index(kind), arms, size, run])
+                    policy, means = logged_test(kind, arms, size, rng)
+                    lifts = [row.lift for row in policy.estimates(control={})]
+                    true = means - means[0]
+                    inside = [x.low <= t <= x.high for x, t in zip(lifts, true, strict=True) if x is not None]
+                    hits.append(np.mean(inside))
+                shown.append(f"{np.mean(hits):.3f} ± {np.std(hits, ddof=1) / np.sqrt(runs):.3f}")
+            print(f"  {kind:8s} {arms:3d} arms  {'  '.join(shown)}", flush=True)
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -55,7 +105,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--policy", default="safe")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tests", action="store_true", help="plain A/B tests instead, with and without a mediator")
     chosen = parser.parse_args()
+    if chosen.tests:
+        show_tests(chosen.runs, chosen.seed)
+        return
     print(f"{chosen.policy}: lifts covered, effects covered, width over mean, P(better) stated, is better")
     for name in chosen.families:
         found = np.empty((chosen.runs, len(CHECKS), 5))
