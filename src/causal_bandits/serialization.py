@@ -13,7 +13,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -58,6 +58,8 @@ def to_json(value: Any) -> Any:
 def from_json(kind: Any, value: Any, problem: Problem) -> Any:
     """What `to_json` was given, by its annotation; `problem` has the arms."""
     origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return value
     if origin in (Union, types.UnionType):
         return None if value is None else from_json(_chosen(parts, value), value, problem)
     if kind is float:
@@ -85,6 +87,8 @@ def from_json(kind: Any, value: Any, problem: Problem) -> Any:
 def json_schema(kind: Any, definitions: dict[str, Schema]) -> Schema:
     """The JSON schema of what `to_json` gives for an annotation; classes with fields go into `definitions`."""
     origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:  # JSON of the class that is named beside it
+        return json_schema(parts[1], definitions)
     if kind in PLAIN:
         return PLAIN[kind]
     if origin in (Union, types.UnionType):
@@ -145,7 +149,7 @@ def _properties(kind: Any) -> tuple[str, ...]:
 def _hints(kind: Any) -> dict[str, Any]:
     """The annotations of fields and of public properties."""
     if typing.is_typeddict(kind):
-        return get_type_hints(kind)
+        return get_type_hints(kind, include_extras=True)
     getters = {name: getattr(kind, name).fget for name in _properties(kind)}
     return {**get_type_hints(kind), **{name: get_type_hints(getter)["return"] for name, getter in getters.items()}}
 

@@ -20,7 +20,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 ENDLESS, LAST = "/events", "delete"
 PROBES = ("/healthz", "/readyz")
 """They take nothing, not even a token, so there are no invalid requests to them."""
-PATIENCE = 120.0
+TIMEOUT = 120.0
 
 
 def check_operation(
@@ -43,7 +43,7 @@ def check_operation(
         body: Any = case.body
         if isinstance(body, dict) and isinstance(body.get("count"), int):
             body["count"] %= 1000  # thousands at once are allowed, and take their time
-        case.call_and_validate(checks=CHECKS, timeout=PATIENCE)
+        case.call_and_validate(checks=CHECKS, timeout=TIMEOUT)
 
     requests()
 

@@ -3,17 +3,18 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import numpy as np
 
 from ..compiled import Bools, Floats
 from ..discovery import SeparatingSet
 from ..problem import Level
+from ..serialization import to_json
 from .advice import Advice
 from .base import Policy
 from .estimates import Estimates, Lift
-from .lifts import Effects
+from .lifts import Effects, LevelEffect
 from .posterior import best_of
 from .recommendation import Recommendation
 
@@ -21,49 +22,10 @@ POINTS = 24
 """Points of a course."""
 
 
-class LiftRow(TypedDict):
-    """A difference with its interval; relative to what it is compared with, None where that may be 0 or below."""
-
-    absolute: float
-    low: float
-    high: float
-    relative: float | None
-    relative_low: float | None
-    relative_high: float | None
-    probability_better: float
-
-
-class EffectRow(TypedDict):
-    """What a level of a lever does in place of another, averaged over the other levers."""
-
-    lever: str
-    level: Level
-    base: Level
-    effect: LiftRow
-    settings: int
-    own_rows: int
-    mean: float
-
-
-class AdviceRow(TypedDict):
-    """Whether to stop, to go on, or to drop arms."""
-
-    action: str
-    arm: str | None
-    settings: dict[str, Level] | None
-    drop: list[dict[str, Level]]
-    is_best: bool
-    confidence: float
-    margin: float | None
-    progress: float
-    probability_best: float | None
-    probability_close: float | None
-    expected_loss: float | None
-    text: str
-    """The paragraph."""
-    guarantee: str
-    segment: NotRequired[dict[str, Level]]
-    """Which segment it is about, where there are some."""
+LiftRow = Annotated[dict[str, Any], Lift]
+EffectRow = Annotated[dict[str, Any], LevelEffect]
+AdviceRow = Annotated[dict[str, Any], Advice]
+"""The JSON of these classes."""
 
 
 class IntervalRow(TypedDict):
@@ -186,54 +148,9 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def lift_row(lift: Lift) -> LiftRow:
-    """A lift in plain values."""
-    relative = (finite(lift.relative), finite(lift.relative_low), finite(lift.relative_high))
-    return {
-        "absolute": lift.absolute,
-        "low": lift.low,
-        "high": lift.high,
-        "relative": relative[0],
-        "relative_low": relative[1],
-        "relative_high": relative[2],
-        "probability_better": lift.probability_better,
-    }
-
-
 def effect_rows(effects: Effects) -> list[EffectRow]:
     """Per level: what it does; those that no pair of arms tells anything about are left out."""
-    return [
-        {
-            "lever": row.lever,
-            "level": row.level,
-            "base": row.base,
-            "settings": row.settings,
-            "own_rows": row.own_rows,
-            "mean": row.mean,
-            "effect": lift_row(row.effect),
-        }
-        for row in effects
-        if row.settings
-    ]
-
-
-def advice_row(found: Advice) -> AdviceRow:
-    """Whether to stop, to go on, or to drop arms, in plain values."""
-    return {
-        "action": found.action,
-        "arm": None if found.arm is None else str(found.arm),
-        "settings": None if found.arm is None else dict(found.arm),
-        "drop": [dict(arm) for arm in found.drop],
-        "is_best": found.is_best,
-        "confidence": found.confidence,
-        "margin": finite(found.margin),
-        "progress": found.progress,
-        "probability_best": finite(found.probability_best),
-        "probability_close": finite(found.probability_close),
-        "expected_loss": finite(found.expected_loss),
-        "text": str(found),
-        "guarantee": found.guarantee,
-    }
+    return [to_json(row) for row in effects if row.settings]
 
 
 def arm_rows(policy: Policy[Any], level: float = 0.95, *, found: Estimates | None = None) -> list[ArmRow]:
@@ -265,7 +182,7 @@ def arm_rows(policy: Policy[Any], level: float = 0.95, *, found: Estimates | Non
             },
             "status": shared.status,
             "is_control": shared.is_control,
-            "lift": None if shared.lift is None else lift_row(shared.lift),
+            "lift": to_json(shared.lift),
             "cost": shared.cost,
             "net": finite(shared.net),
         }

@@ -50,16 +50,6 @@ class PendingRewards(TypedDict):
     """In own rows, over all arms."""
 
 
-class CheckRow(TypedDict):
-    """One check of a study (see `studies.Check`)."""
-
-    name: str
-    alarm: bool
-    says: str
-    p_value: float | None
-    false_alarms: str
-
-
 class StudyDescription(Known):
     """A study: `Study.describe`; what has a course is there with `history=True`."""
 
@@ -72,7 +62,8 @@ class StudyDescription(Known):
     """By status, and `all`."""
     pending: PendingRewards
     alarms: list[SetRow]
-    health: NotRequired[list[CheckRow]]
+    health: NotRequired[list[dict[str, Any]]]
+    """The JSON of `Study.health`."""
     broken: NotRequired[list[str]]
     """Guardrails that arms break, in words."""
     staleness: NotRequired[dict[str, Any]]

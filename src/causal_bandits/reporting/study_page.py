@@ -1,8 +1,10 @@
 """The page of a study and the page of an analysed table, from plain values alone."""
 
+from typing import Any
+
 from ..markup import Markup, braces, markup, tag
 from ..policies.overview import AdviceRow, RecommendationRow, SetRow
-from .described import AnalysisDescription, CheckRow, Known, StudyDescription
+from .described import AnalysisDescription, Known, StudyDescription
 from .html import page, sheet_table, soft
 from .lift_sheets import effects_sheet, lifts_sheet
 from .page_figures import EVIDENCE, arms_figure, decisions_figure, evidence_figure
@@ -99,7 +101,7 @@ def _health(study: StudyDescription) -> list[Markup]:
     return parts
 
 
-def _checks(checks: list[CheckRow]) -> list[Markup]:
+def _checks(checks: list[dict[str, Any]]) -> list[Markup]:
     """Every check with what it found and how often it is wrong."""
     said = [
         tag(

@@ -9,17 +9,16 @@ from ..errors import ObservationError, OptionError
 from ..policies.advice import CONFIDENCE
 from ..policies.overview import (
     ArmRow,
-    advice_row,
     arm_rows,
     effect_rows,
     evidence_over_time,
-    finite,
     recommendation_row,
     set_rows,
 )
 from ..policies.recommendation import Ranking
 from ..problem import Segment
 from ..reporting.described import DecisionCourse, PendingRewards, StudyDescription
+from ..serialization import to_json
 from .decisions import STATUS, moment
 from .drift import watched_sets
 from .health import health_of
@@ -58,7 +57,7 @@ def _described(session: Session, state: StudyState, history: bool) -> StudyDescr
         "recommendation": None,
         "advice": None,
         "effects": effect_rows(state.effects(0.95)) if state.policy.can_compare else [],
-        "health": [{**vars(check), "p_value": finite(check.p_value)} for check in health_of(state)],  # type: ignore[typeddict-item]
+        "health": to_json(health_of(state)),
         "broken": [str(each) for each in state.guards.status(state.policy).broken],
     }
     _add_answers(about, state)
@@ -99,7 +98,7 @@ def _add_answers(about: StudyDescription, state: StudyState) -> None:
     found = [(segment, _ranking(state, segment)) for segment in segments]
     best = [None if ranking is None else recommendation_row(ranking.best) for _, ranking in found]
     advised = [
-        advice_row(state.advise(None if ranking is None else ranking.best, segment, CONFIDENCE))
+        to_json(state.advise(None if ranking is None else ranking.best, segment, CONFIDENCE))
         for segment, ranking in found
     ]
     _add_chances(about["arms"], state, [ranking for _, ranking in found if ranking is not None])
@@ -108,9 +107,7 @@ def _add_answers(about: StudyDescription, state: StudyState) -> None:
         return
     about["segments"] = list(state.problem.segments)
     about["recommendations"] = [row for row in best if row is not None]
-    about["advices"] = [
-        {**advice, "segment": segment} for advice, segment in zip(advised, state.problem.segment_settings, strict=True)
-    ]
+    about["advices"] = advised
 
 
 def _add_chances(arms: list[ArmRow], state: StudyState, rankings: Sequence[Ranking]) -> None:

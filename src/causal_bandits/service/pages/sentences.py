@@ -41,9 +41,9 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
     where = names.segment_of(segment)
     rows = [row for row in view.about["arms"] if not segment or row.get("segment") == segment]
     playing = sum(row.get("status") not in ("retired", "forbidden") for row in rows)
-    if advice["settings"] is None or not view.about["rows"]:
+    if advice["arm"] is None or not view.about["rows"]:
         return Answer("wait", NOTHING, where, None, "")
-    row = next(row for row in rows if row["settings"] == {**advice["settings"]})
+    row = next(row for row in rows if row["settings"] == advice["arm"])
     leads = _worth(row, names, unit, view.about["target"])
     sure = f"{100 * advice['confidence']:.3g}% confidence"
     less = " after costs" if less_costs(view) else ""
