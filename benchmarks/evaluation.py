@@ -1,87 +1,197 @@
-"""How often intervals of off-policy evaluation cover, after Thompson Sampling: `python -m benchmarks.evaluation`.
+"""How often intervals of off-policy evaluation cover: `python -m benchmarks.evaluation [--default-runs 100]`.
 
-All runs of a case are played at once. Propensities are shares of 200 choices, smoothed as studies smooth them. The
-coverage is printed for each arm and, over all arms, by how many decisions played the arm, with standard errors.
+Means of arms are drawn anew in every run. Arms are played evenly, by Thompson Sampling in batches of 50 (all runs at
+once), or by the default policy (`--default-runs`, some seconds each). Evaluated are an even mix of all arms, of half of
+them and of three, the first arm, and the arms with the most and the fewest decisions. For each it prints how often the
+95% interval of `direct` covers, how often the doubly robust estimate is not refused and covers where it is not, and how
+often the answer covers that `evaluate` gives without a method, with the mean error of that answer relative to the
+truth.
 """
 
 import argparse
-import itertools
+import contextlib
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from causal_bandits import Problem, SafePolicy
 from causal_bandits.compiled import Floats, Ints
-from causal_bandits.studies.evaluation import LEAST_MATCHED, Record, direct_mean, weighted_mean
+from causal_bandits.problem import RewardKind
+from causal_bandits.studies.evaluation import Record, TooFewError, direct_mean, doubly_robust_mean, pooled_means
+
+BATCH, DRAWS, FLOOR = 50, 500, 2e-4
+SPEND = 0.8
+"""Standard deviation of the logarithm of what a buyer spends; e^(SPEND^2 / 2) on average."""
+LEVERS = {12: {"a": 3, "b": 4}, 27: {"a": 3, "b": 3, "c": 3}}
+
+
+class Case(NamedTuple):
+    """Arms whose means are drawn from a range, or whose chances to buy are."""
+
+    kind: RewardKind
+    arms: int
+    low: float
+    high: float
+    rounds: int
+
+    def rewards(self, rng: np.random.Generator, means: Floats) -> Floats:
+        """One reward for each mean."""
+        if self.kind == "binary":
+            return (rng.random(means.shape) < means).astype(np.float64)
+        if self.kind == "count":
+            return rng.poisson(means).astype(np.float64)
+        if self.kind == "revenue":
+            spend = rng.lognormal(0.0, SPEND, means.shape)
+            bought = rng.random(means.shape) < means / np.exp(SPEND**2 / 2)
+            return np.where(bought, spend, 0.0)
+        return means + rng.normal(size=means.shape)
+
 
 CASES = (
-    ((0.4, 0.6), 150),
-    ((0.4, 0.6), 600),
-    ((0.2, 0.3, 0.4, 0.5), 300),
-    ((0.2, 0.3, 0.4, 0.5), 1000),
-    ((0.3, 0.4, 0.5, 0.6), 1000),
-    ((0.2, 0.3, 0.4, 0.5), 4000),
+    Case("binary", 12, 0.01, 0.02, 1000),
+    Case("binary", 12, 0.01, 0.02, 4000),
+    Case("binary", 27, 0.01, 0.02, 1000),
+    Case("binary", 27, 0.01, 0.02, 4000),
+    Case("binary", 4, 0.2, 0.5, 300),
+    Case("binary", 4, 0.2, 0.5, 1000),
+    Case("count", 12, 0.05, 0.1, 2000),
+    Case("revenue", 12, 0.05, 0.1, 4000),
+    Case("real", 12, 0.0, 0.3, 1000),
 )
-DRAWS = 200
-BINS = (0, 10, 20, LEAST_MATCHED, 80, 10**6)
 
 
-def play(means: tuple[float, ...], rounds: int, runs: int, seed: int) -> list[Record]:
-    """Records of many runs of Thompson Sampling with uniform priors."""
-    rng, arms = np.random.default_rng(seed), len(means)
-    won, lost = np.zeros((2, runs, arms))
+def play(case: Case, runs: int, seed: int, *, even: bool) -> Iterator[tuple[Floats, Record]]:
+    """Records of many runs, of even play or of Thompson Sampling with a Gaussian posterior and exact propensities."""
+    rng, arms, rounds = np.random.default_rng([seed, case.arms, case.rounds]), case.arms, case.rounds
+    means = rng.uniform(case.low, case.high, (runs, arms))
+    sums, rows = np.zeros((2, runs, arms))
     chosen: Ints = np.empty((runs, rounds), dtype=np.int64)
-    rewards, chances, before = np.empty((runs, rounds)), np.empty((runs, rounds, arms)), np.empty((runs, rounds, arms))
+    rewards = np.empty((runs, rounds))
+    chances, before = np.empty((2, runs, rounds, arms), dtype=np.float32)
     run = np.arange(runs)
-    for t in range(rounds):
-        draws = rng.beta(won[:, None] + 1, lost[:, None] + 1, size=(runs, DRAWS + 1, arms)).argmax(axis=2)
-        shares = (draws[:, :DRAWS, None] == np.arange(arms)).sum(axis=1)
-        chances[:, t] = (shares + 0.5) / (DRAWS + 0.5 * arms)
-        rows, overall = won + lost, won.sum(axis=1) / max(t, 1)
-        before[:, t] = np.where(rows > 0, won / np.maximum(rows, 1), overall[:, None])
-        chosen[:, t] = draws[:, DRAWS]
-        rewards[:, t] = rng.random(runs) < np.array(means)[chosen[:, t]]
-        won[run, chosen[:, t]] += rewards[:, t]
-        lost[run, chosen[:, t]] += 1 - rewards[:, t]
-    return [Record(*each) for each in zip(chosen, rewards, chances, before, strict=True)]
+    prior = (case.low + case.high) / 2
+    variance = {"binary": prior * (1 - prior), "count": prior, "revenue": prior * np.exp(1.5 * SPEND**2), "real": 1.0}
+    for start in range(0, rounds, BATCH):
+        part = slice(start, start + BATCH)
+        noise = variance[case.kind] / (rows + 10)
+        center = (sums + 10 * prior) / (rows + 10)
+        drawn = center[:, None] + np.sqrt(noise)[:, None] * rng.normal(size=(runs, DRAWS, arms))
+        shares = (drawn.argmax(axis=2)[:, :, None] == np.arange(arms)).mean(axis=1)
+        shares = np.full_like(shares, 1 / arms) if even else (1 - arms * FLOOR) * shares + FLOOR
+        chances[:, part], before[:, part] = shares[:, None], pooled_means(sums, rows)[:, None]
+        uniform = rng.random((runs, BATCH, 1))
+        chosen[:, part] = np.minimum((uniform > shares.cumsum(axis=1)[:, None]).sum(axis=2), arms - 1)
+        rewards[:, part] = case.rewards(rng, means[run[:, None], chosen[:, part]])
+        for place in range(start, start + BATCH):
+            sums[run, chosen[:, place]] += rewards[:, place]
+            rows[run, chosen[:, place]] += 1
+    for one in range(runs):
+        yield means[one], Record(chosen[one], rewards[one], chances[one].astype(float), before[one].astype(float))
 
 
-def covered(records: list[Record], means: tuple[float, ...], method: str) -> Floats:
-    """(runs, arms): whether the interval of playing one arm holds its mean."""
-    found = np.zeros((len(records), len(means)))
-    for number, record in enumerate(records):
-        for arm, mean in enumerate(means):
-            target = np.eye(len(means))[arm]
-            how = (
-                weighted_mean(record, target, 0.95)
-                if method == "weighted"
-                else direct_mean(record, target, 0.95, real=False)
-            )
-            found[number, arm] = how.low <= mean <= how.high
+def play_default(case: Case, runs: int, seed: int) -> Iterator[tuple[Floats, Record]]:
+    """Records of the default policy, which knows its propensities."""
+    problem = Problem("y", {}, LEVERS[case.arms])
+    for run in range(runs):
+        rng = np.random.default_rng([seed, run, case.arms])
+        means = rng.uniform(case.low, case.high, case.arms)
+        policy = SafePolicy(problem, seed=run)
+        arms: Ints = np.empty(case.rounds, dtype=np.int64)
+        rewards, (chances, before) = np.empty(case.rounds), np.empty((2, case.rounds, case.arms))
+        sums, rows = np.zeros((2, case.arms))
+        for place in range(case.rounds):
+            chances[place], before[place] = policy.shares(), pooled_means(sums, rows)
+            arms[place] = rng.choice(case.arms, p=chances[place] / chances[place].sum())
+            rewards[place] = case.rewards(rng, means[[arms[place]]])[0]
+            policy.tell(problem.arms[arms[place]], {"y": int(rewards[place])})
+            sums[arms[place]] += rewards[place]
+            rows[arms[place]] += 1
+        yield means, Record(arms, rewards, chances, before)
+
+
+def targets(rows: Ints) -> dict[str, Floats]:
+    """The policies to evaluate."""
+    arms = len(rows)
+
+    def mix(some: int) -> Floats:
+        return np.where(np.arange(arms) < some, 1 / some, 0.0)
+
+    least = np.where(rows > 0, rows, rows.max() + 1).argmin()
+    found = {"even mix": mix(arms), "half of the arms": mix(arms // 2), "three arms": mix(3), "first arm": mix(1)}
+    return {**found, "most played": np.eye(arms)[rows.argmax()], "least played": np.eye(arms)[least]}
+
+
+class Answer(NamedTuple):
+    """What was found of one policy in one run; NaN where the doubly robust estimate is refused."""
+
+    direct: float
+    robust: float
+    chosen: float
+    error: float
+
+
+def answers(case: Case, means: Floats, record: Record) -> dict[str, Answer]:
+    """Coverage of each policy that plays arms with decisions."""
+    found, rows = {}, np.bincount(record.arms, minlength=case.arms)
+    for name, target in targets(rows).items():
+        if np.any(rows[target > 0] == 0):
+            continue
+        truth = float(target @ means)
+        direct = direct_mean(record, target, 0.95, case.kind)
+        robust = None
+        with contextlib.suppress(TooFewError):
+            robust = doubly_robust_mean(record, target, 0.95, case.kind)
+        chosen = robust or direct
+        found[name] = Answer(
+            direct.low <= truth <= direct.high,
+            np.nan if robust is None else robust.low <= truth <= robust.high,
+            chosen.low <= truth <= chosen.high,
+            chosen.mean / truth - 1,
+        )
     return found
 
 
-def shares(hits: Floats) -> str:
+def share(hits: Floats) -> str:
     """A coverage with its standard error."""
-    share = float(hits.mean())
-    return f"{share:.3f} ± {np.sqrt(share * (1 - share) / hits.size):.3f}"
+    hits = hits[~np.isnan(hits)]
+    if len(hits) < 20:
+        return f"– ({len(hits)} runs)"
+    rate = float(hits.mean())
+    return f"{rate:.3f} ± {np.sqrt(max(rate * (1 - rate), 1 / len(hits)) / len(hits)):.3f}"
+
+
+def show(title: str, case: Case, played: Iterator[tuple[Floats, Record]]) -> None:
+    """Print the rows of one case."""
+    found: dict[str, list[Answer]] = {}
+    for means, record in played:
+        for name, answer in answers(case, means, record).items():
+            found.setdefault(name, []).append(answer)
+    for name, each in found.items():
+        hits = np.array(each)
+        used = float(np.mean(~np.isnan(hits[:, 1])))
+        about = f"{case.kind}, {case.arms} arms, {case.low:g} to {case.high:g}, {case.rounds} | {title} | {name}"
+        print(
+            f"| {about} | {share(hits[:, 0])} | {used:.0%} | {share(hits[:, 1])} | {share(hits[:, 2])} "
+            f"| {hits[:, 3].mean():+.1%} ± {hits[:, 3].std() / np.sqrt(len(hits)):.1%} |",
+            flush=True,
+        )
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--default-runs", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=31)
     options = parser.parse_args()
-    for means, rounds in CASES:
-        records = play(means, rounds, options.runs, options.seed)
-        rows = np.array([np.bincount(record.arms, minlength=len(means)) for record in records])
-        print(f"means {means}, {rounds} rounds, {options.runs} runs")
-        for method in ("direct", "weighted"):
-            hits = covered(records, means, method)
-            print(f"  {method}: " + ", ".join(shares(hits[:, arm]) for arm in range(len(means))))
-            for low, high in itertools.pairwise(BINS):
-                inside = (rows >= low) & (rows < high)
-                if inside.sum() >= 20:
-                    print(f"    {low} to {high - 1} decisions of the arm: {shares(hits[inside])}")
+    print("| rewards, arms, means, decisions | played | evaluated | direct | not refused | robust | default | error |")
+    print("|---|---|---|---|---|---|---|---|")
+    for case in CASES:
+        for title in ("evenly", "thompson") if not options.default_runs else ():
+            show(title, case, play(case, options.runs, options.seed, even=title == "evenly"))
+        if options.default_runs and case.arms in LEVERS and case.kind == "binary":
+            show("default", case, play_default(case, options.default_runs, options.seed))
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def study_arguments(study: Any, folder: Path) -> dict[str, list[Call]]:
         "describe": [{}, {"history": True}],
         "effects": [{}, {"level": Decimal("0.5")}],
         "estimates": [*in_phone, {"level": Decimal("0.5")}],
-        "evaluate": [{"policy": arm}, {"policy": even, "method": "weighted", "draws": 3}],
+        "evaluate": [{"policy": arm}, {"policy": even, "method": "direct", "draws": 3}],
         "explain": [{"decision": each} for each in (1, last)],
         "list": [] if isinstance(study, RemoteStudy) else [{"storage": study._session.store}],
         "load": [] if isinstance(study, RemoteStudy) else [{"name": study.name, "storage": study._session.store}],

@@ -17,6 +17,7 @@ from causal_bandits.errors import (
     UnknownVariableError,
 )
 from causal_bandits.studies import warm_up
+from causal_bandits.studies.evaluation import Record, direct_mean
 from tests.command_line import exit_code
 
 from .cases import fingerprint, rebuilt
@@ -157,20 +158,23 @@ def test_bad_segments_change_nothing(sqlite: str) -> None:
 
 
 def test_evaluating_within_segments(sqlite: str) -> None:
-    """By hand: the mean of the arm's own posterior means in each segment, weighed by the decisions there."""
+    """An arm of all segments is the mix of its arms in each segment, weighed by the decisions there."""
     study = cb.Study.create("shop", SHOP, storage=sqlite, policy="ts", seed=1)
     _play(study, 90)
-    frame = study.to_frame()
-    mean = 0.0
+    packed = study.to_frame()
+    settings = packed.select(SHOP.intervention_names).to_dicts()
+    arms = np.array([SHOP.arms.index(SHOP.arm(**each)) for each in settings])
+    target = np.zeros(len(SHOP.arms))
     for device, share in (("mobile", 2 / 3), ("desktop", 1 / 3)):
-        rows = frame.filter((frame["device"] == device) & (frame["banner"] == "red") & (frame["discount"] == "none"))
-        mean += share * (int(rows["purchase"].sum()) + 1) / (rows.height + 2)
+        target[SHOP.arms.index(SHOP.arm(banner="red", device=device))] = share
+    nothing = np.empty((0, len(target)))
+    alone = direct_mean(Record(arms, packed["purchase"].to_numpy().astype(float), nothing, nothing), target, 0.95)
     direct = study.evaluate({"banner": "red"})
-    assert direct.mean == pytest.approx(mean)
-    with pytest.raises(ObservationError, match=r"needs 40 recorded decisions .* worth 15; use method='direct'"):
-        study.evaluate({"banner": "red"}, method="weighted", draws=50)
-    weighted = study.evaluate(cb.ThompsonSampling(SHOP, seed=1), method="weighted", draws=50)
-    assert weighted.low < weighted.mean < weighted.high
+    assert direct.mean == alone.mean
+    assert direct.method == "direct"
+    assert "too few rewards for the doubly robust estimate" in str(direct)
+    with pytest.raises(ObservationError, match=r"the doubly robust estimate needs 20; use method='direct'"):
+        study.evaluate({"banner": "red"}, method="doubly-robust", draws=50)
     mixed = {arm: 0.5 for arm in SHOP.arms if arm["banner"] == "red" and arm["device"] == "mobile"}
     with pytest.raises(OptionError, match=r"add up to 0 in the segment \{'device': 'desktop'\}"):
         study.evaluate(mixed)

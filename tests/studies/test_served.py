@@ -330,9 +330,9 @@ def test_every_decision_follows_from_seed_key_and_version(create: Create, monkey
         51,
     )  # of the snapshot that decided, not of the study
     assert one.propensity(decisions) == explained.propensity
-    monkeypatch.setattr(evaluation, "LEAST_MATCHED", 5)
-    weighted = one.evaluate({"banner": "red"}, method="weighted", draws=50)
-    assert weighted.decisions == one.describe()["decisions"]["told"]
+    monkeypatch.setattr(evaluation, "LEAST_WORTH", 0.1)
+    robust = one.evaluate({"banner": "red"}, method="doubly-robust", draws=50)
+    assert robust.decisions == one.describe()["decisions"]["told"]
 
 
 def test_a_decision_that_cannot_be_derived_is_said(create: Create, monkeypatch: pytest.MonkeyPatch) -> None:

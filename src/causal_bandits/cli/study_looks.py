@@ -91,8 +91,9 @@ def evaluate(
         Path | None, typer.Option(help="A policy as it stands, in a file that policy.save wrote.")
     ] = None,
     method: Annotated[
-        str, typer.Option(help="direct: each arm's own decisions; weighted: by propensities, if arms may change.")
-    ] = "direct",
+        str | None,
+        typer.Option(help="doubly-robust (by propensities) or direct (each arm's own decisions); chosen by default."),
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     draws: Annotated[int, typer.Option(help="Choices per decision that estimate its propensities.")] = 200,
     storage: Storage = DEFAULT_STORAGE,

@@ -262,7 +262,7 @@ class StudyCalls:
         return self._get(f"/decisions/{number_of(decision)}/explanation", Explanation)
 
     def evaluate(
-        self, policy: Evaluated, *, method: str = "direct", level: float = 0.95, draws: int = 200
+        self, policy: Evaluated, *, method: str | None = None, level: float = 0.95, draws: int = 200
     ) -> Call[Evaluation]:
         """What an arm or a mapping arm -> probability would have earned (see `Study.evaluate`)."""
         if isinstance(policy, Policy) or not isinstance(policy, Mapping):
@@ -274,7 +274,8 @@ class StudyCalls:
         arms: Sequence[Any] = [*policy] if mixed else [policy]
         query = [("arm", json.dumps(dict(arm))) for arm in arms]
         query += [("share", str(float(chance))) for chance in policy.values()] if mixed else []
-        query += [("method", method), ("level", str(level)), ("draws", str(draws))]
+        query += [("level", str(level)), ("draws", str(draws))]
+        query += [("method", method)] if method is not None else []
         return self._call("GET", f"/evaluation?{urlencode(query)}", Evaluation)
 
     def propensity(self, decision: int | Decision) -> Call[float]:

@@ -282,7 +282,7 @@ def period_check(state: StudyState) -> Check:
     if moved >= SHIFTED:
         words += (
             f", and {traffic}: means over the whole study compare arms at different times; "
-            "evaluate arms with method='weighted'"
+            "evaluate arms with method='doubly-robust'"
         )
     else:
         words += f"; {traffic}, so arms are still compared at the same times"

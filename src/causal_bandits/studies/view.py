@@ -174,16 +174,17 @@ class StudyView(Showing):
         self,
         policy: Settable | Mapping[Arm, float] | Policy[Any],
         *,
-        method: Method = "direct",
+        method: Method | None = None,
         level: float = 0.95,
         draws: int = 200,
     ) -> Evaluation:
         """What another policy would have earned on the recorded decisions, with an interval (see `evaluation`).
 
         `policy` is an arm (always that one), a mapping arm -> probability, or a policy as it stands. The method
-        `direct` takes each arm's own decisions; `weighted` weighs decisions by their propensities, which are exact for
-        the default policy and otherwise estimated from `draws` choices each, and does not take for granted that arms
-        stay as they are.
+        `doubly-robust` weighs decisions by their propensities, which are exact for the default policy and otherwise
+        estimated from `draws` choices each. `direct` takes each arm's own decisions, and assumes that arms do not
+        change. The default is `doubly-robust`, or `direct` where the policy's arms have too few rewards for it; the
+        answer's `method` and `note` say so. An arm that was never played is refused.
         """
         draws = whole_number("draws", draws, 1, 1_000_000)
         return evaluate(self._session, policy, method=method, level=share("level", level), draws=draws)

@@ -152,7 +152,7 @@ def evaluation(
         ),
     ],
     share: Annotated[list[float], Query(description="The share of each arm; equal by default.")] = [],  # noqa: B006
-    method: Annotated[str, Query(description="direct, or weighted by propensities.")] = "direct",
+    method: Annotated[str | None, Query(description="doubly-robust or direct; chosen by default.")] = None,
     level: Level = 0.95,
     draws: Annotated[int, Query(ge=1)] = 200,
 ) -> Response:
