@@ -257,7 +257,7 @@ def test_results_of_the_reward_are_left_out_and_noise_is_said() -> None:
     """Noise passes both tests at 5 % with probability .9 at least; seed 1 is one of those."""
     found = cb.analyze(shop_log(2000, 1), target="purchase", interventions="banner")
     assert found.inferred.problem.observed_names == ("click", "weather")
-    said = "paid is positive only where purchase = 1: it looks like a consequence of the reward and is left out"
+    said = "paid is positive only where purchase = 1: it looks like a result of the reward and is left out"
     assert any(notice.startswith(said) for notice in found.notices)
     assert any(notice.startswith("weather looks like noise") for notice in found.notices)
     assert not any(notice.startswith("click") for notice in found.notices)
@@ -378,10 +378,10 @@ def test_a_column_for_buyers_alone_is_a_consequence(rate: float, kind: str) -> N
         "bought": bought.astype(int).tolist(),
     }
     found = cb.analyze(table, target="bought", interventions="banner")
-    left_out = [notice for notice in found.notices if "looks like a consequence of the reward" in notice]
+    left_out = [notice for notice in found.notices if "looks like a result of the reward" in notice]
     assert found.inferred.problem.observed_names == (("click", "after") if kind == "other" else ("click",))
     how = {"amount": "is positive only", "method": "has a value only", "rating": "is positive only"}
-    what = f"after {how.get(kind)} where bought = 1: it looks like a consequence of the reward and is left out"
+    what = f"after {how.get(kind)} where bought = 1: it looks like a result of the reward and is left out"
     assert left_out == ([] if kind == "other" else [f"{what}; keep it with --observed"])
 
 

@@ -1,11 +1,15 @@
 """Analyse a logged table: which sets separate, what each arm is worth, which one to take."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from ..data import History, Rows
+from ..data.table_files import plain_types
 from ..doors import are_names
 from ..errors import OptionError, brief, flag
 from ..markup import number, printable, settings_of
@@ -15,6 +19,7 @@ from ..policies.overview import arm_rows, effect_rows, evidence_over_time, recom
 from ..problem import Arm, Problem, parse_arm
 from ..reporting.described import AnalysisDescription
 from ..reporting.quick_plots import MOST_ARMS, plot_estimates
+from .assignment import Assignment, check_assignment, check_unit, design_effect, repeated_identifier
 from .infer import Inferred, Kind, infer
 from .notices import noise, results_of_the_reward
 from .sources import table_of
@@ -30,22 +35,33 @@ class Analysis:
     inferred: Inferred
     policy: Policy[Any]
     recommendation: Recommendation | Any
-    """The arm to take; with segments `Recommendations`, one for each."""
+    """The arm to take; with segments `Recommendations`, one for each. None where differences are associations."""
     level: float
     notices: tuple[str, ...] = ()
-    """What was noticed about columns: results of the reward, noise."""
+    """What was noticed: how levers were assigned, results of the reward, repeated units, noise."""
     control: Arm | None = None
     """The arm that others are compared with."""
+    assignment: Assignment = field(default_factory=partial(Assignment, randomized=True))
+    """Whether something that was known before predicts a lever."""
 
     def __repr__(self) -> str:
+        about = f"Analysis(target={self.inferred.problem.target!r}, {self.policy.rows:,} rows, "
+        if not self.assignment.is_causal:
+            return f"{about}associations: {printable(self.assignment.found[0].says)})"
         found = [f"{printable(settings_of(each.arm))} (mean {number(each.mean)})" for each in self._recommended]
         best = f"best arm{'s' * (len(found) > 1)} {', '.join(found)}"
-        return f"Analysis(target={self.inferred.problem.target!r}, {self.policy.rows:,} rows, {best})"
+        return f"{about}{best})"
 
     @property
     def _recommended(self) -> list[Recommendation]:
         one = self.recommendation
+        if one is None:
+            return []
         return [one] if isinstance(one, Recommendation) else list(one)
+
+    @property
+    def _is_one(self) -> bool:
+        return isinstance(self.recommendation, Recommendation)
 
     def _repr_html_(self) -> str:
         return self.policy.estimates(level=self.level).table(repr(self)) + self.policy.separating_sets()._repr_html_()
@@ -74,13 +90,21 @@ class Analysis:
             "rows": self.policy.rows,
             "missing": {name: count for name, count in self.policy.history.missing.items() if count},
             "inferred": self.inferred.notes,
-            "notices": list(self.notices),
+            "notices": [notice for notice in self.notices if notice != self.assignment.says],
+            "assignment": {
+                "randomized": self.assignment.randomized,
+                "causal": self.assignment.is_causal,
+                "says": self.assignment.says,
+                "basis": self.assignment.basis,
+                "predictors": [each._asdict() for each in self.assignment.found],
+                "assumed_after": list(self.assignment.assumed_after),
+            },
             "level": self.level,
             "sets": sets,
             "accepted": [found for found in sets if found["accepted"]],
             "arms": arm_rows(self.policy, self.level, found=self.estimates()),
             "effects": effect_rows(self.effects()) if self.policy.can_compare else [],
-            "recommendation": None if self.inferred.problem.segments else recommendation_row(self.recommendation),
+            "recommendation": recommendation_row(self.recommendation) if self._is_one else None,
         }
         if self.inferred.problem.segments:
             about["segments"] = list(self.inferred.problem.segments)
@@ -102,6 +126,8 @@ def analyze(
     level: float = 0.95,
     max_size: int | None = None,
     control: Arm | Mapping[str, Any] | str | None = None,
+    unit: str | None = None,
+    randomized: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Analysis:
     """Analyse a logged table: which sets separate, what each arm is worth, which one to take.
@@ -120,6 +146,9 @@ def analyze(
         max_size: Size of the largest sets to test.
         control: The arm that others are compared with, as a mapping or as "lever=value,...". A lever that it does not
             name is at the level called none, off, control or the like, otherwise at its first level.
+        unit: Column that names who or what several rows are about, such as the user; intervals are then by unit.
+        randomized: Whether the levers were assigned at random, so that nothing is tested. Otherwise `recommendation` is
+            None where a column that was known before predicts a lever.
         progress: Called with (what, parts done, all parts) while it works.
 
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
@@ -131,20 +160,52 @@ def analyze(
     given = [*levers, *by_nature]
     table, by_word, found_out = table_of(source, needed=(target, *given), names=given)
     tell("reading", 1, 1)
-    left_out = [drop] if isinstance(drop, str) else drop
+    flag("randomized", randomized)
+    if unit is not None:
+        check_unit(table, unit, (target, *given))
+    named = [drop] if isinstance(drop, str) else drop
+    left_out = named if unit is None else [*(named if are_names(named) else []), unit]
     base = parse_arm(control) if isinstance(control, str) else control
     told: dict[str, Any] = {"segments": by_nature, "observed": observed, "kind": kind, "control": base}
     understood = partial(infer, table, target, levers, by_word=by_word, found_out=found_out, **told)
     inferred = understood(drop=left_out)
-    results = results_of_the_reward(inferred.problem, inferred.table) if inferred.kind == "discrete" else {}
+    whole = plain_types(table).drop_nulls([target, *given])
+    results = results_of_the_reward(inferred.problem, inferred.table)
     notices = [*inferred.guesses, *(_after(name, why, kept=observed is not None) for name, why in results.items())]
     if results and observed is None:
         inferred = understood(drop=[*left_out, *results])
     rows = History(inferred.problem).encode_many(inferred.table, missing=True)
     policy = _told(inferred.problem, rows, max_size, tell)
+    assignment = Assignment(randomized=True)
+    if not randomized:
+        after = [target, *results, *([observed] if isinstance(observed, str) else observed or [])]
+        assignment = check_assignment(whole, levers, by_nature, known_after=after, left_out=named, unit=unit)
+    notices = [*filter(None, [assignment.says]), *notices, *_units(policy, whole, unit, level)]
     if inferred.kind == "discrete":
         notices += noise(inferred.problem, policy.history.rows, tell)
-    return Analysis(inferred, policy, policy.recommend(), level, tuple(notices), control_of(policy.problem, base))
+    best = policy.recommend() if assignment.is_causal else None
+    compared = control_of(policy.problem, base)
+    return Analysis(inferred, policy, best, level, tuple(notices), compared, assignment)
+
+
+def _units(policy: Policy[Any], table: pl.DataFrame, unit: str | None, level: float) -> list[str]:
+    """Widen intervals by unit, or say that rows repeat units; the table has the rows of the policy."""
+    if unit is not None:
+        packed, units = policy.history.packed, table[unit].rank("dense").to_numpy().astype(np.int64)
+        found = design_effect(packed["arms"], packed["rewards"].astype(np.float64), units, level)
+        policy.design_effect = found
+        return [
+            f"intervals are by {unit} ({table[unit].n_unique():,} units): variances are {found:.1f} times those of "
+            "independent rows"
+        ]
+    taken = {*policy.problem.intervention_names, policy.problem.target}
+    repeated = repeated_identifier(table, [name for name in table.columns if name not in taken])
+    if repeated is None:
+        return []
+    return [
+        f"{repeated} has {table[repeated].n_unique():,} values in {table.height:,} rows: intervals treat rows as "
+        f"independent; if it names users or the like, say --unit {repeated}"
+    ]
 
 
 def control_of(problem: Problem, named: Mapping[str, Any] | None) -> Arm | None:
@@ -174,5 +235,5 @@ def _told(problem: Problem, rows: Rows, max_size: int | None, tell: Callable[[st
 
 
 def _after(name: str, why: str, *, kept: bool) -> str:
-    what = f"{name} {why}: it looks like a consequence of the reward"
+    what = f"{name} {why}: it looks like a result of the reward"
     return f"{what}, and is used because it was named" if kept else f"{what} and is left out; keep it with --observed"

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.stats import rankdata
 
-from ..compiled import Ints
+from ..compiled import Floats, Ints
 from ..data import Rows
 from ..errors import brief
 from ..independence import permutation_test
@@ -20,6 +21,8 @@ FEWEST_PER_LEVEL = 5
 """Rows for each value of a column whose values are looked at one by one."""
 CHANCE = 0.001
 """A column goes with the reward by chance, unless that is less probable than this."""
+FUNCTION, FEWEST_ROWS = 0.97, 50
+"""A column with a dependence of this much, in at least this many rows, is a function of the reward."""
 DRAWS = 199
 LEVEL = 0.05
 MANY_ROWS = 20_000
@@ -35,26 +38,70 @@ def _counted(codes: Ints, arms: Ints, rewards: Ints, levels: int) -> Ints:
 
 
 def results_of_the_reward(problem: Problem, table: pl.DataFrame) -> dict[str, str]:
-    """Observed columns that look like consequences of a reward of 0 or 1, such as what was paid, and why."""
-    rewards = table[problem.target].cast(pl.Int64)
-    found = {name: _consequence(table[name], rewards) for name in problem.observed_names}
+    """Observed columns that look like consequences of the reward, such as what was paid, and why."""
+    rewards = table[problem.target]
+    usual = rewards.mode().sort()[0]
+    binary, common = problem.reward.kind == "binary", 2 * int((rewards == usual).sum()) >= len(rewards)
+    happened = (rewards.cast(pl.Int64) == 1 if binary else rewards != usual).cast(pl.Int64)
+    where = f"{problem.target} = 1" if binary else f"{problem.target} is not {brief(usual)}"
+    told = problem.target if binary else f"whether {problem.target} is {brief(usual)}"
+    found: dict[str, str | None] = {}
+    for name in problem.observed_names:
+        if binary or common:
+            found[name] = _consequence(table[name], happened, where, told)
+        if not binary and found.get(name) is None:
+            found[name] = _function(table[name], rewards)
     return {name: why for name, why in found.items() if why is not None}
 
 
-def _consequence(column: pl.Series, rewards: pl.Series) -> str | None:
-    """Why a column comes after the reward and not before it; None where it need not."""
-    without, given = column.filter(rewards == 0), column.filter(rewards == 1)
-    if without.n_unique() == 1:  # a missing value is one, too
-        usual = without[0]
-        others = given.filter(given.is_not_null() if usual is None else (given != usual).fill_null(value=True))
+def _consequence(column: pl.Series, happened: pl.Series, where: str, told: str) -> str | None:
+    """Why a column comes after the reward and not before it; None where it need not.
+
+    `happened` is 1 in the rows with a reward; `where` says in words which they are, and `told` what it is.
+    """
+    without, given = column.filter(happened == 0), column.filter(happened == 1)
+    known = without.drop_nulls()
+    if known.n_unique() == 1 or (len(without) and not len(known)):
+        usual = known[0] if len(known) else None
+        others = given.drop_nulls()
+        others = others if usual is None else others.filter(others != usual)
         enough = len(others) >= FEWEST_CASES or len(others) == len(given)
         if enough and _by_chance(len(column), len(given), len(others)) < CHANCE:
-            return f"{_differs(others, usual)} where {rewards.name} = 1"
+            return f"{_differs(others, usual)} where {where}"
     seen = column.is_not_null()
-    values, known = column.filter(seen), rewards.filter(seen)
+    values, known = column.filter(seen), happened.filter(seen)
     if _by_chance(len(known), int(known.sum()), int(known.sum())) < CHANCE and _parted(values, known):
-        return f"tells {rewards.name} without fail"
+        return f"tells {told} without fail"
     return None
+
+
+def _function(column: pl.Series, rewards: pl.Series) -> str | None:
+    """Why a column is a function of a reward that is a number, or the other way around; None where it is not."""
+    seen = column.is_not_null()
+    values, known = column.filter(seen), rewards.filter(seen).cast(pl.Float64)
+    if column.dtype == pl.String:
+        means = pl.DataFrame({"value": values, "reward": known}).with_columns(pl.col("reward").mean().over("value"))
+        values = means["reward"]
+    if len(values) < FEWEST_ROWS or values.n_unique() < 2 or known.n_unique() < 2:
+        return None
+    x, y = known.to_numpy(), values.cast(pl.Float64).to_numpy()
+    if max(dependence(x, y), dependence(y, x)) < FUNCTION:
+        return None
+    return f"and {rewards.name} tell each other almost without fail"
+
+
+def dependence(x: Floats, y: Floats) -> float:
+    """How nearly y is a function of x, from about 0 (independent) to 1 (Chatterjee 2021); equal x are in random order.
+
+    >>> x = np.linspace(-1, 1, 400)
+    >>> round(dependence(x, x**2), 2), round(dependence(x**2, x), 2) < 0.5
+    (0.99, True)
+    """
+    rows = len(x)
+    order = np.lexsort((np.random.default_rng(0).permutation(rows), x))
+    up, down = rankdata(y, "max"), rankdata(-y, "max")
+    spread = float(2 * (down * (rows - down)).sum())
+    return 1 - rows * float(np.abs(np.diff(up[order])).sum()) / spread if spread > 0 else 0.0
 
 
 def _by_chance(rows: int, rewarded: int, cases: int) -> float:

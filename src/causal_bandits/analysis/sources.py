@@ -11,8 +11,9 @@ import polars as pl
 from ..data.coding import is_missing
 from ..data.frames import columns_of
 from ..data.table_files import TableFile, read_table
-from ..errors import OptionError
+from ..errors import ObservationError, OptionError
 
+CANNOT_READ = (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError)
 EXAMPLE = "example"
 """Stands for the table that comes with the package, where no file has that name."""
 
@@ -28,14 +29,25 @@ def table_of(source: Any, *, needed: Iterable[str] = (), names: Collection[str] 
         return TableFile(source, {})
     try:
         return TableFile(pl.DataFrame(source), {})
-    except ImportError:  # polars reads text of pandas through Arrow, which need not be installed
-        return TableFile(pl.DataFrame(_cells(source), strict=False), {})
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
+    except (ImportError, *CANNOT_READ):  # polars reads text of pandas through Arrow, which need not be installed
+        return _by_columns(source, set(needed))
+
+
+def _by_columns(source: Any, needed: set[str]) -> TableFile:
+    """The table read column by column; one that cannot be read, and is not needed, is left out with a note."""
+    try:
+        columns = columns_of(source)
+    except ObservationError:
         raise OptionError(
             f"a {type(source).__name__} is not a table; expected a file name, a dataframe, or a dict of columns"
         ) from None
-
-
-def _cells(source: Any) -> dict[str, list[Any]]:
-    columns = columns_of(source).items()
-    return {str(name): [None if is_missing(value) else value for value in column] for name, column in columns}
+    found, notes = [], []
+    for name, column in columns.items():
+        try:
+            cells = [None if is_missing(value) else value for value in column]
+            found.append(pl.Series(str(name), cells, strict=False))
+        except CANNOT_READ:
+            if name in needed:
+                raise OptionError(f"column {name!r} mixes values that cannot be read together; clean it") from None
+            notes.append(f"{name}: mixes values that cannot be read together, left out")
+    return TableFile(pl.DataFrame(found), {}, tuple(notes))

@@ -27,6 +27,8 @@ from .streams import say_json
 from .waiting import waiting
 
 CONTROL = "Arm to compare with, written lever=value,...; by default levels called none, off, control or the like."
+UNIT = "Column that names users or the like, with several rows each; intervals are then by unit."
+RANDOMIZED = "Levers were assigned at random: do not test whether other columns predict them."
 KINDS = "discrete, gaussian, count, revenue or levels; inferred from the target by default."
 SEGMENTS = "Columns known before the decision (device, country), comma-separated."
 FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the packaged table."
@@ -54,6 +56,8 @@ def analyze_command(
     level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
     control: Annotated[str | None, typer.Option(help=CONTROL)] = None,
+    unit: Annotated[str | None, typer.Option(help=UNIT)] = None,
+    randomized: Annotated[bool, typer.Option("--randomized", help=RANDOMIZED)] = False,
     everything: Annotated[bool, typer.Option("--all", help="Show all arms and sets, not the first ones.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -80,6 +84,8 @@ def analyze_command(
             level=level,
             max_size=max_size,
             control=control,
+            unit=unit,
+            randomized=randomized,
             progress=tell,
         ).to_dict(history=as_json or html is not None)
     _answer(found, html, everything=everything, as_json=as_json)
@@ -117,16 +123,18 @@ def _agreed() -> bool:
 
 
 def _show(terminal: Console, found: AnalysisDescription, everything: bool, html: Path | None) -> None:
-    arms, sets = arms_sheet(found["arms"]), sets_sheet(found["sets"])
+    arms, sets, causal = arms_sheet(found["arms"]), sets_sheet(found["sets"]), found["assignment"]["causal"]
+    if not causal:
+        arms = arms._replace(title="Arms, the highest mean first")
     if not everything:
         arms = first_rows(arms, SHOWN_ARMS, "--all shows all")
         sets = first_rows(sets, SHOWN_SETS, "--all shows all")
     terminal.print(written(answer(found)))
     terminal.print(terminal_table(arms))
-    lifts = lifts_sheet(found["arms"])
+    lifts = lifts_sheet(found["arms"]) if causal else None
     if lifts is not None:
         terminal.print(terminal_table(lifts if everything else first_rows(lifts, SHOWN_ARMS, "--all shows all")))
-    if len(found["effects"]) and len(found["interventions"]) > 1:
+    if causal and len(found["effects"]) and len(found["interventions"]) > 1:
         terminal.print(terminal_table(effects_sheet(found["effects"])))
     terminal.print(terminal_table(sets))
     for title, lines in (("Noticed:", found["notices"]), ("Inferred from the table:", found["inferred"])):

@@ -6,6 +6,7 @@ counts and what was learnt from them), the explorer (what the compiled rule `cho
 arms is a function of the `Posterior` that `posterior()` gives.
 """
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -96,6 +97,8 @@ class Policy(ABC, Generic[State]):
     """Other names under which it is compared, with options that are fixed or more that it is given."""
     simple_regret: ClassVar[bool] = False
     """Made to find the best arm at the end, not to earn on the way: explores, then commits."""
+    design_effect: float = 1.0
+    """By how much dependent rows widen the variance of a mean (see `analyze` with a unit)."""
     fewest_rows = 0
     """An arm with fewer rows is not recommended."""
     numbers: type | None = int
@@ -504,7 +507,9 @@ class Policy(ABC, Generic[State]):
 
     def posterior(self) -> Posterior:
         """The posterior of all arms' means, which everything below is computed from; fitted once per row count."""
-        return self._once("posterior", lambda: self._posterior(self._fitted()))
+        ends = {"binary": (0.0, 1.0), "count": (0.0, math.inf), "revenue": (0.0, math.inf)}
+        between = ends.get(self.problem.reward.kind, (-math.inf, math.inf))
+        return self._once("posterior", lambda: self._posterior(self._fitted()).widened(self.design_effect, *between))
 
     def _fitted(self, *, pending: bool = True) -> Any:
         """What `_fit` gives, copied, so that rows that come later do not change it."""
@@ -536,7 +541,7 @@ class Policy(ABC, Generic[State]):
         level, wanted = share("level", level), None if segment is None else self.problem.segment(segment)
         posterior = self.posterior()
         found = estimates_of(self.problem, posterior, level)
-        found = with_own_rows(found, self.history, level, self.allowed)
+        found = with_own_rows(found, self.history, level, self.allowed).with_own_widened(self.design_effect)
         if len(self.history.pending):
             without = posterior
             if self.uses_pending:

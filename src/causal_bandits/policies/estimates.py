@@ -137,6 +137,22 @@ class Estimates(Listed[ArmEstimate]):
             [row if word is None else replace(row, status=word) for row, word in zip(self, words, strict=True)]
         )
 
+    def with_own_widened(self, by: float) -> "Estimates":
+        """The same where the intervals of own rows have `by` times the variance."""
+        if by == 1:
+            return self
+        root = math.sqrt(by)
+        return Estimates(
+            [
+                replace(
+                    row,
+                    own_low=row.own_mean - root * (row.own_mean - row.own_low),
+                    own_high=row.own_mean + root * (row.own_high - row.own_mean),
+                )
+                for row in self
+            ]
+        )
+
     def of(self, segment: Mapping[str, Level] | None) -> "Estimates":
         """The arms of one segment; all arms for None."""
         return self if segment is None else Estimates([row for row in self if row.arm.segment == segment])

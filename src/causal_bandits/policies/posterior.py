@@ -1,5 +1,6 @@
 """The posterior of all arms' means: estimates, recommendations, lifts and effects are functions of it."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,6 +101,14 @@ class Posterior:
         made = cls(rows, means, sources, sampler, limits)
         vars(made)["draws"] = draws
         return made
+
+    def widened(self, by: float, lowest: float = -math.inf, highest: float = math.inf) -> "Posterior":
+        """The same means with `by` times the variance; draws stay between `lowest` and `highest`."""
+        if by == 1:
+            return self
+        draws = np.clip(self.means + math.sqrt(by) * (self.draws - self.means), lowest, highest)
+        sources = [source._replace(effective_rows=source.effective_rows / by) for source in self.sources]
+        return Posterior.resampled(self.rows, sources, self.means, draws)
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """(low, high), each (arms,): equal-tailed intervals of the means."""

@@ -73,6 +73,21 @@ class StudyDescription(Known):
     decisions_over_time: NotRequired[DecisionCourse]
 
 
+class AssignmentRow(TypedDict):
+    """How levers were assigned (see `analysis.Assignment`)."""
+
+    randomized: bool
+    """Whether the user says that levers were assigned at random."""
+    causal: bool
+    """Whether nothing that was known before predicts a lever."""
+    says: str
+    """What to know before reading on; empty where there is nothing."""
+    basis: str
+    """What the answer rests on."""
+    predictors: list[dict[str, Any]]
+    assumed_after: list[str]
+
+
 class AnalysisDescription(Known):
     """An analysed table: `Analysis.to_dict`."""
 
@@ -81,6 +96,7 @@ class AnalysisDescription(Known):
     """What was inferred from the table, in words."""
     notices: list[str]
     """What was noticed about columns, in words."""
+    assignment: AssignmentRow
     level: float
     accepted: list[SetRow]
     recommendation: RecommendationRow | None

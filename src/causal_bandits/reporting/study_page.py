@@ -41,7 +41,7 @@ def analysis_page(analysis: AnalysisDescription) -> str:
         soft(f"{analysis['rows']:,} rows; levers {', '.join(analysis['interventions'])}{_segments(analysis)}."),
         tag("p", answer(analysis), at={"class": "lead box"}),
         *(tag("p", notice, at={"class": "box"}) for notice in analysis["notices"]),
-        *_what_is_known(analysis),
+        *_what_is_known(analysis, lifts=analysis["assignment"]["causal"]),
         tag("h2", "What was inferred from the table"),
         tag("ul", *(tag("li", note) for note in analysis["inferred"])),
     ]
@@ -53,17 +53,18 @@ def _segments(analysis: AnalysisDescription) -> str:
     return f"; segments {names}" if names else ""
 
 
-def _what_is_known(values: Known) -> list[Markup]:
-    """What both pages show: arms, sets and their evidence."""
+def _what_is_known(values: Known, *, lifts: bool = True) -> list[Markup]:
+    """What both pages show: arms, sets and their evidence; lifts only where arms were compared fairly."""
     return [
         _missing(values["missing"]),
         tag(
             "h2",
-            "Arms, the best first" + (" (mean less cost)" if any(row.get("cost") for row in values["arms"]) else ""),
+            ("Arms, the best first" if lifts else "Arms, the highest mean first")
+            + (" (mean less cost)" if any(row.get("cost") for row in values["arms"]) else ""),
         ),
         arms_figure(values["arms"]),
         sheet_table(arms_sheet(values["arms"])),
-        *_lifts(values),
+        *(_lifts(values) if lifts else []),
         tag("h2", "Separating sets"),
         _sets(values["sets"]),
         tag("h2", EVIDENCE),

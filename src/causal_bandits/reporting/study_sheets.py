@@ -101,14 +101,30 @@ def answer(found: AnalysisDescription) -> str:
     """What a table says, in one paragraph: the arm to take, against the control, how sure, and what was shared."""
     one = found["recommendation"]
     best = found.get("recommendations", []) if one is None else [one]
+    causal, says = found["assignment"]["causal"], found["assignment"]["says"]
+    advice = " ".join(_advice(found, each) for each in best) if causal else _highest(found)
     used = sorted(found["accepted"], key=lambda each: -(each["weight"] or 0.0))
     shared = [braces(each["variables"]) for each in used if each["variables"]]
     more = f" and {len(shared) - MOST_NAMED} more sets" if len(shared) > MOST_NAMED else ""
     through = f" Arms share what they learnt through {', '.join(shared[:MOST_NAMED])}{more}." if shared else ""
     return (
-        f"{' '.join(_advice(found, each) for each in best)}{through} "
-        f"From {found['rows']:,} rows of {len(found['arms'])} arms; {found['level']:.0%} intervals in brackets."
+        f"{says}{' ' * bool(says)}{advice}{through} "
+        f"From {found['rows']:,} rows of {len(found['arms'])} arms; {found['level']:.0%} intervals in brackets. "
+        f"{found['assignment']['basis']}"
     )
+
+
+def _highest(found: AnalysisDescription) -> str:
+    """The arms with the highest means, where nothing can be recommended."""
+    said = []
+    for segment in {segment_of(row): row.get("segment") for row in found["arms"]}.values():
+        among = [row for row in found["arms"] if row.get("segment") == segment]
+        where = f"For {segment_of(among[0])}: the" if segment else "The"
+        said.append(
+            f"{where} highest mean {found['target']} is {_range(among[0])}, in rows with {_settings(among[0])}; "
+            "nothing is recommended."
+        )
+    return " ".join(said)
 
 
 def _advice(found: AnalysisDescription, best: RecommendationRow) -> str:
