@@ -1,4 +1,4 @@
-"""Health: outcomes that get lost, a control without its share, a level that moves."""
+"""Health: outcomes that get lost, a control without its share, drift."""
 
 import math
 
@@ -92,13 +92,13 @@ def test_health_of_a_study() -> None:
             if not lost:
                 study.tell(number, {"A": 0, "Y": int(rng.random() < level)})
     found = health_of(good.state)
-    assert [check.name for check in found] == ["outcomes", "mediators", "control", "period"]
+    assert [check.name for check in found] == ["outcomes", "mediators", "control", "drift"]
     assert found.ok
     assert "alike in all arms" in found[0].says
     found = health_of(bad.state)
-    assert [check.name for check in found.alarms] == ["outcomes", "period"]
+    assert [check.name for check in found.alarms] == ["outcomes", "drift"]
     assert "lowest: do(I=a)" in found[0].says
-    assert "rewards of the same arm have moved" in found[3].says
+    assert "'Y' of do(" in found[3].says
     assert found.to_frame().height == 4
     assert "ALARM outcomes" in str(found)
     assert health_of(Unstored(TWO).state).ok

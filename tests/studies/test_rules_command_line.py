@@ -31,7 +31,7 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
         refund = int(rng.random() < 0.5 and decision.arm["banner"] == "blue")
         study.tell(decision.id, {**answer(study.problem, decision), "refund": refund})
     found = run("study", "health", "shop", "--json")
-    assert [check["name"] for check in found] == ["outcomes", "mediators", "control", "period"]
+    assert [check["name"] for check in found] == ["outcomes", "mediators", "control", "drift"]
     broken = [each["arm"] for each in run("study", "guardrails", "shop", "--json") if each["broken"]]
     assert broken
     assert all(arm["banner"] == "blue" for arm in broken)

@@ -151,6 +151,6 @@ def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str
 def _set(then: StudyState, variables: tuple[str, ...] | None) -> SeparatingSet | None:
     for found in then.policy.separating_sets():
         if found.variables == variables:
-            drift = drift_of(then.policy.layout, then.policy.history.rows, found)
+            drift = drift_of(then.policy.layout, then.policy.history.rows, found, then.settings.seed)
             return SeparatingSet(found.variables, found.separated, found.evidence, drift)
     return None

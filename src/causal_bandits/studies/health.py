@@ -13,9 +13,9 @@ counted, nothing is tested.
 is under another share, averaged over all shares, is a process whose expectation stays 1 (Lindon and Malek 2022): it
 reaches 1 / rate with a probability of at most the rate, however often one looks.
 
-*Period.* Rewards of each arm should not depend on when they came (`independence.drift`, a test that may be looked at
-after every row). If they do while traffic moves between arms, means over the whole study compare arms at different
-times.
+*Drift.* The rewards and the observed variables of each arm should not depend on when they came (`studies.drift`, a test
+that may be looked at after every row). If they do while traffic moves between arms, means over the whole study compare
+arms at different times.
 """
 
 import math
@@ -27,9 +27,10 @@ from scipy.special import betaln, gammaincc
 
 from ..compiled import Floats, Ints
 from ..errors import listing
-from ..independence.drift import MEMORY, RATE, drift_of_counts, drift_of_values
+from ..independence.drift import RATE
 from ..markup import printable
 from .decisions import Decisions
+from .drift import drift_by_variable
 from .state import StudyState
 
 FALSE_ALARMS = 0.01
@@ -49,7 +50,7 @@ class Check:
     """One check: whether it raises an alarm, in words, and how often it does so in vain.
 
     Args:
-        name: "outcomes", "mediators", "control", "log" or "period".
+        name: "outcomes", "mediators", "control", "log" or "drift".
         alarm: Whether something is wrong.
         says: What was found, in one sentence.
         p_value: The smallest p-value allowing for all looks, or a bound on it; NaN where there was too little to test.
@@ -96,7 +97,7 @@ def health_of(state: StudyState) -> Health:
         checks.append(control_check(state))
     if state.aside:
         checks.append(log_check(state))
-    return Health([*checks, period_check(state)])
+    return Health([*checks, drift_check(state)])
 
 
 # Outcomes
@@ -255,7 +256,7 @@ def log_check(state: StudyState) -> Check:
     return Check("log", True, words, math.nan, "none: rows are counted, nothing is tested")
 
 
-# Period
+# Drift
 
 
 def shifted(arms: Ints, count: int) -> float:
@@ -267,18 +268,21 @@ def shifted(arms: Ints, count: int) -> float:
     return float(np.abs(first - second).sum() / 2)
 
 
-def period_check(state: StudyState) -> Check:
-    """Is the level of rewards moving while traffic shifts between arms?"""
-    rows, arms = state.policy.history.rows, state.decisions.column("arm").astype(np.int64)
-    said = f"at most {RATE:.0%} over any {MEMORY:,} rows, however often one looks"
-    test = drift_of_counts if state.problem.reward.kind == "binary" else drift_of_values
-    drift = test(rows.arms, rows.rewards, watched=1)
-    moved = shifted(arms, len(state.problem.arms))
+def drift_check(state: StudyState) -> Check:
+    """Do the rewards and the observed variables of an arm stay as they are, and does traffic shift between arms?"""
+    drifts = drift_by_variable(state)
+    moved = shifted(state.decisions.column("arm").astype(np.int64), len(state.problem.arms))
     traffic = f"{moved:.0%} of the traffic moved to other arms between the halves of the study"
-    bound = 1.0 if math.isinf(drift.evidence) else min(1.0, RATE * math.exp(-drift.evidence))
-    if not drift.alarm:
-        return Check("period", False, f"rewards of the same arm stay level; {traffic}", bound, said)
-    words = f"rewards of the same arm have moved, as row {drift.row:,} shows"
+    said = f"at most {RATE:.0%} over the whole study, however often one looks"
+    p_value = min(drift.p_value for drift in drifts.values())
+    changed = {name: drift for name, drift in drifts.items() if drift.alarm}
+    if not changed:
+        return Check("drift", False, f"{listing(drifts)} of each arm stay as they are; {traffic}", p_value, said)
+    arms = state.policy.history.rows.arms
+    words = "; ".join(
+        f"{name!r} of {state.problem.arms[arms[drift.row - 1]]} has changed, as row {drift.row:,} shows"
+        for name, drift in changed.items()
+    )
     if moved >= SHIFTED:
         words += (
             f", and {traffic}: means over the whole study compare arms at different times; "
@@ -286,4 +290,6 @@ def period_check(state: StudyState) -> Check:
         )
     else:
         words += f"; {traffic}, so arms are still compared at the same times"
-    return Check("period", True, words, bound, said)
+    if state.late.window is None and missing_at(state.decisions, len(state.decisions)).any():
+        words += "; rewards that are reported sooner if they are high look the same, set reward_window to rule that out"
+    return Check("drift", True, words, p_value, said)

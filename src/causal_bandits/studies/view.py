@@ -151,7 +151,7 @@ class StudyView(Showing):
         return self._session.read(lambda state: state.guards.status(state.policy))
 
     def health(self) -> Health:
-        """Checks of the study itself: outcomes missing unevenly, the share of the control, a level that moves."""
+        """Checks of the study itself: outcomes missing unevenly, the share of the control, drift."""
         return self._session.read(health_of)
 
     def funnel(self) -> Funnel:
