@@ -13,7 +13,8 @@ import numpy as np
 import causal_bandits as cb
 from causal_bandits.compiled import Floats
 from causal_bandits.independence.drift import find_drift
-from causal_bandits.studies.drift import arm_shares, streams_of
+from causal_bandits.studies.drift import streams_of
+from causal_bandits.studies.guardrails import error_shares
 
 KINDS = ("0/1, 1%", "0/1, 5%", "0/1, 30%", "counts", "revenue", "Pareto", "gamma", "levels")
 REWARDS: dict[str, Any] = {
@@ -44,19 +45,20 @@ def study(kind: str, seed: int, *, adaptive: bool) -> bool:
     """Whether a study in which nothing changes has an alarm."""
     problem = cb.Problem("Y", {"A": 2, "B": 3}, {"I": ["none", "a", "b"]}, reward=REWARDS.get(kind, bool))
     rng, policy = np.random.default_rng((seed, 1)), cb.preset("safe", problem, seed=seed)
-    for _ in range(ROWS // BATCH):
-        arms = policy.ask(BATCH) if adaptive else [problem.arms[each] for each in rng.integers(3, size=BATCH)]
-        rewards = drawn(kind, rng, BATCH)
+    batch = BATCH if adaptive else ROWS
+    for _ in range(ROWS // batch):
+        arms = policy.ask(batch) if adaptive else [problem.arms[each] for each in rng.integers(3, size=batch)]
+        rewards = drawn(kind, rng, batch)
         table = {
             "I": [arm["I"] for arm in arms],
-            "A": (rng.random(BATCH) < 0.3).astype(int),
-            "B": rng.integers(3, size=BATCH),
+            "A": (rng.random(batch) < 0.3).astype(int),
+            "B": rng.integers(3, size=batch),
             "Y": [str(int(each)) for each in rewards] if kind == "levels" else rewards,
         }
         policy.tell_many(table)
     rows = policy.history.rows
     return any(
-        find_drift(rows.arms, values, (0.5 if place == 0 else 0.25) * arm_shares(3, 3), seed=(seed, place)).alarm
+        find_drift(rows.arms, values, (0.5 if place == 0 else 0.25) * error_shares(3, 3), seed=(seed, place)).alarm
         for place, values in enumerate(streams_of(problem, rows).values())
     )
 
@@ -67,7 +69,7 @@ def delays(kind: str, before: int, step: float, runs: int) -> list[float]:
     for run in range(runs):
         rng = np.random.default_rng((run, before, int(100 * step)))
         values = np.concatenate([drawn(kind, rng, before), drawn(kind, rng, before, step)])
-        drift = find_drift(np.zeros(2 * before, dtype=np.int64), values, 0.5 * arm_shares(1, 1), seed=(run,))
+        drift = find_drift(np.zeros(2 * before, dtype=np.int64), values, 0.5 * error_shares(1, 1), seed=(run,))
         found.append(drift.row - before if drift.alarm else math.inf)
     return found
 

@@ -47,13 +47,14 @@ Least = Annotated[float | None, typer.Option(help="Least share of every other ar
 Most = Annotated[float | None, typer.Option(help="Greatest share of every other arm.")]
 Rails = Annotated[
     list[str] | None,
-    typer.Option(help="What must hold of an arm, such as 'refund<=0.02' or 'cart=empty<=0.5'; repeat it."),
+    typer.Option(help="Limit on an arm, such as 'refund<=0.02' or 'revenue>=0.95 x control'; repeat it."),
 ]
 Confidence = Annotated[
-    float | None, typer.Option(help="Exclude an arm that keeps its guardrails with at most 1 less this; 0.95.")
+    float | None, typer.Option(help="Confidence that no arm is excluded wrongly, over the whole study; 0.95.")
 ]
 Further = Annotated[
-    list[str] | None, typer.Option(help="A further metric to tell, name=bool or name=float; repeat it.")
+    list[str] | None,
+    typer.Option(help="Additional guardrail metric: name=bool, name=float or name=lowest:highest; repeat it."),
 ]
 Costs = Annotated[
     str | None,
@@ -119,18 +120,20 @@ def _json(option: str, text: str | None) -> Any:
     return read_json(option, text) if text else None
 
 
-def guardrails_in(texts: list[str] | None) -> dict[str, tuple[str, float]] | None:
+def guardrails_in(texts: list[str] | None) -> dict[str, tuple[str, float | str]] | None:
     """Guardrails from texts such as refund<=0.02.
 
-    >>> guardrails_in(["refund<=0.02", "cart=empty >= 0.5"])
-    {'refund': ('<=', 0.02), 'cart=empty': ('>=', 0.5)}
+    >>> guardrails_in(["refund<=0.02", "revenue >= 0.95 x control"])
+    {'refund': ('<=', 0.02), 'revenue': ('>=', '0.95 x control')}
     """
-    found = {}
+    found: dict[str, tuple[str, float | str]] = {}
     for text in texts or ():
         match = BOUND.fullmatch(text)
         if match is None:
             raise OptionError(f"--guardrail {brief(text)}; expected metric<=limit or metric>=limit")
-        found[match["metric"]] = (match["sign"], _number("--guardrail", match["limit"]))
+        limit = match["limit"]
+        relative = limit.endswith("control")
+        found[match["metric"]] = (match["sign"], limit if relative else _number("--guardrail", limit))
     return found or None
 
 
@@ -150,18 +153,19 @@ def shares_in(texts: list[str] | None) -> dict[str, tuple[float, float]] | None:
     return found or None
 
 
-def metrics_in(texts: list[str] | None) -> dict[str, str] | None:
+def metrics_in(texts: list[str] | None) -> dict[str, str | list[float]] | None:
     """Further metrics from texts such as refund=bool.
 
-    >>> metrics_in(["refund=bool"])
-    {'refund': 'bool'}
+    >>> metrics_in(["refund=bool", "minutes=0:60"])
+    {'refund': 'bool', 'minutes': [0.0, 60.0]}
     """
-    found = {}
+    found: dict[str, str | list[float]] = {}
     for text in texts or ():
         name, sign, kind = text.rpartition("=")
         if not sign:
-            raise OptionError(f"--metric {brief(text)}; expected name=bool or name=float")
-        found[name.strip()] = kind.strip()
+            raise OptionError(f"--metric {brief(text)}; expected name=bool, name=float or name=lowest:highest")
+        ends = [_number("--metric", end) for end in kind.split(":")] if ":" in kind else []
+        found[name.strip()] = ends or kind.strip()
     return found or None
 
 

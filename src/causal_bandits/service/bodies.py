@@ -94,9 +94,11 @@ class NewStudy(Body):
     )
     min_share: Number | None = Field(None, description="Least share of every arm.")
     max_share: Number | None = Field(None, description="Largest share of every arm.")
-    guardrails: dict[str, Pair] | None = Field(None, description='Metric -> ["<=" or ">=", limit].')
+    guardrails: dict[str, Pair] | None = Field(None, description='Metric -> ["<=" or ">=", limit]; a limit is a number or "0.95 x control".')
     guardrail_confidence: Number | None = Field(None, description="How sure it must be that an arm breaks one.")
-    metrics: dict[str, Text] | None = Field(None, description='Further metrics: name -> "bool" or "float".')
+    metrics: dict[str, Any] | None = Field(
+        None, description='Guardrail metrics: name -> "bool", "float" or [lowest, highest].'
+    )
     cost: dict[str, Any] | None = Field(None, description='Lever -> {level: cost}, or "lever=level,..." -> cost.')
     reward_value: Number | None = Field(None, description="What one unit of the reward is worth, in units of cost.")
     consistency: StrictStr | None = Field(None, description="strict (the default), or served, on PostgreSQL.")

@@ -40,8 +40,8 @@ class Deciding:
         """Read the rules from the settings."""
         self.settings = settings
         self.rules = Rules(settings.rules)
-        early = bool(settings.guards_early)
-        self.guards = Guards(self.rules.guardrails, self.rules.confidence, self.rules.metrics, early=early)
+        rules, first = self.rules, len(settings.problem["arms"])
+        self.guards = Guards(rules.guardrails, rules.confidence, rules.metrics, first, rules.controls)
         self.reserved = [0, 0]
 
     @property

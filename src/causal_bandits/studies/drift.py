@@ -1,9 +1,8 @@
 """Drift: does each arm stay as it is, and do the sets in use still hold?
 
 The reward and every observed variable is a stream of values in each arm (`independence.drift`). Half of the false
-alarms are for the reward and half for the observed variables; of each half, half is for the arms that the study began
-with and half for arms that are added later. So an alarm where nothing changes has a probability of at most 1% over the
-whole study, for all streams together.
+alarms are for the reward and half for the observed variables, divided among the arms by `error_shares`. So an alarm
+where nothing changes has a probability of at most 1% over the whole study, for all streams together.
 
 Rows are taken in the order in which they count. With a reward window that is the order of decisions. Without one it is
 the order in which rewards were reported; the bound then assumes that how late a reward comes does not depend on it.
@@ -19,6 +18,7 @@ from ..data import DesignLayout, Rows, SubsetLayout
 from ..discovery import SeparatingSet, SeparatingSets
 from ..independence.drift import Drift, find_drift
 from ..problem import Problem
+from .guardrails import error_shares
 from .state import StudyState
 
 MOST_SETS = 32
@@ -35,7 +35,7 @@ def drift_by_variable(state: StudyState) -> dict[str, Drift]:
     found = {}
     for place, (name, values) in enumerate(streams_of(state.problem, rows).items()):
         part = 1.0 if not state.problem.observed else 0.5 if place == 0 else 0.5 / len(state.problem.observed)
-        shares = part * arm_shares(first, len(state.problem.arms))
+        shares = part * error_shares(first, len(state.problem.arms))
         end = _complete_rows(state, name) if place else len(values)
         found[name] = find_drift(rows.arms[:end], values[:end], shares, seed=(state.settings.seed, place))
     return found
@@ -49,16 +49,6 @@ def streams_of(problem: Problem, rows: Rows) -> dict[str, Floats]:
     for variable, codes in zip(problem.observed, levels, strict=True):
         found[variable.name] = next(numbers) if variable.is_number else codes
     return found
-
-
-def arm_shares(first: int, count: int) -> Floats:
-    """The share of the false alarms for each arm: half for the first ones, then 1/4, 1/12, 1/24, ... for each new one.
-
-    >>> arm_shares(2, 4).round(3).tolist()
-    [0.25, 0.25, 0.25, 0.083]
-    """
-    added = np.arange(1.0, count - first + 1)
-    return np.concatenate([np.full(first, 0.5 / first), 0.5 / (added * (added + 1))])
 
 
 def _complete_rows(state: StudyState, name: str) -> int:

@@ -1,30 +1,60 @@
-"""Guardrails: arms whose rows show that they break one are not asked for.
+"""Guardrails: arms whose values prove that they break one are not asked for.
 
-The evidence that an arm's mean is beyond the limit is that of `independence.limits`: the chance that it ever reaches
-1 / (1 - confidence) is at most 1 - confidence while the arm keeps the guardrail, however often one looks and however
-the arm came to be played. From there on the arm is excluded. So an arm that keeps its guardrail is excluded with a
-probability of at most 1 - confidence over the whole study, and one that breaks it sooner or later, if it is played at
-all. For metrics without bounds this holds approximately.
+A guardrail is a limit on a mean, or on its ratio to the control's mean. The evidence that an arm breaks it is that of
+`independence.betting`: the probability that it *ever* reaches 1 / error is at most the error while the arm keeps the
+guardrail, for values of any distribution, however often one looks and however the arm came to be played. The error is
+1 - confidence for the study as a whole, divided among guardrails and arms. An arm that was once proven to break a
+guardrail stays excluded.
+
+The evidence needs values between two ends. Rates and levels have them, and those of a reward or a metric can be
+declared. Otherwise the ends are quantiles of the first 1,000 values, which are then no evidence; later values are
+clipped to them, and what is proven is about the mean of the clipped values.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
 
 from ..compiled import Bools, Floats
 from ..doors import is_number
 from ..errors import OptionError, UnknownVariableError, brief, listing
-from ..estimators import jeffreys_interval
-from ..independence.limits import log_evidence
+from ..independence.betting import (
+    CAP_ROWS,
+    DOWN,
+    UP,
+    Sums,
+    evidence_above,
+    evidence_ahead,
+    evidence_below,
+    interval,
+    learned_ends,
+    needed,
+)
+from ..markup import number as shown_number
 from ..markup import printable
 from ..policies import Policy
 from ..problem import Arm, Level, Problem
 
 SIGNS = ("<=", ">=")
+FIRST_SHARE = 0.9
+"""The part of an error rate for the arms that a study begins with; the rest is for arms that are added later."""
+
+
+def error_shares(first: int, count: int) -> Floats:
+    """The part of an error rate for each arm: equal parts for the first ones, and less and less for each added one.
+
+    >>> error_shares(2, 4).round(3).tolist()
+    [0.45, 0.45, 0.05, 0.017]
+    """
+    added = np.arange(1.0, count - first + 1)
+    return np.concatenate([np.full(first, FIRST_SHARE / first), (1 - FIRST_SHARE) / (added * (added + 1))])
+
+
+RELATIVE = re.compile(r"\s*(?P<factor>[^\s*x]+)\s*[*x]\s*control\s*")
 
 
 class Guardrail(NamedTuple):
@@ -34,6 +64,8 @@ class Guardrail(NamedTuple):
     level: Level | None
     sign: str
     limit: float
+    relative: bool = False
+    """Whether the limit is a multiple of the control's mean."""
 
     @property
     def name(self) -> str:
@@ -41,11 +73,20 @@ class Guardrail(NamedTuple):
         return self.metric if self.level is None else f"{self.metric}={self.level}"
 
     def __str__(self) -> str:
-        return f"{self.name} {self.sign} {self.limit:g}"
+        return f"{self.name} {self.sign} {self.limit:g}{' x control' if self.relative else ''}"
 
 
-def read_guardrails(problem: Problem, metrics: Mapping[str, str], given: object) -> list[list[Any]]:
-    """Guardrails as a caller gives them, checked: {"refund": ("<=", 0.02)}; a level is named as in "cart=empty"."""
+def read_guardrails(
+    problem: Problem, metrics: Mapping[str, Any], given: object, controls: Sequence[int]
+) -> list[list[Any]]:
+    """Guardrails as a caller gives them, checked.
+
+    Args:
+        problem: The problem.
+        metrics: Further metrics, as `read_metrics` gives them.
+        given: {"refund": ("<=", 0.02), "purchase": (">=", "0.95 x control")}; a level is named as in "cart=empty".
+        controls: Numbers of the control arm, one in each segment.
+    """
     if not isinstance(given, Mapping):
         raise OptionError(f"guardrails={brief(given)}; expected a mapping metric -> ('<=' or '>=', limit)")
     found = []
@@ -53,11 +94,12 @@ def read_guardrails(problem: Problem, metrics: Mapping[str, str], given: object)
         name, level = _metric(problem, metrics, key)
         if not isinstance(bound, Sequence) or isinstance(bound, str) or len(bound) != 2 or bound[0] not in SIGNS:
             raise OptionError(f"the guardrail on {brief(key)} is {brief(bound)}; expected ('<=' or '>=', limit)")
-        if not is_number(bound[1]) or not abs(float(bound[1])) < math.inf:
-            raise OptionError(f"the limit of the guardrail on {brief(key)} is {brief(bound[1])}; expected a number")
-        rail = Guardrail(name, level, str(bound[0]), float(bound[1]))
+        rail = Guardrail(name, level, str(bound[0]), *_limit(key, bound[1]))
         low, high = Reader(problem, metrics, rail).ends
-        if not (low <= rail.limit < high if rail.sign == "<=" else low < rail.limit <= high):
+        if rail.relative:
+            if not controls:
+                raise OptionError(f"the guardrail {rail} needs a control, and the idle arm is not an arm; name control=")
+        elif not (low <= rail.limit < high if rail.sign == "<=" else low < rail.limit <= high):
             raise OptionError(
                 f"the guardrail {rail} always holds or never does: {rail.name} lies between {low:g} and {high:g}"
             )
@@ -65,7 +107,24 @@ def read_guardrails(problem: Problem, metrics: Mapping[str, str], given: object)
     return found
 
 
-def _metric(problem: Problem, metrics: Mapping[str, str], key: object) -> tuple[str, Level | None]:
+def _limit(key: object, given: object) -> tuple[float, bool]:
+    """A limit, and whether it is a multiple of the control's mean."""
+    match = RELATIVE.fullmatch(given) if isinstance(given, str) else None
+    value: Any = given
+    if match is not None:
+        try:
+            value = float(match["factor"])
+        except ValueError:
+            value = math.nan
+    if not is_number(value) or not abs(float(value)) < math.inf or (match is not None and float(value) <= 0):
+        raise OptionError(
+            f"the limit of the guardrail on {brief(key)} is {brief(given)}; "
+            "expected a number, or a multiple of the control such as '0.95 x control'"
+        )
+    return float(value), match is not None
+
+
+def _metric(problem: Problem, metrics: Mapping[str, Any], key: object) -> tuple[str, Level | None]:
     """The metric of a guardrail, and the level that is meant."""
     names = (*problem.observed_names, problem.target, *metrics)
     if isinstance(key, str) and key in names:
@@ -85,15 +144,20 @@ def _metric(problem: Problem, metrics: Mapping[str, str], key: object) -> tuple[
 class Reader:
     """Where the values of a guardrail's metric are in a row, and between what ends they lie."""
 
-    def __init__(self, problem: Problem, metrics: Mapping[str, str], rail: Guardrail) -> None:
+    def __init__(self, problem: Problem, metrics: Mapping[str, Any], rail: Guardrail) -> None:
         self.metric = rail.metric if rail.metric in metrics else None
         self.place = -1 if self.metric or rail.metric == problem.target else problem.observed_names.index(rail.metric)
         self.column, self.values = -1, np.empty(0)
         self.ends = (-math.inf, math.inf)
+        self.binary = False
+        """Whether all values are 0 or 1."""
         if self.metric:
-            self.ends = (0.0, 1.0) if metrics[self.metric] == "binary" else self.ends
+            kind = metrics[self.metric]
+            self.binary = kind == "binary"
+            self.ends = (0.0, 1.0) if self.binary else self.ends if isinstance(kind, str) else (kind[0], kind[1])
         elif self.place < 0:
             kind, values = problem.reward.kind, problem.reward.values
+            self.binary = kind == "binary"
             self.ends = {"binary": (0.0, 1.0), "levels": (min(values, default=0.0), max(values, default=0.0))}.get(
                 kind, (0.0 if kind in ("count", "revenue") else -math.inf, math.inf)
             )
@@ -115,6 +179,7 @@ class Reader:
         else:
             self.values = np.array([float(level) for level in variable.levels])
             self.ends = (float(self.values.min()), float(self.values.max()))
+        self.binary = set(self.values.tolist()) == {0.0, 1.0}
 
     def of_rows(self, packed: Mapping[str, Any], start: int) -> Floats:
         """The values in the rows from `start` on; NaN where a row has none."""
@@ -135,21 +200,28 @@ class Reader:
 
 
 class ArmGuardrail(NamedTuple):
-    """An arm and a guardrail: what its rows say, and whether they show that it breaks it."""
+    """An arm and a guardrail: what its values say, and whether they prove that it breaks it."""
 
     arm: Arm
     guardrail: str
     rows: int
     mean: float
+    """Mean of the values, clipped to the ends where these are learned."""
     low: float
     high: float
-    """95 % interval of the mean, from the arm's own rows."""
+    """95% confidence sequence of the mean: it holds at all looks together. NaN before the ends are known."""
     evidence: float
-    """How much more likely the rows are if the arm breaks the guardrail than if it just keeps it."""
+    """The highest evidence so far that the arm breaks the guardrail; it starts at 1."""
     broken: bool
+    clipped: tuple[float, float] | None = None
+    """Ends that were learned from the first values; later values are clipped to them."""
 
     def __str__(self) -> str:
-        return printable(f"{self.arm} breaks {self.guardrail}: {self.mean:.4g} in {self.rows:,} rows")
+        clipped = ""
+        if self.clipped is not None:
+            low, high = map(shown_number, self.clipped)
+            clipped = f", clipped to {low} to {high}"
+        return printable(f"{self.arm} breaks {self.guardrail}: {self.mean:.4g} in {self.rows:,} rows{clipped}")
 
 
 class Guardrails(tuple[ArmGuardrail, ...]):
@@ -170,128 +242,235 @@ class Guardrails(tuple[ArmGuardrail, ...]):
         return repr(self.to_frame()) if self else "no guardrails"
 
 
+def is_look(rows: int) -> bool:
+    """Whether an arm is looked at after so many values: always up to 64, and then at least 32 times in each octave.
+
+    >>> [rows for rows in range(60, 80) if is_look(rows)]
+    [60, 61, 62, 63, 64, 66, 68, 70, 72, 74, 76, 78]
+    """
+    return rows % (1 << max(rows.bit_length() - 6, 0)) == 0
+
+
+class _Track:
+    """The values of one guardrail in each arm, and the highest evidence so far that the arm breaks it."""
+
+    def __init__(self, rail: Guardrail, reader: Reader) -> None:
+        self.rail, self.reader = rail, reader
+        self.learns = not all(map(math.isfinite, reader.ends))
+        self.ends = None if self.learns else reader.ends
+        self.first: list[tuple[int, float]] = []
+        """The arms and values from which ends are learned."""
+        self.sums = np.zeros((6, 0))
+        """(6, arms): number and total of values; number, total and squares of those that are evidence; log evidence."""
+        self.bets = np.zeros((2, 0, 0 if reader.binary else len(UP)))
+
+    def make_room(self, arms: int) -> None:
+        """Have room for so many arms."""
+        more = arms - self.sums.shape[1]
+        if more > 0:
+            self.sums = np.concatenate([self.sums, np.zeros((6, more))], axis=1)
+            self.bets = np.concatenate([self.bets, np.zeros((2, more, self.bets.shape[2]))], axis=1)
+
+    def add(self, arm: int, value: float, control: int | None) -> None:
+        """Count one value of an arm."""
+        if self.ends is None:
+            self.sums[:2, arm] += (1.0, value)
+            if len(self.first) < CAP_ROWS:
+                self.first.append((arm, value))
+                self.learn_ends()
+            return
+        low, high = self.ends
+        clipped = min(max(value, low), high)
+        x = (clipped - low) / (high - low)
+        self.sums[:5, arm] += (1.0, clipped, 1.0, x, x * x)
+        if not self.reader.binary:
+            self.bets[0, arm] += np.log1p(UP * x)
+            self.bets[1, arm] += np.log1p(DOWN * x)
+        if is_look(int(self.sums[2, arm])):
+            self.sums[5, arm] = max(self.sums[5, arm], self._evidence(arm, control))
+
+    def learn_ends(self) -> None:
+        """Learn the ends once there are values enough; those are clipped, too, in the means that are shown."""
+        low = self.reader.ends[0]
+        values = np.array([value for _, value in self.first])
+        self.ends = learned_ends(values, low if math.isfinite(low) else None)
+        if self.ends is not None:
+            for arm in {arm for arm, _ in self.first}:
+                own = values[[each == arm for each, _ in self.first]]
+                self.sums[1, arm] = np.clip(own, *self.ends).sum()
+
+    def sums_of(self, arm: int) -> Sums:
+        """What the engine is given of an arm: fields of shape (1,)."""
+        _, _, rows, total, squares, _ = self.sums[:, [arm]]
+        up, down = self.bets[:, [arm]]
+        if self.reader.binary:
+            up, down = total[:, None] * np.log1p(UP), total[:, None] * np.log1p(DOWN)
+        return Sums(rows, total, squares, up, down)
+
+    def _evidence(self, arm: int, control: int | None) -> float:
+        """Nats of evidence that an arm breaks the guardrail."""
+        rail, binary = self.rail, self.reader.binary
+        low, high = self.ends or (0.0, 1.0)
+        own, at_most = self.sums_of(arm), rail.sign == "<="
+        if not rail.relative:
+            limit = min(max((rail.limit - low) / (high - low), 0.0), 1.0)
+            evidence = evidence_above if at_most else evidence_below
+            return float(evidence(own, limit, binary=binary)[0])
+        if control is None or control == arm:
+            return 0.0
+        other, factor, offset = self.sums_of(control), rail.limit, (rail.limit - 1) * low / (high - low)
+        if at_most:
+            return float(evidence_ahead(own, other, factor, offset, binary=binary)[0])
+        return float(evidence_ahead(other, own, 1 / factor, -offset / factor, binary=binary)[0])
+
+    def interval(self, arm: int) -> tuple[float, float]:
+        """A 95% confidence sequence of the mean of an arm."""
+        if self.ends is None or not self.sums[2, arm]:
+            return math.nan, math.nan
+        low, high = self.ends
+        ends = interval(self.sums_of(arm), 0.05, binary=self.reader.binary)
+        return low + (high - low) * float(ends[0][0]), low + (high - low) * float(ends[1][0])
+
+
 class Guards:
     """Running sums of the guarded metrics, from which it follows which arms break a guardrail.
 
-    `early`: observed variables count when they are told, not when the row is whole.
+    Further metrics and observed variables count as soon as they are told, rewards with their row.
+
+    Args:
+        rails: The guardrails.
+        confidence: Probability that no arm is ever excluded that keeps its guardrails.
+        metrics: Further metrics, as `read_metrics` gives them.
+        first: Number of arms that the study began with.
+        controls: Which arms of a problem are the control, one in each segment.
     """
 
     def __init__(
-        self, rails: Sequence[Guardrail], confidence: float, metrics: Mapping[str, str], *, early: bool = False
+        self,
+        rails: Sequence[Guardrail],
+        confidence: float,
+        metrics: Mapping[str, Any],
+        first: int,
+        controls: Callable[[Problem], list[int]],
     ) -> None:
-        self.rails, self.confidence, self.metrics, self.early = tuple(rails), confidence, metrics, early
-        self._sums = np.zeros((len(self.rails), 3, 0))
+        self.rails, self.confidence, self.metrics, self.first = tuple(rails), confidence, metrics, first
+        self._find_controls = controls
         self._rows = 0
         self._problem: Problem | None = None
-        self._evidence: Floats | None = None
-        """As it was worked out last; None once something was counted."""
-        self._readers: list[Reader] = []
+        self._tracks: list[_Track] = []
+        self._control: list[int | None] = []
+        """The control of each arm."""
+        self._enough = np.empty(0)
 
-    def count_metric(self, name: str, arm: int, value: float) -> None:
+    def count_metric(self, problem: Problem, name: str, arm: int, value: float) -> None:
         """Count a further metric of a decision."""
-        self._make_room(arm + 1)
-        self._evidence = None
-        for place, rail in enumerate(self.rails):
-            if rail.metric == name:
-                self._sums[place, :, arm] += (1.0, value, value * value)
+        self._prepare(problem)
+        for track in self._tracks:
+            if track.rail.metric == name:
+                track.add(arm, value, self._control[arm])
 
     def count_told(self, problem: Problem, arm: int, seen: Mapping[str, Any]) -> None:
-        """Count what is new about the observed variables of a decision, where they count early."""
-        if not self.early:
-            return
+        """Count what is new about the observed variables of a decision."""
         self._prepare(problem)
-        self._evidence = None
-        for place, reader in enumerate(self._readers):
-            value = reader.of_told(problem, seen) if reader.place >= 0 else math.nan
+        for track in self._tracks:
+            value = track.reader.of_told(problem, seen) if track.reader.place >= 0 else math.nan
             if not math.isnan(value):
-                self._sums[place, :, arm] += (1.0, value, value * value)
+                track.add(arm, value, self._control[arm])
 
     def count_imported(self, policy: Policy[Any], start: int) -> None:
-        """Count the observed variables of the rows from `start` on, which no decision asked for, where others do."""
-        if self.early:
-            self._prepare(policy.problem)
-            self._evidence = None
-            self._add_rows(policy, start, [each for each in enumerate(self._readers) if each[1].place >= 0])
-
-    def _make_room(self, arms: int) -> None:
-        if self._sums.shape[2] < arms:
-            more = np.zeros((len(self.rails), 3, arms - self._sums.shape[2]))
-            self._sums = np.concatenate([self._sums, more], axis=2)
+        """Count the observed variables of the rows from `start` on, which no decision asked for."""
+        self._prepare(policy.problem)
+        self._add_rows(policy, start, [track for track in self._tracks if track.reader.place >= 0])
 
     def _prepare(self, problem: Problem) -> None:
-        self._make_room(len(problem.arms))
-        if problem is not self._problem:
-            self._problem, self._readers = problem, [Reader(problem, self.metrics, rail) for rail in self.rails]
+        if problem is self._problem or not self.rails:
+            return
+        readers = [Reader(problem, self.metrics, rail) for rail in self.rails]
+        if not self._tracks:
+            self._tracks = [_Track(rail, reader) for rail, reader in zip(self.rails, readers, strict=True)]
+        for track, reader in zip(self._tracks, readers, strict=True):
+            track.reader = reader
+            track.make_room(len(problem.arms))
+        segments = problem.arm_segments
+        control = {int(segments[arm]): arm for arm in self._find_controls(problem)}
+        self._control = [control.get(int(segment)) for segment in segments]
+        shares = error_shares(self.first, len(problem.arms)) * (1 - self.confidence) / len(self.rails)
+        self._enough = np.array([needed(share) for share in shares])
+        self._problem = problem
 
     def _catch_up(self, policy: Policy[Any]) -> None:
-        """Count the rows that came since the last time, but for what counted early."""
+        """Count the rewards of the rows that came since the last time."""
         self._prepare(policy.problem)
-        if policy.rows == self._rows:
-            return
-        self._evidence = None
-        whole = [each for each in enumerate(self._readers) if each[1].metric is None]
-        self._add_rows(policy, self._rows, [each for each in whole if not self.early or each[1].place < 0])
-        self._rows = policy.rows
+        if policy.rows != self._rows:
+            rewards = [track for track in self._tracks if track.reader.metric is None and track.reader.place < 0]
+            self._add_rows(policy, self._rows, rewards)
+            self._rows = policy.rows
 
-    def _add_rows(self, policy: Policy[Any], start: int, readers: Sequence[tuple[int, Reader]]) -> None:
+    def _add_rows(self, policy: Policy[Any], start: int, tracks: Sequence[_Track]) -> None:
         packed = policy.history.packed
-        arms = packed["arms"][start:].astype(np.int64)
-        for place, reader in readers:
-            values = reader.of_rows(packed, start)
-            known = ~np.isnan(values)
-            for row, power in enumerate((np.ones(len(values)), values, values**2)):
-                # One after the other: the same bits whether rows come one by one or all at once.
-                np.add.at(self._sums[place, row], arms[known], power[known])
+        arms = packed["arms"][start:].tolist()
+        for track in tracks:
+            for arm, value in zip(arms, track.reader.of_rows(packed, start).tolist(), strict=True):
+                if not math.isnan(value):
+                    track.add(arm, value, self._control[arm])
 
     def arrays(self) -> dict[str, Any]:
         """Plain arrays for a snapshot."""
-        return {"guard_sums": self._sums, "guard_rows": np.array([self._rows])} if self.rails else {}
+        if not self._tracks:
+            return {}
+        first = [(place, *each) for place, track in enumerate(self._tracks) for each in track.first]
+        bets = [track.bets for track in self._tracks if track.bets.shape[2]]
+        return {
+            "guard_sums": np.stack([track.sums for track in self._tracks]),
+            "guard_bets": np.stack(bets) if bets else np.empty(0),
+            "guard_first": np.array(first, dtype=np.float64).reshape(-1, 3),
+            "guard_rows": np.array([self._rows]),
+        }
 
-    def fill(self, arrays: Mapping[str, Any]) -> None:
+    def fill(self, arrays: Mapping[str, Any], problem: Problem) -> None:
         """Read back what `arrays` gave."""
-        if self.rails:
-            self._sums, self._rows = arrays["guard_sums"].astype(np.float64), int(arrays["guard_rows"][0])
-            if self._sums.shape[:2] != (len(self.rails), 3):
-                raise ValueError("its sums are not those of its guardrails")
+        if not self.rails or "guard_sums" not in arrays:
+            return
+        self._prepare(problem)
+        sums, bets = arrays["guard_sums"].astype(np.float64), arrays["guard_bets"].astype(np.float64)
+        logs = [track for track in self._tracks if track.bets.shape[2]]
+        shapes = [(len(self._tracks), *self._tracks[0].sums.shape), (len(logs), *logs[0].bets.shape) if logs else (0,)]
+        if [sums.shape, bets.shape] != shapes:
+            raise ValueError("its sums are not those of its guardrails")
+        for place, arm, value in arrays["guard_first"].tolist():
+            self._tracks[int(place)].first.append((int(arm), value))
+        for track, each in zip(logs, bets, strict=True):
+            track.bets = each.copy()
+        for track, each in zip(self._tracks, sums, strict=True):
+            if track.first:
+                track.learn_ends()
+            track.sums = each.copy()
+        self._rows = int(arrays["guard_rows"][0])
 
     def evidence(self, policy: Policy[Any]) -> Floats:
-        """(guardrails, arms): log E."""
+        """(guardrails, arms): the highest log evidence so far."""
         self._catch_up(policy)
-        if self._evidence is not None and self._evidence.shape[1] == len(policy.problem.arms):
-            return self._evidence
-        self._evidence = np.array(
-            [
-                log_evidence(sums[0], sums[1], sums[2], limit=rail.limit, above=rail.sign == "<=", ends=reader.ends)
-                for sums, rail, reader in zip(self._sums, self.rails, self._readers, strict=True)
-            ]
-        ).reshape(len(self.rails), len(policy.problem.arms))
-        return self._evidence
+        return np.array([track.sums[5] for track in self._tracks]).reshape(len(self.rails), len(policy.problem.arms))
 
     def broken(self, policy: Policy[Any]) -> Bools:
-        """(guardrails, arms): whether an arm breaks a guardrail."""
-        return self.evidence(policy) >= -math.log1p(-self.confidence)
+        """(guardrails, arms): whether an arm is proven to break a guardrail."""
+        found: Bools = self.evidence(policy) >= self._enough
+        return found
+
+    def unreported(self, policy: Policy[Any]) -> tuple[str, ...]:
+        """Guarded metrics of which no value was reported."""
+        self._catch_up(policy)
+        return tuple(dict.fromkeys(track.rail.metric for track in self._tracks if not track.sums[0].any()))
 
     def status(self, policy: Policy[Any]) -> Guardrails:
         """What is known of all arms."""
         evidence, broken = self.evidence(policy), self.broken(policy)
-        far, found = float(ndtri(0.975)), []
-        for place, rail in enumerate(self.rails):
+        found = []
+        for place, track in enumerate(self._tracks):
+            clipped = track.ends if track.learns else None
             for number, arm in enumerate(policy.problem.arms):
-                n, total, squares = self._sums[place, :, number]
-                mean = total / n if n else math.nan
-                reach = far * math.sqrt(max(squares / n - mean * mean, 0.0) / n) if n else math.nan
-                low, high = _ends(rail, self._readers[place].ends, n, total, mean, reach)
-                ratio = float(np.exp(min(evidence[place, number], 700.0)))
-                found.append(
-                    ArmGuardrail(arm, str(rail), int(n), float(mean), low, high, ratio, bool(broken[place, number]))
-                )
+                rows, total = track.sums[:2, number].tolist()
+                ratio = math.exp(min(float(evidence[place, number]), 700.0))
+                about = (int(rows), total / rows if rows else math.nan, *track.interval(number))
+                found.append(ArmGuardrail(arm, str(track.rail), *about, ratio, bool(broken[place, number]), clipped))
         return Guardrails(found)
-
-
-def _ends(
-    rail: Guardrail, ends: tuple[float, float], n: float, total: float, mean: float, reach: float
-) -> tuple[float, float]:
-    """Jeffreys' interval of a rate, a normal one of another mean."""
-    if n and ends == (0.0, 1.0) and float(total).is_integer():
-        return jeffreys_interval(int(n), int(total), 0.95)
-    return float(mean - reach), float(mean + reach)

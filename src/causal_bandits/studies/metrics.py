@@ -13,28 +13,35 @@ from ..errors import ConflictError, ObservationError, OptionError, ProblemError,
 from ..problem import Problem
 
 KINDS = {bool: "binary", float: "real", "binary": "binary", "bool": "binary", "real": "real", "float": "real"}
+LARGEST = 1e100
 OWN = ("id", "status", "asked", "done")
 
 
-def read_metrics(problem: Problem, given: object) -> dict[str, str]:
-    """Metrics that a caller declares: name -> bool (0 or 1) or float."""
+EXPECTED = "bool (0 or 1), float (a number) or (lowest, highest)"
+
+
+def read_metrics(problem: Problem, given: object) -> dict[str, Any]:
+    """Metrics that a caller declares: name -> "binary", "real" or [lowest, highest]."""
     if not isinstance(given, Mapping):
-        raise OptionError(f"metrics={brief(given)}; expected a mapping name -> bool (0 or 1) or float (a number)")
+        raise OptionError(f"metrics={brief(given)}; expected a mapping name -> {EXPECTED}")
     taken = {*problem.observed_names, *problem.intervention_names, problem.target, *OWN}
-    found = {}
+    found: dict[str, Any] = {}
     for name, kind in given.items():
         if not isinstance(name, str) or not name.strip() or name in taken:
             raise ProblemError(f"the metric {brief(name)} has no name of its own; rename it")
-        if not isinstance(kind, str | type) or kind not in KINDS:
-            raise OptionError(f"the metric {name!r} is {brief(kind)}; expected bool (0 or 1) or float (a number)")
-        found[name] = KINDS[kind]
+        if isinstance(kind, str | type) and kind in KINDS:
+            found[name] = KINDS[kind]
+        elif isinstance(kind, list | tuple) and len(kind) == 2 and all(map(is_number, kind)) and -LARGEST <= kind[0] < kind[1] <= LARGEST:
+            found[name] = [float(kind[0]), float(kind[1])]
+        else:
+            raise OptionError(f"the metric {name!r} is {brief(kind)}; expected {EXPECTED}")
     return found
 
 
 class Metrics:
     """What was told of each decision, a column per metric; NaN where nothing was."""
 
-    def __init__(self, kinds: Mapping[str, str]) -> None:
+    def __init__(self, kinds: Mapping[str, Any]) -> None:
         self.kinds = dict(kinds)
         self._columns: dict[str, Floats] = {name: np.empty(0) for name in kinds}
 
@@ -75,8 +82,12 @@ class Metrics:
             value = math.nan
         if self.kinds[name] == "binary" and value not in (0.0, 1.0):
             raise ObservationError(f"{name!r} is {brief(given)}; expected 0 or 1")
-        if not abs(value) <= 1e100:
+        if not abs(value) <= LARGEST:
             raise ObservationError(f"{name!r} is {brief(given)}; expected a finite number")
+        kind = self.kinds[name]
+        if not isinstance(kind, str) and not kind[0] <= value <= kind[1]:
+            low, high = kind
+            raise ObservationError(f"{name!r} is {brief(given)}; expected its declared range, {low:g} to {high:g}")
         return value
 
     def put(self, number: int, values: Mapping[str, float]) -> None:

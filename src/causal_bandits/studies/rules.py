@@ -26,7 +26,7 @@ class Rules:
         self._plain = plain or {}
         self.guardrails = tuple(Guardrail(*each) for each in self._plain.get("guardrails", ()))
         self.confidence: float = self._plain.get("guardrail_confidence", CONFIDENCE)
-        self.metrics: dict[str, str] = self._plain.get("metrics", {})
+        self.metrics: dict[str, Any] = self._plain.get("metrics", {})
         self.control_share: float | None = self._plain.get("control_share")
         self.reward_value: float = self._plain.get("reward_value", 1.0)
 
@@ -76,7 +76,8 @@ def make_rules(problem: Problem, policy: Policy[Any], wishes: Wishes) -> dict[st
     if "metrics" in wishes:
         plain["metrics"] = read_metrics(problem, wishes["metrics"])
     if "guardrails" in wishes:
-        plain["guardrails"] = read_guardrails(problem, plain.get("metrics", {}), wishes["guardrails"])
+        controls = Rules(plain).controls(problem)
+        plain["guardrails"] = read_guardrails(problem, plain.get("metrics", {}), wishes["guardrails"], controls)
     if "guardrail_confidence" in wishes:
         if "guardrails" not in plain:
             raise OptionError("guardrail_confidence is given without guardrails; name what must hold in guardrails=")

@@ -17,11 +17,11 @@ from .consistency import check_served, make_consistency
 from .rules import make_rules
 from .wishes import Wishes, wished
 
-LATER = ("rules", "consistency", "guards_early")
+LATER = ("rules", "consistency")
 """Settings that are stored only where they are given."""
 MOST_BYTES = 1000
 """Bytes of a name or a key: what every storage has room for in an index."""
-NOT_ASKED = ("pending", "guards_early")
+NOT_ASKED = ("pending",)
 """Settings that depend on when a study was created, not on what was asked for."""
 
 
@@ -41,9 +41,6 @@ class Settings:
     """Control, shares, guardrails and costs (see `rules`); not stored where nothing was asked for."""
     consistency: dict[str, Any] | None = None
     """When a served study publishes (see `consistency`); not stored in strict studies."""
-    guards_early: bool | None = None
-    """Whether guardrails on observed variables count what is told before the reward; not stored where there are none,
-    nor in studies from before this was possible."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON gives them back."""
@@ -150,8 +147,7 @@ def make_settings(
     plain = json.loads(json.dumps(made.options(), default=lambda array: array.tolist()))
     number = whole_number("seed", seed, 0, 2**128 - 1)
     rules = json.loads(json.dumps(make_rules(problem, made, asked)))
-    early = any(each[0] in problem.observed_names for each in (rules or {}).get("guardrails", ())) or None
-    return Settings(problem.to_dict(), made.name, plain, number, after, window, True, rules, consistency, early)
+    return Settings(problem.to_dict(), made.name, plain, number, after, window, True, rules, consistency)
 
 
 def _policy(problem: Problem, policy: object, options: dict[str, Any]) -> Policy[Any]:

@@ -57,5 +57,5 @@ def restore(settings: Settings, content: bytes) -> StudyState:
         state.reserved = [int(each) for each in study.get("reserved", state.reserved)]
         state.metrics = Metrics(state.rules.metrics)
         state.metrics.fill(saved.arrays)
-        state.guards.fill(saved.arrays)
+        state.guards.fill(saved.arrays, state.policy.problem)
     return state

@@ -216,7 +216,7 @@ class StudyState(CountsAppended):
             raise ValueError(f"metrics {values!r} of decision {number!r}")
         self.metrics.put(number, values)
         for name, value in values.items():
-            self.guards.count_metric(name, int(self.decisions.column("arm")[number - 1]), value)
+            self.guards.count_metric(self.problem, name, int(self.decisions.column("arm")[number - 1]), value)
 
     def _count(self, number: int, part: dict[str, Any], time: float) -> None:
         """Count the row of a decision; observed variables that are not known yet count when they come."""
