@@ -1,15 +1,18 @@
 """`python -m benchmarks.rules`: what guardrails, the control's share and the check of outcomes promise, measured.
 
-Shares are printed with standard errors.
+Shares are printed with standard errors. A study that excludes an arm wrongly is one in which any arm is ever excluded
+although all are exactly at the limit, looked at after every value; revenue and counts have no declared range.
 """
 
 import argparse
+import math
 
 import numpy as np
 from tests.studies.cases import Unstored
 
 import causal_bandits as cb
-from causal_bandits.independence.limits import log_evidence
+from causal_bandits.compiled import Floats
+from causal_bandits.studies.guardrails import Guardrail, Guards
 from causal_bandits.studies.health import FALSE_ALARMS, health_of, looks, share_of_look, uneven
 
 FOUR = cb.Problem("Y", {"refund": 2}, {"I": ["none", "a", "b", "c"]})
@@ -22,14 +25,42 @@ def shown(cases: list[float] | np.ndarray) -> str:
     return f"{found.mean():.4f} ± {found.std(ddof=1) / np.sqrt(len(found)):.4f} (n = {len(found)})"
 
 
-def excluded(values: np.ndarray, limit: float, ends: tuple[float, float]) -> np.ndarray:
-    """Which arms are excluded at any row, looked at after every one, with a confidence of 0.95."""
-    found, n = np.zeros(len(values), dtype=bool), np.ones(len(values))
-    total, squares = values.cumsum(axis=1), (values**2).cumsum(axis=1)
-    for row in range(values.shape[1]):
-        now = log_evidence((row + 1) * n, total[:, row], squares[:, row], limit=limit, above=True, ends=ends)
-        found |= now >= -np.log(0.05)
+MEANS = {"rate of 2%": 0.02, "rate of 30%": 0.3, "counts": 2.0, "revenue": 0.03 * math.exp(3.5), "Pareto": 0.03 * 45.0}
+CASES: list[tuple[str, float | str]] = [
+    *((sign, 1.0) for sign in ("<=", ">=")),
+    *((sign, f"{factor} x control") for sign, factor in (("<=", 1.05), (">=", 0.95))),
+]
+
+
+def drawn(kind: str, rng: np.random.Generator, rows: int, level: float) -> Floats:
+    """Values of a metric whose mean is `level` times that in `MEANS`."""
+    if kind.startswith("rate"):
+        return (rng.random(rows) < MEANS[kind] * level).astype(np.float64)
+    if kind == "counts":
+        return rng.poisson(2.0 * level, rows).astype(np.float64)
+    spent = rng.lognormal(3.0, 1.0, rows) if kind == "revenue" else 20 * (1 + rng.pareto(1.8, rows))
+    found: Floats = np.where(rng.random(rows) < 0.03 * level, spent, 0.0)
     return found
+
+
+def excluded(kind: str, sign: str, limit: float | str, level: float, seed: int, rows: int) -> float:
+    """After how many values of an arm the first of two arms is excluded, or infinity; the control is not counted.
+
+    `level` is the arms' mean over the limit.
+    """
+    problem = cb.Problem("Y", {"A": 2}, {"I": ["none", "a", "b"]})
+    relative = isinstance(limit, str)
+    factor = float(str(limit).split()[0])
+    rail = Guardrail("m", None, sign, factor if relative else MEANS[kind], relative)
+    guards = Guards([rail], 0.95, {"m": "binary" if kind.startswith("rate") else "real"}, 3, lambda _: [0])
+    policy, rng = cb.ThompsonSampling(problem, seed=0), np.random.default_rng((seed, rows))
+    values = [drawn(kind, rng, rows, mean) for mean in (1.0, factor * level, factor * level)]
+    for row in range(rows):
+        for arm in range(3):
+            guards.count_metric(problem, "m", arm, float(values[arm][row]))
+        if row % 50 == 49 and guards.broken(policy)[0, 1:].any():
+            return row + 1
+    return np.inf
 
 
 def guarded(seed: int, decisions: int) -> tuple[list[float], float, float]:
@@ -66,17 +97,22 @@ def alarms(rng: np.random.Generator, decisions: int) -> tuple[bool, bool, bool]:
 def main() -> None:
     """Print everything."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--arms", type=int, default=4000)
+    parser.add_argument("--guarded", type=int, default=400)
+    parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--studies", type=int, default=60)
     parser.add_argument("--checks", type=int, default=600)
     parser.add_argument("--seed", type=int, default=7)
     chosen = parser.parse_args()
     rng = np.random.default_rng(chosen.seed)
-    for limit in (0.02, 0.3):
-        values = (rng.random((chosen.arms, 1000)) < limit) * 1.0
-        print(f"arms at a limit of {limit}: ever excluded in 1000 rows {shown(excluded(values, limit, (0.0, 1.0)))}")
-    real = excluded(rng.normal(3.0, 2.0, (chosen.arms, 1000)), 3.0, (-np.inf, np.inf))
-    print(f"normal values at their limit: {shown(real)}", flush=True)
+    for kind in MEANS:
+        for sign, limit in CASES:
+            count, about = chosen.guarded // (4 if isinstance(limit, str) else 1), f"{kind}, {sign} {limit}"
+            wrong = [excluded(kind, sign, limit, 1.0, seed, chosen.rows) for seed in range(count)]
+            print(f"{about} at the limit: studies that exclude an arm {shown(np.isfinite(wrong))}", flush=True)
+            level = 1.5 if sign == "<=" else 0.5
+            right = np.array([excluded(kind, sign, limit, level, seed, 3 * chosen.rows) for seed in range(25)])
+            middle = np.median(right)
+            print(f"{about} broken by half: {np.isfinite(right).mean():.0%}, median rows of the arm {middle:.0f}")
     found = [guarded(seed, 400) for seed in range(chosen.studies)]
     for place in range(4):
         print(f"share of the violating arm, quarter {place + 1} of 400: {shown([each[0][place] for each in found])}")

@@ -1,6 +1,5 @@
 """Guardrails: what the evidence is, what is no longer asked for, and what is said."""
 
-import itertools
 import math
 from functools import partial
 from pathlib import Path
@@ -12,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import causal_bandits as cb
-from causal_bandits.errors import CausalBanditsError, OptionError
-from causal_bandits.independence.limits import EFFECTS, SHIFTS, log_evidence
-from causal_bandits.studies.settings import read_settings
+from causal_bandits.errors import CausalBanditsError, ObservationError, OptionError
+from causal_bandits.independence.betting import evidence_above, running_sums
+from causal_bandits.studies.guardrails import is_look
+from causal_bandits.studies.health import health_of
 from causal_bandits.studies.snapshots import pack, restore
 from causal_bandits.studies.state import StudyState
 
@@ -24,49 +24,144 @@ SHOP = cb.Problem("Y", {"refund": 2, "cart": ["empty", "full"], "size": float}, 
 SIMPLE = cb.Problem("Y", {"refund": 2, "cart": ["empty", "full"], "visits": [0, 1, 2]}, {"I": ["none", "a", "b"]})
 
 
-def slowly(values: list[float], limit: float) -> float:
-    """E by its definition, for values between 0 and 1."""
-    found = []
-    for shift in SHIFTS:
-        odds = limit / (1 - limit) * math.exp(shift)
-        p = odds / (1 + odds)
-        found.append(math.prod((p / limit) ** x * ((1 - p) / (1 - limit)) ** (1 - x) for x in values))
-    return float(sum(found) / len(found))
+def excluded(problem: cb.Problem, rails: Any, values: dict[str, list[Any]], arms: list[int], **rules: Any) -> list[str]:
+    """The guardrails that each arm breaks after the given rows."""
+    study = Unstored(problem, guardrails=rails, **rules)
+    study.add("imported", {"arms": arms, "seen": values})
+    return [study.state.breaks(number) for number in range(len(problem.arms))]
 
 
-def evidence(values: list[float], sign: str, limit: float, ends: tuple[float, float] = (0.0, 1.0)) -> float:
-    sums = [np.array([part]) for part in (float(len(values)), sum(values), sum(x * x for x in values))]
-    return float(np.exp(log_evidence(sums[0], sums[1], sums[2], limit=limit, above=sign == "<=", ends=ends))[0])
+MONEY = cb.Problem("Y", {"A": 2}, {"I": ["none", "a", "b"]}, reward="revenue")
+COUNTS = cb.Problem("Y", {"A": 2}, {"I": ["none", "a", "b"]}, reward="count")
 
 
-def test_evidence_is_what_its_definition_says() -> None:
-    values = [0, 1, 0, 0, 1, 0.5, 0.25]
-    assert evidence(values, "<=", 0.2) == pytest.approx(slowly(values, 0.2))
-    assert evidence(values, ">=", 0.7) == pytest.approx(slowly([1 - x for x in values], 0.3))
-    wide = [10 + 20 * x for x in values]
-    assert evidence(wide, "<=", 14, (10.0, 30.0)) == pytest.approx(slowly(values, 0.2))
-    assert evidence([0, 0], "<=", 0) == 1
-    assert evidence([0, 1], "<=", 0) == math.inf
+def test_twenty_zeros_prove_nothing() -> None:
+    """Nor do a thousand, of revenue that 3% of the users bring: the cap is learned from the first thousand values."""
+    for rows in (20, 999):
+        table: dict[str, list[Any]] = {"A": [0] * rows, "Y": [0.0] * rows}
+        assert excluded(MONEY, {"Y": (">=", 1.0)}, table, [1] * rows) == ["", "", ""]
+    relative = excluded(MONEY, {"Y": (">=", "0.95 x control")}, {"A": [0] * 40, "Y": [0.0] * 40}, [0, 1] * 20)
+    assert relative == ["", "", ""]
+    assert excluded(COUNTS, {"Y": (">=", 1.0)}, {"A": [0] * 20, "Y": [0] * 20}, [1] * 20) == ["", "", ""]
 
 
-def test_evidence_is_one_on_average_at_the_limit() -> None:
-    """Over all sequences of eight rows, and less below it: so it may be looked at after every row."""
-    for limit, mean, most in ((0.2, 0.2, 1 + 1e-9), (0.2, 0.1, 0.9), (0.6, 0.6, 1 + 1e-9)):
-        total = 0.0
-        for rows in itertools.product((0, 1), repeat=8):
-            chance = math.prod(mean if x else 1 - mean for x in rows)
-            total += chance * evidence(list(rows), "<=", limit)
-        assert total <= most
-        if limit == mean:
-            assert total == pytest.approx(1)
+def test_relative_guardrails_both_ways() -> None:
+    """Arm a has a third of the control's rate, and arm b three times it; differences of 20 standard errors. Seed 3."""
+    rng = np.random.default_rng(3)
+    arms = rng.integers(3, size=6000)
+    refund = (rng.random(6000) < np.array([0.3, 0.1, 0.9])[arms]).astype(int).tolist()
+    table = {"refund": refund, "cart": ["full"] * 6000, "visits": [1] * 6000, "Y": refund}
+    least, most = {"refund": (">=", "0.95 x control")}, {"refund": ("<=", "1.05*control")}
+    assert excluded(SIMPLE, least, table, arms.tolist()) == ["", "refund >= 0.95 x control", ""]
+    assert excluded(SIMPLE, most, table, arms.tolist()) == ["", "", "refund <= 1.05 x control"]
+    named = excluded(SIMPLE, least, table, arms.tolist(), control="I=b")
+    assert named == ["refund >= 0.95 x control", "refund >= 0.95 x control", ""]
 
 
-def test_evidence_of_numbers_is_the_likelihood_ratio_of_a_normal() -> None:
-    values = np.random.default_rng(4).normal(1.0, 2.0, 40)
-    z = (values - 0.5).sum() / values.std(ddof=1)
-    slow = np.mean([math.exp(effect * z - 40 * effect**2 / 2) for effect in EFFECTS])
-    assert evidence(values.tolist(), "<=", 0.5, (-math.inf, math.inf)) == pytest.approx(slow)
-    assert evidence(values[:19].tolist(), "<=", -50, (-math.inf, math.inf)) == 1  # too few rows
+def test_relative_guardrails_of_numbers_below_zero_compare_the_means_themselves() -> None:
+    """The ends are learned as about -13 and -7, so a scaled mean is no multiple of a scaled mean. Seed 4."""
+    rng = np.random.default_rng(4)
+    arms = rng.integers(2, size=4000)
+    values = rng.normal(-10.0, 1.0, 4000) + np.where(arms == 1, 1.5, 0.0)
+    table = {"refund": [0] * 4000, "cart": ["full"] * 4000, "size": values.tolist(), "Y": values.tolist()}
+    for rail, broken in ((("<=", "0.95 x control"), True), (("<=", "0.75 x control"), False)):
+        study = Unstored(SHOP, policy="gaussian-ts", guardrails={"size": rail})
+        study.add("imported", {"arms": arms.tolist(), "seen": table})
+        assert bool(study.state.guards.broken(study.state.policy)[0, 1]) is broken
+
+
+def test_an_arm_once_excluded_stays_excluded() -> None:
+    """Ten refunds prove that the limit is broken; two thousand rows without any do not take that back."""
+    study = Unstored(SIMPLE, guardrails={"refund": ("<=", 0.05)})
+    seen: dict[str, list[Any]] = {
+        "refund": [1] * 10 + [0] * 2000,
+        "cart": ["full"] * 2010,
+        "visits": [0] * 2010,
+        "Y": [0] * 2010,
+    }
+    study.add("imported", {"arms": [1] * 10, "seen": {name: told[:10] for name, told in seen.items()}})
+    assert study.state.breaks(1) == "refund <= 0.05"
+    study.add("imported", {"arms": [1] * 2000, "seen": {name: told[10:] for name, told in seen.items()}})
+    assert study.state.breaks(1) == "refund <= 0.05"
+    study.add("arms", {"added": {"I": "c"}})
+    assert study.state.breaks(1) == "refund <= 0.05"
+
+
+def test_evidence_is_that_of_the_engine_at_the_looks() -> None:
+    """And of all rows together it is the same as one by one."""
+    rng = np.random.default_rng(9)
+    arms, values = rng.integers(3, size=1500), rng.integers(3, size=1500).astype(float)
+    study = Unstored(SIMPLE, guardrails={"visits": ("<=", 0.7)})
+    table = {"refund": [0] * 1500, "cart": ["full"] * 1500, "visits": values.astype(int).tolist(), "Y": [0] * 1500}
+    study.add("imported", {"arms": arms.tolist(), "seen": table})
+    found = study.state.guards.evidence(study.state.policy)[0]
+    for arm in range(3):
+        own = values[arms == arm] / 2
+        looks = [rows for rows in range(1, len(own) + 1) if is_look(rows)]
+        sums = running_sums(own, np.zeros(len(own), dtype=np.int64), 1, looks)
+        slow = float(evidence_above(sums, 0.35).max())
+        assert slow > 2
+        assert found[arm] == pytest.approx(slow, rel=1e-9)
+
+
+def test_learned_ends_are_said_and_the_first_values_are_no_evidence() -> None:
+    """All of the first 1,000 values are far above the limit; the evidence starts with the next. Seed 11."""
+    rng = np.random.default_rng(11)
+    study = Unstored(MONEY, guardrails={"Y": ("<=", 5.0)})
+    rows = {"A": [0] * 1000, "Y": rng.lognormal(3.0, 0.5, 1000).tolist()}
+    study.add("imported", {"arms": [1] * 1000, "seen": rows})
+    (_, row, _) = study.state.guards.status(study.state.policy)
+    high = float(np.quantile(rows["Y"], 0.999))
+    assert row.clipped is not None
+    assert row.clipped == pytest.approx((0.0, high))
+    assert (row.rows, row.evidence, row.broken) == (1000, 1.0, False)
+    assert math.isnan(row.low)
+    study.add("imported", {"arms": [1] * 30, "seen": {"A": [0] * 30, "Y": [1e6] * 30}})
+    (_, row, _) = study.state.guards.status(study.state.policy)
+    assert row.broken
+    assert row.mean == pytest.approx((np.minimum(rows["Y"], high).sum() + 30 * high) / 1030)
+    assert row.low > 5
+    assert f"clipped to 0 to {high:.3g}"[:15] in str(row)
+    again = restore(study.settings, pack(study.state))
+    assert str(again.guards.status(again.policy)) == str(study.state.guards.status(study.state.policy))
+
+
+def idle(problem: cb.Problem, rails: Any, rewards: list[Any]) -> tuple[bool, str]:
+    """Whether an arm is excluded after these rewards, and what health says of the guardrails."""
+    study, rows = Unstored(problem, guardrails=rails), len(rewards)
+    study.add("imported", {"arms": [1] * rows, "seen": {"A": [0] * rows, "Y": rewards}})
+    (check,) = (check for check in health_of(study.state) if check.name == "guardrails")
+    assert check.alarm
+    return study.state.breaks(1) != "", check.says.partition(": ")[2]
+
+
+def test_nothing_is_claimed_where_the_first_values_show_no_range() -> None:
+    """One buyer of 500 in the first thousand: the cap is below the limit, so clipped values are all below it."""
+    rare = [500.0] + [0.0] * 5000
+    says = "the limit of Y >= 2 is outside 0 to 0.500, the range of its first values; declare its range"
+    assert idle(MONEY, {"Y": (">=", 2.0)}, rare) == (False, says)
+    says = "the first 1,000 values of 'Y' are alike and show no range; declare its range"
+    assert idle(MONEY, {"Y": (">=", 2.0)}, [0.0] * 3000) == (False, says)
+
+
+def test_clipping_alone_excludes_no_arm() -> None:
+    """The mean is 2, of which values above the learned end bring a half; an arm with that mean keeps `>= 1.9`."""
+    rewards = ([1.0] * 999 + [1001.0]) * 6
+    study = Unstored(MONEY, guardrails={"Y": (">=", 1.9)})
+    study.add("imported", {"arms": [1] * 6000, "seen": {"A": [0] * 6000, "Y": rewards}})
+    (_, row, _) = study.state.guards.status(study.state.policy)
+    assert row.mean < 1.01
+    assert not row.broken
+
+
+def test_declared_ends_of_a_metric() -> None:
+    study = Unstored(SIMPLE, metrics={"minutes": (0, 60)}, guardrails={"minutes": ("<=", 5)})
+    study.add("asked", {"first": 1, "arms": [1] * 40})
+    for number in range(1, 41):
+        study.tell(number, {"minutes": 30})
+    assert study.state.breaks(1) == "minutes <= 5"
+    with pytest.raises(ObservationError, match="'minutes' is 75; expected its declared range, 0 to 60"):
+        study.tell(1, {"minutes": 75})
 
 
 def test_an_arm_that_breaks_a_guardrail_is_not_asked_for_and_it_is_said() -> None:
@@ -109,13 +204,14 @@ def test_rewards_numbers_and_levels_can_be_guarded() -> None:
     rails: Any = {"Y": (">=", 1.0), "size": ("<=", 3.0), ("cart", "empty"): ("<=", 0.5), "refund": ("<=", 0)}
     study = Unstored(SHOP, policy="gaussian-ts", guardrails=rails)
     rng = np.random.default_rng(1)
+    arms = np.arange(1600) % 2
     table: dict[str, Any] = {
-        "refund": [0] * 120,
-        "cart": ["full"] * 60 + ["empty"] * 60,
-        "size": np.concatenate([rng.normal(2, 1, 60), rng.normal(5, 1, 60)]),
-        "Y": np.concatenate([rng.normal(2, 1, 60), rng.normal(0, 1, 60)]),
+        "refund": [0] * 1600,
+        "cart": np.where(arms == 0, "full", "empty").tolist(),
+        "size": rng.normal(2 + 3 * arms, 1).tolist(),
+        "Y": rng.normal(2 - 2 * arms, 1).tolist(),
     }
-    study.add("imported", {"arms": [0] * 60 + [1] * 60, "seen": {name: list(told) for name, told in table.items()}})
+    study.add("imported", {"arms": arms.tolist(), "seen": table})
     broken = study.state.guards.broken(study.state.policy)
     assert broken.T.tolist() == [[False] * 4, [True, True, True, False], [False] * 4]
 
@@ -130,33 +226,23 @@ def counted(state: StudyState) -> dict[str, Any]:
 
 
 def test_observed_variables_count_before_the_reward_is_known() -> None:
-    """In a study from before this was possible they count with the whole row; its settings do not have the word."""
     study = Unstored(SIMPLE, guardrails=RAILS, min_share=0.1)
-    stored = study.settings.to_dict()
-    assert stored.pop("guards_early") is True
-    before = StudyState(read_settings(stored))
-    assert "guards_early" not in before.settings.to_dict()
-    old = Unstored(SIMPLE, guardrails=RAILS, min_share=0.1)
-    old.settings, old.state = before.settings, before
-    for each in (study, old):
-        each.add("asked", {"first": 1, "arms": [1] * 40})
-        for number in range(1, 41):
-            each.tell(number, {"refund": number % 2})
-    assert [each.state.status(1) for each in (study, old)] == ["breaks refund <= 0.1", None]
+    study.add("asked", {"first": 1, "arms": [1] * 40})
+    for number in range(1, 41):
+        study.tell(number, {"refund": number % 2})
+    assert study.state.status(1) == "breaks refund <= 0.1"
     assert study.state.guards.status(study.state.policy)[1].rows == 40
-    for each in (study, old):
-        for number in range(1, 41):
-            each.tell(number, {"cart": "full", "visits": 1, "Y": 1})
-    assert [each.state.status(1) for each in (study, old)] == ["breaks refund <= 0.1"] * 2
-    assert counted(study.state) == counted(old.state)  # nothing twice
-    assert Unstored(SIMPLE, guardrails={"Y": (">=", 0.01)}).settings.guards_early is None
+    before = counted(study.state)["guard_sums"][0]
+    for number in range(1, 41):
+        study.tell(number, {"cart": "full", "visits": 1, "Y": 1})
+    assert counted(study.state)["guard_sums"][0] == before  # nothing twice
 
 
 @settings(max_examples=25)
 @given(st.data())
 def test_what_was_told_is_counted_once_however_it_came(data: st.DataObject) -> None:
     """Parts in any order, abandoned decisions, imported rows and a new arm: the sums over all values that were told."""
-    study, slow = Unstored(SIMPLE, guardrails=RAILS), np.zeros((4, 3, 4))
+    study, slow = Unstored(SIMPLE, guardrails=RAILS), np.zeros((4, 2, 4))
     study.add("asked", {"first": 1, "arms": [0, 1, 2, 1, 0, 1]})
     arms = study.state.decisions.column("arm").tolist()
     reads: list[tuple[str, Any]] = [("refund", float), ("cart", "empty".__eq__), ("visits", float), ("Y", float)]
@@ -164,7 +250,7 @@ def test_what_was_told_is_counted_once_however_it_came(data: st.DataObject) -> N
     def count(arm: int, seen: dict[str, Any], names: list[str]) -> None:
         for place, (name, read) in enumerate(reads):
             if name in names and seen[name] is not None:
-                slow[place, :, arm] += np.array([1.0, read(seen[name]), read(seen[name]) ** 2])
+                slow[place, :, arm] += np.array([1.0, read(seen[name])])
 
     for number in data.draw(st.permutations(range(1, 7))):
         seen = {
@@ -184,7 +270,7 @@ def test_what_was_told_is_counted_once_however_it_came(data: st.DataObject) -> N
             count(2, seen, list(seen))
     study.add("arms", {"added": {"I": "c"}})
     study.state.guards.evidence(study.state.policy)
-    assert np.array_equal(study.state.guards.arrays()["guard_sums"], slow)
+    assert np.array_equal(study.state.guards.arrays()["guard_sums"][:, :2], slow)
 
 
 def test_a_study_that_is_opened_again_goes_on_with_what_was_told_early(tmp_path: Path) -> None:
@@ -206,7 +292,10 @@ BAD: list[tuple[Any, str]] = [
     ({"refnd": ("<=", 0.1)}, "guardrail on an unknown metric 'refnd'; expected one of"),
     ({"refund": ("<", 0.1)}, "expected ('<=' or '>=', limit)"),
     ({"refund": 0.1}, "expected ('<=' or '>=', limit)"),
-    ({"refund": ("<=", "low")}, "expected a number"),
+    ({"refund": ("<=", "low")}, "expected a number, or a multiple of the control such as '0.95 x control'"),
+    ({"refund": ("<=", "-1 x control")}, "expected a number, or a multiple of the control"),
+    ({"refund": ("<=", "much x control")}, "expected a number, or a multiple of the control"),
+    ({"refund": ("<=", math.inf)}, "expected a number, or a multiple of the control"),
     ({"refund": ("<=", 1.0)}, "always holds or never does: refund lies between 0 and 1"),
     ({"cart": ("<=", 0.1)}, "say which level the guardrail is on, as in 'cart=full'"),
     ({"cart=half": ("<=", 0.1)}, "'half' is not a level of 'cart'"),
@@ -220,3 +309,32 @@ def test_bad_guardrails_get_one_sentence(rails: Any, sentence: str) -> None:
         Unstored(SIMPLE, guardrails=rails)
     assert sentence in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_relative_guardrail_needs_a_control() -> None:
+    no_idle = cb.Problem("Y", {"refund": 2}, {"I": ["none", "a", "b"]}, arms=[{"I": "a"}, {"I": "b"}])
+    with pytest.raises(OptionError, match=r"refund <= 1\.1 x control needs a control"):
+        Unstored(no_idle, guardrails={"refund": ("<=", "1.1 x control")})
+
+
+@pytest.mark.parametrize("kind", [(60, 0), (0, math.inf), (1,), "number", 3])
+def test_bad_metrics_get_one_sentence(kind: Any) -> None:
+    with pytest.raises(
+        OptionError, match=r"the metric 'minutes' is .*; expected bool .*, float .* or \(lowest, highest"
+    ):
+        Unstored(SIMPLE, metrics={"minutes": kind})
+
+
+def test_a_guarded_metric_that_was_never_reported_is_said() -> None:
+    study = Unstored(SIMPLE, metrics={"late": bool}, guardrails={"late": ("<=", 0.1), "refund": ("<=", 0.9)})
+    for number in range(1, 101):
+        study.ask()
+        assert all(check.name != "guardrails" or not check.alarm for check in health_of(study.state))
+        study.tell(number, {"refund": 0, "cart": "full", "visits": 1, "Y": 1})
+    (check,) = (check for check in health_of(study.state) if check.name == "guardrails")
+    assert check.alarm
+    assert check.says == (
+        "a guardrail excludes no arm after 100 rows: no value of 'late' was reported; report it with tell"
+    )
+    study.tell(1, {"late": 1})
+    assert all(not check.alarm for check in health_of(study.state) if check.name == "guardrails")

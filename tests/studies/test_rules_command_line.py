@@ -31,7 +31,7 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
         refund = int(rng.random() < 0.5 and decision.arm["banner"] == "blue")
         study.tell(decision.id, {**answer(study.problem, decision), "refund": refund})
     found = run("study", "health", "shop", "--json")
-    assert [check["name"] for check in found] == ["outcomes", "mediators", "control", "drift"]
+    assert [check["name"] for check in found] == ["outcomes", "mediators", "control", "guardrails", "drift"]
     broken = [each["arm"] for each in run("study", "guardrails", "shop", "--json") if each["broken"]]
     assert broken
     assert all(arm["banner"] == "blue" for arm in broken)
@@ -70,7 +70,7 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
         (["--guardrail", "refund<=0.1"], "guardrail on an unknown metric 'refund'"),
         (["--guardrail", "clicked<=low"], "is not a number"),
         (["--share", "banner=red"], "expected lever=value,...:least-greatest"),
-        (["--metric", "refund"], "expected name=bool or name=float"),
+        (["--metric", "refund"], "expected name=bool, name=float or name=lowest:highest"),
         (["--cost", "{"], "--cost is not JSON"),
         (["--cost", '{"discount": {"10%": 3}}'], "so they are in different units"),
         (["--min-share", "0.4"], "add up to 2.4"),

@@ -191,7 +191,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"reward_value": 2}, "without cost"),
     ({"guardrail_confidence": 0.9}, "without guardrails"),
     ({"metrics": {"A": bool}}, "has no name of its own"),
-    ({"metrics": {"x": int}}, "expected bool (0 or 1) or float (a number)"),
+    ({"metrics": {"x": int}}, "expected bool (0 or 1), float (a number) or (lowest, highest)"),
     ({"metrics": ["x"]}, "expected a mapping"),
 ]
 

@@ -94,7 +94,9 @@ class NewStudy(Body):
     )
     min_share: Number | None = Field(None, description="Least share of every arm.")
     max_share: Number | None = Field(None, description="Largest share of every arm.")
-    guardrails: dict[str, Pair] | None = Field(None, description='Metric -> ["<=" or ">=", limit]; a limit is a number or "0.95 x control".')
+    guardrails: dict[str, Pair] | None = Field(
+        None, description='Metric -> ["<=" or ">=", limit]; a limit is a number or "0.95 x control".'
+    )
     guardrail_confidence: Number | None = Field(None, description="How sure it must be that an arm breaks one.")
     metrics: dict[str, Any] | None = Field(
         None, description='Guardrail metrics: name -> "bool", "float" or [lowest, highest].'

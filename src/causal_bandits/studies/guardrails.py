@@ -8,7 +8,8 @@ guardrail stays excluded.
 
 The evidence needs values between two ends. Rates and levels have them, and those of a reward or a metric can be
 declared. Otherwise the ends are quantiles of the first 1,000 values, which are then no evidence; later values are
-clipped to them, and what is proven is about the mean of the clipped values.
+clipped to them, and what is proven is about the mean of the clipped values. A limit is moved by as much as clipping
+moved the mean of the first values, if that is in favor of the arm, so that clipping alone excludes no arm.
 """
 
 import math
@@ -98,7 +99,9 @@ def read_guardrails(
         low, high = Reader(problem, metrics, rail).ends
         if rail.relative:
             if not controls:
-                raise OptionError(f"the guardrail {rail} needs a control, and the idle arm is not an arm; name control=")
+                raise OptionError(
+                    f"the guardrail {rail} needs a control, and the idle arm is not an arm; name control="
+                )
         elif not (low <= rail.limit < high if rail.sign == "<=" else low < rail.limit <= high):
             raise OptionError(
                 f"the guardrail {rail} always holds or never does: {rail.name} lies between {low:g} and {high:g}"
@@ -260,6 +263,8 @@ class _Track:
         self.ends = None if self.learns else reader.ends
         self.first: list[tuple[int, float]] = []
         """The arms and values from which ends are learned."""
+        self.moved = 0.0
+        """How far the limit is moved because values are clipped."""
         self.sums = np.zeros((6, 0))
         """(6, arms): number and total of values; number, total and squares of those that are evidence; log evidence."""
         self.bets = np.zeros((2, 0, 0 if reader.binary else len(UP)))
@@ -286,18 +291,44 @@ class _Track:
         if not self.reader.binary:
             self.bets[0, arm] += np.log1p(UP * x)
             self.bets[1, arm] += np.log1p(DOWN * x)
-        if is_look(int(self.sums[2, arm])):
+        if is_look(int(self.sums[2, arm])) and self._is_beyond(arm, control):
             self.sums[5, arm] = max(self.sums[5, arm], self._evidence(arm, control))
 
     def learn_ends(self) -> None:
         """Learn the ends once there are values enough; those are clipped, too, in the means that are shown."""
+        if len(self.first) < CAP_ROWS:
+            return
         low = self.reader.ends[0]
         values = np.array([value for _, value in self.first])
         self.ends = learned_ends(values, low if math.isfinite(low) else None)
         if self.ends is not None:
-            for arm in {arm for arm, _ in self.first}:
-                own = values[[each == arm for each, _ in self.first]]
-                self.sums[1, arm] = np.clip(own, *self.ends).sum()
+            clipped = np.clip(values, *self.ends)
+            moved = float(clipped.mean() - values.mean())
+            self.moved = max(moved, 0.0) if self.rail.sign == "<=" else min(moved, 0.0)
+            self.sums[1] = np.bincount([arm for arm, _ in self.first], clipped, minlength=self.sums.shape[1])
+
+    @property
+    def limit(self) -> float:
+        """The limit on the scale of the evidence, from 0 to 1; outside where no value can be beyond it."""
+        low, high = self.ends or (0.0, 1.0)
+        return (self.rail.limit + self.moved - low) / (high - low)
+
+    @property
+    def idle(self) -> str:
+        """Why the guardrail can exclude no arm; empty where it can."""
+        name = repr(self.rail.metric)
+        if not self.sums[0].any():
+            return f"no value of {name} was reported; report it with tell"
+        if self.ends is None:
+            alike = len(self.first) == CAP_ROWS
+            return f"the first {CAP_ROWS:,} values of {name} are alike and show no range; declare its range" * alike
+        outside = self.limit >= 1 if self.rail.sign == "<=" else self.limit <= 0
+        if self.learns and not self.rail.relative and (outside or not 0 <= self.limit <= 1):
+            low, high = map(shown_number, self.ends)
+            return (
+                f"the limit of {self.rail} is outside {low} to {high}, the range of its first values; declare its range"
+            )
+        return ""
 
     def sums_of(self, arm: int) -> Sums:
         """What the engine is given of an arm: fields of shape (1,)."""
@@ -307,18 +338,39 @@ class _Track:
             up, down = total[:, None] * np.log1p(UP), total[:, None] * np.log1p(DOWN)
         return Sums(rows, total, squares, up, down)
 
+    @property
+    def offset(self) -> float:
+        """What is added to a multiple of the control's mean on the scale of the evidence."""
+        low, high = self.ends or (0.0, 1.0)
+        return (self.rail.limit - 1) * low / (high - low)
+
+    def _is_beyond(self, arm: int, control: int | None) -> bool:
+        """Whether the mean of an arm is beyond the limit by more than noise; only then the evidence is worked out."""
+        rows, mean, variance = self._moments(arm)
+        limit, noise = self.limit, variance / rows
+        if self.rail.relative:
+            if control is None or control == arm or not self.sums[2, control]:
+                return False
+            other_rows, other, variance = self._moments(control)
+            limit, noise = self.rail.limit * other + self.offset, noise + self.rail.limit**2 * variance / other_rows
+        elif not 0 <= limit <= 1:
+            return False
+        beyond = mean - limit if self.rail.sign == "<=" else limit - mean
+        return beyond > 0 and beyond**2 > 2 * noise
+
+    def _moments(self, arm: int) -> tuple[float, float, float]:
+        """Number, mean and variance of the values of an arm that are evidence."""
+        rows, total, squares = self.sums[2:5, arm].tolist()
+        return rows, total / rows, max(squares / rows - (total / rows) ** 2, 0.0)
+
     def _evidence(self, arm: int, control: int | None) -> float:
         """Nats of evidence that an arm breaks the guardrail."""
         rail, binary = self.rail, self.reader.binary
-        low, high = self.ends or (0.0, 1.0)
         own, at_most = self.sums_of(arm), rail.sign == "<="
-        if not rail.relative:
-            limit = min(max((rail.limit - low) / (high - low), 0.0), 1.0)
+        if control is None or not rail.relative:
             evidence = evidence_above if at_most else evidence_below
-            return float(evidence(own, limit, binary=binary)[0])
-        if control is None or control == arm:
-            return 0.0
-        other, factor, offset = self.sums_of(control), rail.limit, (rail.limit - 1) * low / (high - low)
+            return float(evidence(own, self.limit, binary=binary)[0])
+        other, factor, offset = self.sums_of(control), rail.limit, self.offset
         if at_most:
             return float(evidence_ahead(own, other, factor, offset, binary=binary)[0])
         return float(evidence_ahead(other, own, 1 / factor, -offset / factor, binary=binary)[0])
@@ -457,10 +509,10 @@ class Guards:
         found: Bools = self.evidence(policy) >= self._enough
         return found
 
-    def unreported(self, policy: Policy[Any]) -> tuple[str, ...]:
-        """Guarded metrics of which no value was reported."""
+    def idle(self, policy: Policy[Any]) -> list[str]:
+        """Why guardrails can exclude no arm, those that cannot."""
         self._catch_up(policy)
-        return tuple(dict.fromkeys(track.rail.metric for track in self._tracks if not track.sums[0].any()))
+        return list(dict.fromkeys(track.idle for track in self._tracks if track.idle))
 
     def status(self, policy: Policy[Any]) -> Guardrails:
         """What is known of all arms."""

@@ -13,6 +13,8 @@ counted, nothing is tested.
 is under another share, averaged over all shares, is a process whose expectation stays 1 (Lindon and Malek 2022): it
 reaches 1 / rate with a probability of at most the rate, however often one looks.
 
+*Guardrails.* Values of every guarded metric should be reported, and show a range; otherwise it can exclude no arm.
+
 *Drift.* The rewards and the observed variables of each arm should not depend on when they came (`studies.drift`, a test
 that may be looked at after every row). If they do while traffic moves between arms, means over the whole study compare
 arms at different times.
@@ -41,6 +43,8 @@ FEWEST = 5.0
 """Arms with fewer expected outcomes (told, or not) are taken together."""
 FEWEST_WAITING, MOST_WAITING = 20, 0.1
 """Raise an alarm when at least this many rows with a reward, and this share of them, wait for the same variable."""
+FEWEST_ROWS = 100
+"""Rows after which a guarded metric should have been reported."""
 SHIFTED = 0.1
 """Traffic has shifted where so much of it went to other arms in the second half of the decisions."""
 
@@ -50,7 +54,7 @@ class Check:
     """One check: whether it raises an alarm, in words, and how often it does so in vain.
 
     Args:
-        name: "outcomes", "mediators", "control", "log" or "drift".
+        name: "outcomes", "mediators", "control", "guardrails", "log" or "drift".
         alarm: Whether something is wrong.
         says: What was found, in one sentence.
         p_value: The smallest p-value allowing for all looks, or a bound on it; NaN where there was too little to test.
@@ -95,6 +99,8 @@ def health_of(state: StudyState) -> Health:
     checks = [outcomes_check(state), mediators_check(state)]
     if state.rules.control_share is not None:
         checks.append(control_check(state))
+    if state.rules.guardrails:
+        checks.append(guardrails_check(state))
     if state.aside:
         checks.append(log_check(state))
     return Health([*checks, drift_check(state)])
@@ -240,6 +246,19 @@ def control_check(state: StudyState) -> Check:
     words = f"the control got {got}, and {share:.4g} is its share"
     said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often one looks"
     return Check("control", alarm, words, min(1.0, math.exp(min(-evidence, 0.0))), said)
+
+
+# Guardrails
+
+
+def guardrails_check(state: StudyState) -> Check:
+    """Can the guardrails exclude an arm?"""
+    said = "none: values are counted, nothing is tested"
+    idle = state.guards.idle(state.policy)
+    if not idle or state.policy.rows < FEWEST_ROWS:
+        return Check("guardrails", False, "values of the guarded metrics are reported", math.nan, said)
+    words = f"a guardrail excludes no arm after {state.policy.rows:,} rows: {'; '.join(idle)}"
+    return Check("guardrails", True, words, math.nan, said)
 
 
 # The log of a served study

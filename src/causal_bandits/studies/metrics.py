@@ -31,7 +31,12 @@ def read_metrics(problem: Problem, given: object) -> dict[str, Any]:
             raise ProblemError(f"the metric {brief(name)} has no name of its own; rename it")
         if isinstance(kind, str | type) and kind in KINDS:
             found[name] = KINDS[kind]
-        elif isinstance(kind, list | tuple) and len(kind) == 2 and all(map(is_number, kind)) and -LARGEST <= kind[0] < kind[1] <= LARGEST:
+        elif (
+            isinstance(kind, list | tuple)
+            and len(kind) == 2
+            and all(map(is_number, kind))
+            and -LARGEST <= kind[0] < kind[1] <= LARGEST
+        ):
             found[name] = [float(kind[0]), float(kind[1])]
         else:
             raise OptionError(f"the metric {name!r} is {brief(kind)}; expected {EXPECTED}")
