@@ -22,8 +22,8 @@ from tests.studies.cases import Unstored
 def test_arms_at_the_limit_are_rarely_excluded(kind: str, bound: tuple[str, float | str], level: float) -> None:
     """Null: at most 5% of studies ever exclude an arm, if all arms are exactly at the limit of a guardrail.
 
-    30 studies of 3 arms and 1,500 rows, looked at after every value: the standard error at 5% is 4%, so more than 6 have
-    a probability under 7e-4. Seeds 0 to 29.
+    30 studies of 3 arms and 1,500 rows, looked at after every value: the standard error at 5% is 4%, so more than 6
+    have a probability under 7e-4. Seeds 0 to 29.
     """
     problem, rows, wrong = cb.Problem("Y", {"A": 2}, {"I": ["none", "a", "b"]}), 500, 0
     ((_, _, *limits),) = read_guardrails(problem, {"m": "real"}, {"m": bound}, [0])

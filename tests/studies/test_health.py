@@ -1,6 +1,7 @@
 """Health: outcomes that get lost, a control without its share, drift."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,3 +109,48 @@ def test_traffic_that_moved() -> None:
     assert shifted(np.repeat([0, 1], 100), 2) == 1
     assert shifted(np.tile([0, 1], 100), 2) == 0
     assert shifted(np.array([0, 1]), 2) == 0
+
+
+def only_buyers(window: float | None = None, **problem: Any) -> Unstored:
+    """A study in which a third of the users buys, and nobody reports those who do not. Seed 12."""
+    rng, rules = np.random.default_rng(12), {} if window is None else {"reward_window": window}
+    study = Unstored(cb.Problem("Y", {"A": 2}, {"I": ["none", "a"]}, **problem), seed=12, **rules)
+    for number in range(1, 121):
+        study.ask()
+        if rng.random() < 1 / 3:
+            study.tell(number, {"A": 1, "Y": 1})
+        else:
+            study.tell(number, {"A": 0})
+    return study
+
+
+@pytest.mark.parametrize("reward", [bool, "count", "revenue"])
+def test_zeros_that_are_never_reported_are_an_alarm_and_no_claim_is_made(reward: Any) -> None:
+    study = only_buyers(reward=reward)
+    (check,) = (check for check in health_of(study.state) if check.name == "rewards")
+    bought = study.state.policy.rows
+    assert check.alarm
+    assert check.says == (
+        f"all {bought} reported rewards are positive and {120 - bought} decisions have none, so rewards of 0 seem to "
+        "be missing; report them, or create the study with reward_window= so that a missing reward counts as 0; "
+        "until then no claim is made about arms"
+    )
+    advice = study.state.advice(segment=None, margin=None, confidence=0.95, tolerance=10.0)
+    assert advice.action == "go on"
+    assert advice.drop == ()
+    assert f"All {bought} reported rewards are positive" in str(advice)
+    study.tell(min(study.state.decisions.open), {"Y": 0})
+    assert all(check.name != "rewards" for check in health_of(study.state))
+    assert study.state.held == ""
+
+
+def test_positive_rewards_alone_are_no_alarm() -> None:
+    """With a window a missing reward is 0; without one all may be positive, if every decision has its reward."""
+    assert only_buyers(window=1000.0).state.held == ""
+    study = Unstored(cb.Problem("Y", {"A": 2}, {"I": ["none", "a"]}, reward="count"), seed=1)
+    for number in range(1, 101):
+        study.ask()
+        study.tell(number, {"A": 0, "Y": 3})
+    assert study.state.held == ""
+    numbers = only_buyers(reward=float)
+    assert numbers.state.held == ""

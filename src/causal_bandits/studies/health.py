@@ -13,6 +13,9 @@ counted, nothing is tested.
 is under another share, averaged over all shares, is a process whose expectation stays 1 (Lindon and Malek 2022): it
 reaches 1 / rate with a probability of at most the rate, however often one looks.
 
+*Rewards.* Where no reward window is set, rewards of 0 must be reported, too. If all are positive while decisions have
+none, they seem not to be, and every mean is that of those who bought.
+
 *Guardrails.* Values of every guarded metric should be reported, and show a range; otherwise it can exclude no arm.
 
 *Drift.* The rewards and the observed variables of each arm should not depend on when they came (`studies.drift`, a test
@@ -54,7 +57,7 @@ class Check:
     """One check: whether it raises an alarm, in words, and how often it does so in vain.
 
     Args:
-        name: "outcomes", "mediators", "control", "guardrails", "log" or "drift".
+        name: "outcomes", "mediators", "control", "rewards", "guardrails", "log" or "drift".
         alarm: Whether something is wrong.
         says: What was found, in one sentence.
         p_value: The smallest p-value allowing for all looks, or a bound on it; NaN where there was too little to test.
@@ -99,6 +102,8 @@ def health_of(state: StudyState) -> Health:
     checks = [outcomes_check(state), mediators_check(state)]
     if state.rules.control_share is not None:
         checks.append(control_check(state))
+    if state.held:
+        checks.append(rewards_check(state))
     if state.rules.guardrails:
         checks.append(guardrails_check(state))
     if state.aside:
@@ -246,6 +251,15 @@ def control_check(state: StudyState) -> Check:
     words = f"the control got {got}, and {share:.4g} is its share"
     said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often one looks"
     return Check("control", alarm, words, min(1.0, math.exp(min(-evidence, 0.0))), said)
+
+
+# Rewards
+
+
+def rewards_check(state: StudyState) -> Check:
+    """Are only positive rewards reported?"""
+    words = f"{state.held[0].lower()}{state.held[1:-1]}; until then no claim is made about arms"
+    return Check("rewards", True, words, math.nan, "none: rewards are counted, nothing is tested")
 
 
 # Guardrails

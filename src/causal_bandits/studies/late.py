@@ -9,11 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from ..compiled import Floats
 from ..errors import DecisionClosedError
 from ..policies import Policy
 from ..problem import Problem
 from .decisions import Decisions
 from .settings import Settings
+
+FEWEST_POSITIVE = 10
+LEAST_WITHOUT = 0.05
+"""Zeros seem not to be reported from this number of positive rewards on, and this share of decisions without any."""
 
 
 class LateRewards:
@@ -79,6 +84,25 @@ class LateRewards:
         self.closed, self.numbers = packed["closed"], dict(packed["waiting"])
         if sorted(self.numbers.values()) != policy.history.pending.numbers.tolist():
             raise ValueError("its pending rows are not those of its decisions")
+
+
+def unreported_zeros(problem: Problem, decisions: Decisions, rewards: Floats, window: float | None) -> str:
+    """Whether zeros seem not to be reported, in one sentence; empty where nothing says so.
+
+    Without a window a decision without a reward counts for nothing. If, then, only those who buy are reported, every
+    mean is that of buyers. A reward that is any number, or that cannot be 0, says nothing.
+    """
+    if window is not None or problem.reward.kind not in ("binary", "count", "revenue"):
+        return ""
+    rows = decisions.column("row")
+    told = rewards[rows[rows >= 0].astype(np.int64)]
+    without = len(rows) - len(told)
+    if len(told) < FEWEST_POSITIVE or without < max(FEWEST_POSITIVE, LEAST_WITHOUT * len(rows)) or (told <= 0).any():
+        return ""
+    return (
+        f"All {len(told):,} reported rewards are positive and {without:,} decisions have none, so rewards of 0 seem to "
+        "be missing; report them, or create the study with reward_window= so that a missing reward counts as 0."
+    )
 
 
 def mediators_known(problem: Problem, part: Mapping[str, Any]) -> bool:

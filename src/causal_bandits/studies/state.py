@@ -8,6 +8,8 @@ the last bits may differ.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..data import Rows
 from ..errors import DecisionClosedError
 from ..policies import Policy
@@ -15,7 +17,7 @@ from ..problem import Problem
 from .counting import CountsAppended
 from .decisions import ABANDONED, EXPIRED, LATEST, Decisions
 from .events import Event
-from .late import LateRewards, mediators_known
+from .late import LateRewards, mediators_known, unreported_zeros
 from .levels import with_arms
 from .metrics import Metrics
 from .outcomes import added_by, has_outcome, said_of
@@ -46,6 +48,12 @@ class StudyState(CountsAppended):
     def decided(self) -> int:
         """The number of decisions so far."""
         return len(self.decisions)
+
+    @property
+    def held(self) -> str:
+        """Why no claim about arms can be made, in one sentence; empty where claims can be made."""
+        rewards = np.asarray(self.policy.history.packed["rewards"], dtype=np.float64)
+        return unreported_zeros(self.problem, self.decisions, rewards, self.late.window)
 
     # Telling
 
