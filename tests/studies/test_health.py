@@ -113,7 +113,7 @@ def test_traffic_that_moved() -> None:
 
 def only_buyers(window: float | None = None, **problem: Any) -> Unstored:
     """A study in which a third of the users buys, and nobody reports those who do not. Seed 12."""
-    rng, rules = np.random.default_rng(12), {} if window is None else {"reward_window": window}
+    rng, rules = np.random.default_rng(12), dict[str, Any]({} if window is None else {"reward_window": window})
     study = Unstored(cb.Problem("Y", {"A": 2}, {"I": ["none", "a"]}, **problem), seed=12, **rules)
     for number in range(1, 121):
         study.ask()
@@ -135,10 +135,6 @@ def test_zeros_that_are_never_reported_are_an_alarm_and_no_claim_is_made(reward:
         "be missing; report them, or create the study with reward_window= so that a missing reward counts as 0; "
         "until then no claim is made about arms"
     )
-    advice = study.state.advice(segment=None, margin=None, confidence=0.95, tolerance=10.0)
-    assert advice.action == "go on"
-    assert advice.drop == ()
-    assert f"All {bought} reported rewards are positive" in str(advice)
     study.tell(min(study.state.decisions.open), {"Y": 0})
     assert all(check.name != "rewards" for check in health_of(study.state))
     assert study.state.held == ""

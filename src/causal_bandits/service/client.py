@@ -615,8 +615,8 @@ class RemoteStudy(Showing):
         return self._calls.settings["consistency"] is not None
 
     @property
-    def metrics(self) -> dict[str, str]:
-        """The further metrics that outcomes may have, for guardrails: name -> "binary" or "real"."""
+    def metrics(self) -> dict[str, Any]:
+        """The further metrics that outcomes may have, for guardrails: name -> "binary", "real" or [lowest, highest]."""
         return dict((self._calls.settings["rules"] or {}).get("metrics", {}))
 
     @property

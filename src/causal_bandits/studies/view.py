@@ -99,8 +99,8 @@ class StudyView(Showing):
         )
 
     @property
-    def metrics(self) -> dict[str, str]:
-        """The further metrics that outcomes may have, for guardrails: name -> "binary" or "real"."""
+    def metrics(self) -> dict[str, Any]:
+        """The further metrics that outcomes may have, for guardrails: name -> "binary", "real" or [lowest, highest]."""
         return dict((self._session.settings.rules or {}).get("metrics", {}))
 
     def __repr__(self) -> str:
