@@ -412,7 +412,8 @@ class Guards:
         self._tracks: list[_Track] = []
         self._control: list[int | None] = []
         """The control of each arm."""
-        self._enough = np.empty(0)
+        self._enough: Floats | float = math.inf
+        """Nats of evidence that an arm breaks a guardrail, for each arm."""
 
     def count_metric(self, problem: Problem, name: str, arm: int, value: float) -> None:
         """Count a further metric of a decision."""
