@@ -16,7 +16,6 @@ from ...studies import Study
 from ..gate import in_path
 from ..pages import figures, funnels, moments, sentences, sets
 from ..pages.views import View, Views
-from ..problems import status_of
 from ..rendering import render
 from ..responses import Id, StudyName, look_as, registry_of
 
@@ -47,16 +46,6 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     return HTMLResponse(render(template, root_path=request.scope["root_path"], signed_in=tokens, **values), status)
 
 
-def shown(request: Request, work: Callable[[], Response]) -> Response:
-    """A page, also where the library refuses something."""
-    try:
-        return work()
-    except CausalBanditsError as error:
-        status = status_of(error)
-        title = "Not found" if status == 404 else "This cannot be shown"
-        return page(request, "failed.html", status, title=title, sentence=without_secrets(str(error)))
-
-
 def views_of(request: Request) -> Views:
     """What pages have seen of studies."""
     views: Views = request.app.state.views
@@ -70,7 +59,7 @@ def study_page(request: Request, name: str, template: str, work: Callable[[Study
         view = views_of(request).of(study)
         return page(request, template, **_common(request, view, template), **work(study, view))
 
-    return shown(request, lambda: look_as(request, name, looked))
+    return look_as(request, name, looked)
 
 
 def _common(request: Request, view: View, template: str) -> dict[str, Any]:
@@ -86,9 +75,7 @@ def _waits(study: Study) -> dict[str, Any]:
 @router.get("/")
 def studies(request: Request) -> Response:
     """All studies."""
-    return shown(
-        request, lambda: page(request, "studies.html", lines=_listed(request), place=registry_of(request).place)
-    )
+    return page(request, "studies.html", lines=_listed(request), place=registry_of(request).place)
 
 
 def _listed(request: Request) -> list[dict[str, Any]]:
@@ -234,4 +221,4 @@ def health(request: Request, name: StudyName) -> Response:
         view = views_of(request).of(study)
         return page(request, "health.html", **_common(request, view, "health.html"), **_waits(study))
 
-    return shown(request, lambda: registry_of(request).look(name, looked))
+    return registry_of(request).look(name, looked)
