@@ -1,128 +1,307 @@
-"""`python -m benchmarks.stopping [false] [speed]`: how often advice stops wrongly, and how soon it stops.
+"""`python -m benchmarks.stopping [false] [special] [power] [enough] [speed]`: wrong claims, and how soon advice stops.
 
-`false`: studies that are looked at after every 100 decisions, with arms that are alike (A/A) or differ (A/B).
-A study counts as wrong if at any look any arm is claimed to be the best, or within 5 % of the best mean, and is not, or
-if the best arm is dropped: every arm is put to the rule, not only the one that advice would name, so the rate is an
-upper bound of that of advice. `speed`: decisions until a stop (best arm, or within 5 %), of top-two Thompson Sampling
-relative to uniform play, in worlds of the practice family.
+`false`: studies in which arms are alike (A/A) or one is better (A/B), looked at after every 100 decisions. A study is
+wrong if any look proved something false: that a best arm is not the best, or that an arm is the best, or within 5% of
+the best mean, which is not. Claims that were proven stay proven, so the last look shows those of all looks. `special`:
+the same with costs, with arms that come and go, and with late rewards. `power`: decisions until 80% of studies with two
+arms and equal shares have stopped, relative to a test of fixed size (two-sided 5%, power 80%). `enough`: how often a
+good-enough stop names a wrong arm. `speed`: decisions until a stop, of top-two Thompson Sampling relative to uniform
+play, in worlds of the practice family.
 """
 
 import argparse
+import itertools
 import json
+import math
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import causal_bandits as cb
 from causal_bandits.compiled import Floats, Ints
-from causal_bandits.independence.anytime import Sums, evidence_ahead, leading, needed
+from causal_bandits.data import History, Rows
 from causal_bandits.policies import POLICIES
+from causal_bandits.policies.claims import Comparison, Proven, prove, scale_of
 from causal_bandits.simulation import play
 from causal_bandits.worlds import practice_world
 
-EVERY, CONFIDENCE, CLOSE = 100, 0.95, 0.05
+EVERY, ALPHA, CLOSE = 100, 0.05, 0.05
 LONGEST = 100_000
-POLICIES_OF_FALSE = ("uniform", "safe", "best-arm")
+LEVELS = {"levels": [1, 2, 3, 4, 5], "values": [1, 2, 3, 4, 5]}
+BUYERS = 0.03
+Draw = Callable[[np.random.Generator, Floats], NDArray[np.floating[Any]]]
 
 
-def funnel(rates: list[float]) -> Any:
-    """A world with a mediator that says nothing, and these rates."""
-    base = cb.DiscreteSCM(
-        {"seen": 2, "Y": 2},
-        {"seen": cb.Mechanism([], [0.7, 0.3]), "Y": cb.Mechanism([], [0.5, 0.5])},
-        {"lever": {level: {} for level in range(len(rates))}},
+class Kind(NamedTuple):
+    """A kind of reward: how a problem declares it, and draws with some lifts over the control."""
+
+    reward: Any
+    draw: Draw
+
+
+def _rates(rate: float) -> Draw:
+    return lambda rng, lifts: (rng.random(len(lifts)) < rate * lifts).astype(np.float64)
+
+
+def _amounts(amounts: Callable[[np.random.Generator, int], Floats]) -> Draw:
+    return lambda rng, lifts: (rng.random(len(lifts)) < BUYERS * lifts) * amounts(rng, len(lifts))
+
+
+def _levels(rng: np.random.Generator, lifts: Floats) -> NDArray[np.floating[Any]]:
+    return 1.0 + rng.binomial(4, np.minimum(0.4 * lifts, 1.0))
+
+
+KINDS = {
+    "0/1 at 1%": Kind(bool, _rates(0.01)),
+    "0/1 at 5%": Kind(bool, _rates(0.05)),
+    "0/1 at 30%": Kind(bool, _rates(0.3)),
+    "counts": Kind("count", lambda rng, lifts: rng.poisson(0.8 * lifts * rng.gamma(1.0, 1.0, len(lifts))) * 1.0),
+    "levels": Kind(LEVELS, _levels),
+    "revenue, lognormal": Kind("revenue", _amounts(lambda rng, n: rng.lognormal(3.0, 1.0, n))),
+    "revenue, gamma": Kind("revenue", _amounts(lambda rng, n: rng.gamma(0.5, 40.0, n))),
+    "revenue, Pareto": Kind("revenue", _amounts(lambda rng, n: 10 * (1 + rng.pareto(1.5, n)))),
+}
+"""Counts are overdispersed; Pareto amounts have a mean and no variance; 3% of visitors buy."""
+
+
+def problem_of(kind: str, arms: int) -> cb.Problem:
+    """A problem with one lever and no mediators."""
+    return cb.Problem("Y", {}, {"lever": arms}, reward=KINDS[kind].reward)
+
+
+def history_of(problem: cb.Problem, arms: Ints, rewards: NDArray[np.floating[Any]], every: int = EVERY) -> History:
+    """A history whose rows came in batches of so many."""
+    history = History(problem)
+    nothing = np.empty((len(arms), 0))
+    ends = [*range(0, len(arms), every), len(arms)]
+    rows = Rows(arms, nothing.astype(np.int64), rewards.astype(history.rows.rewards.dtype), nothing)
+    history.extend(rows, itertools.pairwise(ends))
+    return history
+
+
+def claims(history: History, margin: float | None = None, cost: Floats | None = None) -> Proven:
+    """What the rows prove of all arms."""
+    count = len(history.problem.arms)
+    scale = scale_of(history.problem.reward, history.packed["rewards"])
+    if scale is None:
+        return Proven()
+    asked = Comparison(np.arange(count), np.ones(count, dtype=np.bool_), count, ALPHA, margin, cost)
+    return prove(history, scale, asked, forecast=False)
+
+
+def is_wrong(found: Proven, lifts: Floats) -> bool:
+    """Whether a claim is false, given what the arms' means are proportional to."""
+    best = lifts.max()
+    if any(lifts[arm] == best for arm in found.behind):
+        return True
+    if found.arm is None:
+        return False
+    if found.is_best:
+        return bool(lifts[found.arm] < best or (lifts == best).sum() > 1)
+    return bool(lifts[found.arm] < (1 - CLOSE) * best - 1e-12)
+
+
+def played(policy: str, kind: str, lifts: Floats, horizon: int, seed: int) -> tuple[History, Any]:
+    """The rows of a study, and the policy that chose the arms; None where shares were fixed."""
+    problem, rng = problem_of(kind, len(lifts)), np.random.default_rng([seed, 1])
+    draw = KINDS[kind].draw
+    if policy in ("uniform", "97:3"):
+        shares = np.full(len(lifts), 1 / len(lifts))
+        if policy == "97:3":
+            shares = np.array([0.97] + [0.03 / (len(lifts) - 1)] * (len(lifts) - 1))
+        arms = rng.choice(len(lifts), size=horizon, p=shares)
+        return history_of(problem, arms, draw(rng, lifts[arms])), None
+    made: Any = POLICIES[policy](problem, seed=seed)
+    nothing = np.empty((EVERY, 0))
+    for _ in range(horizon // EVERY):
+        arms = made.choose(EVERY, made.rng)
+        rewards = draw(rng, lifts[arms]).astype(made.history.rows.rewards.dtype)
+        made.learn(Rows(np.asarray(arms, dtype=np.int64), nothing.astype(np.int64), rewards, nothing))
+    return made.history, made
+
+
+def cells() -> Iterator[tuple[str, str, list[float], int]]:
+    """Policy, kind of reward, lifts of the arms, decisions."""
+    for arms in (2, 3, 6):
+        for kind in KINDS:
+            yield "uniform", kind, [1.0] * arms, 10_000
+            yield "uniform", kind, [1.0] * (arms - 1) + [1.2], 10_000
+            yield "97:3", kind, [1.0] * arms, 10_000
+            yield "97:3", kind, [1.0] * (arms - 1) + [1.2], 10_000
+    for arms in (3, 6):
+        yield "safe", "revenue, lognormal", [1.0] * arms, 5_000
+    yield "safe", "revenue, lognormal", [1.0, 1.0, 1.2], 5_000
+    for kind in ("0/1 at 5%", "0/1 at 30%", "0/1 at 1%", "counts", "levels", "revenue, gamma", "revenue, Pareto"):
+        yield "safe", kind, [1.0] * 3, 5_000
+    for kind in ("0/1 at 5%", "0/1 at 30%"):
+        yield "best-arm", kind, [1.0] * 3, 5_000
+        yield "best-arm", kind, [1.0, 1.0, 1.2], 5_000
+
+
+def _share(hits: int, runs: int) -> dict[str, float]:
+    rate = hits / runs
+    return {"rate": round(rate, 4), "se": round(math.sqrt(max(rate, 1 / runs) * (1 - rate) / runs), 4)}
+
+
+def false_claims(runs: int, first: int, policies: list[str]) -> None:
+    """The share of studies in which anything false was ever proven."""
+    for policy, kind, lifts, horizon in cells():
+        if policies and policy not in policies:
+            continue
+        wrong, stopped, given = 0, 0, np.array(lifts)
+        for seed in range(first, first + runs):
+            found = claims(played(policy, kind, given, horizon, seed)[0])
+            wrong += is_wrong(found, given)
+            stopped += found.arm is not None
+        line = {"policy": policy, "kind": kind, "lifts": lifts, "studies": runs, "decisions": horizon}
+        print(json.dumps({**line, "wrong": _share(wrong, runs), "stopped": stopped / runs}), flush=True)
+
+
+def special(runs: int, first: int) -> None:
+    """A/A studies with costs, with arms that are retired and added, and with rewards that come late."""
+    for kind in ("0/1 at 5%", "revenue, lognormal"):
+        for name, study in (("costs", _with_costs), ("retired and added", _with_added), ("late", _late)):
+            wrong = sum(study(kind, seed) for seed in range(first, first + runs))
+            print(json.dumps({"case": name, "kind": kind, "studies": runs, "wrong": _share(wrong, runs)}), flush=True)
+
+
+def _with_costs(kind: str, seed: int) -> bool:
+    """Three arms: the second earns 20% more and costs that much, so that all are alike."""
+    lifts = np.array([1.0, 1.2, 1.0])
+    history, _ = played("uniform", kind, lifts, 20_000, seed)
+    scale = scale_of(history.problem.reward, history.packed["rewards"])
+    assert scale is not None
+    many = np.asarray(
+        KINDS[kind].draw(np.random.default_rng([first_seed(kind), 9]), np.ones(2_000_000)), dtype=np.float64
     )
-    return cb.StructurelessWorld(base, rates)
+    worth = 0.2 * float(scale.values(many).mean()) * (scale.high - scale.low) if scale.learned else 0.2 * 0.05
+    return is_wrong(claims(history, cost=np.array([0.0, worth, 0.0])), np.ones(3))
 
 
-def played(name: str, world: Any, horizon: int, seed: int) -> tuple[Ints, Floats]:
-    """Arms and rewards of a study."""
-    rng = np.random.default_rng([seed, 1])
-    if name == "uniform":
-        arms = rng.integers(len(world.means), size=horizon)
-        return arms, (rng.random(horizon) < world.means[arms]).astype(np.float64)
-    policy: Any = POLICIES[name]
-    run = play(policy(world.problem, seed=seed), world, horizon, rng)
-    return run.arms, np.asarray(run.rewards, dtype=np.float64)
+def first_seed(kind: str) -> int:
+    """A number for a kind of reward."""
+    return list(KINDS).index(kind)
 
 
-def at_looks(arms: Ints, rewards: Floats, count: int) -> Sums:
-    """Sums of every arm (columns) at every look (rows)."""
-    chosen = arms[:, None] == np.arange(count)
-    rows, total = (np.cumsum(each, axis=0)[EVERY - 1 :: EVERY] for each in (chosen, chosen * rewards[:, None]))
-    return Sums(rows.astype(np.float64), total, total)
+def _with_added(kind: str, seed: int) -> bool:
+    """Three arms that are alike; after half of the decisions one is retired at random and another added."""
+    rng, problem = np.random.default_rng([seed, 2]), problem_of(kind, 4)
+    gone = int(rng.integers(3))
+    first = rng.integers(3, size=10_000)
+    left = np.array([arm for arm in range(4) if arm != gone])
+    arms = np.concatenate([first, rng.choice(left, size=10_000)])
+    rewards = KINDS[kind].draw(rng, np.ones(len(arms)))
+    scale = scale_of(problem.reward, rewards)
+    if scale is None:
+        return False
+    wrong = False
+    for end, allowed in ((10_000, [True, True, True, False]), (20_000, [arm != gone for arm in range(4)])):
+        asked = Comparison(np.arange(4), np.array(allowed), 3, ALPHA)
+        found = prove(history_of(problem, arms[:end], rewards[:end]), scale, asked, forecast=False)
+        wrong = wrong or is_wrong(found, np.ones(4))
+    return wrong
 
 
-def is_wrong(sums: Sums, means: Floats) -> bool:
-    """Whether any look has a claim that is wrong: all of them are about a pair with the best arm."""
-    enough, best = needed(len(means), CONFIDENCE), int(np.argmax(means))
-    leader = Sums(*(each[:, [best]] for each in sums))
-    rest = np.arange(len(means)) != best
-    others = Sums(*(each[:, rest] for each in sums))
-    margin = CLOSE * means[best]
-    ahead, close = (evidence_ahead(others, leader, each) >= enough for each in (0.0, margin))
-    wrong = bool(ahead.any()) or bool(close[:, means[rest] < means[best] - margin].any())
-    ties = means[rest] == means[best]  # the best of equals is no more the best than they are
-    return wrong or bool((evidence_ahead(leader, others)[:, ties] >= enough).any())
+def _late(kind: str, seed: int) -> bool:
+    """Three arms that are alike, with rewards that come in another order than decisions, whatever they are."""
+    rng, problem = np.random.default_rng([seed, 3]), problem_of(kind, 3)
+    arms = rng.integers(3, size=20_000)
+    rewards = KINDS[kind].draw(rng, np.ones(len(arms)))
+    came = np.argsort(np.arange(len(arms)) + rng.exponential(2_000.0, len(arms)), kind="stable")
+    return is_wrong(claims(history_of(problem, arms[came], rewards[came])), np.ones(3))
 
 
-def false_stops(runs: int, first: int) -> None:
-    """The share of studies in which anything wrong was ever claimed."""
-    cases = {
-        "A/A, 2 arms, 30 %": ([0.3] * 2, 5_000),
-        "A/B, 30 % and 33 %": ([0.3, 0.33], 5_000),
-        "A/A, 6 arms, 10 %": ([0.1] * 6, 5_000),
-        "5 arms of 10 %, one of 12 %": ([0.1] * 5 + [0.12], 5_000),
-        "A/A, 2 arms, 2 %": ([0.02] * 2, 10_000),
-        "A/B, 2 % and 2.6 %": ([0.02, 0.026], 10_000),
-    }
-    for title, (rates, horizon) in cases.items():
-        for name in POLICIES_OF_FALSE:
-            world, stops, wrong = funnel(rates), 0, 0
-            for number in range(first, first + runs):
-                sums = at_looks(*played(name, world, horizon, number), len(rates))
-                wrong += is_wrong(sums, world.means)
-                stops += is_stop(Sums(*(each[-1] for each in sums)))
-            rate = wrong / runs
+# How soon it stops
+
+
+def fixed_size(kind: str, lift: float) -> float:
+    """Rows of a two-sided test at 5% with power 80%, for two arms with equal shares; rewards are capped for it, too."""
+    rng = np.random.default_rng([first_seed(kind), 4])
+    high = math.inf
+    if KINDS[kind].reward == "revenue":
+        caps = [np.quantile(KINDS[kind].draw(rng, np.ones(1000)), 0.999) for _ in range(200)]
+        high = float(np.median(caps))
+    one, other = (np.minimum(KINDS[kind].draw(rng, np.full(4_000_000, each)), high) for each in (1.0, 1 + lift))
+    return float(2 * 7.849 * (one.var() + other.var()) / (other.mean() - one.mean()) ** 2)
+
+
+def power(runs: int, first: int) -> None:
+    """Decisions until 80% of studies have stopped, relative to a test of fixed size."""
+    cases = [(kind, lift) for kind in ("0/1 at 1%", "0/1 at 5%", "0/1 at 30%") for lift in (0.1, 0.2, 0.4)]
+    for kind, lift in [*cases, ("revenue, lognormal", 0.2), ("revenue, gamma", 0.2)]:
+        fixed, lifts = fixed_size(kind, lift), np.array([1.0, 1 + lift])
+        longest = int(fixed * (2.6 if kind.startswith("0/1") else 3.6)) // EVERY * EVERY
+        found = []
+        for seed in range(first, first + runs):
+            history, _ = played("uniform", kind, lifts, longest, seed)
+            found.append([claims(history, margin).rows or math.inf for margin in (0.0, None)])
+        ordered = np.sort(np.array(found), axis=0) / fixed
+        place = math.ceil(0.8 * runs) - 1
+        spread = math.ceil(math.sqrt(0.16 * runs))
+        ends = ordered[[max(place - spread, 0), min(place + spread, runs - 1)]]
+        line = {
+            "kind": kind,
+            "lift": lift,
+            "studies": runs,
+            "fixed": round(fixed),
+            "best": round(float(ordered[place, 0]), 2),
+            "best, one s.e. each way": np.round(ends[:, 0], 2).tolist(),
+            "within 5%": round(float(ordered[place, 1]), 2),
+            "medians": np.round(np.median(ordered, axis=0), 2).tolist(),
+        }
+        print(json.dumps(line), flush=True)
+
+
+def enough(runs: int, first: int) -> None:
+    """How often a good-enough stop of the default names an arm that is not the best, and what that costs."""
+    for kind, (_, draw) in KINDS.items():
+        for lifts in ([1.0, 1.1, 0.9], [1.0, 1.02, 1.04]):
+            given, ends, lost, horizon = np.array(lifts), list[int](), list[float](), 10_000
+            for seed in range(first, first + runs):
+                rng, policy = np.random.default_rng([seed, 5]), POLICIES["safe"](problem_of(kind, 3), seed=seed)
+                nothing = np.empty((EVERY, 0))
+                for look in range(1, horizon // EVERY + 1):
+                    arms = policy.choose(EVERY, policy.rng)
+                    rewards = draw(rng, given[arms]).astype(policy.history.rows.rewards.dtype)
+                    policy.learn(Rows(np.asarray(arms, dtype=np.int64), nothing.astype(np.int64), rewards, nothing))
+                    best = policy.recommend()
+                    if best.expected_loss <= 0.01 * abs(policy.posterior().means[0]):
+                        ends.append(look * EVERY)
+                        lost.append(float(given.max() - given[policy.problem.index(best.arm)]))
+                        break
             line = {
-                "case": title,
-                "policy": name,
+                "kind": kind,
+                "lifts": lifts,
                 "studies": runs,
-                "decisions": horizon,
-                "wrong": rate,
-                "se": round(float(np.sqrt(max(rate, 1 / runs) * (1 - rate) / runs)), 4),
-                "stopped_at_the_end": stops / runs,
+                "stopped": round(len(ends) / runs, 3),
+                "median_decisions": float(np.median(ends)) if ends else None,
+                "not_the_best": _share(sum(each > 0 for each in lost), max(len(lost), 1)),
+                "over_5_percent_behind": _share(sum(each > CLOSE for each in lost), max(len(lost), 1)),
+                "mean_loss": round(float(np.mean(lost)), 4) if lost else None,
             }
             print(json.dumps(line), flush=True)
-
-
-def is_stop(sums: Sums) -> bool:
-    """Whether the rule stops with these sums."""
-    arms = len(sums.rows)
-    allowed, enough = np.ones(arms, dtype=np.bool_), needed(arms, CONFIDENCE)
-    best = int(np.argmax(sums.total / np.maximum(sums.rows, 1)))
-    margin = CLOSE * float(sums.total[best] / max(sums.rows[best], 1))
-    return leading(sums, allowed, best, margin, enough).evidence >= enough
 
 
 def decisions_to_stop(name: str, world: Any, seed: int) -> int:
     """Decisions until a look says stop."""
     rng, arms = np.random.default_rng([seed, 2]), len(world.means)
     policy: Any = None if name == "uniform" else POLICIES[name](world.problem, seed=seed)
-    sums, done = Sums(*np.zeros((3, arms))), 0
+    if policy is None:
+        chosen = rng.integers(arms, size=LONGEST)
+        rewards = (rng.random(LONGEST) < world.means[chosen]).astype(np.float64)
+        return claims(history_of(problem_of("0/1 at 5%", arms), chosen, rewards)).rows or LONGEST
+    done, step = 0, EVERY
     while done < LONGEST:
-        if policy is None:
-            chosen = rng.integers(arms, size=EVERY)
-            rewards = (rng.random(EVERY) < world.means[chosen]).astype(np.float64)
-        else:
-            run = play(policy, world, EVERY, rng)
-            chosen, rewards = run.arms, np.asarray(run.rewards, dtype=np.float64)
-        new = [np.bincount(chosen, each, minlength=arms) for each in (np.ones(EVERY), rewards, rewards)]
-        sums, done = Sums(*(was + more for was, more in zip(sums, new, strict=True))), done + EVERY
-        if is_stop(sums):
-            break
-    return done
+        step = max(EVERY, int(0.05 * done) // EVERY * EVERY)
+        play(policy, world, step, rng)
+        done += step
+        found = claims(policy.history).rows
+        if found is not None:
+            return found
+    return LONGEST
 
 
 def speed(runs: int, first: int) -> None:
@@ -152,17 +331,27 @@ def speed(runs: int, first: int) -> None:
             print(json.dumps(line), flush=True)
 
 
+WHAT: dict[str, tuple[int, Callable[..., None]]] = {
+    "false": (400, false_claims),
+    "special": (400, special),
+    "power": (300, power),
+    "enough": (40, enough),
+    "speed": (40, speed),
+}
+
+
 def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="*", choices=["false", "speed"], default=["false", "speed"])
-    parser.add_argument("--runs", type=int, default=None, help="studies per line: 1000 for false, 40 for speed")
+    parser.add_argument("what", nargs="*", choices=list(WHAT), default=list(WHAT))
+    parser.add_argument("--runs", type=int, default=None, help="studies per line")
     parser.add_argument("--first", type=int, default=17_000, help="number of the first seed")
+    parser.add_argument("--policies", nargs="*", default=[], help="which policies of `false`; all by default")
     given = parser.parse_args()
-    if "false" in given.what:
-        false_stops(given.runs or 1000, given.first)
-    if "speed" in given.what:
-        speed(given.runs or 40, given.first)
+    for name in given.what:
+        usual, work = WHAT[name]
+        more = (given.policies,) if name == "false" else ()
+        work(given.runs or usual, given.first, *more)
 
 
 if __name__ == "__main__":

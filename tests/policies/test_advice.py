@@ -37,8 +37,7 @@ def test_a_high_probability_never_stands_beside_no_evidence() -> None:
     found = replace(policy.advice(margin=0.05), progress=0.004, probability_close=0.9999)
     assert found.action == "go on"
     assert "with probability over 0.99" in str(found)
-    assert "The arms' own rows are too few to support a stop." in str(found)
-    assert "0 % of the evidence" not in str(found)
+    assert "of the evidence for a proof" not in str(found)
 
 
 def test_every_segment_gets_advice() -> None:
@@ -63,19 +62,44 @@ def test_a_clear_winner_is_a_stop() -> None:
 
 def test_equal_arms_stop_within_the_margin() -> None:
     policy = told({"none": 0.5, "red": 0.5, "blue": 0.5}, 5000)
-    assert policy.advice(margin=0.0).action == "go on"
+    assert policy.advice(margin=0.0, tolerance=1e-6).action == "go on"
     found = policy.advice(margin=0.1)
     assert (found.action, found.is_best) == ("stop", False)
     assert "within 0.100 of the best" in str(found)
+
+
+def test_an_expected_loss_below_the_tolerance_is_good_enough_and_no_proof() -> None:
+    policy = told({"none": 0.5, "red": 0.5, "blue": 0.5}, 5000)
+    found = policy.advice(margin=0.0, tolerance=0.05)
+    assert (found.action, found.is_best, found.drop) == ("good enough", False, ())
+    assert found.expected_loss < 0.05 * 0.5
+    assert found.more_for_good_enough == 0
+    assert "less than 5% of the control's mean" in str(found)
+    assert "This is an estimate, not a proof." in str(found)
+    assert policy.advice(margin=0.0, tolerance=1e-6).more_for_good_enough > 5000
+
+
+def test_forecasts_shrink_as_rows_come() -> None:
+    """Rows of the same means: the forecast for three times as many rows is less, and 0 once it is proven."""
+    more = [told({"none": 0.2, "red": 0.24, "blue": 0.2}, rows).advice() for rows in (300, 900, 20_000)]
+    assert more[0].more_for_proof > more[1].more_for_proof > 0
+    assert 0 < more[0].progress < more[1].progress < 1
+    assert (more[2].action, more[2].more_for_proof, more[2].progress) == ("stop", 0.0, 1.0)
+    total = [rows * 3 + each.more_for_proof for rows, each in zip((300, 900), more[:2], strict=True)]
+    assert 0.8 < total[0] / total[1] < 1.25
 
 
 def test_arms_that_are_behind_are_dropped() -> None:
     policy = told({"none": 0.1, "red": 0.5, "blue": 0.48}, 400)
     found = policy.advice(margin=0.01)
     assert (found.action, found.drop) == ("drop", (PROBLEM.arm(),))
-    assert "retire it and go on with the other 2 arms" in str(found)
+    assert "retire it and continue with the other 2 arms" in str(found)
+    assert found.drops_control
+    assert "It is the control: without it, lifts have nothing to be measured against" in str(found)
     policy.restrict([arm for arm in PROBLEM.arms if arm not in found.drop])
     assert policy.advice(margin=0.01).action == "go on"
+    other = told({"none": 0.48, "red": 0.5, "blue": 0.1}, 400).advice(margin=0.01)
+    assert (other.action, other.drop, other.drops_control) == ("drop", (PROBLEM.arm(banner="blue"),), False)
 
 
 def test_looking_changes_nothing() -> None:
@@ -84,17 +108,37 @@ def test_looking_changes_nothing() -> None:
     assert looked.ask(50) == other.ask(50)
 
 
-def test_numbers_too() -> None:
-    problem = Problem("spend", {"visit": float}, {"mail": 2}, reward=float)
+def spending(cap: float | None = None, rows: int = 400) -> UCBNormal:
+    problem = Problem("spend", {"visit": float}, {"mail": 2}, reward=float, cap=cap)
     policy = UCBNormal(problem)
-    assert str(policy.advice()).startswith("go on:")
     rng = np.random.default_rng(0)
-    for mail in (0, 1):
-        spent = rng.normal(mail, 1, 400)
-        policy.tell_many([{"visit": 0.0, "spend": each} for each in spent], arm={"mail": mail})
+    for _ in range(5):
+        for mail in (0, 1):
+            spent = np.clip(rng.normal(mail, 1, rows // 5), -5, 5)
+            policy.tell_many([{"visit": 0.0, "spend": each} for each in spent], arm={"mail": mail})
+    return policy
+
+
+def test_numbers_without_a_cap_prove_nothing_before_a_thousand_rows() -> None:
+    found = spending().advice()
+    assert (found.action, found.is_best, found.progress, found.cap) == ("good enough", False, 0.0, None)
+    assert "Nothing can be proven before 1,000 rows have set the cap of the reward" in str(found)
+
+
+def test_a_learned_cap_is_shown_with_every_claim() -> None:
+    policy = spending(rows=1500)
     found = policy.advice()
     assert (found.action, found.is_best) == ("stop", True)
-    assert "asymptotic" in found.guarantee
+    first = policy.history.packed["rewards"][:1000]
+    assert found.cap == np.quantile(first, 0.999)
+    assert "by mean rewards capped at" in str(found)
+    assert "about mean rewards that are capped at" in found.guarantee
+
+
+def test_a_declared_cap_proves_at_once() -> None:
+    found = spending(cap=5.0).advice()
+    assert (found.action, found.is_best, found.cap, found.held) == ("stop", True, None, "")
+    assert "capped" not in str(found) + found.guarantee
 
 
 @pytest.mark.parametrize("confidence", [0, 1, 2, "high", None])

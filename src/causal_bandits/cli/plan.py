@@ -38,14 +38,17 @@ def plan_command(
     mediator: Annotated[list[str] | None, typer.Option(help=MEDIATOR)] = None,
     direct: Annotated[bool, typer.Option("--direct", help="Levers act on the reward itself as well.")] = False,
     policy: Annotated[str, typer.Option(help="safe or best-arm.")] = "safe",
-    confidence: Annotated[float, typer.Option(help="Share of studies that shall recommend a right arm.")] = 0.9,
+    confidence: Annotated[float, typer.Option(help="Share of studies that shall have stopped.")] = 0.9,
+    tolerance: Annotated[
+        float, typer.Option(help="The expected loss that is good enough, as a share of the control's mean.")
+    ] = 0.01,
     runs: Annotated[int, typer.Option(help="Number of simulated studies.")] = 100,
     longest: Annotated[int, typer.Option(help="Decisions after which a study is given up.")] = 100_000,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same numbers.")] = 0,
     figure: Annotated[Path, typer.Option(help="Figure to write: .png, .svg or .pdf.")] = Path("plan.png"),
     as_json: AsJson = False,
 ) -> None:
-    """Simulate how many decisions it takes until the best arm is known, with mediators and without."""
+    """Simulate how many decisions a study takes until it stops, by proof or as good enough."""
     from ..experiments import plan
 
     described = problem_in(problem)
@@ -58,6 +61,7 @@ def plan_command(
             direct=direct,
             policy=policy,
             confidence=confidence,
+            tolerance=tolerance,
             runs=runs,
             longest=longest,
             seed=seed,

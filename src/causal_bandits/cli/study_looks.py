@@ -63,6 +63,9 @@ def advice(
     confidence: Annotated[
         float, typer.Option(help="Probability that no stop or drop is ever wrong, however often you look.")
     ] = 0.95,
+    tolerance: Annotated[
+        float, typer.Option(help="The expected loss that is good enough, as a share of the control's mean.")
+    ] = 0.01,
     segment: Annotated[
         str | None, typer.Option(help="The segment, written segment=value,..., where a study has segments.")
     ] = None,
@@ -73,7 +76,10 @@ def advice(
     from ..studies import parse_arm
 
     found = load_study(name, storage).advice(
-        segment=None if segment is None else parse_arm(segment), margin=margin, confidence=confidence
+        segment=None if segment is None else parse_arm(segment),
+        margin=margin,
+        confidence=confidence,
+        tolerance=tolerance,
     )
     guarantee = found.guarantee if isinstance(found, Advice) else found[0].guarantee
     report(as_json, found, f"{found}\n{guarantee}")

@@ -99,6 +99,12 @@ def reward_value(name: str, value: object, reward: Reward) -> float:
         raise ObservationError(f"reward {name!r} is {brief(value)}; expected {reward.words}{hint}")
     if reward.kind == "count" and (number != math.floor(number) or number > MOST_COUNTED):
         raise ObservationError(f"reward {name!r} is {brief(value)}; expected {reward.words}, at most {MOST_COUNTED:g}")
+    if reward.cap is not None and not reward.cap[0] <= number <= reward.cap[1]:
+        low, high = reward.cap
+        raise ObservationError(
+            f"reward {name!r} is {brief(value)}, beyond its declared cap ({low:g} to {high:g}); "
+            "declare a wider cap, or report the capped value"
+        )
     return number
 
 

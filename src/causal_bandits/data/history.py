@@ -43,6 +43,8 @@ class History:
         self._missing = 0
         self.filled = 0
         """How many rows got values after they were stored."""
+        self.batches: list[tuple[int, int]] = []
+        """First row and end of each batch of several rows that came at once; their order within it means nothing."""
         self._arms = np.empty(64, dtype=np.int32)
         self._codes = np.empty((64, len(problem.observed)), dtype=np.int16)
         self._rewards = np.empty(64, dtype=np.float64 if problem.reward_is_real else np.int8)
@@ -128,9 +130,14 @@ class History:
         """Rows of arms by number whose values were checked before, as `value` gave them."""
         return self._with_bins(self._coder.known(arms, seen))
 
-    def extend(self, rows: Rows) -> bool:
-        """Store coded rows; True when this fixed the cut points of a variable, so that all codes are new."""
+    def extend(self, rows: Rows, batches: Iterable[tuple[int, int]] | None = None) -> bool:
+        """Store coded rows; True when this fixed the cut points of a variable, so that all codes are new.
+
+        `batches` says which of these rows came at once; by default they are one batch.
+        """
         start, end = self._length, self._length + len(rows.arms)
+        came = [(0, end - start)] if batches is None else batches
+        self.batches += [(start + first, start + last) for first, last in came if last - first > 1]
         self._reserve(end)
         self._arms[start:end] = rows.arms
         self._codes[start:end] = rows.codes

@@ -1,4 +1,4 @@
-"""How many decisions a study will need, by simulation: with mediators and without."""
+"""How many decisions a study will need until each of the two stops, by simulation: with mediators and without."""
 
 import math
 import os
@@ -6,26 +6,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ..compiled import Bools, Floats, Ints
+from ..compiled import Floats
 from ..drawers import drawn
 from ..environments.planned import check_reward, checked_lift, checked_rate, planned_world
 from ..errors import OptionError, brief, share, whole_number
 from ..policies import SafePolicy, policy_class
+from ..policies.advice import CONFIDENCE, TOLERANCE
+from ..policies.claims import Comparison, prove, scale_of
 from ..problem import Problem, check_problem
 from ..reporting.plan_plot import PlanCurve, save_plan
 from ..simulation import play
 
-FIRST, STEP = 100, math.sqrt(2.0)
-"""Studies are looked at after so many decisions, and each time they have grown by this factor."""
+FIRST, STEP = 100, 1.1
+"""Studies are looked at after this many decisions, and each time they have grown by this factor."""
+PROOFS = 4
+"""Proofs are looked for at every fourth look; they say themselves when they were first there."""
 RESAMPLED = 200
 CLOSE = 0.25
 """A right arm is the best one, or within this share of the lift of it."""
 MOST_ROWS = 50_000_000
+STOPS = ("proof", "good enough")
 Told = Callable[[str, int, int], None]
 
 
@@ -33,25 +38,31 @@ Told = Callable[[str, int, int], None]
 class Plan:
     """How many decisions a study will need; printed, it is one paragraph.
 
-    `curves` has the share of simulated studies that recommend a right arm after more and more decisions, with mediators
-    and without; a right arm is the best one, or within a quarter of the lift of it.
+    `curves` has the share of simulated studies that have stopped after more and more decisions: by proof, and because
+    the recommended arm is good enough (see `Advice`), with mediators and without.
     """
 
     rate: float
     lift: float
     confidence: float
+    tolerance: float
     runs: int
     arms: int
     policy: str
     curves: tuple[PlanCurve, ...]
 
     def __str__(self) -> str:
-        counted = [f"{_count(each)} {each.name}" for each in self.curves]
+        shown = [
+            f"{100 * self.confidence:.3g}% of studies with {self.arms} arms {does} after "
+            + " and ".join(f"{_count(each)} {each.learning}" for each in self.curves if each.stop == stop)
+            for stop, does in zip(STOPS, ("have a proof", "are good enough"), strict=True)
+        ]
+        wrong = max(each.wrong for each in self.curves if each.stop == STOPS[1])
         return (
             f"With a control rate of {100 * self.rate:.3g}% and a best arm {100 * self.lift:.3g}% above it, "
-            f"{100 * self.confidence:.3g}% of studies with {self.arms} arms recommend a right arm after "
-            f"{' and '.join(counted)} ({self.runs:,} simulated studies, policy {self.policy}). A right arm is the best "
-            f"one, or less than {100 * CLOSE * self.lift:.3g}% of the control rate below it."
+            f"{shown[0]}; {shown[1]} ({self.runs:,} simulated studies, policy {self.policy}). Good enough is an "
+            f"expected loss below {100 * self.tolerance:.3g}% of the control's mean; {100 * wrong:.0f}% of such stops "
+            f"named an arm more than {100 * CLOSE * self.lift:.3g}% of the control rate behind the best."
         )
 
     __repr__ = __str__
@@ -61,7 +72,8 @@ class Plan:
         return pl.concat(
             pl.DataFrame(
                 {
-                    "learning": [each.name] * len(each.decisions),
+                    "stop": [each.stop] * len(each.decisions),
+                    "learning": [each.learning] * len(each.decisions),
                     "decisions": list(each.decisions),
                     "share": list(each.shares),
                     "se": list(each.errors),
@@ -72,7 +84,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a number of decisions that was not reached is None."""
-        shown = ("rate", "lift", "confidence", "runs", "arms", "policy")
+        shown = ("rate", "lift", "confidence", "tolerance", "runs", "arms", "policy")
         curves = [
             {
                 **each._asdict(),
@@ -104,19 +116,38 @@ def _count(curve: PlanCurve) -> str:
     return f"about {float(f'{curve.needed:.2g}'):,.0f}{error} decisions"
 
 
-class _Study(NamedTuple):
-    """One simulated study."""
+class _Study:
+    """One simulated study: when it stopped each way, and whether the arm it named then was right."""
 
-    world: Any
-    policy: Any
-    rng: np.random.Generator
-    right: Bools
-    """(arms,)."""
+    def __init__(self, world: Any, policy: Any, rng: np.random.Generator, gap: float, tolerance: float) -> None:
+        self.world, self.policy, self.rng, self.tolerance = world, policy, rng, tolerance
+        self.right = world.means >= world.means.max() - CLOSE * gap
+        self.stopped = dict.fromkeys(STOPS, math.inf)
+        self.wrong = dict.fromkeys(STOPS, False)
 
-    def play(self, decisions: int) -> bool:
-        """So many more decisions; whether the arm it would recommend then is right."""
+    def play(self, decisions: int, *, proof: bool) -> None:
+        """Play on, unless both stops are there; with `proof` look whether something is proven by then."""
+        if max(self.stopped.values()) < math.inf:
+            return
         play(self.policy, self.world, decisions, self.rng)
-        return bool(self.right[self.policy.highest_mean()])
+        if proof and self.stopped["proof"] == math.inf:
+            self._look_for_proof()
+        if self.stopped["good enough"] == math.inf:
+            best, control = self.policy.recommend(), self.policy.posterior().means[0]
+            if best.expected_loss <= self.tolerance * abs(control):
+                self._stop("good enough", self.policy.rows, self.policy.problem.index(best.arm))
+
+    def _look_for_proof(self) -> None:
+        arms, history = len(self.world.means), self.policy.history
+        every = np.ones(arms, dtype=np.bool_)
+        scale = scale_of(history.problem.reward, history.packed["rewards"])
+        asked = Comparison(np.arange(arms), every, arms, 1 - CONFIDENCE)
+        found = None if scale is None else prove(history, scale, asked, forecast=False)
+        if found is not None and found.arm is not None and found.rows is not None:
+            self._stop("proof", found.rows, found.arm)
+
+    def _stop(self, how: str, rows: int, arm: int) -> None:
+        self.stopped[how], self.wrong[how] = rows, not self.right[arm]
 
 
 def plan(
@@ -128,15 +159,16 @@ def plan(
     direct: bool = False,
     policy: str = "safe",
     confidence: float = 0.9,
+    tolerance: float = TOLERANCE,
     runs: int = 100,
     longest: int = 100_000,
     seed: int = 0,
     told: Told | None = None,
 ) -> Plan:
-    """How many decisions until a study recommends the best arm, with mediators and without, by simulation.
+    """How many decisions until a study stops, by proof or as good enough, with mediators and without, by simulation.
 
     Every simulated study has a world of its own, in which the best arm has the stated lift and effects are random (see
-    `worlds.planned_world`). It is played on until enough studies recommend a right arm.
+    `worlds.planned_world`). It is played on until it has stopped both ways, or enough studies have.
 
     Args:
         problem: Levers, arms and observed variables; its reward is 0 or 1.
@@ -146,7 +178,8 @@ def plan(
             control, or None; all discrete ones by default.
         direct: Levers act on the reward itself as well, so that no set separates.
         policy: "safe" (the default of studies) or "best-arm".
-        confidence: Share of studies that shall recommend a right arm.
+        confidence: Share of studies that shall have stopped.
+        tolerance: The expected loss that is good enough, as a share of the control's mean.
         runs: Number of simulated studies.
         longest: Decisions after which a study is given up.
         seed: Seed of all worlds and studies.
@@ -156,6 +189,7 @@ def plan(
     check_reward(problem)
     rate, confidence = checked_rate("rate", rate), share("confidence", confidence)
     lift, seed = checked_lift(lift, rate), whole_number("seed", seed, 0, None)
+    tolerance = share("tolerance", tolerance)
     runs, longest = whole_number("runs", runs, 2, 100_000), whole_number("longest", longest, FIRST, MOST_ROWS)
     if runs * longest > MOST_ROWS:
         raise OptionError(f"{runs:,} studies of {longest:,} decisions exceed {MOST_ROWS:,} decisions; use fewer")
@@ -168,66 +202,67 @@ def plan(
     if not worlds[0].problem.observed:
         ways.pop("with mediators")
     studies = {
-        name: [_study(kind, options, world, lift * rate, (seed, number)) for number, world in enumerate(worlds)]
+        name: [
+            _Study(
+                world,
+                kind(world.problem, seed=np.random.default_rng([seed, number, 1]), **options),
+                np.random.default_rng([seed, number, 2]),
+                lift * rate,
+                tolerance,
+            )
+            for number, world in enumerate(worlds)
+        ]
         for name, options in ways.items()
     }
-    looks, right = _played(studies, confidence, longest, told)
-    curves = tuple(_curve(name, looks, right[name], confidence, seed) for name in ways)
-    return Plan(rate, lift, confidence, runs, len(problem.arms), kind.name, curves)
+    looks = _played([each for some in studies.values() for each in some], confidence, longest, told)
+    curves = tuple(
+        _curve(stop, name, looks, some, confidence, seed) for stop in STOPS for name, some in studies.items()
+    )
+    return Plan(rate, lift, confidence, tolerance, runs, len(problem.arms), kind.name, curves)
 
 
-def _study(kind: Any, options: dict[str, Any], world: Any, gap: float, seed: tuple[int, int]) -> _Study:
-    right = world.means >= world.means.max() - CLOSE * gap
-    policy = kind(world.problem, seed=np.random.default_rng([*seed, 1]), **options)
-    return _Study(world, policy, np.random.default_rng([*seed, 2]), right)
-
-
-def _played(
-    studies: dict[str, list[_Study]], confidence: float, longest: int, told: Told | None
-) -> tuple[list[int], dict[str, Floats]]:
-    """Looks, and for each way of learning (studies, looks) whether a right arm is recommended."""
-    looks, found = list[int](), {name: list[list[bool]]() for name in studies}
+def _played(studies: list[_Study], confidence: float, longest: int, told: Told | None) -> list[int]:
+    """Play until enough studies have stopped both ways; gives the looks."""
+    looks = list[int]()
     while True:
         until = min(longest, round(FIRST * STEP ** len(looks)))
-        for name, each in studies.items():
-            found[name].append([study.play(until - (looks[-1] if looks else 0)) for study in each])
+        last = until >= longest
+        for study in studies:
+            study.play(until - (looks[-1] if looks else 0), proof=last or len(looks) % PROOFS == 0)
         looks.append(until)
-        shares = [float(np.mean(each[-1])) for each in found.values()]
+        shares = {stop: float(np.mean([each.stopped[stop] <= until for each in studies])) for stop in STOPS}
         if told is not None:
-            told(f"{until:,} decisions: " + " and ".join(f"{each:.0%}" for each in shares), until, longest)
-        enough = [len(looks) > 2 and _smooth(np.mean(each, axis=1))[-3] >= confidence for each in found.values()]
-        if until >= longest or all(enough):
-            return looks, {name: np.array(each, dtype=np.float64).T for name, each in found.items()}
+            told(
+                f"{until:,} decisions: " + " and ".join(f"{each:.0%} {stop}" for stop, each in shares.items()),
+                until,
+                longest,
+            )
+        if last or min(shares.values()) >= (1 + confidence) / 2:
+            return looks
 
 
-def _smooth(shares: Floats) -> Floats:
-    """Shares that never fall: more decisions do no harm."""
-    from scipy.optimize import isotonic_regression  # slow to import
+def stopped_after(times: Floats, confidence: float) -> float:
+    """Decisions after which this share of studies has stopped; infinite if not so many have.
 
-    return np.asarray(isotonic_regression(shares).x, dtype=np.float64)
-
-
-def reached(looks: Ints, shares: Floats, confidence: float) -> float:
-    """Decisions at which smoothed shares reach the confidence; infinite if they do not.
-
-    >>> reached(np.array([100, 200, 400]), np.array([0.5, 0.7, 0.9]), 0.8).__round__()
-    283
+    >>> stopped_after(np.array([300.0, 100.0, math.inf, 200.0]), 0.75)
+    300.0
     """
-    smooth = _smooth(shares)
-    place = int(np.argmax(smooth >= confidence))
-    if smooth[place] < confidence:
-        return math.inf
-    if place == 0:
-        return float(looks[0])
-    part = (confidence - smooth[place - 1]) / (smooth[place] - smooth[place - 1])
-    return float(np.exp((1 - part) * np.log(looks[place - 1]) + part * np.log(looks[place])))
+    return float(np.sort(times)[math.ceil(confidence * len(times)) - 1])
 
 
-def _curve(name: str, looks: list[int], right: Floats, confidence: float, seed: int) -> PlanCurve:
-    """The standard error of the number of decisions is that of studies drawn anew, with replacement."""
-    at, rng, runs = np.array(looks), np.random.default_rng([seed, 3]), len(right)
-    drawn_anew = [reached(at, right[rng.integers(runs, size=runs)].mean(axis=0), confidence) for _ in range(RESAMPLED)]
-    shares = right.mean(axis=0)
-    error = float(np.std(drawn_anew, ddof=1)) if np.all(np.isfinite(drawn_anew)) else math.nan
+def _curve(
+    stop: str, learning: str, looks: list[int], studies: list[_Study], confidence: float, seed: int
+) -> PlanCurve:
+    """The standard error of the number of decisions is that of studies drawn with replacement."""
+    times, rng, runs = (
+        np.array([each.stopped[stop] for each in studies]),
+        np.random.default_rng([seed, 3]),
+        len(studies),
+    )
+    drawn_again = [stopped_after(times[rng.integers(runs, size=runs)], confidence) for _ in range(RESAMPLED)]
+    shares = np.array([np.mean(times <= look) for look in looks])
+    error = float(np.std(drawn_again, ddof=1)) if np.all(np.isfinite(drawn_again)) else math.nan
     errors = np.sqrt(shares * (1 - shares) / runs)
-    return PlanCurve(name, looks, shares.tolist(), errors.tolist(), reached(at, shares, confidence), error)
+    wrong = sum(each.wrong[stop] for each in studies) / max(int(np.isfinite(times).sum()), 1)
+    needed = stopped_after(times, confidence)
+    return PlanCurve(stop, learning, looks, shares.tolist(), errors.tolist(), needed, error, wrong)

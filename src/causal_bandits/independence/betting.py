@@ -31,18 +31,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from ..compiled import Floats
+from ..compiled import Floats, Ints
 
 SHIFTS = np.array([0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4])
 """How far apart the odds of two means may be, as logarithms."""
-RATE_WEIGHTS = np.array([0.015, 0.03, 0.08, 0.25, 0.33, 0.18, 0.08, 0.02, 0.01, 0.005])
+RATE_WEIGHTS = np.array([0.01, 0.02, 0.06, 0.25, 0.37, 0.19, 0.07, 0.015, 0.01, 0.005])
 """Weights of the shifts for values of 0 or 1: evidence comes most quickly for lifts of 10% to 40%."""
 NUMBER_WEIGHTS = np.array([0.03, 0.05, 0.1, 0.17, 0.2, 0.17, 0.13, 0.08, 0.05, 0.02])
 """The same for other values, whose spread is not known in advance."""
 SPLITS = np.array([1 / 32, 1 / 8, 0.45, 0.55, 7 / 8, 31 / 32])
 """Which part of a shift is bet on the second arm: the share of the rows that the first arm gets, roughly."""
-SPLIT_WEIGHTS = np.array([0.05, 0.08, 0.37, 0.37, 0.08, 0.05])
-HALVINGS = 45
+SPLIT_WEIGHTS = np.array([0.03, 0.06, 0.41, 0.41, 0.06, 0.03])
+HALVINGS = 30
 CAP_ROWS, CAP_QUANTILE = 1000, 0.999
 """A cap that is not declared is this quantile of so many first values; these values are then no evidence."""
 PAIRED = (SHIFTS[:, None] * SPLITS).ravel()
@@ -62,7 +62,8 @@ class Sums(NamedTuple):
         rows: Number of values.
         total: Their sum.
         squares: Sum of their squares, for choosing what to look at; no claim depends on it.
-        up: (..., bets): sum of log(1 + u x) for each u of `UP`.
+        up: (..., bets): sum of log(1 + u x) for each u of `UP`; (..., 0) where values are 0 or 1, and it follows from
+            their sum.
         down: (..., bets): the same for each u of `DOWN`.
     """
 
@@ -81,9 +82,14 @@ class Sums(NamedTuple):
         """The arms that an index selects."""
         return Sums(*(each[which] for each in self))
 
-    def times(self, factor: float) -> "Sums":
-        """The sums after `factor` times as many values like these."""
-        return Sums(*(factor * each for each in self))
+    def logs(self, bets: Ints, *, up: bool) -> Floats:
+        """(..., bets): sum of log(1 + u x) for some of the bets."""
+        kept, u = (self.up, UP) if up else (self.down, DOWN)
+        return kept[..., bets] if kept.shape[-1] else self.total[..., None] * np.log1p(u[bets])
+
+    def times(self, factors: Floats) -> "Sums":
+        """(factors, ...): the sums after so many times as many values like these."""
+        return Sums(*(np.multiply.outer(factors, each) for each in self))
 
 
 def running_sums(
@@ -112,7 +118,8 @@ def running_sums(
 
     rows, total = summed(None), summed(x)
     if _is_binary(x):
-        return Sums(rows, total, total, total[..., None] * np.log1p(UP), total[..., None] * np.log1p(DOWN))
+        nothing = np.empty((*rows.shape, 0))
+        return Sums(rows, total, total, nothing, nothing)
     some = x != 0
     bets = [np.stack([summed(np.log1p(u * x[some]), some) for u in each], axis=-1) for each in (UP, DOWN)]
     return Sums(rows, total, summed(x * x), *bets)
@@ -177,18 +184,19 @@ def evidence_above(sums: Sums, limit: ArrayLike, *, binary: bool = False) -> Flo
     >>> bool(evidence_above(sums, 0.1)[0] > 10), bool(evidence_above(sums, 0.3)[0] < 0)
     (True, True)
     """
-    return _alone(sums.rows, sums.up, UP, limit, binary)
+    return _alone(sums, limit, up=True, binary=binary)
 
 
 def evidence_below(sums: Sums, limit: ArrayLike, *, binary: bool = False) -> Floats:
     """Nats of evidence against "the mean is at least the limit"; may be negative."""
-    return _alone(sums.rows, sums.down, DOWN, limit, binary)
+    return _alone(sums, limit, up=False, binary=binary)
 
 
-def _alone(rows: Floats, logs: Floats, bets: Floats, limit: ArrayLike, binary: bool) -> Floats:
-    paid = rows[..., None] * np.log1p(bets[_ALONE] * np.asarray(limit, dtype=np.float64)[..., None])
+def _alone(sums: Sums, limit: ArrayLike, *, up: bool, binary: bool) -> Floats:
+    bets = (UP if up else DOWN)[_ALONE]
+    paid = sums.rows[..., None] * np.log1p(bets * np.asarray(limit, dtype=np.float64)[..., None])
     weights = RATE_WEIGHTS if binary else NUMBER_WEIGHTS
-    found: Floats = logsumexp(logs[..., _ALONE] - paid, axis=-1, b=weights)
+    found: Floats = logsumexp(sums.logs(_ALONE, up=up) - paid, axis=-1, b=weights)
     return found
 
 
@@ -250,7 +258,7 @@ def _lowest(first: Sums, second: Sums, slope: Floats, offset: Floats, binary: bo
     """The lowest mixture on the edge, by bisection on its slope; (pairs,)."""
     u, v = UP[_FIRST], DOWN[_SECOND]
     weights = np.log(np.outer(RATE_WEIGHTS if binary else NUMBER_WEIGHTS, SPLIT_WEIGHTS).ravel())
-    base = first.up[:, _FIRST] + second.down[:, _SECOND] + weights
+    base = first.logs(_FIRST, up=True) + second.logs(_SECOND, up=False) + weights
     n, k = first.rows[:, None], second.rows[:, None]
     low, high = np.clip((-offset / slope).max(axis=1), 0.0, 1.0), np.ones(len(n))
 

@@ -20,12 +20,12 @@ from ..compiled import Bools, Floats, Ints
 from ..data import History, Rows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
 from ..doors import door
-from ..errors import ObservationError, OptionError, brief, flag, listing, share, whole_number
+from ..errors import ObservationError, OptionError, UnknownArmError, brief, flag, listing, share, whole_number
 from ..files import file_path
 from ..markup import printable
 from ..problem import Arm, Level, Problem, Segment, check_problem
 from ..seeds import Seed, generator
-from .advice import CONFIDENCE, Advice, Advices, advise
+from .advice import CONFIDENCE, TOLERANCE, Advice, Advices, Question, advise
 from .arms import allowed_arms, arm_numbers, arms_left
 from .estimates import Estimates, estimates_of, with_own_rows, with_pending_rows
 from .lifts import Effects, effects_of_levels, with_lifts
@@ -456,10 +456,10 @@ class Policy(ABC, Generic[State]):
             )
         return row.number
 
-    def learn(self, rows: Rows) -> None:
-        """Count rows that `history.encode` or `encode_many` coded."""
+    def learn(self, rows: Rows, batches: Iterable[tuple[int, int]] | None = None) -> None:
+        """Count rows that `history.encode` or `encode_many` coded; `batches` as in `History.extend`."""
         self._check(rows)
-        if self.history.extend(rows):  # all rows have new level numbers
+        if self.history.extend(rows, batches):  # all rows have new level numbers
             self._recount()
         else:
             self._count(rows)
@@ -492,8 +492,8 @@ class Policy(ABC, Generic[State]):
             self._fill(before, after)
 
     def remember(self, rows: Rows) -> None:
-        """Store rows that a rollout has already counted in the state."""
-        self.history.extend(rows)
+        """Store rows that a rollout has already counted in the state; they came one after the other."""
+        self.history.extend(rows, ())
 
     def _check(self, rows: Rows) -> None:
         """Refuse rows that this policy cannot count."""
@@ -621,8 +621,10 @@ class Policy(ABC, Generic[State]):
         segment: Segment | None = None,
         margin: float | None = None,
         confidence: float = CONFIDENCE,
+        tolerance: float = TOLERANCE,
         among: Bools | None = None,
         cost: Floats | None = None,
+        **about: Any,
     ) -> Advice | Any:
         """Stop, go on, or drop arms; valid at every look (docs/stopping.md).
 
@@ -630,20 +632,38 @@ class Policy(ABC, Generic[State]):
             segment: the segment that is asked about; unless given, `Advices` for all, if the problem has any.
             margin: how far from the best arm is close enough, in units of the reward; 5% of its mean by default.
             confidence: probability that no stop or drop is ever wrong, over all looks together.
+            tolerance: the expected loss that is good enough, as a share of the control's mean.
             among: which of the allowed arms are compared, (arms,); all by default.
             cost: what each arm costs, (arms,) in units of the reward; arms are compared by what is left.
+            about: what a study knows besides: the fields of `Question`.
         """
-        confidence = share("confidence", confidence)
+        options: dict[str, Any] = {"margin": margin, "confidence": confidence, "tolerance": tolerance, **about}
+        confidence, tolerance = share("confidence", confidence), share("tolerance", tolerance)
         if self.problem.segments and segment is None:
-            options: dict[str, Any] = {"margin": margin, "confidence": confidence, "among": among, "cost": cost}
-            return Advices([self.advice(segment=each, **options) for each in self.problem.segment_settings])
-        asked = self.allowed if among is None else self.allowed & among
-        inside, wanted = self.problem.arms_in(segment), self.problem.segment(segment)
+            every = self.problem.segment_settings
+            return Advices([self.advice(segment=each, among=among, cost=cost, **options) for each in every])
+        wanted = self.problem.segment(segment)
         try:
             best = self.recommend(segment=wanted, margin=margin, among=among, cost=cost)
         except ObservationError:  # no arm has enough rows
             best = None
-        return advise(best, self.history, asked if inside is None else asked & inside, confidence, cost, wanted)
+        return self.advise(best, wanted, among, cost=cost, **options)
+
+    def advise(
+        self, best: Recommendation | None, segment: Segment | None, among: Bools | None, **options: Any
+    ) -> Advice:
+        """`advice` for one segment, given what is recommended; `options` are fields of `Question`."""
+        asked, inside = self.allowed if among is None else self.allowed & among, self.problem.arms_in(segment)
+        options.setdefault("control", self._idle_arm(segment))
+        question = Question(asked if inside is None else asked & inside, segment=segment, **options)
+        return advise(best, None if best is None else self.posterior(), self.history, question)
+
+    def _idle_arm(self, segment: Segment | None) -> int | None:
+        """The number of the arm that moves no lever, if there is one."""
+        try:
+            return self.problem.index({**self.problem.idle_settings, **(segment or {})})
+        except UnknownArmError:
+            return None
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected` all sets that were looked at."""

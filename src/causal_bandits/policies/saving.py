@@ -59,7 +59,8 @@ def pack(policy: Any) -> Saved:
         "waiting": history.pending.made,
     }
     found = {**pack_findings(policy.findings), **history.pending.packed()}
-    return Saved(header, {**history.packed, **policy._sums(), **found})
+    batches = np.array(history.batches, dtype=np.int64).reshape(-1, 2)
+    return Saved(header, {**history.packed, "batches": batches, **policy._sums(), **found})
 
 
 def restore(cls: type[P], saved: Saved) -> P:
@@ -68,7 +69,7 @@ def restore(cls: type[P], saved: Saved) -> P:
     with saved.checked():
         policy: Any = cls.from_options(Problem.from_dict(header["problem"]), header["options"])  # type: ignore[attr-defined]
         policy.rng = unpack_generator(header["rng"])
-        policy.history.extend(unpack_rows(policy.problem, arrays))
+        policy.history.extend(unpack_rows(policy.problem, arrays), _batches(arrays))
         policy.history.filled = whole_number("filled", header["filled"], 0)
         unpack_waiting(policy.history.pending, policy.problem, saved)
         policy.schedule = _schedule(policy, header)
@@ -178,6 +179,17 @@ def _read(stream: IO[bytes], what: str) -> Saved:
             f"this release reads {FORMAT!r} version {VERSION}"
         )
     return Saved(header, arrays, is_whole)
+
+
+def _batches(arrays: dict[str, NDArray[Any]]) -> list[tuple[int, int]]:
+    """The batches that rows came in, checked: within the rows, one after the other."""
+    found, rows = arrays["batches"], len(arrays["arms"])
+    if found.dtype.kind not in "iu" or found.ndim != 2 or found.shape[1] != 2:
+        raise ValueError("its batches are not pairs of row numbers")
+    ends = found.ravel()
+    if np.any(np.diff(ends) < 0) or (len(ends) and (ends[0] < 0 or ends[-1] > rows)):
+        raise ValueError("its batches are not in the order of its rows")
+    return [(int(first), int(last)) for first, last in found]
 
 
 def unpack_rows(problem: Problem, arrays: dict[str, NDArray[Any]]) -> Rows:

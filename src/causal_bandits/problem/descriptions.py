@@ -12,7 +12,7 @@ REAL = "real"
 BINARY = "binary"
 
 NEEDED = ("target", "observed", "interventions")
-KEYS = (*NEEDED, "segments", "arms", "idle", "targets", "reward")
+KEYS = (*NEEDED, "segments", "arms", "idle", "targets", "reward", "cap")
 CUTS = ("cuts", "quantiles", "after")
 
 

@@ -14,7 +14,7 @@ from ..errors import OptionError, ProblemError, UnknownArmError, UnknownVariable
 from ..markup import titled_table
 from .arms import CONTEXT_PREFIX, Arm
 from .descriptions import REAL, check_mapping, read_description
-from .rewards import Reward, read_reward
+from .rewards import Reward, read_cap, read_reward
 from .roles import check_roles, known_targets
 from .segments import Segmented, check_arms_of_segments, check_segments_named
 from .variables import Level, Levels, Variable, declare
@@ -39,6 +39,8 @@ class Problem(Segmented):
         targets: Which variables a lever acts on, where that is known. Nothing else about the causal structure is asked.
         reward: `bool` for 0 or 1; `float` for a real number, and then observed variables may be `float` too; "count",
             "revenue" (0 or an amount), or ``{"levels": [...], "values": [...]}`` for ordered levels.
+        cap: The highest reward, or (lowest, highest), where it is a count, revenue or a number: a reward beyond it is
+            refused. Claims such as "stop" need one; unless declared, it is learned from the first 1,000 rows.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2, "cart": ["empty", "some", "full"]},
     ...                   interventions={"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
@@ -69,6 +71,7 @@ class Problem(Segmented):
         idle: Mapping[str, Level] | None = None,
         targets: Mapping[str, str | Iterable[str]] | None = None,
         reward: type[bool] | type[float] | str | Mapping[str, Sequence[Any]] = bool,
+        cap: float | Sequence[float] | None = None,
     ) -> None:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -82,7 +85,7 @@ class Problem(Segmented):
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
             raise ProblemError(f"arms is {brief(arms)}; expected a list of mappings lever -> value")
         put("target", target)
-        put("reward", read_reward(reward))
+        put("reward", read_cap(read_reward(reward), cap))
         put("observed", tuple(declare(name, levels) for name, levels in observed.items()))
         put("segments", tuple(segments))
         check_roles(target, observed, interventions, segments)
@@ -276,6 +279,7 @@ class Problem(Segmented):
             "arms": [dict(arm) for arm in self.arms],
             "targets": {name: list(acted_on) for name, acted_on in self.targets},
             "reward": self.reward.plain(),
+            **({} if self.reward.cap is None else {"cap": list(self.reward.cap)}),
         }
 
     @classmethod

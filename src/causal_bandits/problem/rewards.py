@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -40,6 +40,17 @@ class Reward:
     kind: RewardKind
     levels: tuple[Level, ...] = ()
     values: tuple[float, ...] = ()
+    cap: tuple[float, float] | None = None
+    """The declared ends of a count, of revenue or of a number."""
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The lowest and the highest value that a reward can have; None where it has no end."""
+        if self.cap is not None:
+            return self.cap
+        if self.kind == "levels":
+            return min(self.values), max(self.values)
+        return (None if self.kind == "real" else 0.0), (1.0 if self.kind == "binary" else None)
 
     @property
     def is_real(self) -> bool:
@@ -100,6 +111,32 @@ def read_reward(given: object) -> Reward:
     raise ProblemError(f"reward={shown}; {hint or EXPECTED}")
 
 
+def read_cap(reward: Reward, cap: object) -> Reward:
+    """The reward with the ends that a caller declares: the highest value, or the lowest and the highest."""
+    if cap is None:
+        return reward
+    if reward.kind in ("binary", "levels"):
+        raise ProblemError(f"cap={brief(cap)}: the reward is {reward.words} and has its ends; leave cap out")
+    pair = isinstance(cap, Sequence) and not isinstance(cap, str) and len(cap) == 2
+    given = list(cap) if pair else [None, cap]  # type: ignore[call-overload]
+    high = _finite(given[1])
+    low = (-high if reward.kind == "real" else 0.0) if given[0] is None else _finite(given[0])
+    if not low < high or (low < 0 and reward.kind != "real"):
+        least = "" if reward.kind == "real" else " of at least 0"
+        raise ProblemError(
+            f"cap={brief(cap)}; expected a number above 0, the highest reward, or (lowest, highest), two numbers{least}"
+        )
+    return replace(reward, cap=(low, high))
+
+
+def _finite(value: object) -> float:
+    try:
+        number = math.nan if isinstance(value, str | bool) else float(value)  # type: ignore[arg-type]
+    except (ArithmeticError, TypeError, ValueError):
+        number = math.nan
+    return number if abs(number) <= 1e100 else math.nan
+
+
 def _ordered(given: Mapping[Any, Any]) -> Reward:
     unknown = [key for key in given if key not in ("levels", "values")]
     if unknown or "levels" not in given or "values" not in given:
@@ -118,10 +155,7 @@ def _ordered(given: Mapping[Any, Any]) -> Reward:
 
 
 def _number(level: Level, value: object) -> float:
-    try:
-        number = math.nan if isinstance(value, str | bool) else float(value)  # type: ignore[arg-type]
-    except (ArithmeticError, TypeError, ValueError):
-        number = math.nan
-    if not abs(number) <= 1e100:
+    number = _finite(value)
+    if math.isnan(number):
         raise ProblemError(f"the value of level {brief(level)} is {brief(value)}; expected a finite number")
     return number

@@ -1,4 +1,4 @@
-"""How sure a recommendation is after so many decisions: the figure of a plan."""
+"""After how many decisions studies have stopped: the figure of a plan."""
 
 from __future__ import annotations
 
@@ -21,28 +21,32 @@ ENDINGS = (".png", ".svg", ".pdf")
 
 
 class PlanCurve(NamedTuple):
-    """One way of learning.
+    """One way to stop, and one way of learning.
 
     Args:
-        name: What it is called.
+        stop: "proof" or "good enough".
+        learning: "with mediators" or "without mediators".
         decisions: After how many decisions it was looked at.
-        shares: The share of studies that recommend a right arm then.
+        shares: The share of studies that have stopped then.
         errors: Its standard errors.
         needed: Decisions until the share is as wanted; infinite if it is not reached.
         needed_error: Its standard error.
+        wrong: Share of the stops that named an arm which is not close to the best.
     """
 
-    name: str
+    stop: str
+    learning: str
     decisions: Sequence[int]
     shares: Sequence[float]
     errors: Sequence[float]
     needed: float
     needed_error: float
+    wrong: float
 
 
 @draws("plan")
 def plot_plan(curves: Sequence[PlanCurve], axes: Axes | None = None, *, confidence: float, title: str) -> Axes:
-    """The share of studies that recommend a right arm, over the number of decisions.
+    """The share of studies that have stopped, over the number of decisions.
 
     Args:
         curves: What to draw.
@@ -59,7 +63,13 @@ def plot_plan(curves: Sequence[PlanCurve], axes: Axes | None = None, *, confiden
             low = [max(each - 2 * error, 0.0) for each, error in zip(curve.shares, curve.errors, strict=True)]
             high = [min(each + 2 * error, 1.0) for each, error in zip(curve.shares, curve.errors, strict=True)]
             about = f"{float(f'{curve.needed:.2g}'):,.0f} decisions" if math.isfinite(curve.needed) else "not reached"
-            found.plot(curve.decisions, curve.shares, color=colour, linewidth=1.8, label=f"{curve.name}: {about}")
+            found.plot(
+                curve.decisions,
+                curve.shares,
+                color=colour,
+                linewidth=1.8,
+                label=f"{curve.stop} {curve.learning}: {about}",
+            )
             found.fill_between(curve.decisions, low, high, color=colour, alpha=0.15, linewidth=0)
             if math.isfinite(curve.needed):
                 found.plot([curve.needed] * 2, [0, confidence], color=colour, linestyle=":", linewidth=1.2)
@@ -71,7 +81,7 @@ def plot_plan(curves: Sequence[PlanCurve], axes: Axes | None = None, *, confiden
         found.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         found.set_ylim(0, 1.02)
         found.set_xlabel("decisions")
-        found.set_ylabel("studies that recommend a right arm")
+        found.set_ylabel("studies that have stopped")
         found.grid(visible=True)
         found.set_title(wrapped(title, 70), loc="left", fontsize=11)
         found.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=9)

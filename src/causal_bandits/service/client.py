@@ -37,7 +37,7 @@ from ..errors import (
     missing_extra,
 )
 from ..policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
-from ..policies.advice import CONFIDENCE, Advices
+from ..policies.advice import CONFIDENCE, TOLERANCE, Advices
 from ..policies.posterior import Source
 from ..policies.recommendation import Recommendations
 from ..problem import Arm, Level, Problem, Segment, check_problem
@@ -209,10 +209,16 @@ class StudyCalls:
         return self._get("/recommendation", Recommendation | Recommendations, segment=segment, margin=margin)
 
     def advice(
-        self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
+        self,
+        *,
+        segment: Segment | None = None,
+        margin: float | None = None,
+        confidence: float = CONFIDENCE,
+        tolerance: float = TOLERANCE,
     ) -> Call[Advice | Any]:
         """Stop, go on, or drop arms (see `Study.advice`)."""
-        return self._get("/advice", Advice | Advices, segment=segment, margin=margin, confidence=confidence)
+        asked = {"margin": margin, "confidence": confidence, "tolerance": tolerance}
+        return self._get("/advice", Advice | Advices, segment=segment, **asked)
 
     def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Call[Estimates]:
         """What is known of each arm (see `Study.estimates`)."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..compiled import Bools, Floats
 from ..errors import OptionError, brief, share
 from ..policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
-from ..policies.advice import advise
+from ..policies.advice import Advices
 from ..policies.arms import arm_numbers
 from ..policies.lifts import with_lifts
 from ..policies.recommendation import Ranking
@@ -217,10 +217,38 @@ class Deciding:
         """`recommend` with the probability of every arm to be the best."""
         return self.policy.ranking(segment, None, self._deployable(), self.cost)[0]
 
-    def advice(self, *, segment: Segment | None, margin: float | None, confidence: float) -> Advice | Any:
+    def advice(
+        self, *, segment: Segment | None, margin: float | None, confidence: float, tolerance: float
+    ) -> Advice | Any:
         """Stop, go on, or drop arms, of those in play that break no guardrail, by what is left after costs."""
-        mask = self._deployable()
-        return self.policy.advice(segment=segment, margin=margin, confidence=confidence, among=mask, cost=self.cost)
+        if self.problem.segments and segment is None:
+            options: dict[str, Any] = {"margin": margin, "confidence": confidence, "tolerance": tolerance}
+            return Advices([self.advice(segment=each, **options) for each in self.problem.segment_settings])
+        mask, wanted = self._deployable(), self.problem.segment(segment) or None
+        return self.policy.advice(
+            segment=wanted,
+            margin=margin,
+            confidence=confidence,
+            tolerance=tolerance,
+            among=mask,
+            cost=self.cost,
+            **self._about(wanted),
+        )
+
+    def _about(self, segment: Segment | None) -> dict[str, Any]:
+        """What advice needs to know of a study."""
+        inside = self.problem.arms_in(segment) if self.problem.segments else None
+        control = next((each for each in self.controls if inside is None or inside[each]), None)
+        return {
+            "first_arms": len(self.settings.problem["arms"]),
+            "per_day": self.per_day,
+            **({} if control is None else {"control": control}),
+        }
+
+    @property
+    @abstractmethod
+    def per_day(self) -> float:
+        """Decisions per day so far; NaN where there is no traffic to go by."""
 
     def _deployable(self) -> Bools | None:
         """The arms that can be recommended; None: all that the policy may choose."""
@@ -231,12 +259,8 @@ class Deciding:
 
     def advise(self, best: Recommendation | None, segment: Segment | None, confidence: float) -> Advice:
         """`advice`, given what is recommended."""
-        mask, inside = self.open_arms(None), self.problem.arms_in(segment)
-        asked = self.policy.allowed if mask is None else self.policy.allowed & mask
-        wanted = self.problem.segment(segment)
-        return advise(
-            best, self.policy.history, asked if inside is None else asked & inside, confidence, self.cost, wanted
-        )
+        wanted, mask = self.problem.segment(segment) or None, self.open_arms(None)
+        return self.policy.advise(best, wanted, mask, confidence=confidence, cost=self.cost, **self._about(wanted))
 
     def posterior(self) -> Posterior:
         """The posterior of all arms' means."""

@@ -5,6 +5,7 @@ arm next: the random numbers of a decision come from the study's seed and the de
 the last bits may differ.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -54,6 +55,13 @@ class StudyState(CountsAppended):
         """Why no claim about arms can be made, in one sentence; empty where claims can be made."""
         rewards = np.asarray(self.policy.history.packed["rewards"], dtype=np.float64)
         return unreported_zeros(self.problem, self.decisions, rewards, self.late.window)
+
+    @property
+    def per_day(self) -> float:
+        """Decisions per day so far; NaN before they span an hour."""
+        asked = self.decisions.column("asked")
+        span = float(asked[-1] - asked[0]) if len(asked) else 0.0
+        return 86_400 * len(asked) / span if span >= 3600 else math.nan
 
     # Telling
 
@@ -285,7 +293,7 @@ class StudyState(CountsAppended):
         """A problem with more arms is another problem: all rows are counted anew, discovery runs at the next ask."""
         old = self.policy
         self.policy = self.settings.make_policy(problem)
-        self.policy.learn(old.history.rows)
+        self.policy.learn(old.history.rows, old.history.batches)
         if self.late.numbers:
             self.late.move(old, self.policy)
 

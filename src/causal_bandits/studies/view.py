@@ -10,7 +10,7 @@ import polars as pl
 from ..discovery import SeparatingSets
 from ..errors import UnknownDecisionError, flag, share, whole_number
 from ..policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
-from ..policies.advice import CONFIDENCE
+from ..policies.advice import CONFIDENCE, TOLERANCE
 from ..problem import Arm, Level, Problem, Segment
 from ..reporting.described import StudyDescription
 from .asking import asking
@@ -118,16 +118,26 @@ class StudyView(Showing):
         return self._session.read(lambda state: state.recommend(segment=segment, margin=margin))
 
     def advice(
-        self, *, segment: Segment | None = None, margin: float | None = None, confidence: float = CONFIDENCE
+        self,
+        *,
+        segment: Segment | None = None,
+        margin: float | None = None,
+        confidence: float = CONFIDENCE,
+        tolerance: float = TOLERANCE,
     ) -> Advice | Any:
         """Stop, go on, or drop arms; printed, it is one paragraph, and valid however often you look (docs/stopping.md).
 
         For one segment; without, a problem with segments gets `Advices`, one for each.
 
-        `margin` is how far from the best arm is close enough, in units of the reward: 5 % of its mean by default. With
-        probability `confidence` no stop and no drop is ever wrong, over all looks together.
+        Args:
+            segment: The segment that is asked about.
+            margin: How far from the best arm is close enough, in units of the reward: 5% of its mean by default.
+            confidence: Probability that no stop by proof and no drop is ever wrong, over all looks together.
+            tolerance: The expected loss that is good enough, as a share of the control's mean.
         """
-        return self._session.read(lambda state: state.advice(segment=segment, margin=margin, confidence=confidence))
+        return self._session.read(
+            lambda state: state.advice(segment=segment, margin=margin, confidence=confidence, tolerance=tolerance)
+        )
 
     def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
         """Per arm: mean, interval, the set it was learnt through, own rows, effective rows, rows used, and its status.

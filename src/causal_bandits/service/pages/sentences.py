@@ -16,7 +16,7 @@ class Answer(NamedTuple):
     """The answer to: what shall I do?"""
 
     action: str
-    """stop, drop, go on or wait."""
+    """stop, good enough, drop, go on or wait."""
     says: str
     segment: str
     progress: float | None
@@ -48,11 +48,18 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
     sure = f"{100 * advice['confidence']:.3g}% confidence"
     less = " after costs" if less_costs(view) else ""
     if advice["action"] == "stop":
-        claim = "the best" if advice["is_best"] else f"within {unit.show(advice['margin'])} of the best"
+        near = unit.show(advice["margin"]) if advice["margin_share"] is None else f"{100 * advice['margin_share']:.3g}%"
+        claim = "the best" if advice["is_best"] else f"within {near} of the best"
         says = f"Stop and deploy {leads}. It is {claim} of {playing} arms{less} with {sure}."
+    elif advice["action"] == "good enough":
+        says = (
+            f"Good enough: deploying {leads} is expected to lose less than {100 * advice['tolerance']:.3g}% of the "
+            f"control's mean{less}. This is an estimate, not a proof."
+        )
     elif advice["action"] == "drop":
         gone = _listed(advice["drop"], names)
-        says = f"Retire {gone}: not the best{less}, with {sure}. Then go on; {_ahead(leads, advice, unit)}"
+        control = " The control is among them; keep it if you still need lifts." if advice["drops_control"] else ""
+        says = f"Retire {gone}: not the best{less}, with {sure}.{control} Then continue; {_ahead(leads, advice, unit)}"
     else:
         says = f"Keep going: {_ahead(leads, advice, unit)}"
     return Answer(advice["action"], says, where, advice["progress"], advice["guarantee"])

@@ -58,12 +58,15 @@ def advice(
     segment: Segment = None,
     margin: Margin = None,
     confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
+    tolerance: Annotated[float, Query(gt=0, lt=1, description="Good enough, as a share of the control's mean.")] = 0.01,
 ) -> Response:
     """Stop, go on, or drop arms; valid however often one looks. For every segment where none is named."""
     return look(
         request,
         name,
-        lambda study: study.advice(segment=segment_in(segment), margin=margin, confidence=confidence),
+        lambda study: study.advice(
+            segment=segment_in(segment), margin=margin, confidence=confidence, tolerance=tolerance
+        ),
     )
 
 
