@@ -48,7 +48,7 @@ class Advice:
         probability_close: Estimated probability that it is within the margin.
         expected_loss: How much the best arm is expected to be ahead of it, per decision.
         tolerance: The expected loss that is good enough, as a share of the control's mean.
-        more_for_proof: How many more decisions a proof is forecast to need; infinite where no end is in sight.
+        more_for_proof: How many more decisions a proof is forecast to need; NaN where no end is in sight.
         more_for_good_enough: The same for an expected loss below the tolerance.
         per_day: Decisions per day so far; NaN where there is no traffic to go by.
         rows: Number of rows.
@@ -75,8 +75,8 @@ class Advice:
     arms: int
     margin_share: float | None = None
     tolerance: float = TOLERANCE
-    more_for_proof: float = math.inf
-    more_for_good_enough: float = math.inf
+    more_for_proof: float = math.nan
+    more_for_good_enough: float = math.nan
     per_day: float = math.nan
     cap: float | None = None
     held: str = ""
@@ -295,8 +295,8 @@ def advise(best: Recommendation | None, posterior: Posterior | None, history: Hi
         arms=int(asked.allowed.sum()),
         margin_share=NEAR if asked.margin is None else None,
         tolerance=asked.tolerance,
-        more_for_proof=found.more_rows,
-        more_for_good_enough=more,
+        more_for_proof=_finite(found.more_rows),
+        more_for_good_enough=_finite(more),
         per_day=asked.per_day,
         cap=scale.high if scale is not None and scale.learned else None,
         held="" if best is None else held,
@@ -304,6 +304,10 @@ def advise(best: Recommendation | None, posterior: Posterior | None, history: Hi
         costs=asked.cost is not None,
         segment=dict(asked.segment or {}),
     )
+
+
+def _finite(decisions: float) -> float:
+    return decisions if math.isfinite(decisions) else math.nan
 
 
 def _without_cap(rows: int) -> str:

@@ -211,10 +211,10 @@ class StudyCalls:
     def advice(
         self,
         *,
-        segment: Segment | None = None,
-        margin: float | None = None,
-        confidence: float = CONFIDENCE,
         tolerance: float = TOLERANCE,
+        confidence: float = CONFIDENCE,
+        margin: float | None = None,
+        segment: Segment | None = None,
     ) -> Call[Advice | Any]:
         """Stop, go on, or drop arms (see `Study.advice`)."""
         asked = {"margin": margin, "confidence": confidence, "tolerance": tolerance}

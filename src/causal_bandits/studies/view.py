@@ -120,10 +120,10 @@ class StudyView(Showing):
     def advice(
         self,
         *,
-        segment: Segment | None = None,
         margin: float | None = None,
         confidence: float = CONFIDENCE,
         tolerance: float = TOLERANCE,
+        segment: Segment | None = None,
     ) -> Advice | Any:
         """Stop, go on, or drop arms; printed, it is one paragraph, and valid however often you look (docs/stopping.md).
 
