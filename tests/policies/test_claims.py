@@ -1,11 +1,12 @@
 """Claims about arms: who is dropped, what stays proven, and how the error is shared."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from causal_bandits import Problem
+from causal_bandits import Problem, ThompsonSampling
 from causal_bandits.data import History, Rows
 from causal_bandits.independence.betting import evidence_ahead, sums_of
 from causal_bandits.policies.claims import Comparison, Proven, Scale, checkpoints, prove, scale_of
@@ -144,3 +145,14 @@ def test_rows_that_set_the_cap_are_no_evidence() -> None:
     again = History(problem)
     again.extend(Rows(np.concatenate([arms[:1000][::-1], arms[1000:]]), nothing.astype(np.int64), late, nothing), ())
     assert prove(again, scale, asked(2)) == found
+
+
+def test_batches_are_kept_in_save_files(tmp_path: Path) -> None:
+    """Which rows came at once decides where claims are checked, so it is the same after loading."""
+    policy = ThompsonSampling(Problem("Y", {}, {"lever": 2}), seed=0)
+    policy.tell_many([{"Y": 1}] * 7, arm={"lever": 1})
+    policy.tell(policy.problem.arms[0], {"Y": 0})
+    policy.tell_many([{"Y": 0}] * 4, arm={"lever": 0})
+    assert policy.history.batches == [(0, 7), (8, 12)]
+    policy.save(tmp_path / "policy.npz")
+    assert ThompsonSampling.load(tmp_path / "policy.npz").history.batches == [(0, 7), (8, 12)]
