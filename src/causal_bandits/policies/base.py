@@ -637,8 +637,9 @@ class Policy(ABC, Generic[State]):
             cost: what each arm costs, (arms,) in units of the reward; arms are compared by what is left.
             about: what a study knows besides: the fields of `Question`.
         """
-        options: dict[str, Any] = {"margin": margin, "confidence": confidence, "tolerance": tolerance, **about}
+        margin = None if margin is None else checked_margin(margin, 0.0)
         confidence, tolerance = share("confidence", confidence), share("tolerance", tolerance)
+        options: dict[str, Any] = {"margin": margin, "confidence": confidence, "tolerance": tolerance, **about}
         if self.problem.segments and segment is None:
             every = self.problem.segment_settings
             return Advices([self.advice(segment=each, among=among, cost=cost, **options) for each in every])
@@ -647,9 +648,9 @@ class Policy(ABC, Generic[State]):
             best = self.recommend(segment=wanted, margin=margin, among=among, cost=cost)
         except ObservationError:  # no arm has enough rows
             best = None
-        return self.advise(best, wanted, among, cost=cost, **options)
+        return self._advise(best, wanted, among, cost=cost, **options)
 
-    def advise(
+    def _advise(
         self, best: Recommendation | None, segment: Segment | None, among: Bools | None, **options: Any
     ) -> Advice:
         """`advice` for one segment, given what is recommended; `options` are fields of `Question`."""

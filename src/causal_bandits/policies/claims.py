@@ -11,7 +11,7 @@ the number of these arms not yet proven so, and a is `FIRST_SHARE` of alpha: Bon
 Holm's step-down over arms, which needs no assumption about ties. (Before the first wrong claim, all arms that are the
 best among those in play are among the R, and each is claimed wrongly with probability at most a / R.) The j-th arm
 added later gets the part 1 / (j (j + 1)) of the rest of alpha, for its 2 k comparisons with the k arms before it. So
-adding arms changes no claim that was made. With segments each one has a part of alpha, by its number of arms.
+adding arms changes no claim that was made. With segments each one has a part of a, by its number of arms at the start.
 """
 
 import math
@@ -160,7 +160,7 @@ class _Race:
         self.playing = np.flatnonzero(asked.allowed[asked.members])
         self.initial = int((asked.members < asked.first_arms).sum())
         width, arms = scale.high - scale.low, len(asked.members)
-        self.alpha = asked.alpha * arms / len(asked.allowed)
+        self.alpha, self.first_arms = asked.alpha, asked.first_arms
         taken = np.zeros(arms) if asked.cost is None else asked.cost[asked.members]
         self.cost = (taken - scale.low) / width
         """Costs such that a net mean is (value - cost) * width."""
@@ -173,8 +173,9 @@ class _Race:
     def enough(self, first: Ints, second: Ints, left: int) -> Floats:
         """Nats at which `first` is claimed to be ahead of `second`, when so many initial arms may be the best."""
         newest = np.maximum(first, second)
-        initial = needed(FIRST_SHARE * self.alpha) + math.log(max(self.initial - 1, 1) * max(left, 1))
-        added = np.maximum(newest - self.initial + 1, 1)
+        part = FIRST_SHARE * self.alpha * max(self.initial, 1) / self.first_arms
+        initial = needed(part) + math.log(max(self.initial - 1, 1) * max(left, 1))
+        added = np.maximum(self.members[newest] - self.first_arms + 1, 1)
         later = needed((1 - FIRST_SHARE) * self.alpha) + np.log(added * (added + 1) * 2.0 * np.maximum(newest, 1))
         return np.where(newest < self.initial, initial, later)
 

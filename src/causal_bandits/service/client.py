@@ -37,7 +37,7 @@ from ..errors import (
     missing_extra,
 )
 from ..policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
-from ..policies.advice import CONFIDENCE, TOLERANCE, Advices
+from ..policies.advice import Advices
 from ..policies.posterior import Source
 from ..policies.recommendation import Recommendations
 from ..problem import Arm, Level, Problem, Segment, check_problem
@@ -211,9 +211,9 @@ class StudyCalls:
     def advice(
         self,
         *,
-        tolerance: float = TOLERANCE,
-        confidence: float = CONFIDENCE,
         margin: float | None = None,
+        confidence: float = 0.95,
+        tolerance: float = 0.01,
         segment: Segment | None = None,
     ) -> Call[Advice | Any]:
         """Stop, go on, or drop arms (see `Study.advice`)."""

@@ -260,7 +260,7 @@ class Deciding:
     def advise(self, best: Recommendation | None, segment: Segment | None, confidence: float) -> Advice:
         """`advice`, given what is recommended."""
         wanted, mask = self.problem.segment(segment) or None, self.open_arms(None)
-        return self.policy.advise(best, wanted, mask, confidence=confidence, cost=self.cost, **self._about(wanted))
+        return self.policy._advise(best, wanted, mask, confidence=confidence, cost=self.cost, **self._about(wanted))
 
     def posterior(self) -> Posterior:
         """The posterior of all arms' means."""
