@@ -1,6 +1,7 @@
 """Advice of a study: in Python, on the command line and on its page."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,21 @@ def test_the_command_line_says_the_same(
     assert (values["action"], values["is_best"], values["arm"]) == ("stop", False, {"banner": "red"})
     assert exit_code([*command, "--confidence", "1.5"], monkeypatch) == 2
     assert capsys.readouterr().err == "Error: confidence=1.5; expected a number between 0 and 1\n"
+
+
+def test_nothing_is_claimed_where_zeros_are_not_reported(storage: str) -> None:
+    """Only buyers are reported: the arms have equal means of 1, however many decisions had no sale."""
+    study = Study.create("late", PROBLEM, storage=storage, seed=1)
+    decisions = study.ask(400)
+    study.tell_many([{"id": each.id, "clicked": 1, "purchase": 1} for each in decisions[:120]])
+    found = study.advice()
+    assert (found.action, found.drop) == ("go on", ())
+    assert found.held.startswith("All 120 reported rewards are positive")
+    assert found.held in str(found)
+
+
+def test_the_traffic_so_far_says_how_many_days_it_takes(storage: str) -> None:
+    found = replace(told(storage, 60, 8).advice(), per_day=100.0, more_for_proof=1234.0, more_for_good_enough=50.0)
+    assert (found.days_for_proof, found.days_for_good_enough) == (12.34, 0.5)
+    assert "about 1,200 more decisions (12 days)" in str(found)
+    assert "about 50 more decisions (less than a day)" in str(found)

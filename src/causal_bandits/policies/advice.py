@@ -277,7 +277,7 @@ def advise(best: Recommendation | None, posterior: Posterior | None, history: Hi
         control = problem.index(best.arm) if asked.control is None else asked.control
         loss = asked.tolerance * abs(float(posterior.means[control]))
         more = _more_rows(posterior, problem.index(best.arm), asked, loss)
-    enough = best is not None and best.expected_loss <= loss
+    enough = best is not None and not asked.held and best.expected_loss <= loss
     arm = None if best is None else best.arm if stop is None else stop
     known = best if best is not None and arm == best.arm else None
     return Advice(

@@ -242,6 +242,7 @@ class Deciding:
         return {
             "first_arms": len(self.settings.problem["arms"]),
             "per_day": self.per_day,
+            "held": self.held,
             **({} if control is None else {"control": control}),
         }
 
@@ -249,6 +250,11 @@ class Deciding:
     @abstractmethod
     def per_day(self) -> float:
         """Decisions per day so far; NaN where there is no traffic to go by."""
+
+    @property
+    @abstractmethod
+    def held(self) -> str:
+        """Why no claim about arms can be made, in one sentence; empty where claims can be made."""
 
     def _deployable(self) -> Bools | None:
         """The arms that can be recommended; None: all that the policy may choose."""
