@@ -154,6 +154,12 @@ def test_clipping_alone_excludes_no_arm() -> None:
     assert not row.broken
 
 
+def test_a_declared_cap_of_the_reward_needs_no_first_values() -> None:
+    problem = cb.Problem("Y", {"A": 2}, {"I": ["none", "a", "b"]}, reward="revenue", cap=100)
+    table: dict[str, list[Any]] = {"A": [0] * 300, "Y": [0.0] * 300}
+    assert excluded(problem, {"Y": (">=", 5.0)}, table, [1] * 300) == ["", "Y >= 5", ""]
+
+
 def test_declared_ends_of_a_metric() -> None:
     study = Unstored(SIMPLE, metrics={"minutes": (0, 60)}, guardrails={"minutes": ("<=", 5)})
     study.add("asked", {"first": 1, "arms": [1] * 40})

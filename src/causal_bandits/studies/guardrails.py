@@ -159,11 +159,9 @@ class Reader:
             self.binary = kind == "binary"
             self.ends = (0.0, 1.0) if self.binary else self.ends if isinstance(kind, str) else (kind[0], kind[1])
         elif self.place < 0:
-            kind, values = problem.reward.kind, problem.reward.values
-            self.binary = kind == "binary"
-            self.ends = {"binary": (0.0, 1.0), "levels": (min(values, default=0.0), max(values, default=0.0))}.get(
-                kind, (0.0 if kind in ("count", "revenue") else -math.inf, math.inf)
-            )
+            low, high = problem.reward.ends
+            self.binary = problem.reward.kind == "binary"
+            self.ends = (-math.inf if low is None else low, math.inf if high is None else high)
         else:
             self._read_levels(problem, rail)
 
