@@ -85,7 +85,10 @@ COMMANDS: dict[str, dict[str, str]] = {
     "study expire": {**STORED, "name": "s", "--older-than": "1d"},
     "study add-level": {**STORED, "name": "s", "lever": "x", "level": "new"},
     **{f"study {name}": {**STORED, "name": "s", "arm": "x=b"} for name in ("retire", "forbid", "allow", "add-arm")},
-    **{f"study {name}": {**STORED, "name": "s"} for name in ("show", "delete", "ask", "health", "effects", "advice")},
+    **{
+        f"study {name}": {**STORED, "name": "s"}
+        for name in ("show", "delete", "ask", "health", "guardrails", "effects", "advice")
+    },
 }
 """Valid arguments of every command; some end in an error whatever is added, since they would take long otherwise."""
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 
 from ..compiled import Floats, Ints
 from ..data import Rows
@@ -99,7 +98,8 @@ def dependence(x: Floats, y: Floats) -> float:
     """
     rows = len(x)
     order = np.lexsort((np.random.default_rng(0).permutation(rows), x))
-    up, down = rankdata(y, "max"), rankdata(-y, "max")
+    ordered = np.sort(y)
+    up, down = np.searchsorted(ordered, y, "right"), rows - np.searchsorted(ordered, y, "left")
     spread = float(2 * (down * (rows - down)).sum())
     return 1 - rows * float(np.abs(np.diff(up[order])).sum()) / spread if spread > 0 else 0.0
 
