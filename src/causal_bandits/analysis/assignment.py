@@ -160,8 +160,8 @@ class Assignment:
             return "Nothing in the table shows how levers were assigned; this assumes that it was at random."
         columns = "1 column" if self.tested == 1 else f"{self.tested} columns"
         return (
-            f"{columns} known before the levers (the order of the rows may be one) were tested, and none predicts a "
-            "lever; whether something that is not in the table does, it cannot tell."
+            f"Nothing that was known before the levers were set predicts a lever ({columns} tested, counting row "
+            "order as one); the table cannot show whether something outside it does."
         )
 
 

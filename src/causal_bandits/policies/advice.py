@@ -183,7 +183,7 @@ class Advice:
 def _more(decisions: float, days: float) -> str:
     """A forecast number of decisions, in words."""
     if not math.isfinite(decisions):
-        return "no number of decisions that can be foreseen"
+        return "more decisions than can be forecast"
     shown = f"about {float(f'{decisions:.2g}'):,.0f} more decisions"
     if not math.isfinite(days):
         return shown
