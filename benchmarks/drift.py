@@ -1,7 +1,7 @@
 """`python -m benchmarks.drift`: how often the drift check alarms while nothing changes, and how soon it finds a change.
 
 False alarms: studies of three equal arms with two mediators, played by the default policy and evenly, looked at after
-every row. Delays: one arm; after so many rows its mean reward takes a step. Sets: P(Y | S) moves by 0.2.
+every row. Delays: one arm; after this many rows its mean reward takes a step. Sets: P(Y | S) moves by 0.2.
 """
 
 import argparse

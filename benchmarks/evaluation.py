@@ -1,6 +1,6 @@
 """How often intervals of off-policy evaluation cover: `python -m benchmarks.evaluation [--default-runs 100]`.
 
-Means of arms are drawn anew in every run. Arms are played evenly, by Thompson Sampling in batches of 50 (all runs at
+Every run draws new means of the arms. Arms are played evenly, by Thompson Sampling in batches of 50 (all runs at
 once), or by the default policy (`--default-runs`, some seconds each). Evaluated are an even mix of all arms, of half of
 them and of three, the first arm, and the arms with the most and the fewest decisions. For each it prints how often the
 95% interval of `direct` covers, how often the doubly robust estimate is not refused and covers where it is not, and how

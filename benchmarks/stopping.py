@@ -73,7 +73,7 @@ def problem_of(kind: str, arms: int) -> cb.Problem:
 
 
 def history_of(problem: cb.Problem, arms: Ints, rewards: NDArray[np.floating[Any]], every: int = EVERY) -> History:
-    """A history whose rows came in batches of so many."""
+    """A history whose rows came in batches of this size."""
     history = History(problem)
     nothing = np.empty((len(arms), 0))
     ends = [*range(0, len(arms), every), len(arms)]

@@ -148,7 +148,7 @@ def test_doubly_robust_scores_by_hand() -> None:
 
 
 def test_the_doubly_robust_estimate_is_refused_where_rewards_are_few(sqlite: str) -> None:
-    """By hand: 400 decisions of an arm with one reward in 40 are worth 10 rewards."""
+    """Computed independently: 400 decisions of an arm with one reward in 40 are worth 10 rewards."""
     rewards = np.tile([1.0, *[0.0] * 39], 10)
     record = Record(np.zeros(400, dtype=np.int64), rewards, np.ones((400, 1)), np.full((400, 1), 0.025))
     with pytest.raises(

@@ -242,7 +242,7 @@ def _played(studies: list[_Study], confidence: float, longest: int, told: Told |
 
 
 def stopped_after(times: Floats, confidence: float) -> float:
-    """Decisions after which this share of studies has stopped; infinite if not so many have.
+    """Decisions after which this share of studies has stopped; infinite if fewer have.
 
     >>> stopped_after(np.array([300.0, 100.0, math.inf, 200.0]), 0.75)
     300.0

@@ -44,7 +44,7 @@ SPLITS = np.array([1 / 32, 1 / 8, 0.45, 0.55, 7 / 8, 31 / 32])
 SPLIT_WEIGHTS = np.array([0.03, 0.06, 0.41, 0.41, 0.06, 0.03])
 HALVINGS = 30
 CAP_ROWS, CAP_QUANTILE = 1000, 0.999
-"""A cap that is not declared is this quantile of so many first values; these values are then no evidence."""
+"""A cap that is not declared is this quantile of the first values, this many; they are then no evidence."""
 PAIRED = (SHIFTS[:, None] * SPLITS).ravel()
 """Shifts of one arm in a pair; those of the other arm are in reverse order of the splits."""
 ODDS = np.unique(np.concatenate([SHIFTS, PAIRED]))
@@ -88,7 +88,7 @@ class Sums(NamedTuple):
         return kept[..., bets] if kept.shape[-1] else self.total[..., None] * np.log1p(u[bets])
 
     def times(self, factors: Floats) -> "Sums":
-        """(factors, ...): the sums after so many times as many values like these."""
+        """(factors, ...): the sums after this many times as many values like these."""
         return Sums(*(np.multiply.outer(factors, each) for each in self))
 
 

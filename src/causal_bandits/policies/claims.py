@@ -36,7 +36,7 @@ AT_ONCE, LOOKS_AT_ONCE = 20_000, 50
 FACTORS = np.geomspace(1.0, 1000.0, 49)
 """Multiples of the rows so far that are tried for a forecast."""
 HARDEST = 8
-"""A forecast is about the arms that are hardest to tell from the leader, of which there are so many."""
+"""A forecast considers this many arms: those that are hardest to tell from the leader."""
 
 
 class Scale(NamedTuple):
@@ -69,7 +69,7 @@ def scale_of(reward: Reward, rewards: NDArray[np.generic]) -> Scale | None:
 
 
 def checkpoints(rows: int, arms: int, first: int = 0, batches: list[tuple[int, int]] | None = None) -> Ints:
-    """After how many rows claims about so many arms are checked: never within a batch, whose rows have no order.
+    """After how many rows claims about this many arms are checked: never within a batch, whose rows have no order.
 
     >>> checkpoints(23, 2).tolist(), checkpoints(23, 2, batches=[(8, 21)]).tolist()
     ([5, 10, 15, 20], [5, 21])
@@ -171,7 +171,7 @@ class _Race:
             self.error = np.sqrt(np.maximum(variance, 0.0) / sums.rows)
 
     def enough(self, first: Ints, second: Ints, left: int) -> Floats:
-        """Nats at which `first` is claimed to be ahead of `second`, when so many initial arms may be the best."""
+        """Nats at which `first` is claimed to be ahead of `second`, when `left` initial arms may be the best."""
         newest = np.maximum(first, second)
         part = FIRST_SHARE * self.alpha * max(self.initial, 1) / self.first_arms
         initial = needed(part) + math.log(max(self.initial - 1, 1) * max(left, 1))

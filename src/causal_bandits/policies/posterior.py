@@ -14,6 +14,8 @@ from ..estimators import beta_interval
 from ..seeds import Seed, generator
 from .protocol import draw_many
 
+Sampler = Callable[[np.random.Generator, int], Floats]
+"""Joint draws of all means, (n, arms)."""
 MOST_DRAWS, FEWEST_DRAWS, ARMS_DRAWN = 4000, 200, 1_000_000
 """Draws of `Posterior.draws`: fewer with many arms, so that they take a second or so at most."""
 LIMIT = 10_000_000
@@ -56,7 +58,7 @@ class Posterior:
     rows: int
     means: Floats
     sources: Sequence[Source]
-    sampler: Callable[[np.random.Generator, int], Floats]
+    sampler: Sampler
     limits: Callable[[float], tuple[Floats, Floats]]
 
     def __repr__(self) -> str:
@@ -67,7 +69,7 @@ class Posterior:
         cls,
         rows: int,
         sources: Sequence[Source],
-        sampler: Callable[[np.random.Generator, int], Floats],
+        sampler: Sampler,
         size: Callable[[float, float], float],
     ) -> "Posterior":
         """A posterior whose means and intervals are those of its draws.
@@ -78,14 +80,7 @@ class Posterior:
         means, variances = draws.mean(axis=0), draws.var(axis=0)
         known = zip(sources, means.tolist(), variances.tolist(), strict=True)
         sized = [source._replace(effective_rows=size(mean, variance)) for source, mean, variance in known]
-
-        def limits(level: float) -> tuple[Floats, Floats]:
-            low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-            return low, high
-
-        made = cls(rows, means, sized, sampler, limits)
-        vars(made)["draws"] = draws
-        return made
+        return cls._with_draws(rows, sized, means, sampler, draws)
 
     @classmethod
     def resampled(cls, rows: int, sources: Sequence[Source], means: Floats, draws: Floats) -> "Posterior":
@@ -93,6 +88,14 @@ class Posterior:
 
         def sampler(rng: np.random.Generator, n: int) -> Floats:
             return draws[rng.integers(len(draws), size=n)]
+
+        return cls._with_draws(rows, sources, means, sampler, draws)
+
+    @classmethod
+    def _with_draws(
+        cls, rows: int, sources: Sequence[Source], means: Floats, sampler: Sampler, draws: Floats
+    ) -> "Posterior":
+        """A posterior whose intervals and probabilities are those of these draws."""
 
         def limits(level: float) -> tuple[Floats, Floats]:
             low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -148,7 +151,7 @@ def snapshot(state: S) -> S:
     return type(state)(*map(snapshot, state)) if hasattr(state, "_fields") else state  # type: ignore[call-overload]
 
 
-def sampler_of(state: Any, arms: int) -> Callable[[np.random.Generator, int], Floats]:
+def sampler_of(state: Any, arms: int) -> Sampler:
     """Joint draws by the compiled rules of a state (`prepare` and `sample_means`)."""
 
     def sample(rng: np.random.Generator, n: int) -> Floats:

@@ -244,7 +244,7 @@ class Guardrails(tuple[ArmGuardrail, ...]):
 
 
 def is_look(rows: int) -> bool:
-    """Whether an arm is looked at after so many values: always up to 64, and then at least 32 times in each octave.
+    """Whether an arm is looked at after this many values: always up to 64, and then at least 32 times in each octave.
 
     >>> [rows for rows in range(60, 80) if is_look(rows)]
     [60, 61, 62, 63, 64, 66, 68, 70, 72, 74, 76, 78]
@@ -268,7 +268,7 @@ class _Track:
         self.bets = np.zeros((2, 0, 0 if reader.binary else len(UP)))
 
     def make_room(self, arms: int) -> None:
-        """Have room for so many arms."""
+        """Make room for this many arms."""
         more = arms - self.sums.shape[1]
         if more > 0:
             self.sums = np.concatenate([self.sums, np.zeros((6, more))], axis=1)
