@@ -20,14 +20,14 @@ COMPARING := src tests/analysis tests/contracts tests/discovery tests/environmen
 # Every dependency in use: ask, tell, analyze, the command line, reports, the service, PostgreSQL, the extras.
 SMOKE := tests/test_cli.py tests/analysis tests/contracts/test_policies.py tests/data tests/environments/test_gym.py \
 	tests/environments/test_wind_tunnel.py tests/experiments/test_engines.py tests/graphs/test_exchange.py \
-	tests/reporting/test_html.py tests/reporting/test_line_plots.py tests/reporting/test_quick_plots.py \
+	tests/reporting/test_html.py tests/reporting/test_summary_plots.py tests/reporting/test_plots.py \
 	tests/reporting/test_results_page.py tests/service/test_client.py tests/service/test_pages.py tests/service/test_processes.py \
 	tests/service/test_routes.py tests/studies/test_command_line.py tests/studies/test_contract.py
-EXTRAS := networkx,asd,gym,dask,slurm,chamber,postgres,xlsx,service
-SOURCES := src tests benchmarks scripts docs/_extensions
+EXTRAS := research,networkx,asd,gym,dask,slurm,chamber,postgres,xlsx,duckdb,adbc,openfeature,service
+SOURCES := src tests benchmarks scripts examples docs/_extensions
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-service check format quick test test-slow test-all test-bounds test-cpus test-lowest notebooks docs bench clean
+.PHONY: help setup demo demo-service check format quick test test-slow messages test-all test-bounds test-cpus test-lowest notebooks report docs bench clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ demo: setup ## Reproduce Figure 2(a) at a small scale: numbers, figure, report
 demo-service: setup ## Serve a simulated study and its dashboard on port 8080
 	@$(BIN)/python scripts/demo_service.py
 
-check: setup ## Lint, formatting, types, import contracts, the docs site
+check: setup ## Lint, formatting, types, import contracts, words, the docs site
 	@$(MAKE) --no-print-directory -j 2 types rest
 	@$(MKDOCS)
 
@@ -60,6 +60,7 @@ rest: setup
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python scripts/check_words.py
 
 format: setup ## Format the code, and mend what the linter can
 	@$(BIN)/ruff check --fix $(SOURCES)
@@ -81,6 +82,9 @@ $(VENV)/.collected: $(VENV)/.ready
 
 test-slow: setup ## The slow tests alone, and many more random cases
 	@$(PYTEST) $(PARALLEL) --hypothesis-profile thorough -m 'slow or hypothesis'
+
+messages: setup ## Write the golden file of error messages anew; review the diff
+	@$(PYTEST) -n 0 --update-messages $$(grep -rl golden tests --include='test_*.py')
 
 test-all: test test-slow ## All checks and all tests
 
@@ -106,6 +110,9 @@ $(LOWEST_VENV)/.ready: pyproject.toml scripts/lowest_versions.py
 
 notebooks: setup ## Run the notebooks of the documentation again, and keep what they show
 	@$(BIN)/python scripts/run_notebooks.py
+
+report: setup ## Write docs/results/technical-report.md from kept results, and report.pdf where pandoc or weasyprint is
+	@$(BIN)/python scripts/make_report.py --pdf
 
 docs: setup ## Build the documentation site
 	@$(MKDOCS)

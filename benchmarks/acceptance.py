@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 import causal_bandits as cb
-from causal_bandits.discovery import Discovery
-from causal_bandits.environments import DiscreteWorld
+from causal_bandits.core.discovery import Discovery
+from causal_bandits.research.worlds import DiscreteWorld
 
 ROUNDS = (100, 500, 2000)
 RUNS = 4

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.discovery.asd.asp import Asp
-from causal_bandits.discovery.asd.background import Background
-from causal_bandits.discovery.asd.cache import separation_table
-from causal_bandits.discovery.asd.enumeration import Enumeration
-from causal_bandits.discovery.asd.graph_space import Space
-from causal_bandits.discovery.asd.queries import Query
-from causal_bandits.discovery.asd.separation import build_table
+from causal_bandits.core.discovery.asd.asp import Asp
+from causal_bandits.core.discovery.asd.background import Background
+from causal_bandits.core.discovery.asd.cache import separation_table
+from causal_bandits.core.discovery.asd.enumeration import Enumeration
+from causal_bandits.core.discovery.asd.graph_space import Space
+from causal_bandits.core.discovery.asd.queries import Query
+from causal_bandits.core.discovery.asd.separation import build_table
 
 from .timing import interleaved
 from .worlds import world

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats, Ints
+from causal_bandits.core.compiled import Floats, Ints
 
 ROWS = 2000
 Generator = np.random.Generator
@@ -182,7 +182,7 @@ def by_row_order(rng: Generator) -> Columns:
 
 
 def by_habit(rng: Generator) -> Columns:
-    """Users have shares of their own."""
+    """Each user has different shares."""
     user, _, more = users(rng, sticky=False)
     lever = flip(rng, rng.beta(1.0, 1.0, 200)[user])
     return {"user_id": user, "variant": variant(lever), "bought": bought(rng, lever, more)}

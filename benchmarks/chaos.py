@@ -1,7 +1,7 @@
 """Kills, interrupts and pauses: what was acknowledged must be there once, and a replay must give the same statistics.
 
 `python -m benchmarks.chaos` takes two to four minutes, and prints a table.
-`benchmarks.reliability` and `benchmarks.served` have longer runs.
+`benchmarks.reliability` and `benchmarks.high_throughput` have longer runs.
 """
 
 import contextlib
@@ -22,16 +22,16 @@ from rich.table import Table
 from tests.service.processes import Process
 from tests.studies.postgres import Server
 
+from benchmarks.high_throughput import aggregator_of, compared, work_until_killed
 from benchmarks.interrupted_studies import interrupt_studies
 from benchmarks.reliability import PROBLEM, answer, forkserver, kill_writers, sound
-from benchmarks.served import aggregator_of, compared, work_until_killed
 from causal_bandits import Client, Study
 from causal_bandits.errors import CausalBanditsError, StorageError
 
 KILLS, INTERRUPTS, DISTURBANCES, HTTP_DISTURBANCES = 60, 400, 24, 12
 WORKERS, THREADS, CLIENTS = 3, 2, 6
 LONGEST_PAUSE = 1.5
-SERVED: dict[str, Any] = {"consistency": "served", "publish_rows": 50, "publish_seconds": 0.1}
+HIGH_THROUGHPUT: dict[str, Any] = {"mode": "high-throughput", "publish_rows": 50, "publish_seconds": 0.1}
 
 
 class Result(NamedTuple):
@@ -49,7 +49,7 @@ class Result(NamedTuple):
 def same_after_replay(storage: str) -> bool:
     """Whether the statistics of a study are those of its events, counted again from the first."""
     with Study.load("s", storage=storage) as study:
-        if study.is_served:
+        if study.mode == "high-throughput":
             study.publish()
         before = [*study.estimates()], study.describe()["rows"]
         study._session.store.write(study._session.row.id, lambda transaction: transaction.drop_snapshots())
@@ -101,7 +101,7 @@ def children_of(process: int) -> list[int]:
 def disturbed_workers(server: Server, folder: Path) -> Result:
     """Kills and pauses of workers, of the aggregator and of PostgreSQL, while workers ask and tell."""
     start, storage, journal = time.monotonic(), server.new_database(), folder / "workers"
-    study = Study.create("s", PROBLEM, storage=storage, policy="ts", seed=1, **SERVED)
+    study = Study.create("s", PROBLEM, storage=storage, policy="ts", seed=1, **HIGH_THROUGHPUT)
     rng, context = np.random.default_rng(1), forkserver()
     journal.touch()
 
@@ -143,12 +143,12 @@ def disturbed_workers(server: Server, folder: Path) -> Result:
     same = same_after_replay(storage) and not found.underivable
     what = ", ".join(f"{count} {how}" for how, count in said.items())
     return Result(
-        "PostgreSQL, 3 served workers", what, found.acknowledged, found.lost, found.doubled, same, _since(start)
+        "PostgreSQL, 3 workers of one study", what, found.acknowledged, found.lost, found.doubled, same, _since(start)
     )
 
 
 def _grown(journal: Path, seconds: float = 60.0) -> None:
-    """Wait until workers go on."""
+    """Wait until workers continue."""
     before, end = journal.stat().st_size, time.monotonic() + seconds
     while journal.stat().st_size < before + 200 and time.monotonic() < end:
         time.sleep(0.005)
@@ -192,7 +192,7 @@ def _tell(number: int, study: Any) -> None:
 def disturbed_server(server: Server) -> Result:
     """Kills and pauses of an HTTP server with two processes, of one of them and of PostgreSQL."""
     start, storage = time.monotonic(), server.new_database()
-    Study.create("s", PROBLEM, storage=storage, policy="ts", seed=1, **SERVED).close()
+    Study.create("s", PROBLEM, storage=storage, policy="ts", seed=1, **HIGH_THROUGHPUT).close()
     process = Process("--storage", storage, "--workers", "2")
     port = process.address.rpartition(":")[2]
     callers = [Caller(process.address, f"c{place}") for place in range(CLIENTS)]

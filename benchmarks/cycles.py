@@ -12,11 +12,11 @@ import itertools
 import numpy as np
 
 from causal_bandits import History, discover
-from causal_bandits.discovery import ASD
-from causal_bandits.environments import DiscreteSCM
-from causal_bandits.experiments.families import CYCLIC, Family
-from causal_bandits.experiments.measures import true_sets
-from causal_bandits.graphs import MixedGraph
+from causal_bandits.core.discovery import ASD
+from causal_bandits.core.graphs import MixedGraph
+from causal_bandits.research.experiments.families import CYCLIC, Family
+from causal_bandits.research.experiments.measures import true_sets
+from causal_bandits.research.worlds import DiscreteSCM
 
 ROWS = (40, 640)
 NEAR = 48

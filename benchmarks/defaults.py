@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.experiments.summary import paired_ratio
-from causal_bandits.experiments.worlds import class_world, random_world, structureless_world
-from causal_bandits.simulation.one_run import World
+from causal_bandits.research.experiments.summary import paired_ratio
+from causal_bandits.research.experiments.worlds import class_world, random_world, structureless_world
+from causal_bandits.research.simulation.one_run import World
 
 POLICIES: dict[str, Callable[..., cb.CausalThompsonSampling | cb.SafePolicy | cb.ThompsonSampling]] = {
     "ts": cb.ThompsonSampling,

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats
-from causal_bandits.independence.drift import find_drift
-from causal_bandits.studies.drift import streams_of
-from causal_bandits.studies.guardrails import error_shares
+from causal_bandits.core.compiled import Floats
+from causal_bandits.core.independence.drift import find_drift
+from causal_bandits.product.studies.drift import streams_of
+from causal_bandits.product.studies.guardrails import error_shares
 
 KINDS = ("0/1, 1%", "0/1, 5%", "0/1, 30%", "counts", "revenue", "Pareto", "gamma", "levels")
 REWARDS: dict[str, Any] = {

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from causal_bandits import Problem, SafePolicy
-from causal_bandits.compiled import Floats, Ints
-from causal_bandits.problem import RewardKind
-from causal_bandits.studies.evaluation import Record, TooFewError, direct_mean, doubly_robust_mean, pooled_means
+from causal_bandits.core.compiled import Floats, Ints
+from causal_bandits.core.problem import RewardKind
+from causal_bandits.product.studies.evaluation import Record, TooFewError, direct_mean, doubly_robust_mean, pooled_means
 
 BATCH, DRAWS, FLOOR = 50, 500, 2e-4
 SPEND = 0.8
@@ -142,7 +142,7 @@ def answers(case: Case, means: Floats, record: Record) -> dict[str, Answer]:
         robust = None
         with contextlib.suppress(TooFewError):
             robust = doubly_robust_mean(record, target, 0.95, case.kind)
-        chosen = robust or direct
+        chosen = direct if np.count_nonzero(target) == 1 or robust is None else robust
         found[name] = Answer(
             direct.low <= truth <= direct.high,
             np.nan if robust is None else robust.low <= truth <= robust.high,

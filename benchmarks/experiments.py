@@ -5,10 +5,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from causal_bandits.experiments import Scale
-from causal_bandits.experiments.de_kroon import ASD_JCI, CLASSES, FIG2A
-from causal_bandits.experiments.engines import Engine, make_engine
-from causal_bandits.experiments.resume import run_experiment
+from causal_bandits.research.experiments import Scale
+from causal_bandits.research.experiments.de_kroon import ASD_JCI, CLASSES, FIG2A
+from causal_bandits.research.experiments.engines import Engine, make_engine
+from causal_bandits.research.experiments.resume import run_experiment
 
 EXPERIMENT = replace(
     FIG2A,

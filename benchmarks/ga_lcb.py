@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from causal_bandits.experiments import FAMILIES
-from causal_bandits.policies import LinearCausalBandit
-from causal_bandits.simulation import play
+from causal_bandits.research.comparators import LinearCausalBandit
+from causal_bandits.research.experiments import FAMILIES
+from causal_bandits.research.simulation import play
 
 LAST, TINY = 200, 1e-9
 

@@ -43,7 +43,7 @@ def plain(rows: int) -> cb.UCBNormal:
 
 
 def _rounds(make: Callable[[], cb.UCBNormal | cb.CausalUCBNormal]) -> Callable[[], Callable[[], int]]:
-    """Choosing, drawing a row of the data, learning; the policy is made anew each time, untimed."""
+    """Choosing, drawing a row of the data, learning; the policy is made again each time, untimed."""
 
     def prepare() -> Callable[[], int]:
         policy = make()
@@ -102,7 +102,7 @@ def gaussian_growth() -> dict[str, float]:
 
 
 def _again(policy: cb.CausalUCBNormal, rounds: int) -> Callable[[], Callable[[], int]]:
-    """Rounds that go on from where the last ones ended."""
+    """Rounds that continue from where the last ones ended."""
     rng = np.random.default_rng(9)
 
     def work() -> int:

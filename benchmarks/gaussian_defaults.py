@@ -14,9 +14,9 @@ import numpy as np
 from tests.reference.linear_worlds import DAGS, beside, direct
 
 import causal_bandits as cb
-from causal_bandits.environments import ContinuousWorld
-from causal_bandits.experiments.summary import paired_ratio
-from causal_bandits.policies import RealPolicy
+from causal_bandits.core.policies import RealPolicy
+from causal_bandits.research.experiments.summary import paired_ratio
+from causal_bandits.research.worlds import ContinuousWorld
 
 POLICIES: dict[str, dict[str, Callable[..., RealPolicy]]] = {
     "ts": {

@@ -26,7 +26,7 @@ from causal_bandits import Study
 from .service import PROBLEM, grown
 
 DECIDE, READ = "decide-token-0123456789", "read-token-0123456789"
-OUTCOME = b'{"metrics": {"clicked": 1, "cart": "some"}, "reward": 0}'
+OUTCOME = b'{"mediators": {"clicked": 1, "cart": "some"}, "reward": 0}'
 COOKIE = 'causal-bandits-session="' + "\\" * 20_000
 DESCRIPTORS = 200
 ODD = 8000

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.reliability import PROBLEM, answer, create
 from causal_bandits import Study
 from causal_bandits.errors import CausalBanditsError
-from causal_bandits.studies.storage import patience
+from causal_bandits.product.studies.storage import connections
 
 
 class Interrupted(NamedTuple):
@@ -22,7 +22,7 @@ class Interrupted(NamedTuple):
     interrupts: int
     acknowledged: int
     bricked: int
-    """Interrupts after which this study, or another one on the same storage, could not go on at once."""
+    """Interrupts after which this study, or another one on the same storage, could not continue at once."""
     lost: int
     doubled: int
     unacknowledged: int
@@ -80,7 +80,7 @@ def _round(study: Study, promised: Counter[tuple[str, int, int]], pending: list[
 
 def _both_go_on(studies: tuple[Study, ...], promised: Counter[tuple[str, int, int]], pending: list[int]) -> bool:
     """Whether each can ask; a database that is busy for a second counts as locked for ever."""
-    usual, patience.PATIENCE = patience.PATIENCE, 1.0
+    usual, connections.RETRY_SECONDS = connections.RETRY_SECONDS, 1.0
     try:
         for each in studies:
             decision = each.ask()
@@ -89,7 +89,7 @@ def _both_go_on(studies: tuple[Study, ...], promised: Counter[tuple[str, int, in
     except CausalBanditsError:
         return False
     finally:
-        patience.PATIENCE = usual
+        connections.RETRY_SECONDS = usual
     return True
 
 

@@ -34,7 +34,7 @@ Ask = Callable[[], object]
 
 
 def _bare_numba() -> Ask:
-    """numba alone, without this package: the fault that docs/known-issues.md describes."""
+    """numba alone, without this package: the fault that docs/reference/known-issues.md describes."""
     import numba
 
     draw: Any = numba.njit(lambda rng: rng.random())
@@ -240,9 +240,13 @@ if __name__ == "__main__":
     if options.subject or options.compiling:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     if options.numbas:
-        from causal_bandits.compiled import generators
+        import numpy as np
+        from numba.core import types
+        from numba.extending import typeof_impl
 
-        generators.install = lambda: None  # type: ignore[assignment]
+        import causal_bandits.core.compiled.engine  # noqa: F401
+
+        typeof_impl.register(np.random.Generator)(lambda value, context: types.NumPyRandomGeneratorType(value))
     if options.subject:
         asking = SUBJECTS[options.subject]()
         asking()

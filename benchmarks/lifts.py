@@ -1,8 +1,8 @@
 """`python -m benchmarks.lifts [FAMILY ...]`: do intervals of lifts over the control and of lever effects cover?
 
-Per family, policy and number of rounds: how often the 95 % interval of an arm's lift over the control holds the truth
+Per family, policy and number of rounds: how often the 95% interval of an arm's lift over the control holds the truth
 (all arms alike), the same for the effects of levels averaged over the other levers, and how stated probabilities of
-being better than the control compare with what is so. Standard errors are over runs.
+being better than the control compare with the truth. Standard errors are over runs.
 """
 
 import argparse
@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 import causal_bandits as cb
-from causal_bandits.experiments.families import FAMILIES
-from causal_bandits.policies import POLICIES
-from causal_bandits.simulation import play
+from causal_bandits.core.policies import POLICIES
+from causal_bandits.research.experiments.families import FAMILIES
+from causal_bandits.research.simulation import play
 
 DEFAULT = ("practice-mediated", "practice-direct", "practice-none", "hillstrom", "structureless")
 CHECKS = (300, 1000, 5000)

@@ -12,8 +12,8 @@ from rich.table import Table
 from tests.reference.linear_worlds import DAGS, UNSHARED
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats
-from causal_bandits.environments import ContinuousWorld
+from causal_bandits.core.compiled import Floats
+from causal_bandits.research.worlds import ContinuousWorld
 
 RUNS = 20
 HORIZON = 5000

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.logged_tables [ROWS ...] [--seed 11]`: what a randomised log says, shared and by plain means.
+"""`python -m benchmarks.logged_tables [ROWS ...] [--seed 11]`: what a randomized log says, shared and by plain means.
 
 Worlds of every kind of the practice family and the paper's DAGs; every row's arm is drawn at random. Per size and kind:
 how often the recommended arm is not the best one and what it loses (relative to the best arm's mean), for plain means
-and for the default policy without and with three columns of noise (`--bare`: without alone), and how often 95 %
+and for the default policy without and with three columns of noise (`--bare`: without alone), and how often 95%
 intervals hold the truth, ± standard error over logs: Jeffreys' of an arm's own rows, and those of the default. `--runs`
 times as many logs make the latter smaller.
 """
@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.data import Rows
-from causal_bandits.environments import DiscreteWorld
-from causal_bandits.estimators import jeffreys_interval
-from causal_bandits.experiments.families import FAMILIES
+from causal_bandits.core.data import Rows
+from causal_bandits.core.estimators import jeffreys_interval
+from causal_bandits.research.experiments.families import FAMILIES
+from causal_bandits.research.worlds import DiscreteWorld
 
 from .practice import KINDS
 

@@ -12,7 +12,7 @@ ARMS = 27
 
 
 def river_run(rounds: int = 2000) -> Callable[[], int]:
-    """Rounds of river: pull and update. The rewards are drawn beforehand: its world costs nothing."""
+    """Rounds of river: pull and update. The rewards are drawn in advance: its world costs nothing."""
     from river import bandit, proba
 
     policy = bandit.ThompsonSampling(reward_obj=proba.Beta(), seed=1)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.policies import Policy
-from causal_bandits.worlds import practice_world
+from causal_bandits.core.policies import Policy
+from causal_bandits.research.worlds import practice_world
 
 from .timing import Contestant, interleaved
 

@@ -1,14 +1,19 @@
 """`python -m benchmarks.practice [FAMILY ...]`: regret, coverage and calibration of policies, world by world.
 
 Per family and policy: the regret relative to Thompson Sampling (paired, each world's regret divided by its control
-rate where worlds have one, so that 0.5 % counts as much as 30 %), and, from what the policy itself states at some
-rounds, how often its 95 % intervals hold the truth, the mean loss that it expects of the arm it recommends beside the
-true one, and how its stated probabilities compare with what is so. "q99" is the 99% quantile of regret relative to that
+rate where worlds have one, so that 0.5% counts as much as 30%), and, from what the policy itself states at some
+rounds, how often its 95% intervals hold the truth, the mean loss that it expects of the arm it recommends beside the
+true one, and how its stated probabilities compare with the truth. "q99" is the 99% quantile of regret relative to that
 of Thompson sampling, "stuck" the share of runs beyond three times that (of the policy, and of Thompson sampling).
+
+`--constant TYPICAL=0.09` plays with another value of a constant of `core/estimators/model.py`, such as
+the median of the prior of effects; code is compiled again for it.
 """
 
 import argparse
 import json
+import os
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -18,12 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats
-from causal_bandits.environments import StructurelessWorld
-from causal_bandits.experiments.families import FAMILIES, SIZES
-from causal_bandits.policies import POLICIES
-from causal_bandits.simulation import play
-from causal_bandits.simulation.one_run import World
+from causal_bandits.core.compiled import Floats
+from causal_bandits.core.estimators import model
+from causal_bandits.core.policies import POLICIES
+from causal_bandits.research.experiments.families import FAMILIES, SIZES
+from causal_bandits.research.simulation import play
+from causal_bandits.research.simulation.one_run import World
+from causal_bandits.research.worlds import StructurelessWorld
 
 KINDS = ("mediated", "noise", "direct", "intent", "intent-direct", "none")
 HORIZONS = {"soft9": 20_000, "dags4": 2000, "dags5": 2000, "dags6": 2000, "structureless": 2000}
@@ -45,7 +51,7 @@ class Job(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a policy stated at some round, and what is so."""
+    """What a policy stated at some round, and the truth."""
 
     rows: int
     covered: float
@@ -63,7 +69,7 @@ class Told(NamedTuple):
 def separating(world: World) -> dict[tuple[str, ...], bool]:
     """Which sets separate, but for small differences: by the truth, with as many rows of each arm.
 
-    What arms' means through the set differ by from their means is below 5 % of the mean (root mean square over arms).
+    What arms' means through the set differ by from their means is below 5% of the mean (root mean square over arms).
     """
     problem, names = world.problem, world.problem.observed_names
     if len(problem.arms) > 100:
@@ -252,6 +258,18 @@ def jobs_of(family: str, arguments: Any, policies: tuple[str, ...]) -> Iterator[
             yield Job(family, world, run, arguments.seed, horizon, policies)
 
 
+def set_constants(given: list[str]) -> None:
+    """Change constants of the default's model, given as NAME=VALUE, in this process."""
+    for each in given:
+        name, _, value = each.partition("=")
+        if not isinstance(getattr(model, name, None), float):
+            raise SystemExit(f"--constant {each}: {name!r} is not a number in core/estimators/model.py")
+        try:
+            setattr(model, name, float(value))
+        except ValueError:
+            raise SystemExit(f"--constant {each}: expected NAME=NUMBER, such as TYPICAL=0.09") from None
+
+
 def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -262,11 +280,15 @@ def main() -> None:
     parser.add_argument("--horizon", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=None, help="a JSON file for the numbers")
+    parser.add_argument("--constant", action="append", default=[], metavar="NAME=VALUE", help="of the default's model")
     arguments = parser.parse_args()
+    set_constants(arguments.constant)
+    if arguments.constant:  # compiled code has constants built in
+        os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / "-".join(sorted(arguments.constant)))
     policies = tuple(dict.fromkeys(["ts", *arguments.policies.split(",")]))
     kept: dict[str, Any] = {}
     everything: dict[str, dict[str, list[list[Told]]]] = {name: {} for name in policies}
-    with ProcessPoolExecutor(arguments.jobs) as pool:
+    with ProcessPoolExecutor(arguments.jobs, initializer=set_constants, initargs=(arguments.constant,)) as pool:
         for family in arguments.families:
             results = list(pool.map(partial(played), list(jobs_of(family, arguments, policies)), chunksize=1))
             kept[family] = report(family, results, policies)

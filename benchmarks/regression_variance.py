@@ -3,7 +3,7 @@
 `python -m benchmarks.regression_variance`: in three linear worlds, through every set, right or wrong, with equally many
 rows of every arm. First the mean of each variance over many data sets, divided by the variance of the estimate among
 them (1 is right; standard error sqrt(2 / data sets)); then closed form / 2,000 bootstraps on single data sets (standard
-error of one ratio 3 %). The smallest, the geometric mean and the largest over sets and arms.
+error of one ratio 3%). The smallest, the geometric mean and the largest over sets and arms.
 """
 
 import argparse
@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from causal_bandits import LinearGaussianSCM, MixedGraph
-from causal_bandits.compiled import Floats
-from causal_bandits.data import DesignLayout, Rows, add_rows
-from causal_bandits.discovery import KnownSets
-from causal_bandits.estimators.bootstrap import bootstrap_variance
-from causal_bandits.estimators.regression import means_through, real_pools
-from causal_bandits.worlds import random_linear_world, scale, shift
+from causal_bandits.core.compiled import Floats
+from causal_bandits.core.data import DesignLayout, Rows, add_rows
+from causal_bandits.core.discovery import KnownSets
+from causal_bandits.core.estimators.bootstrap import bootstrap_variance
+from causal_bandits.core.estimators.regression import means_through, real_pools
+from causal_bandits.research.worlds import random_linear_world, scale, shift
 
 ROWS = (10, 20, 50, 100)
 FEW, MANY, SINGLE = 50, 2000, 20

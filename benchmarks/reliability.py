@@ -216,7 +216,7 @@ def forks_among_threads(storage: str, forks: int) -> int:
 
 
 def kill_server(kills: int, journal: Path, writers: int = 4) -> Killed:
-    """Kill a PostgreSQL server, with all its processes, while writers use it; start it again, and go on."""
+    """Kill a PostgreSQL server, with all its processes, while writers use it; start it again, and continue."""
     from tests.studies.postgres import Server  # the bundled server, as in the tests
 
     with Server() as server:

@@ -2,11 +2,11 @@
 
 Every world is played once by every policy, from the same seeds; worlds are numbered from `--first`. A line gives the
 regret relative to playing uniformly (paired: sum over worlds, standard error by the delta method), the fewest plays
-that any arm got in any run, in how many runs an arm got fewer than 5 plays, and how often stated 95 % intervals hold
+that any arm got in any run, in how many runs an arm got fewer than 5 plays, and how often stated 95% intervals hold
 the true mean at the end, with its standard error over runs. `gaussian-ts-20` is Gaussian Thompson Sampling after 20
 forced plays of every arm; a name that ends in `-before` is a Gaussian policy as it was before an arm's variance started
 from rows of all arms.
-`python -m benchmarks.rewards aa` counts p < .05 on A/A tables of 3 % log-normal revenue, by the permutation test of
+`python -m benchmarks.rewards aa` counts p < .05 on A/A tables of 3% log-normal revenue, by the permutation test of
 means and by the residual test of the paper.
 """
 
@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats, Ints
-from causal_bandits.policies import POLICIES
-from causal_bandits.simulation import play
+from causal_bandits.core.compiled import Floats, Ints
+from causal_bandits.core.policies import POLICIES
+from causal_bandits.research.simulation import play
 
 World = cb.worlds.ContinuousWorld
 FORCED = 20
@@ -113,7 +113,7 @@ def report(family: str, names: tuple[str, ...], runs: int, first: int, shortest:
 
 
 def same_everywhere(tables: int, rows: int, seed: int) -> None:
-    """A/A tables: four arms that change nothing, 3 % of customers spend a log-normal amount (sigma 1)."""
+    """A/A tables: four arms that change nothing, 3% of customers spend a log-normal amount (sigma 1)."""
     problem = cb.Problem("spend", {"visit": 2}, {"banner": 4}, reward="revenue")
     found: dict[str, list[bool]] = {}
     for number in range(tables):

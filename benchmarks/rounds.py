@@ -8,9 +8,9 @@ import numpy as np
 from tests.reference import algorithm1
 
 import causal_bandits as cb
-from causal_bandits.experiments.worlds import class_world, structureless_world
-from causal_bandits.policies import Policy
-from causal_bandits.simulation.one_run import World
+from causal_bandits.core.policies import Policy
+from causal_bandits.research.experiments.worlds import class_world, structureless_world
+from causal_bandits.research.simulation.one_run import World
 
 from .timing import interleaved
 from .worlds import accepting, check_worst_case, every_subset, played, world

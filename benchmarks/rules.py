@@ -11,9 +11,9 @@ import numpy as np
 from tests.studies.cases import Unstored
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats
-from causal_bandits.studies.guardrails import Guardrail, Guards
-from causal_bandits.studies.health import FALSE_ALARMS, health_of, looks, share_of_look, uneven
+from causal_bandits.core.compiled import Floats
+from causal_bandits.product.studies.guardrails import Guardrail, Guards
+from causal_bandits.product.studies.health import FALSE_ALARMS, health_of, looks, share_of_look, uneven
 
 FOUR = cb.Problem("Y", {"refund": 2}, {"I": ["none", "a", "b", "c"]})
 REWARDS = (0.2, 0.3, 0.6, 0.1)
@@ -57,7 +57,7 @@ def excluded(kind: str, sign: str, limit: float | str, level: float, seed: int, 
     values = [drawn(kind, rng, rows, mean) for mean in (1.0, factor * level, factor * level)]
     for row in range(rows):
         for arm in range(3):
-            guards.count_metric(problem, "m", arm, float(values[arm][row]))
+            guards.count_told(problem, 0, arm, {"m": float(values[arm][row])}, counts=True)
         if row % 50 == 49 and guards.broken(policy)[0, 1:].any():
             return row + 1
     return np.inf
@@ -76,12 +76,12 @@ def guarded(seed: int, decisions: int) -> tuple[list[float], float, float]:
     arms = study.state.decisions.column("arm")
     broken = study.state.guards.broken(study.state.policy)[0]
     quarters = [float(np.mean(part == 2)) for part in np.array_split(arms, 4)]
-    assert all(check.name != "control" or not check.alarm for check in health_of(study.state))
+    assert all(check.code != "sample-ratio" or not check.alarm for check in health_of(study.state))
     return quarters, float(broken[[1, 3]].mean()), float(np.mean(arms == 0))
 
 
 def alarms(rng: np.random.Generator, decisions: int) -> tuple[bool, bool, bool]:
-    """Whether outcomes are called uneven: in vain, where a tenth of an arm's is lost, and in vain at 1 % per look."""
+    """Whether outcomes are called uneven: in vain, where a tenth of an arm's is lost, and in vain at 1% per look."""
     arms = np.where(rng.random(decisions) < np.linspace(0.25, 0.8, decisions), 0, rng.integers(1, 4, decisions))
     lost, broken = rng.random(decisions) < 0.1, (rng.random(decisions) < 0.1) & (arms == 0)
     delay, found, plain = rng.exponential(60, decisions), [1.0, 1.0], False
@@ -122,7 +122,7 @@ def main() -> None:
     rng = np.random.default_rng((chosen.seed, 1))
     checks = np.array([alarms(rng, 2300) for _ in range(chosen.checks)])
     for place, words in enumerate(
-        ("false alarms", "alarms where a tenth of one arm is lost", "false alarms at 1 % per look")
+        ("false alarms", "alarms where a tenth of one arm is lost", "false alarms at 1% per look")
     ):
         print(f"outcomes, {words}: {shown(checks[:, place])}")
 

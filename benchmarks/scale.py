@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 import causal_bandits as cb
-from causal_bandits.compiled import Ints
-from causal_bandits.data import Rows
-from causal_bandits.policies.real_rules import RealState
+from causal_bandits.core.compiled import Ints
+from causal_bandits.core.data import Rows
+from causal_bandits.core.policies.real_rules import RealState
 
 SIZES = ((4, 3), (8, 5), (16, 5), (30, 5), (8, 7), (30, 7), (8, 8), (16, 8), (30, 8))
 """Observed variables, and levers with three levels each."""
@@ -37,7 +37,7 @@ class Cost(NamedTuple):
 
     @property
     def state_bytes(self) -> int:
-        """Tables or moments, and what was learnt from them."""
+        """Tables or moments, and what was learned from them."""
         state = self.policy.ready()
         if isinstance(state, RealState):
             return sum(array.nbytes for array in (*state.moments, *state.pools))
@@ -97,7 +97,7 @@ def measured(observed: int, levers: int, *, rows: int = ROWS, real: bool = False
 
 
 def largest_factorial() -> dict[str, float]:
-    """3^8 arms: a round, and the dearest round with a discovery, in milliseconds."""
+    """3^8 arms: a round, and the slowest round with a discovery, in milliseconds."""
     measured(8, 8, rows=100)  # compiles
     cost = measured(8, 8)
     return {
@@ -127,7 +127,7 @@ def line(cost: Cost) -> list[str]:
 def main() -> None:
     """Measure and print."""
     real = "real" in sys.argv[1:]
-    columns = ("observed", "arms", "max_size", "sets", "used", "round, ms", "discovery round, ms", "dearest, ms")
+    columns = ("observed", "arms", "max_size", "sets", "used", "round, ms", "discovery round, ms", "slowest, ms")
     table = Table(*columns, "all sets, MB", "in use, MB")
     sizes = REAL_SIZES if real else SIZES
     for size in (SIZES[0], sizes[2] if real else SIZES[-1]):

@@ -1,9 +1,9 @@
 """`python -m benchmarks.segments`: what segments gain where effects differ, and what they cost where they do not.
 
-Funnels as in `practice_world("mediated")`, at rates of 2, 8 and 30 % and with 3, 6 and 12 arms, with a segment of two
+Funnels as in `practice_world("mediated")`, at rates of 2, 8 and 30% and with 3, 6 and 12 arms, with a segment of two
 levels or more (shares Dirichlet(5, ..., 5)), which nudges every stage by N(0, 0.4) log-odds. Families:
 
-    differ   every segment has lever effects of its own: the best arm is 10 to 50 % above the control in each
+    differ   every segment has its own lever effects: the best arm is 10 to 50% above the control in each
     same     one draw of lever effects for all segments
     label    the same, and the segment nudges nothing: it is a label
 
@@ -13,7 +13,7 @@ look at them; `separate` runs one study per segment. Regret is against the best 
 choosing uniformly would lose, so that every world counts alike. Ratios are of mean regrets, paired by world; standard
 errors are over worlds (delta method).
 
-`--cover` measures instead how often the stated 95 % intervals of arms in segments hold the truth.
+`--cover` measures instead how often the stated 95% intervals of arms in segments hold the truth.
 """
 
 import argparse
@@ -28,8 +28,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats, Ints
-from causal_bandits.environments.practice import (
+from causal_bandits.core.compiled import Floats, Ints
+from causal_bandits.research.simulation.segments import best_means
+from causal_bandits.research.worlds import DiscreteWorld, Nudge, segmented_world
+from causal_bandits.research.worlds.practice import (
     LARGEST,
     LEVERS,
     LIFT,
@@ -41,9 +43,7 @@ from causal_bandits.environments.practice import (
     funnel_rate,
     solve,
 )
-from causal_bandits.environments.sampler import Sampler
-from causal_bandits.simulation.segments import best_means
-from causal_bandits.worlds import DiscreteWorld, Nudge, segmented_world
+from causal_bandits.research.worlds.sampler import Sampler
 
 FAMILIES = ("differ", "same", "label")
 USERS = ("segments", "ignoring", "separate")
@@ -51,7 +51,7 @@ RATES = (0.02, 0.08, 0.3)
 ARMS = (3, 6, 12)
 NUDGED = 0.4
 LOOKS = (300, 1000)
-"""Coverage is measured after so many rounds, and at the end."""
+"""Coverage is measured after this many rounds, and at the end."""
 
 
 class Case(NamedTuple):
@@ -93,7 +93,7 @@ def _nudged(funnel: Funnel, log_odds: Floats) -> Funnel:
 def _scales(
     funnels: Sequence[Funnel], draws: Sequence[list[Floats]], rng: np.random.Generator, *, common: bool
 ) -> list[float] | None:
-    """What makes the best arm 10 to 50 % better than the control: in every segment, or in the first one for all."""
+    """What makes the best arm 10 to 50% better than the control: in every segment, or in the first one for all."""
     found = []
     for funnel, shifts in zip(funnels[:1] if common else funnels, draws, strict=False):
         lift, control = rng.uniform(*LIFT), funnel_rate(funnel, np.zeros(len(funnel.stages) + 1))
@@ -161,7 +161,7 @@ def measure(play: Any, policy: str, horizon: int, runs: int, count: int, family:
 
 
 def covered(play: Any, horizon: int, count: int, family: str, seed: int) -> list[float]:
-    """The share of arms in segments whose 95 % interval holds the truth, at each look in one run."""
+    """The share of arms in segments whose 95% interval holds the truth, at each look in one run."""
     world = draw_case(family, count, seed).world
     policy, draws, found = play(world.problem, seed=seed), np.random.default_rng(seed), []
     for rows in (*LOOKS, horizon):

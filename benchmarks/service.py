@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from causal_bandits import Client, Problem, Study
-from causal_bandits.service import RemoteStudy
-from causal_bandits.studies.session import Draft
+from causal_bandits.product.service import RemoteStudy
+from causal_bandits.product.studies.deciding import choose
+from causal_bandits.product.studies.session import Draft
 
 PROBLEM = Problem(
     "purchase",
@@ -60,7 +61,7 @@ def one_round(study: Study | RemoteStudy) -> None:
 
 
 def by_turns(address: str, folder: str, name: str, policy: str | None) -> tuple[list[float], list[float], RemoteStudy]:
-    """Seconds of rounds of the library on a file of its own, and of one client that keeps its connection."""
+    """Seconds of rounds of the library on a separate file, and of one client that keeps its connection."""
     local = Study.create(name, PROBLEM, storage=f"sqlite:///{folder}/library.db", policy=policy, seed=1)
     remote = Client(address).create(name, PROBLEM, policy=policy, seed=1)
     for _ in range(50):
@@ -125,7 +126,7 @@ def grown(storage: str) -> None:
 
     def work(draft: Draft) -> None:
         first = len(draft.state.decisions) + 1
-        draft.add("asked", {"first": first, "arms": draft.state.choose(1000, None)})
+        draft.add("asked", {"first": first, "arms": choose(draft.state, 1000, None)})
         for number in range(first, first + 1000):
             draft.add("told", {"id": number, "seen": {**OUTCOME, "purchase": number % 2}})
 

@@ -26,7 +26,7 @@ def _seconds(cache: str) -> float:
 
 
 def starting() -> dict[str, float]:
-    """Import, a causal policy, ask, tell, and one rollout, in a process of their own."""
+    """Import, a causal policy, ask, tell, and one rollout, in a separate process."""
     with tempfile.TemporaryDirectory() as cache:
         first = _seconds(cache)
         later = [_seconds(cache) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.stopping [false] [special] [power] [enough] [speed]`: wrong claims, and how soon advice stops.
+"""`python -m benchmarks.stopping [false] [special] [power] [enough] [speed] [plans]`: wrong claims, time until a stop.
 
 `false`: studies in which arms are alike (A/A) or one is better (A/B), looked at after every 100 decisions. A study is
 wrong if any look proved something false: that a best arm is not the best, or that an arm is the best, or within 5% of
@@ -6,7 +6,8 @@ the best mean, which is not. Claims that were proven stay proven, so the last lo
 the same with costs, with arms that come and go, and with late rewards. `power`: decisions until 80% of studies with two
 arms and equal shares have stopped, relative to a test of fixed size (two-sided 5%, power 80%). `enough`: how often a
 good-enough stop names a wrong arm. `speed`: decisions until a stop, of top-two Thompson Sampling relative to uniform
-play, in worlds of the practice family.
+play, in worlds of the practice family. `plans`: decisions that `plan` gives, relative to those after which fresh
+studies that call `advice()` every 50 decisions have stopped.
 """
 
 import argparse
@@ -21,12 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats, Ints
-from causal_bandits.data import History, Rows
-from causal_bandits.policies import POLICIES
-from causal_bandits.policies.claims import Comparison, Proven, prove, scale_of
-from causal_bandits.simulation import play
-from causal_bandits.worlds import practice_world
+from causal_bandits.core.compiled import Floats, Ints
+from causal_bandits.core.data import History, Rows
+from causal_bandits.core.independence.betting import Sums, evidence_ahead, needed
+from causal_bandits.core.policies import POLICIES
+from causal_bandits.core.policies.claims import FIRST_SHARE, Comparison, Proven, checkpoints, prove, scale_of
+from causal_bandits.research.experiments import plan
+from causal_bandits.research.experiments.planning import stopped_after
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import planned_world, practice_world
 
 EVERY, ALPHA, CLOSE = 100, 0.05, 0.05
 LONGEST = 100_000
@@ -54,10 +58,9 @@ def _levels(rng: np.random.Generator, lifts: Floats) -> NDArray[np.floating[Any]
     return 1.0 + rng.binomial(4, np.minimum(0.4 * lifts, 1.0))
 
 
+RATES = {"0/1 at 1%": 0.01, "0/1 at 5%": 0.05, "0/1 at 30%": 0.3}
 KINDS = {
-    "0/1 at 1%": Kind(bool, _rates(0.01)),
-    "0/1 at 5%": Kind(bool, _rates(0.05)),
-    "0/1 at 30%": Kind(bool, _rates(0.3)),
+    **{kind: Kind(bool, _rates(rate)) for kind, rate in RATES.items()},
     "counts": Kind("count", lambda rng, lifts: rng.poisson(0.8 * lifts * rng.gamma(1.0, 1.0, len(lifts))) * 1.0),
     "levels": Kind(LEVELS, _levels),
     "revenue, lognormal": Kind("revenue", _amounts(lambda rng, n: rng.lognormal(3.0, 1.0, n))),
@@ -229,17 +232,49 @@ def fixed_size(kind: str, lift: float) -> float:
     return float(2 * 7.849 * (one.var() + other.var()) / (other.mean() - one.mean()) ** 2)
 
 
+def _stops_of_rates(rate: float, lifts: Floats, longest: int, runs: int, seed: int) -> Floats:
+    """(runs, 2): decisions until one of two arms is proven the best, and the best or within 5% of it.
+
+    The same claims as those of `claims`, from the counts at the looks instead of a history of every row: studies of a
+    million decisions take no time.
+    """
+    ends = checkpoints(longest, 2, 0, [(start, start + EVERY) for start in range(0, longest, EVERY)])
+    rng, steps = np.random.default_rng([seed, 9]), np.diff(ends, prepend=0)
+    second = rng.binomial(steps, 0.5, size=(runs, len(steps)))
+    rows = np.stack([steps - second, second])
+    hits = rng.binomial(rows, rate * lifts[:, None, None])
+    counts = [each.cumsum(axis=-1).astype(np.float64) for each in (rows, hits)]
+    none = np.empty((*counts[0].shape, 0))
+    sums = Sums(counts[0], counts[1], counts[1], none, none)
+    best, close = np.zeros((2, runs, len(ends)), dtype=np.bool_)
+    enough = needed(FIRST_SHARE * ALPHA / 2)
+    for leader in range(2):
+        one, other = sums.of(leader), sums.of(1 - leader)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = sum(each.means * (1 - each.means) / each.rows for each in (one, other))
+            ahead = one.means > other.means
+            score = np.where(ahead, 0.5 * (one.means - (1 - CLOSE) * other.means) ** 2 / variance, 0.0)
+        worth = score >= 0.75 * enough
+        slopes = np.broadcast_to([1 - CLOSE, 1 + CLOSE], (int(worth.sum()), 2))
+        best[worth] |= evidence_ahead(one.of(worth), other.of(worth), binary=True) >= enough
+        close[worth] |= evidence_ahead(one.of(worth), other.of(worth), slopes, 0 * slopes, binary=True) >= enough
+    return np.stack(
+        [np.where(each.any(axis=1), ends[each.argmax(axis=1)], np.inf) for each in (best, best | close)], axis=1
+    )
+
+
 def power(runs: int, first: int) -> None:
     """Decisions until 80% of studies have stopped, relative to a test of fixed size."""
-    cases = [(kind, lift) for kind in ("0/1 at 1%", "0/1 at 5%", "0/1 at 30%") for lift in (0.1, 0.2, 0.4)]
+    cases = [(kind, lift) for kind in RATES for lift in (0.1, 0.2, 0.4)]
     for kind, lift in [*cases, ("revenue, lognormal", 0.2), ("revenue, gamma", 0.2)]:
         fixed, lifts = fixed_size(kind, lift), np.array([1.0, 1 + lift])
         longest = int(fixed * (2.6 if kind.startswith("0/1") else 3.6)) // EVERY * EVERY
-        found = []
-        for seed in range(first, first + runs):
-            history, _ = played("uniform", kind, lifts, longest, seed)
-            found.append([claims(history, margin).rows or math.inf for margin in (0.0, None)])
-        ordered = np.sort(np.array(found), axis=0) / fixed
+        if kind in RATES:
+            found = _stops_of_rates(RATES[kind], lifts, longest, runs, first)
+        else:
+            histories = (played("uniform", kind, lifts, longest, first + run)[0] for run in range(runs))
+            found = np.array([[claims(each, margin).rows or math.inf for margin in (0.0, None)] for each in histories])
+        ordered = np.sort(found, axis=0) / fixed
         place = math.ceil(0.8 * runs) - 1
         spread = math.ceil(math.sqrt(0.16 * runs))
         ends = ordered[[max(place - spread, 0), min(place + spread, runs - 1)]]
@@ -333,12 +368,58 @@ def speed(runs: int, first: int) -> None:
             print(json.dumps(line), flush=True)
 
 
+def _followed(policy: str, problem: cb.Problem, rate: float, lift: float, longest: int, seed: int) -> list[float]:
+    """Decisions until a study that asks for advice every 50 decisions has a proof, and is good enough."""
+    world = planned_world(problem, rate=rate, lift=lift, seed=np.random.default_rng([seed, 6]))
+    made, rng = POLICIES[policy](world.problem, seed=seed), np.random.default_rng([seed, 7])
+    proof, enough = math.inf, math.inf
+    while made.rows < longest and max(proof, enough) == math.inf:
+        play(made, world, 50, rng)
+        said = made.advice()
+        if said.action == "stop":
+            proof = min(proof, made.rows)
+        if said.expected_loss <= said.tolerance * made.posterior().means[0]:
+            enough = min(enough, made.rows)
+    return [proof, enough]
+
+
+def plans(runs: int, first: int) -> None:
+    """`plan` against studies that follow advice: decisions after which 80% have stopped."""
+    for policy, arms, rate, lift in (("best-arm", 3, 0.2, 1.0), ("safe", 3, 0.2, 1.0), ("best-arm", 2, 0.2, 0.6)):
+        problem, longest = cb.Problem("buys", {"clicked": 2}, {"banner": arms}), 6_000
+        planned = plan(
+            problem, rate=rate, lift=lift, policy=policy, confidence=0.8, runs=runs, longest=longest, seed=first
+        )
+        curves = [curve for curve in planned.curves if curve.learning == "with mediators"]
+        done = np.array([_followed(policy, problem, rate, lift, longest, first + run) for run in range(runs)])
+        rng = np.random.default_rng([first, 8])
+        for curve, times in zip(curves, done.T, strict=True):
+            again = [stopped_after(times[rng.integers(runs, size=runs)], 0.8) for _ in range(200)]
+            found = stopped_after(times, 0.8)
+            line = {
+                "policy": policy,
+                "arms": arms,
+                "rate": rate,
+                "lift": lift,
+                "stop": curve.stop,
+                "studies": runs,
+                "planned": [round(curve.needed), round(curve.needed_error)],
+                "followed": [round(found), round(float(np.std(again)))],
+                "ratio": round(curve.needed / found, 3),
+                "se": round(
+                    curve.needed / found * math.hypot(curve.needed_error / curve.needed, np.std(again) / found), 3
+                ),
+            }
+            print(json.dumps(line), flush=True)
+
+
 WHAT: dict[str, tuple[int, Callable[..., None]]] = {
     "false": (400, false_claims),
     "special": (400, special),
     "power": (300, power),
     "enough": (40, enough),
     "speed": (40, speed),
+    "plans": (120, plans),
 }
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from causal_bandits import Problem, Study
-from causal_bandits.studies.session import Draft
+from causal_bandits.product.studies.decision_log import TransactionalLog
+from causal_bandits.product.studies.session import Draft
 
 from .timing import interleaved
 
@@ -92,11 +93,12 @@ def optuna_run() -> Callable[[], int]:
 
 def grow(study: Study, rounds: int) -> None:
     """As many single asks and tells, a thousand to a transaction: the same events, sooner."""
-    rng = np.random.default_rng(3)
+    rng, log = np.random.default_rng(3), study._log
+    assert isinstance(log, TransactionalLog)
 
     def work(draft: Draft) -> None:
         for _ in range(1000):
-            event = study._asked(draft, 1, {}, None)
+            event = log.decide(draft, 1, {}, None, 0)
             draft.add("told", {"id": event.body["first"], "seen": _answer(rng)})
 
     for _ in range(rounds // 1000):

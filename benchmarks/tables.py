@@ -1,6 +1,6 @@
-"""`python -m benchmarks.tables [ROWS ...]`: a table in a CSV file analysed, beside a polars group-by of the same file.
+"""`python -m benchmarks.tables [ROWS ...]`: a table in a CSV file analyzed, beside a polars group-by of the same file.
 
-Every measurement is a process of its own on one core, with everything compiled: CPU seconds, and how far the peak of
+Every measurement is a separate process on one core, with everything compiled: CPU seconds, and how far the peak of
 its resident memory is above what it had before (Linux). The group-by reads the same file and says what plain means
 say: rows and mean reward per arm. Tables: a funnel (two levers, two discrete and two real-valued columns), the same
 with semicolons and decimal commas, and 60 columns (two levers, 57 observed; a tenth of the rows).
@@ -30,7 +30,7 @@ cb.analyze("example", target="purchase", interventions=["banner", "discount"])
 def memory(name):
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(name)).split()[1]) / 1024
-Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+Path("/proc/self/clear_refs").write_text("5")  # the peak begins again
 before, begun = memory("VmRSS"), time.process_time()
 """
 TASKS = {
@@ -70,7 +70,7 @@ def funnel(rows: int, more: int = 0) -> pl.DataFrame:
 
 
 def measured(task: str, path: Path, separator: str) -> tuple[float, float]:
-    """CPU seconds and megabytes of one task, in a process of its own on one core."""
+    """CPU seconds and megabytes of one task, in a separate process on one core."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     command = [sys.executable, "-c", SETUP + TASKS[task] + REPORT, str(path), separator]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from causal_bandits.data import TableLayout, count_rows
-from causal_bandits.independence import ArmTests, g_squared_of_arms
+from causal_bandits.core.data import TableLayout, count_rows
+from causal_bandits.core.independence import ArmTests, g_squared_of_arms
 
 from .timing import interleaved
 from .worlds import world

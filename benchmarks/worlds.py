@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.environments import DiscreteWorld
+from causal_bandits.research.worlds import DiscreteWorld
 
 
 @cache
 def world(nodes: int = 4) -> DiscreteWorld:
     """A random DAG of the paper with perfect interventions on all but Y: 3^(nodes - 1) arms."""
     names = [*"ABCDEFG"[: nodes - 1], "Y"]
-    return cb.worlds.paper_world(cb.random_dag(names, "Y", 1), seed=2)
+    return cb.worlds.paper_world(cb.graphs.random_dag(names, "Y", 1), seed=2)
 
 
 def every_subset(nodes: int = 4) -> cb.KnownSets:
@@ -40,7 +40,7 @@ def _played(nodes: int, rounds: int, tested: bool) -> bytes:
 
 
 def played(nodes: int, rounds: int, *, tested: bool = False) -> cb.CausalThompsonSampling:
-    """A policy that has played so many rounds, the same one each time."""
+    """A policy that has played this many rounds, the same one each time."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "policy").write_bytes(_played(nodes, rounds, tested))
         policy = cb.CausalThompsonSampling.load(Path(folder) / "policy")

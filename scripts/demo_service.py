@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from causal_bandits import Problem, Study
+from causal_bandits.core.problem import Arm
 from causal_bandits.errors import CausalBanditsError, OptionError
-from causal_bandits.problem import Arm
-from causal_bandits.service import ServiceSettings, serve
-from causal_bandits.service.serving import listen
+from causal_bandits.product.service import ServiceSettings, serve
+from causal_bandits.product.service.serving import listen
+from causal_bandits.product.service.settings import Process
 
 CLICKS = {"none": 0.15, "red": 0.45, "blue": 0.3, "green": 0.22}
 BUYS = {"empty": 0.004, "some": 0.03, "full": 0.13}
@@ -61,7 +62,7 @@ class Shop:
         self._study.tell_many([row for row, draw in zip(rows, chance, strict=True) if draw >= 0.1] + due)
 
     def run(self, pause: float, stopping: threading.Event) -> None:
-        """Go on until the server stops."""
+        """Continue until the server stops."""
         while not stopping.wait(pause):
             self.serve(int(self._rng.integers(5, 20)))
 
@@ -107,7 +108,7 @@ def _serve() -> None:
 
         began = time.monotonic()
         try:
-            serve(ServiceSettings(storage), port=port, started=started)
+            serve(ServiceSettings(storage), Process(port=port), started=started)
         finally:
             stopping.set()
             if playing.is_alive():

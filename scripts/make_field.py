@@ -1,9 +1,9 @@
-"""`python scripts/make_field.py COMPARISON`: the tables of docs/field.md from a folder that `compare` made.
+"""`python scripts/make_field.py COMPARISON`: the tables of docs/results/field.md from a folder that `compare` made.
 
-Keeps the tables as docs/results/field.json and the figures beside it, then writes the part of docs/field.md between its
-two marks from these files alone. Families that are not in the folder stay as they are; where it holds some policies of
-a family (`compare --policies`) and the rest is kept from the same command, rows are added, and the figure stays.
-Without an argument only that part is written anew.
+Keeps the tables as docs/results/field.json and the figures next to it, then rewrites the part of docs/results/field.md
+between its two marks from these files alone. Families that are not in the folder stay as they are. If the folder holds
+some policies of a family (`compare --policies`) and the others were made by the same command, rows are added and the
+figure stays. Without an argument, only the tables are rewritten.
 """
 
 import json
@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from causal_bandits.experiments import FAMILIES
 from causal_bandits.reporting import sheet_of
+from causal_bandits.research.experiments import FAMILIES
 
 DOCS = Path(__file__).parents[1] / "docs"
 KEPT = DOCS / "results"
@@ -69,15 +69,25 @@ def tables() -> str:
         head = ["| " + " | ".join(found["columns"]) + " |", "|" + "---|" * 3 + "---:|" * (len(found["columns"]) - 3)]
         parts += [
             f"## {found['title'][0].upper()}{found['title'][1:]}",
-            f"![Regret over rounds, a plot per tier](results/field-{family}.png)",
+            f"![{finding(found)}](field-{family}.png)",
             "\n".join([*head, *lines]),
-            f"{found['caption']}. Again: `{again} --seed {found['seed']}`",
+            f"{found['caption']}. Command: `{again} --seed {found['seed']}`",
         ]
     return "\n\n".join(parts)
 
 
+def finding(table: Table) -> str:
+    """The policy with the least relative regret among those that are given neither graph nor sets."""
+    ours = [row for row in table["rows"] if row[0].startswith(("0:", "1:"))]
+    base = next(row for row in ours if row[4] == "1")
+    best = min(ours, key=lambda row: float(row[4].split(" ")[0]))
+    return (
+        f"{best[1]} has {best[4]} times the regret of {base[1]}" if best != base else f"{base[1]} has the least regret"
+    )
+
+
 def page(text: str) -> str:
-    """The page with its tables written anew."""
+    """The page with new tables."""
     before, rest = text.split(START)
     after = rest.split(END)[1]
     return f"{before}{START}\n\n{tables()}\n\n{END}{after}"
@@ -87,7 +97,7 @@ def main() -> None:
     """Keep what is new and write the tables."""
     if len(sys.argv) > 1:
         keep(Path(sys.argv[1]))
-    place = DOCS / "field.md"
+    place = KEPT / "field.md"
     place.write_text(page(place.read_text()))
 
 

@@ -1,7 +1,7 @@
-"""`python scripts/make_results.py RESULTS`: the results page of the docs from a folder that `reproduce` made.
+"""`python scripts/make_results.py RESULTS`: write docs/results/paper.md from a results folder of `reproduce`.
 
-Copies the summary.json and figure.png of each figure in it and what the manifest says to docs/results, then writes
-docs/results.md (the paper's figures) from these files alone. Without an argument only the page is written anew.
+Copies the summary.json and figure.png of each figure, and the manifest, to docs/results, then writes the page from
+these files alone. Without an argument, only the page is written.
 """
 
 import json
@@ -9,12 +9,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from causal_bandits.experiments import PAPER, judge
-from causal_bandits.experiments.results_report import again, claims_by_reading
 from causal_bandits.reporting import duration, evidence, sheet_of
-from causal_bandits.reporting.matrices import matrix_html
-from causal_bandits.reporting.sheets import Sheet
+from causal_bandits.reporting.sheets import in_markdown
 from causal_bandits.reporting.summaries import About, Summary
+from causal_bandits.reporting.summary_plots import finding
+from causal_bandits.reporting.summary_sheets import matrix_html
+from causal_bandits.research.experiments import PAPER, judge
+from causal_bandits.research.experiments.results_report import again, claims_by_reading
 
 DOCS = Path(__file__).parents[1] / "docs"
 KEPT = DOCS / "results"
@@ -24,7 +25,7 @@ hide:
   - navigation
   - toc
 ---"""
-"""The matrix takes the whole width of the page."""
+"""Give the matrix the whole width of the page."""
 STYLE = """<style>
 .matrix { border-collapse: collapse; width: 100%; font-size: .62rem; line-height: 1.35; margin-bottom: .8rem; }
 .matrix th, .matrix td { text-align: left; vertical-align: top; padding: .15rem .5rem .15rem 0; }
@@ -37,7 +38,7 @@ STYLE = """<style>
 
 
 def keep(results: Path) -> None:
-    """Copy what is small from a folder of results."""
+    """Copy the small files of a results folder."""
     manifest = json.loads((KEPT / "manifest.json").read_text())
     for figure, entry in json.loads((results / "manifest.json").read_text())["figures"].items():
         entry.pop("command")  # it names a folder of the machine it ran on
@@ -57,12 +58,14 @@ def page() -> str:
     assert read is not None
     parts = [
         WIDE,
-        "# Results",
+        "# The paper's figures",
+        "For readers who want every figure and claim of the paper with its numbers. The table has the verdict on each "
+        "claim under each reading of what the paper leaves open.",
         read.words,
         STYLE + matrix_html(read.rows),
-        f"Each section names the command that made it; all together took {duration(total)} of one core "
-        f"({about['machine']}, busy with other work too). The page is written by `python scripts/make_results.py` from "
-        "the summaries in [results](results/manifest.json); the verdicts are computed from the numbers.",
+        f"Each section names its command; together they took {duration(total)} of one core "
+        f"({about['machine']}, a busy machine). `python scripts/make_results.py` writes this page from "
+        "the summaries in [docs/results](manifest.json); the verdicts are computed from the numbers.",
         *(section(summary, manifest[summary["figure"]]) for summary in summaries),
     ]
     return "\n\n".join(parts) + "\n"
@@ -83,28 +86,18 @@ def section(summary: Summary, about: About) -> str:
             f'<a id="{figure}"></a>\n\n## {summary["title"]}',
             f"*{summary['question']}*",
             *(["\n".join(claims)] if claims else []),
-            f"![{summary['title']}](results/{figure}.png)",
-            table(shown),
-            f"{sheet.caption}.{cut} Again: `{again(figure, about)}`",
+            f"![{finding(summary)}]({figure}.png)",
+            in_markdown(shown),
+            f"{sheet.caption}.{cut} Command: `{again(figure, about)}`",
         ]
     )
-
-
-def table(sheet: Sheet) -> str:
-    """A table in Markdown."""
-
-    def row(cells: tuple[str, ...]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-    rule = tuple("---:" if place in sheet.numbers else "---" for place in range(len(sheet.columns)))
-    return "\n".join([row(sheet.columns), row(rule), *(row(each) for each in sheet.rows)])
 
 
 def main() -> None:
     """Keep what is new and write the page."""
     if len(sys.argv) > 1:
         keep(Path(sys.argv[1]))
-    (DOCS / "results.md").write_text(page())
+    (KEPT / "paper.md").write_text(page())
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class Browser:
             self._next(deadline)
 
     def resize(self, width: int, height: int = 900, *, dark: bool = False) -> None:
-        """Show pages at a width, in light or dark colours."""
+        """Show pages at a width, in light or dark colors."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
@@ -105,10 +105,19 @@ class Browser:
         self.run(f"document.querySelector({json.dumps(selector)}).focus()")
         self.call("Input.insertText", text=text)
 
+    def press(self, key: str) -> None:
+        """Press a key, such as Tab or Enter."""
+        code = {"Tab": 9, "Enter": 13}[key]
+        text = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            about: dict[str, Any] = {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}
+            self.call("Input.dispatchKeyEvent", **about, **(text if kind == "keyDown" else {}))
+
     def click(self, selector: str) -> None:
-        """Click on something, as somebody would."""
-        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
-        x, y = self.run(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({box})")
+        """Click on something, as somebody would, which is scrolled to if it is not in sight."""
+        there = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"{there}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        x, y = self.run(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({there}.getBoundingClientRect())")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

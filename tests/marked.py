@@ -54,7 +54,7 @@ class Marked:
         )
 
     def wait_for(self, folder: Path, files: int) -> None:
-        """Until so many files are there."""
+        """Until this many files are there."""
         deadline = time.monotonic() + 120
         while not folder.exists() or sum(path.name[0] != "." for path in folder.iterdir()) < files:
             if self.process.poll() is not None:

@@ -142,7 +142,7 @@ def test_compare_lists_and_compares(tmp_path: Path, here: Here) -> None:
         (["reproduce", "fig2a", "--jobs", "0"], "Error: jobs=0; expected a whole number from 1"),
         (["reproduce", "fig2a", "--seed", "-1"], "Error: seed=-1; expected a whole number from 0"),
         (["reproduce", "fig2a", "--engine", "ray"], "Error: engine 'ray' is not known; expected one of local, dask"),
-        (["reproduce", "fig2a", "--out", "/usr"], "Error: folder '/usr' holds other things than results"),
+        (["reproduce", "fig2a", "--out", "/usr"], "Error: folder '/usr' contains files that are not results"),
         (["reproduce", "fig2a", "--scale", "huge"], "Error: scale 'huge' is not known"),
         (
             ["reproduce", "fig2c", "--reading", "unit=pairs"],

@@ -1,175 +1,245 @@
-"""Compiled functions are kept on disk where that can be done, and work where it cannot."""
+"""Functions run interpreted at once and compiled when their code is there; code is kept on disk where it can be."""
 
-import importlib
-import inspect
+import contextlib
 import os
-import pkgutil
-import shutil
-import stat
+import signal
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
 import causal_bandits
 from causal_bandits import errors
-from causal_bandits.compiled import cache, compiled, compiled_here
-from causal_bandits.dispatch import Operation
+from causal_bandits.core.compiled import Compiled, Floats, Operation, background, cache, compiled, compiling_first
+from causal_bandits.core.compiled.functions import VARIABLE
 from causal_bandits.errors import CacheWarning
-from tests.reference.dependencies import Sources
 
+PACKAGE = Path(causal_bandits.__file__).parent
 PROGRAM = """
-import sys, causal_bandits
-from causal_bandits.estimators.posterior import beta_moments  # quick to compile
-assert causal_bandits.__file__.startswith(sys.argv[1]), causal_bandits.__file__
-print(beta_moments(0.0, 0.0)[0], beta_moments(1.0, 1)[0])
-"""
-KERNEL = """
-import sys
-from causal_bandits.compiled import compiled
-import resource
-if len(sys.argv) > 1:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-
-@compiled
-def double(x):
-    return 2 * x
-
-@compiled
-def triple(x):
-    return 3 * x
-
-print(double(1), triple(1.0), double(1.5))
+import sys, time
+from causal_bandits.core.estimators.posterior import beta_moments  # quick to compile
+end = time.monotonic() + float(sys.argv[1])
+while True:
+    found = beta_moments(1.0, 1.0)[0]
+    if beta_moments._ready or time.monotonic() > end:
+        break
+    time.sleep(0.02)
+print(found, bool(beta_moments._ready), "numba" in sys.modules)
 """
 
 
-def part_of_the_package(folder: Path) -> Path:
-    """A copy of what compiles, without the rooms above, which take a second to import."""
-    package, whole = folder / "causal_bandits", Path(causal_bandits.__file__).parent
-    shutil.copytree(whole / "compiled", package / "compiled", ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "__init__.py").touch()
-    for name in ("dispatch.py", "errors.py"):
-        shutil.copy(whole / name, package)
-    return package
-
-
-@pytest.fixture
-def installed(tmp_path: Path) -> Path:
-    """A copy of the package in which nothing can be cached: not even root can make a folder where a file stands."""
-    target = tmp_path / "installed"
-    source = Path(causal_bandits.__file__).parent
-    shutil.copytree(source, target / "causal_bandits", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in {path.parent for path in target.rglob("*.py")}:
-        (folder / "__pycache__").touch()
-    (tmp_path / "home").touch()
-    (tmp_path / "temporary").mkdir()
-    return target
-
-
-def play(installed: Path) -> tuple[str, str]:
-    folder = installed.parent
-    dropped = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "TEMP", "TMP")
-    environment = {name: value for name, value in os.environ.items() if name not in dropped}
-    environment |= {"HOME": str(folder / "home"), "TMPDIR": str(folder / "temporary"), "PYTHONPATH": str(installed)}
-    command = [sys.executable, "-c", PROGRAM, str(installed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+def run(folder: Path, how: str, seconds: float = 0, **environment: str) -> tuple[str, str]:
+    """Call a function of the package for some seconds or until it is compiled; what is shown and what is warned."""
+    given = os.environ | {"NUMBA_CACHE_DIR": str(folder), VARIABLE: how} | environment
+    command = [sys.executable, "-c", PROGRAM, str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=given)
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    return done.stdout.strip(), done.stderr
 
 
-def test_without_a_place_for_a_cache_a_private_temporary_folder_is_used(installed: Path) -> None:
-    shown, warned = play(installed)
-    assert (shown, warned) == ("0.5 0.5\n", "")
-    (folder,) = (installed.parent / "temporary").iterdir()
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert list(folder.rglob("*.nbc"))
+def run_where_nothing_can_be_written(folder: Path, how: str) -> "subprocess.CompletedProcess[str]":
+    program = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{PROGRAM}"
+    given = os.environ | {"NUMBA_CACHE_DIR": str(folder), VARIABLE: how}
+    command = [sys.executable, "-c", program, "0"]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=given)
 
 
-@pytest.mark.slow
-def test_a_temporary_folder_that_others_may_write_is_not_trusted(installed: Path) -> None:
-    """What is cached is run, so whoever can write there could run anything. It is said once."""
-    shared = installed.parent / "temporary" / f"causal-bandits-{os.getuid()}"
-    shared.mkdir()
-    shared.chmod(0o777)
-    shown, warned = play(installed)
-    assert shown == "0.5 0.5\n"
-    assert warned.count("CacheWarning: compiled code cannot be cached: no writable folder") == 1
-    assert not list(shared.iterdir())
+@pytest.mark.skipif(os.name == "nt", reason="needs limits of Unix")
+def test_a_call_without_compiled_code_runs_interpreted_while_a_process_compiles(tmp_path: Path) -> None:
+    assert run(tmp_path, "background") == ("0.5 False False", "")
+    assert not list(tmp_path.rglob("*.nbc"))
+    assert run(tmp_path, "background", 300, PATH="", CC="") == ("0.5 True True", "")  # no C compiler, nor anything else
+    assert run(tmp_path, "background") == ("0.5 True True", "")  # at the first call
+    read_only = run_where_nothing_can_be_written(tmp_path, "background")
+    assert (read_only.stdout, read_only.stderr) == ("0.5 True True\n", "")
+    assert run(tmp_path, "never") == ("0.5 False False", "")
 
 
-def test_a_folder_that_others_may_exchange_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    for mode, trusted in ((0o700, True), (0o1777, True), (0o777, False)):
-        tmp_path.chmod(mode)
-        cache.private_folder.cache_clear()
-        assert (cache.private_folder() is not None) == trusted
-    cache.private_folder.cache_clear()
+def test_two_processes_at_once_compile_one_after_the_other(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, "0"]
+    given = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), VARIABLE: "now"}
+    pair = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=given) for _ in "12"]
+    assert [process.communicate()[0].split() for process in pair] == [[b"0.5", b"True", b"True"]] * 2
+    assert len(list(tmp_path.rglob("*.nbc"))) == 1
+    assert run(tmp_path, "background") == ("0.5 True True", "")
+
+
+def test_a_cache_folder_that_is_a_file_is_said_once(tmp_path: Path) -> None:
+    folder = tmp_path / "file"
+    folder.touch()
+    for how, shown in (("background", "0.5 False False"), ("now", "0.5 True True")):
+        found, warned = run(folder, how)
+        assert found == shown
+        assert warned.count("Warning") == 1
+        assert f"compiled code cannot be cached: {str(folder)!r} cannot be written" in warned
+
+
+def test_an_unknown_way_is_said_once_and_runs_interpreted(tmp_path: Path) -> None:
+    found, warned = run(tmp_path, "soon")
+    assert found == "0.5 False False"
+    assert warned.count("Warning") == 1
+    assert "CAUSAL_BANDITS_COMPILE is 'soon', but must be one of" in warned
+
+
+STUCK = """
+import os, sys, time
+from causal_bandits.core.compiled import background
+from causal_bandits.core.estimators.posterior import beta_moments
+background.PAUSE_SECONDS = 0.0
+if sys.argv[1] == "stuck":
+    background.COMMAND = "import sys, time; sys.stdin.readline(); time.sleep(600)"
+start = background._start
+def started():
+    process = start()
+    print(process.pid, flush=True)
+    return process
+background._start = started
+beta_moments(1.0, 1.0)
+sys.stdin.read()
+print(beta_moments(1.0, 1.0)[0])
+"""
+
+
+def program(folder: Path, command: str) -> tuple["subprocess.Popen[str]", int]:
+    given = os.environ | {"NUMBA_CACHE_DIR": str(folder), VARIABLE: "background"}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", STUCK, command], text=True, env=given, **pipes)
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())
+
+
+def is_gone(pid: int) -> bool:
+    for _ in range(500):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_killed_compiler_is_said_once(tmp_path: Path) -> None:
+    process, compiler = program(tmp_path, "stuck")
+    os.kill(compiler, signal.SIGKILL)
+    time.sleep(0.2)
+    shown, warned = process.communicate("")
+    assert (process.returncode, shown) == (0, "0.5\n")
+    assert warned.count("Warning") == 1
+    assert "the background compiler has ended; the program continues interpreted" in warned
+
+
+def test_the_compiler_ends_with_its_parent(tmp_path: Path) -> None:
+    process, compiler = program(tmp_path, "stuck")
+    assert process.communicate("") == ("0.5\n", "")
+    assert is_gone(compiler)
+
+
+def test_the_compiler_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    process, compiler = program(tmp_path, background.COMMAND)
+    process.kill()
+    process.wait()
+    assert is_gone(compiler)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+
+
+class _Pair(NamedTuple):
+    values: Floats
+    scale: float
+
+
+def test_what_is_described_is_compiled_for_as_the_original() -> None:
+    """The background process sees types alone; a wrong one would be compiled in vain."""
+    import numba
+
+    grid = np.zeros((3, 4))
+    fixed = np.zeros(3)
+    fixed.flags.writeable = False
+    arrays = [grid, grid.T, grid[:, ::2], grid[0], grid[:, 0], fixed, np.zeros(2, dtype=bool), np.zeros((1, 1), "i4")]
+    others = [1, 1.5, True, None, np.float64(2), np.int64(3), np.random.default_rng(1), (1, grid), ()]
+    for value in [*arrays, *others, _Pair(grid, 2.0)]:
+        again = background.specimen(background.describe(value))
+        typeof: Any = numba.typeof
+        assert typeof(again) == typeof(value)
+    with pytest.raises(TypeError, match="cannot be described"):
+        background.describe([1, 2])
 
 
 def _double(x: float) -> float:
     return 2 * x
 
 
-Make = Callable[[], Callable[[float], float]]
+def _second(values: Any) -> Any:
+    return values[1]
+
+
+Make = Callable[..., Any]
 
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Gives a function that was never called, whose compiled code is kept in `tmp_path / "cache"`."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    """Gives a function that was never called, whose compiled code is kept in `tmp_path`."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv(VARIABLE, "now")
     monkeypatch.setattr(errors, "_warned", set())
-    return lambda: compiled(_double)
+
+    def made(function: Any = _double) -> Any:
+        new: Any = Compiled(function)
+        vars(new)["is_kept"] = True
+        return new
+
+    return made
 
 
-def hits(function: object) -> int:
+def hits(function: Any) -> int:
     """How often compiled code came from disk."""
-    return sum(function.stats.cache_hits.values())  # type: ignore[attr-defined]
-
-
-def the_file(folder: Path) -> Path:
-    (file,) = (path for path in (folder / "cache").rglob("*") if not path.is_dir())
-    return file
+    return sum(function.dispatcher.stats.cache_hits.values())
 
 
 def test_compiled_code_is_kept_for_each_signature_and_found_again(tmp_path: Path, make: Make) -> None:
     first = make()
     assert (first(1), first(1.5), hits(first)) == (2, 3.0, 0)
     second = make()
-    assert (second(1), second(1.5), hits(second)) == (2, 3.0, 2)
-    assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 2
-    assert not list((tmp_path / "cache").rglob("*.tmp"))
+    assert (second(1), second(1.5), second(x=3), hits(second)) == (2, 3.0, 6, 2)
+    assert len(list(tmp_path.rglob("*.nbc"))) == 2
+    assert not list(tmp_path.rglob("*.tmp"))
 
 
-def _second(values: Any) -> Any:
-    return values[1]
+def test_arrays_of_another_type_are_another_signature(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was compiled for arrays of one type is not run for those of another, whatever may be compiled now."""
+    function = make(_second)
+    assert function(np.arange(3)) == 1
+    monkeypatch.setenv(VARIABLE, "never")
+    assert function(np.arange(3) / 2) == 0.5
+    assert len(function.dispatcher.signatures) == 1
+    monkeypatch.setenv(VARIABLE, "now")
+    assert (function(np.arange(3) / 2), function(np.arange(3))) == (0.5, 1)
+    assert len(function.dispatcher.signatures) == 2
 
 
 def test_code_that_checks_indices_is_kept_apart(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """`NUMBA_BOUNDSCHECK` changes the code and must neither find code without checks nor leave its own behind."""
-    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 0)
-    unchecked = compiled(_second)
-    unchecked(np.zeros(2))
-    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
-    checked = compiled(_second)
-    with pytest.raises(IndexError):
-        checked(np.zeros(1))
-    assert hits(checked) == 0
-    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 0)
-    again = compiled(_second)
-    again(np.zeros(2))
-    assert hits(again) == 1
+    import numba
+
+    for checked in ("0", "1", "0", "1"):
+        monkeypatch.setenv("NUMBA_BOUNDSCHECK", checked)
+        monkeypatch.setattr(numba.config, "BOUNDSCHECK", int(checked))
+        function = make(_second)
+        function(np.zeros(2))
+        with pytest.raises(IndexError) if checked == "1" else contextlib.nullcontext():
+            function(np.zeros(1))
+    assert hits(function) == 1
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda content: b"",
-    "cut in the head": lambda content: content[:40],
-    "cut after the head": lambda content: content[: cache.HEAD],
     "cut": lambda content: content[:-1],
     "a bit flipped": lambda content: content[:-500] + bytes([content[-500] ^ 1]) + content[-499:],
     "longer": lambda content: content + b"x",
@@ -177,165 +247,77 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.parametrize("kind", ["nbi", "nbc", "sums"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_code_is_compiled_anew_and_said_once(tmp_path: Path, make: Make, damage: str) -> None:
+def test_damaged_code_is_never_run(tmp_path: Path, make: Make, damage: str, kind: str) -> None:
+    """It is compiled again and replaced, and said once."""
     make()(1)
-    file = the_file(tmp_path)
-    whole = file.read_bytes()
-    for _ in range(2):
-        file.write_bytes(DAMAGES[damage](whole))
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            assert make()(1) == 2
-        assert [(each.category, "is damaged; it is compiled again" in str(each.message)) for each in said] in (
-            [(CacheWarning, True)],
-            [],
-        )
-    assert "compiled code, read" in errors._warned
+    (file,) = tmp_path.rglob(f"*.{kind}")
+    content = file.read_bytes()
+    file.write_bytes(DAMAGES[damage](content * 20))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert make()(1) == 2
+    assert [each.category for each in said] == [CacheWarning]
+    assert "is corrupt; it is compiled again" in str(said[0].message)
     third = make()
     assert (third(1), hits(third)) == (2, 1)
 
 
-@pytest.mark.parametrize("thing", ["directory", "pipe", "loop"])
-def test_what_is_no_file_is_said_and_passed_over(tmp_path: Path, make: Make, thing: str) -> None:
-    make()(1)
-    file = the_file(tmp_path)
-    file.unlink()
-    if thing == "directory":
-        (file / "below").mkdir(parents=True)
-    elif thing == "pipe":
-        os.mkfifo(file)
-    else:
-        file.symlink_to(file)
-    with pytest.warns(CacheWarning, match=r"is damaged|cannot be read from|cannot be cached"):
-        assert make()(1) == 2
-
-
-def test_code_of_other_sources_is_replaced_without_a_word(
+def test_damaged_code_runs_interpreted_where_nothing_may_be_compiled_now(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """numba itself does not notice that a compiled function in another file has changed."""
     make()(1)
-    monkeypatch.setattr(cache, "sources", lambda: b"edited")
-    edited = make()
-    assert (edited(1), hits(edited)) == (2, 0)
-    again = make()
-    assert (again(1), hits(again)) == (2, 1)
-    assert the_file(tmp_path)
-
-
-PACKAGE = Path(causal_bandits.__file__).parent
-
-
-def _is_compiled(value: object) -> bool:
-    return hasattr(value, "py_func") and getattr(value, "__module__", "").startswith("causal_bandits.")
-
-
-def _compiled_names() -> set[tuple[str, str]]:
-    """Every compiled function, every implementation of an operation, and every state, by module and name."""
-    for found in pkgutil.walk_packages(causal_bandits.__path__, "causal_bandits."):
-        if not found.name.endswith(("__main__", ".gym")):
-            importlib.import_module(found.name)
-    modules = [module for name, module in sys.modules.items() if name.startswith("causal_bandits.")]
-    values: list[Any] = [value for module in modules for value in vars(module).values()]
-    operations = [value for value in values if isinstance(value, Operation)]
-    registered = [each for operation in operations for pair in operation._implementations.items() for each in pair]
-    homes = [each for each in values if _is_compiled(each)] + operations + registered
-    ours = [each for each in homes if each.__module__.startswith("causal_bandits.")]
-    return {(each.__module__.removeprefix("causal_bandits."), each.__name__) for each in ours}
-
-
-def test_every_file_that_compiled_code_depends_on_counts() -> None:
-    """Whatever a compiled function uses, its code and that of what it uses is compiled again when one is edited."""
-    names, sources = _compiled_names(), Sources(PACKAGE)
-    assert len(names) > 200
-    needed = {path.relative_to(PACKAGE).as_posix() for path in sources.depends_on(names)}
-    counted = cache.files_that_count(PACKAGE).keys()
-    assert len(needed) > 40
-    assert not needed - counted
-
-
-def test_a_file_that_holds_nothing_compiled_does_not_count() -> None:
-    """So editing a class of policies, a problem or a study compiles nothing."""
-    counted = cache.files_that_count(PACKAGE).keys()
-    others = {"problem/problem.py", "policies/base.py", "policies/thompson.py", "studies/study.py", "__init__.py"}
-    assert not counted & others
-    assert len(counted) < len(list(PACKAGE.rglob("*.py"))) / 3
-
-
-def test_names_are_followed_to_the_file_that_gives_them_their_value(tmp_path: Path) -> None:
-    """Through imports, packages that pass names on, and constants made of constants; not through annotations."""
-    files = {
-        "a.py": "from .b import LEAST\nfrom .types import Kind\ndef f(x: Kind) -> Kind:\n    return x + LEAST\n",
-        "b/__init__.py": "from .c import LEAST\n",
-        "b/c.py": "from ..d import half\nLEAST = half(1.0)\n",
-        "d.py": "def half(x):\n    return x / 2\n",
-        "types.py": "Kind = float\n",
-    }
-    (tmp_path / "b").mkdir()
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    found = Sources(tmp_path).depends_on({("a", "f")})
-    assert {path.relative_to(tmp_path).as_posix() for path in found} == {"a.py", "b/__init__.py", "b/c.py", "d.py"}
-
-
-OPERATION = """
-from typing import Any
-from .dispatch import Operation, entry
-
-@Operation
-def value(state: Any) -> float: ...
-
-@entry
-def twice(state: Any) -> float:
-    return 2 * value(state)
-"""
-RULE = """
-from typing import NamedTuple
-from .compiled import compiled
-from .operation import value
-
-class Coin(NamedTuple):
-    chance: float
-
-@value.of(Coin)
-@compiled
-def value_of_coin(state: Coin) -> float:
-    return state.chance
-"""
-DISPATCHED = """
-from causal_bandits.operation import twice
-from causal_bandits.rule import Coin
-print(twice(Coin(0.25)), sum(twice.kept.stats.cache_hits.values()))
-"""
-
-
-@pytest.mark.slow
-def test_what_is_dispatched_is_kept_until_an_implementation_is_edited(tmp_path: Path) -> None:
-    package = part_of_the_package(tmp_path)
-    (package / "operation.py").write_text(OPERATION)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
-
-    def run(rule: str) -> str:
-        (package / "rule.py").write_text(rule)
-        command = [sys.executable, "-c", DISPATCHED]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
-
-    edited = RULE.replace("return state.chance", "return state.chance + 1")
-    assert [run(RULE), run(RULE), run(edited), run(edited)] == ["0.5 0\n", "0.5 1\n", "2.5 0\n", "2.5 1\n"]
-
-
-def test_a_folder_that_vanishes_or_cannot_be_written_is_no_obstacle(tmp_path: Path, make: Make) -> None:
+    (file,) = tmp_path.rglob("*.nbc")
+    file.write_bytes(b"")
+    monkeypatch.setenv(VARIABLE, "background")
+    asked: list[Any] = []
+    monkeypatch.setattr(background, "request", lambda *given: asked.append(given))
     function = make()
-    shutil.rmtree(tmp_path / "cache")
     assert function(1) == 2
-    assert the_file(tmp_path)
-    shutil.rmtree(tmp_path / "cache")
-    (tmp_path / "cache").touch()
-    with pytest.warns(CacheWarning, match=r"cannot be cached in '.*' \(.*\): until then every process compiles"):
-        assert function(1.5) == 3.0
+    assert asked == [(function, (1,))]
+
+
+def test_an_edit_of_any_source_is_noticed(tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba itself does not notice that a compiled function in another file has changed."""
+    package = tmp_path / "package"
+    (package / "core" / "data").mkdir(parents=True)
+    (package / "core" / "data" / "cells.py").write_text("LEAST = 1")
+    monkeypatch.setattr(cache, "PACKAGE", package)
+    digests = []
+    for text in ("LEAST = 1", "LEAST = 2", "LEAST = 1"):
+        (package / "core" / "data" / "cells.py").write_text(text)
+        cache.sources.cache_clear()
+        digests.append(cache.sources())
+    cache.sources.cache_clear()
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_compiled_code_lives_in_the_packages_whose_sources_count() -> None:
+    marked = [path for path in PACKAGE.rglob("*.py") if "\n@compiled" in path.read_text()]
+    assert len(marked) > 30
+    assert {path.relative_to(PACKAGE).parts[0] for path in marked} <= set(cache.COUNT)
+
+
+def test_code_that_was_not_used_for_long_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    old, recent = tmp_path / "causal-bandits" / "old", tmp_path / "causal-bandits" / "recent"
+    for each in (old, recent):
+        each.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    found = cache.folder()
+    assert found is not None
+    assert found.is_dir()
+    assert recent.exists()
+    assert not old.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs limits of Unix")
+def test_a_full_disk_is_said_once(tmp_path: Path) -> None:
+    done = run_where_nothing_can_be_written(tmp_path, "now")
+    assert (done.returncode, done.stdout) == (0, "0.5 True True\n")
+    assert done.stderr.count("Warning") == 1
+    assert "compiled code cannot be cached in" in done.stderr
 
 
 def test_errors_that_are_not_of_the_file_system_pass(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,53 +330,6 @@ def test_errors_that_are_not_of_the_file_system_pass(make: Make, monkeypatch: py
     monkeypatch.setattr(Path, "read_bytes", alarm)
     with pytest.raises(TimeoutError, match="time is up"):
         make()(1)
-
-
-def test_code_that_numba_has_lost_is_not_kept(tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when Ctrl-C is raised in LLVM's callback that hands over the code; Python ignores what a callback raises."""
-
-    def lost(library: object) -> bytes:
-        raise RuntimeError(f"no compiled object yet for {library}")
-
-    monkeypatch.setattr("numba.core.codegen.CPUCodeLibrary._get_compiled_object", lost)
-    with pytest.warns(CacheWarning, match="cannot be cached this time"):
-        assert make()(1) == 2
-    assert not list((tmp_path / "cache").rglob("*.nbc"))
-
-
-def kernel(folder: Path) -> tuple[Path, dict[str, str]]:
-    """A script, and the environment in which it finds the package beside it and a cache of its own."""
-    script = folder / "kernel.py"
-    if not script.exists():
-        script.write_text(inspect.cleandoc(KERNEL))
-        part_of_the_package(folder)
-    return script, {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
-
-
-def run_kernel(folder: Path, *arguments: str) -> tuple[str, str]:
-    script, environment = kernel(folder)
-    command = [sys.executable, str(script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
-
-
-def test_a_full_disk_is_said_once_and_nothing_is_left_behind(tmp_path: Path) -> None:
-    shown, warned = run_kernel(tmp_path, "full")
-    assert shown == "2 3.0 3.0\n"
-    assert warned.count("Warning") == 1
-    assert "cannot be cached in" in warned
-    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-
-
-@pytest.mark.slow
-def test_processes_may_compile_the_same_at_once(tmp_path: Path) -> None:
-    script, environment = kernel(tmp_path)
-    command = [sys.executable, str(script)]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) for _ in "12"]
-    assert [process.communicate()[0] for process in both] == [b"2 3.0 3.0\n"] * 2
-    assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 3
-    assert run_kernel(tmp_path) == ("2 3.0 3.0\n", "")
 
 
 class _Coin(NamedTuple):
@@ -411,22 +346,44 @@ def _flipped_coin(state: _Coin) -> float:
     return 1 - state.chance
 
 
-def test_what_is_dispatched_becomes_a_part_of_its_caller_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machine code and a way in for Python are made of the caller alone: this is most of what compiling takes."""
-    made: list[str] = []
-    whole: Callable[[Any, Any], bool] = numba.core.typed_passes.NativeLowering.run_pass
+@compiled
+def _twice(state: Any) -> float:
+    return 2 * _flipped(state)
 
-    def noted(self: Any, state: Any) -> bool:
-        found = whole(self, state)
-        if type(state.library).__name__ == "JITCodeLibrary":
-            made.append(state.func_id.func_name)
-        return found
 
-    monkeypatch.setattr(numba.core.typed_passes.NativeLowering, "run_pass", noted)
+def test_an_operation_is_compiled_as_a_part_of_its_caller() -> None:
+    assert _twice(_Coin(0.25)) == 1.5
 
-    @compiled_here
-    def twice(state: Any) -> float:
-        return 2 * _flipped(state)
 
-    assert twice(_Coin(0.25)) == 1.5
-    assert made == ["twice"]
+def test_long_work_compiles_first_and_says_so(
+    make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(VARIABLE, "background")
+    monkeypatch.setattr("causal_bandits.core.compiled.functions._said", set())
+    for _ in range(2):
+        function = make()
+        with compiling_first("the test"):
+            assert function(1) == 2
+        assert function._ready
+    assert capsys.readouterr().err == "Compiling the test (once; later runs load it from the cache)\n"
+
+
+def test_interpreted_code_calls_interpreted_code(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that is only called from interpreted code is not compiled by itself."""
+    monkeypatch.setenv(VARIABLE, "background")
+    asked: list[Any] = []
+    monkeypatch.setattr(background, "request", lambda function, arguments: asked.append(function))
+    inner = make()
+    outer = make(lambda x: inner(x) + 1)
+    assert outer(1) == 3
+    assert asked == [outer]
+
+
+def test_divisions_by_zero_are_silent_either_way(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ratio(values: Floats) -> float:
+        return float(values[0] / values[1])
+
+    for how in ("now", "never"):
+        monkeypatch.setenv(VARIABLE, how)
+        function = compiled(ratio)
+        assert function(np.array([1.0, 0.0])) == np.inf

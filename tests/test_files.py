@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from causal_bandits.core.files import output_folder, replacing
 from causal_bandits.errors import OutputError
-from causal_bandits.files import output_folder, replacing
 
 
 def test_replacing_writes_the_whole_file(tmp_path: Path) -> None:

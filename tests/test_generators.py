@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from benchmarks.interrupts import interrupt
 
-from causal_bandits.compiled import compiled
+from causal_bandits.core.compiled import compiled
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""States enter compiled code as one pointer; functions that compiled code calls become a part of their callers."""
+"""States enter compiled code as one pointer."""
 
 import sys
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from causal_bandits.compiled import Floats, by_reference, compiled_here, interpreted
+from causal_bandits.core.compiled import Floats, by_reference, compiled, interpreted
 
 
 @by_reference
@@ -24,12 +24,12 @@ class Outer(NamedTuple):
     flag: bool
 
 
-@compiled_here
+@compiled
 def scaled(inner: Inner, place: int) -> float:
     return float(inner.values[place] * inner.scale)
 
 
-@compiled_here
+@compiled
 def total(state: Outer) -> float:
     """Read every field, pass a part on, write into an array."""
     found = 0.0
@@ -39,14 +39,14 @@ def total(state: Outer) -> float:
     return found if state.flag else -found
 
 
-@compiled_here
+@compiled
 def refusing(state: Outer) -> float:
     if state.flag:
         raise ValueError("refused")
     return state.inner.scale
 
 
-@compiled_here
+@compiled
 def returned(state: Outer) -> Inner:
     return state.inner
 
@@ -80,7 +80,7 @@ def test_arrays_of_another_type_are_another_signature() -> None:
 
 
 def test_a_field_that_is_not_there_is_refused() -> None:
-    @compiled_here
+    @compiled
     def wrong(state: Any) -> float:
         return float(state.nothing)
 
@@ -91,18 +91,3 @@ def test_a_field_that_is_not_there_is_refused() -> None:
 def test_a_state_does_not_come_back_to_python() -> None:
     with pytest.raises(Exception, match="cannot convert native Reference"):
         returned(example())
-
-
-def test_a_function_has_machine_code_only_where_python_calls_it() -> None:
-    @compiled_here
-    def part(x: float) -> float:
-        return x * x + 1
-
-    @compiled_here
-    def whole(x: float) -> float:
-        return part(x) + part(2 * x)
-
-    assert whole(3.0) == 47.0
-    assert not part.overloads  # type: ignore[attr-defined]
-    assert part(3.0) == 10.0
-    assert len(part.overloads) == len(whole.overloads) == 1  # type: ignore[attr-defined]

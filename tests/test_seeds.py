@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from causal_bandits import MixedGraph, StructurelessWorld, ThompsonSampling, simulate
+from causal_bandits.core.seeds import generator
 from causal_bandits.errors import OptionError
-from causal_bandits.seeds import generator
-from causal_bandits.simulation import play
-from causal_bandits.worlds import example_world, paper_world
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import example_world, paper_world
 
 WORLD = example_world()
 PAIR = MixedGraph(["A", "Y"], directed=[("A", "Y")])

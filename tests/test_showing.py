@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.markup import number
-from causal_bandits.policies import POLICIES
+from causal_bandits.core.markup import number
+from causal_bandits.core.policies import POLICIES
+from causal_bandits.errors import ObservationError
 
 HOSTILE = "<script>alert('x')</script>&\n\x1b[31m\u202e"
 PROBLEM = cb.Problem(HOSTILE, {f"m{HOSTILE}": 2, "k": ["low", HOSTILE]}, {f"x{HOSTILE}": ["n", HOSTILE], "z": 2})
@@ -28,9 +29,11 @@ def learnt(factory: Callable[..., Any] = cb.CausalThompsonSampling) -> Any:
 
 
 def world() -> cb.DiscreteSCM:
-    coin = cb.Mechanism([], [0.5, 0.5])
-    reward = cb.Mechanism(["A"], [[0.8, 0.2], [0.3, 0.7]])
-    return cb.DiscreteSCM({"A": 2, HOSTILE: 2}, {"A": coin, HOSTILE: reward}, {"I": cb.perfect("A")}, target=HOSTILE)
+    coin = cb.worlds.Mechanism([], [0.5, 0.5])
+    reward = cb.worlds.Mechanism(["A"], [[0.8, 0.2], [0.3, 0.7]])
+    return cb.DiscreteSCM(
+        {"A": 2, HOSTILE: 2}, {"A": coin, HOSTILE: reward}, {"I": cb.worlds.perfect("A")}, target=HOSTILE
+    )
 
 
 def table() -> dict[str, list[Any]]:
@@ -60,13 +63,13 @@ ONE_LINE: dict[str, Callable[[], Any]] = {
     "an estimate": lambda: learnt().estimates()[0],
     "a policy": learnt,
     "a world": world,
-    "a linear world": lambda: cb.worlds.random_linear_world(cb.random_dag(["A", "Y"], "Y", 0), seed=0),
+    "a linear world": lambda: cb.worlds.random_linear_world(cb.graphs.random_dag(["A", "Y"], "Y", 0), seed=0),
     "a logged world": lambda: cb.LoggedWorld(*cb.datasets.sachs()),
     "a structureless world": lambda: cb.StructurelessWorld(
-        cb.worlds.paper_world(cb.random_dag(["A", "Y"], "Y", 0)), seed=0
+        cb.worlds.paper_world(cb.graphs.random_dag(["A", "Y"], "Y", 0)), seed=0
     ),
     "a dataset": cb.datasets.sachs,
-    "a mechanism": lambda: cb.Mechanism(["A"], np.full((50, 50), 0.02)),
+    "a mechanism": lambda: cb.worlds.Mechanism(["A"], np.full((50, 50), 0.02)),
     "a run": lambda: cb.simulation.play(cb.ThompsonSampling(world().problem), world(), 50, np.random.default_rng(0)),
     "a simulation": lambda: cb.simulate(cb.ThompsonSampling, world(), 20, runs=2, seed=0),
     "discovered graphs": lambda: cb.discover(learnt().history),
@@ -147,9 +150,25 @@ def test_a_study_shows_itself(tmp_path: Path) -> None:
         check_line(repr(made.ask()))
         check_line(repr(made.explain(1)))
         check_line(repr(made.evaluate(made.recommend().arm)))
-        check_table(made._repr_html_())
-        check_table(made.separating_sets(rejected=True)._repr_html_())
+        answers = (made.recommend(), made.advice(), made.health(), made.explain(1), made.evaluate(made.recommend().arm))
+        for found in (made, made.separating_sets(rejected=True), made.estimates(), *answers):
+            check_table(found._repr_html_())
+            assert "do(" not in found._repr_html_() + str(found)
+        assert "lift interval" in made.estimates()._repr_html_()
         assert "4 decisions" in made._repr_html_()
+
+
+def test_nothing_is_recommended_without_data(tmp_path: Path) -> None:
+    with cb.Study.create("empty", MANY, storage=f"sqlite:///{tmp_path}/one.db", seed=1) as made:
+        with pytest.raises(ObservationError, match="no data yet, so nothing is recommended"):
+            made.recommend()
+        assert str(made.advice()).startswith("continue: no data yet.")
+        assert made.advice().arm is None
+        assert made.describe()["recommendation"] is None
+        check_table(made.advice()._repr_html_())
+        made.ask()
+        shown = str(made.explain(1)) + made.explain(1)._repr_html_()
+        assert not re.search(r"\de-?\d|nan", shown)
 
 
 def test_a_long_table_is_cut() -> None:

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.archives import MOST_BYTES
+from causal_bandits.core.archives import MOST_BYTES
 from causal_bandits.errors import CausalBanditsError, SaveFileError
 
 PROBLEM = cb.Problem("y", {"m": 2}, {"x": ["n", "a"]})
 WORLD = cb.worlds.example_world()
 HUGE = 10**12
 
-DOORS: dict[str, Callable[[], Any]] = {
+CALLS: dict[str, Callable[[], Any]] = {
     "ask": lambda: cb.ThompsonSampling(PROBLEM).ask(HUGE),
     "draws": lambda: cb.ThompsonSampling(PROBLEM).posterior().sample_means(0, HUGE),
     "quantiles": lambda: cb.bins(quantiles=HUGE, after=2 * HUGE),
@@ -32,20 +32,20 @@ DOORS: dict[str, Callable[[], Any]] = {
     "runs": lambda: cb.simulate(cb.ThompsonSampling, WORLD, 10, runs=HUGE),
     "rounds in all": lambda: cb.simulate(cb.ThompsonSampling, WORLD, 10**6, runs=10**6),
     "jobs": lambda: cb.simulate(cb.ThompsonSampling, WORLD, 10, jobs=HUGE),
-    "compared rounds": lambda: cb.compare({"a": cb.policies.UCB1}, [WORLD], horizon=HUGE, runs=1),
-    "compared runs": lambda: cb.compare({"a": cb.policies.UCB1}, [WORLD], horizon=10, runs=HUGE),
+    "compared rounds": lambda: cb.compare({"a": cb.comparators.UCB1}, [WORLD], horizon=HUGE, runs=1),
+    "compared runs": lambda: cb.compare({"a": cb.comparators.UCB1}, [WORLD], horizon=10, runs=HUGE),
     "samples": lambda: cb.CausalThompsonSampling(PROBLEM, variance="monte-carlo", samples=HUGE),
     "beyond 64 bits": lambda: cb.ThompsonSampling(PROBLEM).ask(10**30),
     "beyond text": lambda: cb.ThompsonSampling(PROBLEM).ask(10**5000),
-    "counts": lambda: cb.g_squared([[10**30, 1], [1, 1]]),
+    "counts": lambda: cb.independence.g_squared([[10**30, 1], [1, 1]]),
     "rows": lambda: cb.estimators.sharing_variance([[0.5, 0.5]], [0.1, 0.2], [HUGE], 0),
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_size_beyond_reason_is_one_sentence(door: str) -> None:
+@pytest.mark.parametrize("call", CALLS)
+def test_a_size_beyond_reason_is_one_sentence(call: str) -> None:
     with pytest.raises(CausalBanditsError) as caught:
-        DOORS[door]()
+        CALLS[call]()
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
 
@@ -81,7 +81,7 @@ def test_a_shape_that_the_member_does_not_have(saved: Path, member: str) -> None
         np.lib.format.write_array_header_1_0(stream, shape)
         return bytes(stream.getvalue() + found.tobytes())
 
-    with pytest.raises(SaveFileError, match="is damaged or not a causal-bandits save file"):
+    with pytest.raises(SaveFileError, match="is corrupt or not a causal-bandits save file"):
         cb.load_policy(rewritten(saved, grown))
 
 
@@ -108,7 +108,7 @@ def test_a_member_that_is_gone_is_noticed(saved: Path) -> None:
 
 
 def test_a_device_is_no_save_file() -> None:
-    with pytest.raises(SaveFileError, match="'/dev/zero' is damaged or not a causal-bandits save file"):
+    with pytest.raises(SaveFileError, match="'/dev/zero' is corrupt or not a causal-bandits save file"):
         cb.load_policy("/dev/zero")
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.data.table_files import neutral
+from causal_bandits.core.data.table_files import neutral
 from causal_bandits.reporting import printable
 from tests.command_line import exit_code
 
@@ -107,8 +107,8 @@ def test_export_neutralises_when_asked(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_asking_does_not_import_what_only_draws() -> None:
-    program = "import sys, causal_bandits.cli, causal_bandits.studies; print(*sys.modules)"
+    program = "import sys, causal_bandits.cli, causal_bandits.product.studies; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert "causal_bandits.studies.storage.links" in modules
+    assert "causal_bandits.product.studies.storage.connections" in modules
     heavy = {"matplotlib", "scipy.optimize", "scipy.stats", "distributed", "networkx", "gymnasium", "pandas", "clingo"}
     assert heavy.isdisjoint(modules)

@@ -1,1 +1,1 @@
-"""Hostile cases against every door: `python -m benchmarks.fuzz`. Each ends well, or in one sentence of ours."""
+"""Hostile cases against every public call: `python -m benchmarks.fuzz`. Each ends well, or in one sentence of ours."""

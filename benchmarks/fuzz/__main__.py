@@ -1,4 +1,4 @@
-"""`python -m benchmarks.fuzz`: every room in processes of its own, a table, and results.json."""
+"""`python -m benchmarks.fuzz`: every part in its own processes, a table, and results.json."""
 
 import argparse
 import contextlib
@@ -43,13 +43,13 @@ RESULTS = Path(__file__).with_name("results.json")
 
 
 def run_room(name: str, cases: int, seed: int) -> Score:
-    """One room in this process, in a folder of its own: hostile names may end up as files."""
+    """One part in this process, in its own folder: hostile names may end up as files."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         return ROOMS[name][0](cases, np.random.default_rng([seed, list(ROOMS).index(name)]))
 
 
 def _in_processes(name: str, cases: int, seed: int) -> dict[str, Any]:
-    """One room in batches, each in a process of its own: a crash is counted, and does not end the rest."""
+    """One part in batches, each in its own process: a crash is counted, and does not end the rest."""
     total: dict[str, Any] = {"cases": 0, **dict.fromkeys(OUTCOMES, 0), "failures": [], "seconds": 0.0}
     start = time.monotonic()
     batch, done = ROOMS[name][3], 0

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 import causal_bandits as cb
-from causal_bandits.policies import POLICIES, Policy, RealPolicy
-from causal_bandits.studies import parse_arm, parse_metrics, parse_reward
+from causal_bandits.core.policies import POLICIES, Policy, RealPolicy
+from causal_bandits.product.studies import parse_arm, parse_metrics, parse_reward
 
 from .hostile import shown, spoil
 from .judging import Score, judge
@@ -22,11 +22,11 @@ WORLD = cb.worlds.example_world()
 GRAPH = cb.MixedGraph(["I", "A", "B", "Y"], [("I", "A"), ("A", "Y"), ("B", "Y")], [("A", "B")])
 TREE = cb.MixedGraph(["A", "B", "Y"], [("A", "Y"), ("B", "Y")])
 LINEAR = {("A", "Y"): 1.0}
-COIN = cb.Mechanism([], [0.5, 0.5])
+COIN = cb.worlds.Mechanism([], [0.5, 0.5])
 TRUTH = cb.DiscreteSCM(
     {"A": 2, "B": 2, "Y": 2},
-    {"A": COIN, "B": COIN, "Y": cb.Mechanism(["A", "B"], [[[0.7, 0.3], [0.6, 0.4]], [[0.1, 0.9], [0.5, 0.5]]])},
-    {"I_A": cb.perfect("A"), "I_B": cb.perfect("B")},
+    {"A": COIN, "B": COIN, "Y": cb.worlds.Mechanism(["A", "B"], [[[0.7, 0.3], [0.6, 0.4]], [[0.1, 0.9], [0.5, 0.5]]])},
+    {"I_A": cb.worlds.perfect("A"), "I_B": cb.worlds.perfect("B")},
     arms=[{}, {"I_A": 0}, {"I_A": 1}, {"I_B": 0}, {"I_B": 1}],
 )
 WHOLE = cb.DiscreteSCM({"A": 2, "B": 2, "Y": 2}, TRUTH.mechanisms, TRUTH.interventions)
@@ -35,9 +35,12 @@ NEEDS: dict[str, Any] = {
     "horizon": 60,
     "separating": ["A", "B"],
     "chances": [TRUTH.distribution(arm, ["A", "B"]).tolist() for arm in TRUTH.problem.arms],
+    "cell_means": [0.2, 0.4, 0.6, 0.8],
     "parents": 2,
     "skeleton": [("A", "B")],
     "marginals": {"A": [0.5, 0.5], "B": [0.5, 0.5]},
+    "past_means": [[0.2, 0.4, 0.1], [0.3, 0.5, 0.2], [0.6, 0.3, 0.4]],
+    "noise": [[0.2, 0.05, 0.02], [0.05, 0.2, 0.05], [0.02, 0.05, 0.2]],
 }
 """What policies are told of their world."""
 
@@ -75,8 +78,8 @@ def functions() -> list[Call]:
     table = [[[5, 3], [2, 7]], [[4, 4], [1, 9]]]
     history, real = _history(DISCRETE), _history(REAL)
     rng = np.random.default_rng(0)
-    mechanisms = {"A": cb.Mechanism([], [0.5, 0.5]), "Y": cb.Mechanism(["A"], [[0.9, 0.1], [0.2, 0.8]])}
-    scm = {"variables": {"A": 2, "Y": 2}, "mechanisms": mechanisms, "interventions": {"I": cb.perfect("A")}}
+    mechanisms = {"A": cb.worlds.Mechanism([], [0.5, 0.5]), "Y": cb.worlds.Mechanism(["A"], [[0.9, 0.1], [0.2, 0.8]])}
+    scm = {"variables": {"A": 2, "Y": 2}, "mechanisms": mechanisms, "interventions": {"I": cb.worlds.perfect("A")}}
     problem = {"target": "y", "observed": {"m": 2, "k": ["low", "high"]}, "interventions": {"x": ["n", "a"], "z": 2}}
     more = {"arms": [{"x": "a"}, {"x": "n"}], "idle": {"x": "a"}, "targets": {"x": ["m"]}, "reward": bool}
     frame = pl.DataFrame(rows_of(DISCRETE, 60))
@@ -102,7 +105,7 @@ def functions() -> list[Call]:
         Call("analyze", cb.analyze, {"source": frame, **levers, "observed": ["m"], "drop": ["k"], "level": 0.9}),
         Call("analyze(real)", cb.analyze, {"source": rows_of(REAL, 60), **levers, "kind": "gaussian", "max_size": 1}),
         Call("discover", cb.discover, {"history": history, "asd": cb.ASD(), "best": 2}),
-        Call("g_squared", cb.g_squared, {"table": table}),
+        Call("g_squared", cb.independence.g_squared, {"table": table}),
         Call("log_bayes_factor", cb.independence.log_bayes_factor, {"table": table}),
         Call(
             "information_sharing",
@@ -119,19 +122,23 @@ def functions() -> list[Call]:
             "ASD", cb.ASD, {"alpha": 0.02, "engine": "auto", "forbidden": ["x -> k"], "required": [], "time_limit": 9.0}
         ),
         Call("MixedGraph", cb.MixedGraph, {"nodes": ["a", "b"], "directed": [("a", "b")], "bidirected": [("a", "b")]}),
-        Call("separated", cb.separated, {"graph": GRAPH, "a": "I", "b": "Y", "given": ["A"], "criterion": "d"}),
+        Call("separated", cb.graphs.separated, {"graph": GRAPH, "a": "I", "b": "Y", "given": ["A"], "criterion": "d"}),
         Call("separating_sets", cb.separating_sets, {"graph": GRAPH, "contexts": "I", "target": "Y", "max_size": 2}),
-        Call("pomis_sets", cb.pomis_sets, {"graph": TREE, "target": "Y", "manipulable": ["A"]}),
+        Call("pomis_sets", cb.graphs.pomis_sets, {"graph": TREE, "target": "Y", "manipulable": ["A"]}),
         Call("mis_sets", cb.graphs.mis_sets, {"graph": TREE, "target": "Y", "manipulable": ["A"]}),
         Call("muct", cb.graphs.muct, {"graph": TREE, "target": "Y"}),
         Call("interventional_border", cb.graphs.interventional_border, {"graph": TREE, "target": "Y"}),
         Call("latent_projection", cb.graphs.latent_projection, {"graph": GRAPH, "onto": ["A", "Y"]}),
         Call("all_dags", lambda nodes: _first(cb.graphs.all_dags(nodes)), {"nodes": ["a", "b"]}),
         Call("dag_classes", cb.graphs.dag_classes, {"nodes": ["a", "b", "c"], "target": "c", "with_parent": True}),
-        Call("random_dag", cb.random_dag, {"nodes": ["a", "b", "c"], "target": "c", "rng": 3, "max_target_parents": 2}),
+        Call(
+            "random_dag",
+            cb.graphs.random_dag,
+            {"nodes": ["a", "b", "c"], "target": "c", "rng": 3, "max_target_parents": 2},
+        ),
         Call("to_networkx", cb.graphs.to_networkx, {"graph": GRAPH}),
         Call("from_networkx", cb.graphs.from_networkx, {"G": cb.graphs.to_networkx(GRAPH)}),
-        Call("Mechanism", cb.Mechanism, {"parents": ["A"], "table": [[0.9, 0.1], [0.2, 0.8]]}),
+        Call("Mechanism", cb.worlds.Mechanism, {"parents": ["A"], "table": [[0.9, 0.1], [0.2, 0.8]]}),
         Call("DiscreteSCM", cb.DiscreteSCM, {**scm, "target": "Y", "noise": {"u": [0.5, 0.5]}, "arms": [{}, {"I": 1}]}),
         Call(
             "LinearGaussianSCM",
@@ -141,7 +148,7 @@ def functions() -> list[Call]:
         Call("fix", cb.worlds.fix, {"value": 1.0}),
         Call("shift", cb.worlds.shift, {"by": 1.0}),
         Call("scale", cb.worlds.scale, {"factor": 1.0}),
-        Call("perfect", cb.perfect, {"variable": "A", "levels": [0, 1]}),
+        Call("perfect", cb.worlds.perfect, {"variable": "A", "levels": [0, 1]}),
         Call(
             "StructurelessWorld",
             cb.StructurelessWorld,
@@ -164,12 +171,12 @@ def functions() -> list[Call]:
         Call(
             "play",
             cb.simulation.play,
-            {"policy": cb.policies.UCB1(WORLD.problem, seed=0), "world": WORLD, "horizon": 3, "rng": rng},
+            {"policy": cb.comparators.UCB1(WORLD.problem, seed=0), "world": WORLD, "horizon": 3, "rng": rng},
         ),
         Call(
             "observe",
             cb.observe,
-            {"policy": cb.policies.UCB1(WORLD.problem, seed=0), "world": WORLD, "rows": 3, "rng": rng},
+            {"policy": cb.comparators.UCB1(WORLD.problem, seed=0), "world": WORLD, "rows": 3, "rng": rng},
         ),
         Call("told", cb.simulation.told, {"name": "c-ucb", "world": WORLD, "horizon": 100, "separating": ["S2"]}),
         Call("preset", cb.preset, {"name": "safe", "problem": DISCRETE, "seed": 0}),
@@ -177,7 +184,7 @@ def functions() -> list[Call]:
             "compare",
             cb.compare,
             {
-                "policies": {"a": cb.policies.UCB1, "b": cb.policies.UCBV},
+                "policies": {"a": cb.comparators.UCB1, "b": cb.comparators.UCBV},
                 "worlds": [WORLD],
                 "horizon": 3,
                 "runs": 1,
@@ -203,14 +210,15 @@ def policies() -> list[Call]:
         problem = REAL if issubclass(kind, RealPolicy) else world.problem
         needs = {need: NEEDS[need] for need in kind.needs}
         calls.append(Call(f"{name}(...)", kind, {"problem": problem, "seed": 1, **needs}))
-    options = {
-        "discovery": cb.DirectTesting(),
+    options = {"discovery": cb.DirectTesting(), "max_size": 1, "variance": "monte-carlo", "samples": 9}
+    real = {
+        "discovery": cb.ResidualTesting(),
         "max_size": 1,
-        "variance": "monte-carlo",
-        "samples": 9,
+        "initial": 2,
+        "variance": "bootstrap",
+        "bootstraps": 5,
         "choice": "variance",
     }
-    real = {"discovery": cb.ResidualTesting(), "max_size": 1, "initial": 2, "variance": "bootstrap", "bootstraps": 5}
     calls.append(Call("causal-ts(...)", cb.CausalThompsonSampling, {"problem": DISCRETE, **options}))
     calls.append(Call("causal-ucb-normal(...)", cb.CausalUCBNormal, {"problem": REAL, **real}))
     for name, problem in (
@@ -255,7 +263,7 @@ def studies(folder: Path) -> list[Call]:
         study = cb.Study.create(name, problem, storage=storage, seed=1)
         for row, decision in zip(rows_of(problem, 30), study.ask(30), strict=True):
             if decision.id < 25:
-                study.tell(decision, {"m": row["m"], "k": row["k"]}, row["y"])
+                study.tell(decision, {"m": row["m"], "k": row["k"]}, reward=row["y"])
         calls += list(_study_methods(study, problem))
     made = {"name": "s", "problem": DISCRETE, "storage": storage, "policy": "safe", "seed": 1, "expire_after": None}
     calls.append(Call("Study.create", cb.Study.create, {**made, "options": {}}))
@@ -266,14 +274,17 @@ def studies(folder: Path) -> list[Call]:
 
 def _study_methods(study: cb.Study, problem: cb.Problem) -> Iterator[Call]:
     row = rows_of(problem, 1)[0]
-    metrics = {"m": row["m"], "k": row["k"]}
+    mediators = {"m": row["m"], "k": row["k"]}
     same = partial(_stored, study)
     arms = study.problem.arms
     table = [{**one, "id": number} for number, one in enumerate(rows_of(problem, 2), start=27)]
     methods: dict[str, dict[str, Any]] = {
         "ask": {"n": 1, "key": "k", "arms": [{"x": "a"}, {}]},
-        "tell": {"decision": 26, "metrics": metrics, "reward": row["y"], "final": False},
+        "tell": {"decision": 26, "mediators": mediators, "reward": row["y"], "final": False},
         "tell_many": {"frame": table, "final": False},
+        "correct": {"decision": 3, "mediators": mediators, "reward": row["y"], "reason": "refund"},
+        "exclude": {"decisions": [4], "reason": "bots"},
+        "include": {"decisions": [4]},
         "abandon": {"decision": 30},
         "expire": {"older_than": 1e9},
         "import_rows": {"frame": rows_of(problem, 3), "arm": None, "key": "i"},
@@ -320,7 +331,7 @@ def _called(call: Call, arguments: dict[str, Any]) -> None:
     try:
         repr(found)
     except ValueError as error:
-        if "digits" not in str(error):  # Python itself shows no integer of so many
+        if "digits" not in str(error):  # Python itself shows no integer of this many
             raise
 
 

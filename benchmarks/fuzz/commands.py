@@ -73,7 +73,8 @@ VALID = [
     "study report s --out out.html",
     "study abandon s 2",
     "study delete s --yes",
-    "analyze rows.csv --target y --interventions x,z --observed m --drop k --kind discrete --level 0.9 --max-size 1",
+    "analyze rows.csv --target y --interventions x,z --observed m --drop k --kind discrete --confidence 0.9 "
+    "--max-size 1",
     "analyze rows.parquet --target y --interventions x --json --html out.html",
     "compare --list",
     "compare --worlds nowhere --policies ucb1 --horizon 5 --runs 1 --jobs 1 --out results",
@@ -122,7 +123,7 @@ class _RawError(Exception):
 
 
 def command_line(cases: int, rng: np.random.Generator) -> Score:
-    """The room: each case in a folder of its own with a small study."""
+    """Each case in its own folder with a small study."""
     score = Score()
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as name:

@@ -1,4 +1,4 @@
-"""Study databases that are damaged: events edited, pages overwritten, the write-ahead log torn."""
+"""Study databases that are corrupt: events edited, pages overwritten, the write-ahead log torn."""
 
 import contextlib
 import shutil
@@ -52,7 +52,7 @@ def _play(storage: str, record: list[dict[str, Any]] | None) -> cb.Study:
         decision = study.ask(key=f"k{place}") if place % 5 == 0 else study.ask()
         note()
         if place % 7:
-            study.tell(decision, {"m": rows[place]["m"], "k": rows[place]["k"]}, rows[place]["y"])
+            study.tell(decision, {"m": rows[place]["m"], "k": rows[place]["k"]}, reward=rows[place]["y"])
         elif place % 2:
             study.tell(decision, {"m": rows[place]["m"]})
         else:
@@ -102,7 +102,7 @@ def _room(cases: int, rng: np.random.Generator, damage: Damage, *, with_log: boo
 
 
 def _same(original: Original, storage: str) -> None:
-    """The damaged study says the same as before (or as after one of its calls, where only a log was torn)."""
+    """The corrupt study says the same as before (or as after one of its calls, where only a log was torn)."""
     found = answers(storage)
     if found != original.answers and found not in original.earlier:
         wrong = [key for key, value in found.items() if value != original.answers[key]]

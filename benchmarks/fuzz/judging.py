@@ -67,7 +67,7 @@ def is_sentence(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def limited(seconds: float = SECONDS) -> Iterator[None]:
-    """Give up after so many seconds; only the main thread can."""
+    """Give up after this many seconds; only the main thread can."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -15,7 +15,7 @@ import typer
 
 import causal_bandits as cb
 from causal_bandits.cli import app
-from causal_bandits.studies.wishes import Wishes
+from causal_bandits.product.options import StudyOptions, options_of
 
 from .api import DISCRETE, rows_of
 from .commands import run_command
@@ -63,6 +63,7 @@ VALUES: list[Any] = [
 STORED = {"--storage": "sqlite:///s.db"}
 COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"table": "rows.csv", "--target": "y", "--interventions": "x,z"},
+    "alarms": {"--storage": "sqlite:////nowhere/s.db"},
     "compare": {"--worlds": "nowhere", "--policies": "ucb1", "--horizon": "5", "--runs": "1", "--jobs": "1"},
     "plan": {
         **{"problem": "problem.json", "--rate": "0.1", "--lift": "0.3", "--runs": "2", "--longest": "100"},
@@ -73,6 +74,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "warm-up": {"--problem": "problem.json", "--policy": "nothing"},
     "storage upgrade": {"url": "sqlite:///s.db"},
     "storage check": {"url": "sqlite:///s.db"},
+    "storage backup": {"url": "sqlite:///s.db", "to": "copy.db"},
     "study list": STORED,
     "study tell": {**STORED, "name": "s", "decision": "1", "--reward": "1"},
     "study import": {**STORED, "name": "s", "file": "rows.csv"},
@@ -82,12 +84,35 @@ COMMANDS: dict[str, dict[str, str]] = {
     "study create": {**STORED, "name": "t", "--problem": "problem.json", "--seed": "1"},
     "study explain": {**STORED, "name": "s", "decision": "1"},
     "study evaluate": {**STORED, "name": "s", "--arm": "x=a"},
+    "study annotate": {**STORED, "name": "s", "text": "new prices"},
+    "study correct": {**STORED, "name": "s", "decision": "1", "--reward": "0"},
+    "study exclude": {**STORED, "name": "s", "decisions": "1", "--reason": "bots"},
+    "study include": {**STORED, "name": "s", "decisions": "1"},
+    "study finish": {**STORED, "name": "s", "--out": "out.html"},
     "study expire": {**STORED, "name": "s", "--older-than": "1d"},
-    "study add-level": {**STORED, "name": "s", "lever": "x", "level": "new"},
-    **{f"study {name}": {**STORED, "name": "s", "arm": "x=b"} for name in ("retire", "forbid", "allow", "add-arm")},
+    "study arms add-level": {**STORED, "name": "s", "lever": "x", "level": "new"},
+    **{
+        f"study {name}": {**STORED, "name": "s", "arm": "x=b"}
+        for name in (
+            *("arms retire", "arms forbid", "arms allow", "arms add"),
+            *("retire", "forbid", "allow", "add-arm"),
+        )
+    },
     **{
         f"study {name}": {**STORED, "name": "s"}
-        for name in ("show", "delete", "ask", "health", "guardrails", "effects", "advice")
+        for name in (
+            "show",
+            "delete",
+            "ask",
+            "health",
+            "guardrails",
+            "effects",
+            "advice",
+            "recommend",
+            "sets",
+            "publish",
+            "audit",
+        )
     },
 }
 """Valid arguments of every command; some end in an error whatever is added, since they would take long otherwise."""
@@ -123,7 +148,7 @@ def _create(option: str, value: Any) -> None:
 
 
 def _create_cases() -> Iterator[Case]:
-    for option in ("name", "problem", "storage", "policy", "options", "seed", *Wishes.__annotations__):
+    for option in ("name", "problem", "storage", *options_of(StudyOptions)):
         for value in VALUES:
             yield f"Study.create({option}={str(value)[:60]!r})", partial(_create, option, value)
 

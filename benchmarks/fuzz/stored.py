@@ -1,4 +1,4 @@
-"""Save files, stored chunks of experiments and caches that are damaged."""
+"""Save files, stored chunks of experiments and caches that are corrupt."""
 
 import json
 import os
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.experiments.engines import make_engine
-from causal_bandits.experiments.known_experiments import find_experiments
-from causal_bandits.experiments.resume import run_experiment
-from causal_bandits.policies import POLICIES
+from causal_bandits.core.policies import POLICIES
+from causal_bandits.research.experiments.engines import make_engine
+from causal_bandits.research.experiments.known_experiments import find_experiments
+from causal_bandits.research.experiments.resume import run_experiment
 
 from .api import DISCRETE, REAL, rows_of
 from .damage import damaged_bytes, damaged_json
@@ -35,7 +35,7 @@ def _future(policy: Any) -> Any:
 
 
 def save_files(cases: int, rng: np.random.Generator) -> Score:
-    """Files of `Policy.save`: bytes damaged, or members that declare or hold something else."""
+    """Files of `Policy.save`: bytes corrupt, or members that declare or hold something else."""
     score = Score()
     with tempfile.TemporaryDirectory() as name:
         originals = []
@@ -94,7 +94,7 @@ def _loads(path: Path, expected: Any) -> None:
 
 
 def chunk_files(cases: int, rng: np.random.Generator) -> Score:
-    """Stored parts of an experiment: damaged ones are run again, neighbours do not matter."""
+    """Stored parts of an experiment: corrupt ones are run again, neighbors do not matter."""
     score = Score()
     experiment = find_experiments("example")[0]
     size = experiment.size("smoke", 20)
@@ -135,7 +135,7 @@ def _spoil_folder(folder: Path, rng: np.random.Generator) -> str:
         content, name = chosen.read_bytes(), other.name.split(".")[0]
         other.unlink()
         (folder / f"{name}.{chosen.name.split('.')[1]}.parquet").write_bytes(content)
-    return ["bytes", "bytes", "another's content", "a folder", "a pipe", "a neighbour", "renamed"][how]
+    return ["bytes", "bytes", "another's content", "a folder", "a pipe", "a neighbor", "renamed"][how]
 
 
 PROGRAM = """
@@ -143,10 +143,10 @@ import json, sys
 import causal_bandits as cb
 from benchmarks.fuzz.api import DISCRETE, rows_of
 history = cb.History(cb.Problem("y", {"m": 2}, {"x": 2}, targets={"x": ["m"]}))
-rows = [{"x": n % 2, "m": n // 2 % 2, "y": n // 3 % 2} for n in range(40)]
+rows = [{"x": n % 2, "m": n // 2% 2, "y": n // 3% 2} for n in range(40)]
 history.extend(history.encode_many(rows))
 found = cb.discover(history)
-print(json.dumps([repr(found.edges), repr(cb.g_squared([[5, 3], [2, 7]]))]))
+print(json.dumps([repr(found.edges), repr(cb.independence.g_squared([[5, 3], [2, 7]]))]))
 """
 
 
@@ -186,4 +186,4 @@ def _in_cache(folder: Path) -> Any:
 
 def _same_in_cache(folder: Path, expected: Any) -> None:
     if _in_cache(folder) != expected:
-        raise SilentlyDifferentError("another answer with a damaged cache")
+        raise SilentlyDifferentError("another answer with a corrupt cache")

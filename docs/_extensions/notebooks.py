@@ -20,7 +20,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Links to notebooks lead to their pages."""
-    return re.sub(r"\]\(((?:\.\./)*(?:notebooks/)?[\w-]+)\.ipynb\)", r"](\1.md)", markdown)
+    return re.sub(r"\]\(((?:\.\./)*(?:tutorials/)?[\w-]+)\.ipynb\)", r"](\1.md)", markdown)
 
 
 def page(notebook: dict[str, Any], name: str) -> str:

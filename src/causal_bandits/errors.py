@@ -2,36 +2,34 @@
 
     CausalBanditsError
     ├── ProblemError (ValueError)         a problem that contradicts itself
-    ├── GraphError (ValueError)           a graph that cannot be, or cannot be used here
+    ├── GraphError (ValueError)           a graph that is invalid, or cannot be used here
     ├── WorldError (ValueError)           a world (SCM) that contradicts itself
     ├── OptionError (ValueError)          an option outside its range
     ├── UnknownArmError (LookupError)     an arm the problem does not have
     ├── UnknownVariableError (LookupError)
     ├── UnknownLevelError (LookupError)
     ├── ObservationError (ValueError)     a row that cannot be counted: missing, NaN, not a level
-    ├── SaveFileError (ValueError)        a damaged or foreign save file
+    ├── SaveFileError (ValueError)        a corrupt or foreign save file
     ├── TableFileError (ValueError)       a CSV or Parquet file that cannot be read as a table
     ├── UnknownStudyError (LookupError)   a study the storage does not have
     ├── StudyExistsError (ValueError)     a study of that name with other settings
     ├── UnknownDecisionError (LookupError)
     ├── DecisionClosedError (ValueError)  a tell for a decision that was abandoned or has expired
-    ├── ConflictError (ValueError)        something already stored says otherwise
+    ├── StudyFinishedError (ValueError)   a call that a finished study refuses
+    ├── ConflictError (ValueError)        contradicts something already stored
     ├── StorageError (OSError)            a database that cannot be used: unreachable, read-only, full, newer
-    │   └── UnreadableStudyError (OSError)  one study of it cannot be read: damaged, or written by a newer version
-    ├── AccessError (PermissionError)     a server that does not know the token, or does not let it do this
+    │   └── UnreadableStudyError (OSError)  one study of it cannot be read: corrupt, or written by a newer version
+    ├── AccessError (PermissionError)     a token that the server does not know, or that lacks the scope
     ├── OutputError (OSError)             a folder or file that cannot be written
-    ├── EngineError (RuntimeError)        workers that do not answer, or die again and again
-    ├── MissingExtraError (ImportError)   an optional library that is not installed
-    ├── MovedError (AttributeError)       a name that is elsewhere now
-    └── MovedImportError (ImportError)    the same, in `from causal_bandits import name`
+    ├── EngineError (RuntimeError)        workers that do not respond, or die repeatedly
+    └── MissingExtraError (ImportError)   an optional library that is not installed
 
     StorageWarning (UserWarning)          a database that works, but not as it should
-    CacheWarning (UserWarning)            a cache that cannot be used; the work is done again, with the same results
+    CacheWarning (UserWarning)            a cache that cannot be used; the work is repeated, with the same results
 
 A message is one sentence or two: the value, what was expected, what to do.
 """
 
-import sys
 import warnings
 from collections.abc import Iterable
 
@@ -48,7 +46,7 @@ class ProblemError(CausalBanditsError, ValueError):
 
 
 class GraphError(CausalBanditsError, ValueError):
-    """A graph that cannot be, or cannot be used here."""
+    """A graph that is invalid, or cannot be used here."""
 
 
 class WorldError(CausalBanditsError, ValueError):
@@ -64,7 +62,7 @@ class UnknownArmError(CausalBanditsError, LookupError):
 
 
 class UnknownVariableError(CausalBanditsError, LookupError):
-    """A variable name nobody declared."""
+    """A variable that the problem does not have."""
 
 
 class UnknownLevelError(CausalBanditsError, LookupError):
@@ -76,7 +74,7 @@ class ObservationError(CausalBanditsError, ValueError):
 
 
 class SaveFileError(CausalBanditsError, ValueError):
-    """A damaged or foreign save file."""
+    """A corrupt or foreign save file."""
 
 
 class TableFileError(CausalBanditsError, ValueError):
@@ -99,8 +97,12 @@ class DecisionClosedError(CausalBanditsError, ValueError):
     """A tell for a decision that was abandoned or has expired."""
 
 
+class StudyFinishedError(CausalBanditsError, ValueError):
+    """A call that needs a study that is not finished."""
+
+
 class ConflictError(CausalBanditsError, ValueError):
-    """Something already stored says otherwise; nothing was changed."""
+    """A call that contradicts something already stored; nothing was changed."""
 
 
 class StorageError(CausalBanditsError, OSError):
@@ -108,11 +110,11 @@ class StorageError(CausalBanditsError, OSError):
 
 
 class UnreadableStudyError(StorageError):
-    """Stored data that cannot be read: damaged, or written by a newer version. Other studies may be fine."""
+    """Stored data that cannot be read: corrupt, or written by a newer version. Other studies may be fine."""
 
 
 class AccessError(CausalBanditsError, PermissionError):
-    """A server that does not know the token, or does not let it do this."""
+    """A token that the server does not know, or that lacks the scope."""
 
 
 class OutputError(CausalBanditsError, OSError):
@@ -120,19 +122,11 @@ class OutputError(CausalBanditsError, OSError):
 
 
 class EngineError(CausalBanditsError, RuntimeError):
-    """Workers that do not answer, or die again and again."""
+    """Workers that do not respond, or die repeatedly."""
 
 
 class MissingExtraError(CausalBanditsError, ImportError):
     """An optional library that is not installed."""
-
-
-class MovedError(CausalBanditsError, AttributeError):
-    """A name that is elsewhere now."""
-
-
-class MovedImportError(CausalBanditsError, ImportError):
-    """An imported name that is elsewhere now."""
 
 
 class StorageWarning(UserWarning):
@@ -140,7 +134,7 @@ class StorageWarning(UserWarning):
 
 
 class CacheWarning(UserWarning):
-    """A cache on disk that cannot be read or written: the work is done again, with the same results."""
+    """A cache on disk that cannot be read or written: the work is repeated, with the same results."""
 
 
 _warned: set[str] = set()
@@ -159,17 +153,8 @@ def missing_extra(library: str, extra: str) -> MissingExtraError:
     >>> print(missing_extra("gymnasium", "gym"))
     gymnasium is not installed; in a clone of the repository run: pip install '.[gym]'
     """
-    return MissingExtraError(f"{library} is not installed; in a clone of the repository run: pip install '.[{extra}]'")
-
-
-def moved(old: str, new: str) -> MovedError | MovedImportError:
-    """The error for a module's `__getattr__` to raise; both names with their module.
-
-    `from module import name` drops the sentence of an AttributeError, but shows that of an ImportError.
-    """
-    sentence = f"{old} is now {new}"
-    importing = sys._getframe(2).f_code.co_name == "_handle_fromlist"
-    return MovedImportError(sentence) if importing else MovedError(sentence)
+    wanted = f".[{extra}]" if extra else "."
+    return MissingExtraError(f"{library} is not installed; in a clone of the repository run: pip install '{wanted}'")
 
 
 def listing(values: Iterable[object], limit: int = 8) -> str:
@@ -187,7 +172,7 @@ def listing(values: Iterable[object], limit: int = 8) -> str:
 
 
 def brief(value: object) -> str:
-    """A value as a message shows it: cut when it is long, and its type where it cannot be shown at all.
+    """A value for a message: cut if it is long, and its type if it cannot be shown.
 
     >>> brief("a"), brief(10**5000)
     ("'a'", 'a value of type int')

@@ -1,4 +1,4 @@
-"""A table analysed: what is inferred, what is said, what is refused."""
+"""A table analyzed: what is inferred, what is said, what is refused."""
 
 import json
 import re
@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.analysis import infer, propose
-from causal_bandits.data.table_files import read_table, write_table
+from causal_bandits.core.data.table_files import read_table, write_table
+from causal_bandits.core.policies.overview import arm_rows
 from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError, UnknownLevelError
-from causal_bandits.policies.overview import arm_rows
+from causal_bandits.product.analysis import infer, propose
 from causal_bandits.reporting import analysis_page, answer, arms_sheet
 
 LEVERS = ["banner", "discount"]
@@ -45,7 +45,7 @@ def test_what_it_finds_is_what_the_parts_find() -> None:
     policy = cb.SafePolicy(analysis.inferred.problem, seed=5)
     policy.tell_many(table)
     assert analysis.policy.estimates().to_frame().equals(policy.estimates().to_frame())
-    widths = {str(e.arm): e.own_high - e.own_low for e in policy.estimates()}
+    widths = {e.arm.label: e.own_high - e.own_low for e in policy.estimates()}
     assert {arm["arm"]: arm["without_sharing"]["width"] for arm in analysis.to_dict()["arms"]} == widths
 
 
@@ -61,7 +61,7 @@ def test_a_gaussian_table() -> None:
     assert "a: a real number" in found.inferred.notes
     assert "Gaussian" in found.inferred.notes[0]
     page = analysis_page(found.to_dict())
-    assert "do(dose=2)" in page
+    assert "dose=2" in page
     forced = cb.analyze(
         table.with_columns(pl.lit(1).alias("one"), (pl.col("y") > 0).cast(int)),
         target="y",
@@ -137,13 +137,13 @@ def test_bad_tables_get_one_sentence(tmp_path: Path, text: str, message: str) ->
         cb.analyze(csv(tmp_path, text), target="y", interventions=["i"])
 
 
-def test_other_doors(tmp_path: Path) -> None:
+def test_other_calls(tmp_path: Path) -> None:
     with pytest.raises(TableFileError, match="there is no file"):
         cb.analyze(tmp_path / "nothing.csv", target="y", interventions=["i"])
     with pytest.raises(TableFileError, match=r"ends in '\.docx'; expected \.csv, \.tsv or \.parquet"):
         cb.analyze(csv(tmp_path, "x", "data.docx"), target="y", interventions=["i"])
     good = csv(tmp_path, "i,a,y\n0,1,1\n1,0,0\n0,1,0\n1,1,1\n")
-    doors: list[dict[str, Any]] = [
+    calls: list[dict[str, Any]] = [
         {"interventions": []},
         {"interventions": ["y"]},
         {"interventions": ["i"], "kind": "odd"},
@@ -153,7 +153,7 @@ def test_other_doors(tmp_path: Path) -> None:
         {"interventions": ["i"], "observed": ["i"]},
         {"interventions": ["i"], "max_size": -1},
     ]
-    for options in doors:
+    for options in calls:
         with pytest.raises(CausalBanditsError):
             cb.analyze(good, target="y", **options)
     with pytest.raises(TableFileError, match="kind=discrete needs 0 and 1"):
@@ -193,7 +193,7 @@ def test_a_word_among_numbers_is_missing_and_it_is_said(tmp_path: Path) -> None:
     observed = found.inferred.problem.to_dict()["observed"]
     assert observed["a"] == [0, 1]
     assert observed["t"] == sorted([*WORDS, "0", "x"])
-    assert "a: a word such as NA among numbers is taken for missing, in 15 of its cells" in found.inferred.notes
+    assert "a: a word such as NA among numbers is treated as missing, in 15 of its cells" in found.inferred.notes
 
 
 def test_a_quoted_header_may_hold_commas(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def shop_log(rows: int, seed: int) -> dict[str, list[Any]]:
 
 
 def test_results_of_the_reward_are_left_out_and_noise_is_said() -> None:
-    """Noise passes both tests at 5 % with probability .9 at least; seed 1 is one of those."""
+    """Noise passes both tests at 5% with probability .9 at least; seed 1 is one of those."""
     found = cb.analyze(shop_log(2000, 1), target="purchase", interventions="banner")
     assert found.inferred.problem.observed_names == ("click", "weather")
     said = "paid is positive only where purchase = 1: it looks like a result of the reward and is left out"
@@ -301,7 +301,7 @@ def test_an_arm_for_each_segment() -> None:
     assert "For device=mobile: Recommended: banner=red; mean" in answer(about)
     assert answer(about).count("for the control, banner=none.") == 2
     assert [row["segment"]["device"] for row in about["arms"]] == ["desktop"] * 3 + ["mobile"] * 3
-    assert {row[1] for row in arms_sheet(about["arms"]).rows} == {"do(), control", "do(banner=red)", "do(banner=blue)"}
+    assert {row[1] for row in arms_sheet(about["arms"]).rows} == {"banner=none (control)", "banner=red", "banner=blue"}
     assert "segment device: 'desktop', 'mobile'" in about["inferred"]
     assert repr(found).count("banner=") == 2
     with pytest.raises(OptionError, match="'banner' is both a segment and a lever"):
@@ -346,8 +346,8 @@ def test_a_control_that_is_a_guess_is_said_and_can_be_named() -> None:
     guessed = cb.analyze(table, target="bought", interventions=["headline", "banner"])
     assert guessed.control == {"headline": "news", "banner": "none"}
     assert [notice for notice in guessed.notices if "--control" in notice] == [
-        "headline: no level is called none, off, control or the like, so the first one, 'news', is taken "
-        "for the control; name another with --control headline=LEVEL"
+        "headline: no level is called none, off, control or the like, so the first one, 'news', is "
+        "treated as the control; name another with --control headline=LEVEL"
     ]
     assert "lever banner: 'none', 'blue'; the control is 'none' (by its name)" in guessed.inferred.notes
     named = cb.analyze(table, target="bought", interventions=["headline", "banner"], control="headline=social")

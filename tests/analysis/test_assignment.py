@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.analysis.assignment import design_effect
 from causal_bandits.errors import OptionError, TableFileError
+from causal_bandits.product.analysis.assignment import design_effect
 from causal_bandits.reporting import analysis_page, answer
 from tests.command_line import exit_code
 
@@ -67,7 +67,7 @@ def test_segments_adjust_and_randomized_overrides() -> None:
         assert abs(means[country, "new"] - means[country, "control"]) < 3.5 * 0.03
     told = analyzed(table, randomized=True)
     assert told.recommendation.arm == {"variant": "new"}
-    assert answer(told.to_dict()).endswith("Levers were assigned at random, as you say.")
+    assert answer(told.to_dict()).endswith("Levers were assigned at random, as you declared.")
     assert analyzed(table, observed=["country"]).assignment.is_causal
 
 

@@ -1,4 +1,4 @@
-"""Roles of columns are proposed with reasons, and nothing is analysed before they are named."""
+"""Roles of columns are proposed with reasons, and nothing is analyzed before they are named."""
 
 import json
 import shlex
@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import causal_bandits as cb
-from causal_bandits.analysis import infer, propose
-from causal_bandits.analysis.columns import is_date, why_identifier
 from causal_bandits.cli import analyze as command
 from causal_bandits.cli import app
 from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError
+from causal_bandits.product.analysis import infer, propose
+from causal_bandits.product.analysis.columns import is_date, why_identifier
 
 
 def table(rows: int = 60) -> dict[str, list[Any]]:
@@ -121,7 +121,7 @@ def test_dates_and_identifiers_are_left_out_of_an_analysis() -> None:
     assert found.problem.observed_names == ("price, EUR", "clicked", "revenue")
     said = "\n".join(found.notes)
     assert "created_at: dates or times, left out" in said
-    assert "customer: 30 values, and called one, taken for an identifier and left out" in said
+    assert "customer: 30 values, and called one, treated as an identifier and left out" in said
     few = {**columns, "created_at": ["2026-01-01", "2026-01-02"] * 30}
     named = infer(pl.DataFrame(few), "converted", ["variant"], observed=["created_at", "customer"])
     assert named.problem.observed_names == ("customer", "created_at")
@@ -139,7 +139,7 @@ def test_the_proposed_command_analyses(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     pl.DataFrame(table(120)).write_csv("my log.csv", separator=";")
     shown = run("my log.csv", "--drop", "revenue")
-    assert "Nothing was analysed" in shown
+    assert "Nothing was analyzed" in shown
     assert "Noticed" not in shown
     line = next(line for line in shown.splitlines() if line.startswith("    causal-bandits analyze"))
     proposed = run("my log.csv", "--drop", "revenue", "--json")

@@ -1,19 +1,53 @@
 """The problems that policies of either kind are put to the contract with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
-from causal_bandits import Arm, DiscreteSCM, LinearGaussianSCM, Mechanism, Problem, perfect
+from causal_bandits import Arm, DiscreteSCM, LinearGaussianSCM, Problem
+from causal_bandits.core.policies import POLICIES, Policy, RewardThompson
 from causal_bandits.errors import ObservationError, UnknownArmError, UnknownLevelError
-from causal_bandits.policies import POLICIES, Policy, RewardThompson
-from causal_bandits.simulation import told
-from causal_bandits.worlds import count_world, reweigh, shift
+from causal_bandits.research.simulation import told
+from causal_bandits.research.worlds import Mechanism, count_world, perfect, reweigh, shift
 from tests.policies.cases import NINE_ARMS, SIX, Table, random_table, table_of
 from tests.simulation.worlds import SCM
 
 Bad = tuple[Any, Any, type[Exception]]
+
+ONE_OF_EACH_STATE = {
+    *("safe", "causal-ts", "main-effects-ts", "graph-posterior", "reward-ts", "causal-ucb-normal", "ga-lcb", "ucb1"),
+    *("ucb-v", "ucb-tuned", "ucb-small", "kl-ucb", "epsilon-greedy", "hac-ucb", "ucb-plus", "ucb-plus-unknown"),
+    *("back-door-ts", "nair-observing", "c-ucb", "c-ts", "lattimore-parallel", "lattimore-general", "sen", "pomis-ts"),
+    *("regret-balancing", "told-means", "ucb-cv", "delay-corrected-ts", "impatient"),
+}
+"""One policy for each class of states: `make test` puts these to the contract, `make test-slow` all the others."""
+NEEDS_ALL_VALUES = {
+    *("graph-posterior", "ga-lcb", "hac-ucb", "raps-ucb", "back-door-ts", "partial-discovery", "lu-tree", "yabe"),
+    *("c-ucb", "c-ts", "lattimore-general", "sen", "separator-track-stop", "context-track-stop", "maiti-observing"),
+    *("regret-balancing", "ossb", "told-means", "ucb-cv", "impatient"),
+}
+"""Policies that take no row without some of its mediators."""
+PLAYS_ALL_ARMS = {"ga-lcb", "ucb-plus-unknown", "lattimore-general", "separator-track-stop", "context-track-stop"}
+"""Policies that cannot be restricted to some arms."""
+NEVER_COMPARES = {
+    *("best-arm", "successive-elimination", "hac-ucb", "raps-ucb", "back-door-ts", "partial-discovery", "lu-tree"),
+    *("yabe", "nair-observing", "lattimore-parallel", "lattimore-general", "sen", "separator-track-stop"),
+    *("context-track-stop", "maiti-observing"),
+}
+"""Policies that play by a plan, or by chance, in all of the rounds that the contract looks at."""
+
+
+def policies(*, but: Iterable[str] = (), among: Iterable[str] = POLICIES) -> pytest.MarkDecorator:
+    """Parametrize a test by policies; those whose class of states another one stands for are slow."""
+    names = [name for name in POLICIES if name in among and name not in but]
+    return pytest.mark.parametrize("name", [marked(name) for name in names])
+
+
+def marked(name: str, *more: Any) -> Any:
+    """A parameter that is slow where another policy stands for this one."""
+    return pytest.param(name, *more, marks=() if name in ONE_OF_EACH_STATE else pytest.mark.slow)
 
 
 class Kind(NamedTuple):
@@ -113,6 +147,8 @@ HORIZON = {"horizon": 600}
 KNOWLEDGE: dict[str, dict[str, Any]] = {
     "ucb-small": HORIZON,
     "hac-ucb": {"separating": ["A", "B"], **HORIZON},
+    "regret-balancing": {"separating": ["A", "B"]},
+    "ossb": {"separating": ["A", "B"]},
     "raps-ucb": {"budget": 30},
     "ucb-plus": {"parents": 2, **HORIZON},
     "ucb-plus-unknown": HORIZON,
@@ -127,6 +163,12 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "nair-observing": {"graph": SINGLES.graph},
     "c-ucb": {**PARENTS, **HORIZON},
     "c-ts": PARENTS,
+    "ucb-cv": PARENTS,
+    "told-means": {"separating": ["A", "B"], "cell_means": [0.3, 0.3, 0.9, 0.3]},
+    "impatient": {
+        "past_means": [[*arm, 0.3 + 0.6 * arm[0] * (1 - arm[1])] for arm in np.ndindex(2, 2, 2)],
+        "noise": np.diag([0.25, 0.25, 0.25, 0.2]),
+    },
     "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
     "lattimore-parallel": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
     "sen": {**PARENTS, **HORIZON},
@@ -279,4 +321,5 @@ def world_of(name: str) -> Any:
 
 def fresh(name: str, seed: int = 7) -> Policy[Any]:
     """A policy of the registry that has seen nothing, told what it needs."""
-    return POLICIES[name](kind_of(name).problem, seed=seed, **knowledge_of(name))
+    policy: Policy[Any] = POLICIES[name](kind_of(name).problem, seed=seed, **knowledge_of(name))
+    return policy

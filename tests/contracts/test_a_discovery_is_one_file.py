@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.data import CountTables, TableLayout
-from causal_bandits.discovery import DISCOVERIES, Declared, Findings, Told
+from causal_bandits.core.data import CountTables, TableLayout
+from causal_bandits.core.discovery import DISCOVERIES, Declared, Findings, Told
 from causal_bandits.errors import OptionError
 
 

@@ -1,4 +1,4 @@
-"""Real-valued mediators: declared and learnt cut points."""
+"""Real-valued mediators: declared and learned cut points."""
 
 import math
 from typing import Any

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from causal_bandits import Problem, bins
-from causal_bandits.data import CellLayout, add_reward, count_reward, merge_cell
+from causal_bandits.core.data import CellLayout, add_reward, count_reward, merge_cell
 from causal_bandits.errors import ProblemError
 
 PROBLEM = Problem("Y", {"A": 2, "B": 3}, {"I": 3}, reward="revenue")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import causal_bandits as cb
-from causal_bandits.data import History
+from causal_bandits.core.data import History
 from causal_bandits.errors import CausalBanditsError
 
 PROBLEM = cb.Problem(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causal_bandits import History, Problem
-from causal_bandits.data import Rows, TableLayout
+from causal_bandits.core.data import Rows, TableLayout
 from causal_bandits.errors import (
     CausalBanditsError,
     ObservationError,
@@ -149,7 +149,7 @@ def test_bad_value_in_a_table_names_the_row(
         ("J", 2, UnknownLevelError, "2 is not a level of 'J'"),
         ("J", None, UnknownLevelError, "None is not a level of 'J'"),
         ("I_A", pd.NA, UnknownLevelError, "<NA> is not a level of 'I_A'"),
-        ("I_A", 0, UnknownArmError, r"do\(A=0\) is not one of the 2 arms"),
+        ("I_A", 0, UnknownArmError, "A=0, J=0 is not one of the 2 arms"),
     ],
 )
 def test_bad_arm_in_a_table_names_the_row(lever: str, value: Any, error: type[Exception], message: str) -> None:

@@ -3,8 +3,8 @@ import pytest
 from numpy.typing import NDArray
 
 from causal_bandits import History, Problem
-from causal_bandits.compiled import interpreted
-from causal_bandits.data import (
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.data import (
     ArmMoments,
     DesignLayout,
     Rows,
@@ -15,7 +15,7 @@ from causal_bandits.data import (
     merge_groups,
     remove_row,
 )
-from causal_bandits.data import moments as compiled_moments
+from causal_bandits.core.data import moments as compiled_moments
 from causal_bandits.errors import ProblemError
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ def counted(arms: Ints, values: Floats) -> ArmMoments:
 
 
 def of_rows(values: Floats) -> tuple[Floats, Floats]:
-    """Mean and centred cross-products by numpy; a constant is taken off first, as exactly as numbers allow."""
+    """Mean and centered cross-products by numpy; a constant is taken off first, as exactly as numbers allow."""
     centre = values[0].round()
     away = values - centre
     return centre + away.mean(axis=0), len(values) * np.cov(away, rowvar=False, bias=True)

@@ -1,4 +1,4 @@
-"""Tables as they lie around: whatever the file, the same table."""
+"""Tables in any common format: whatever the file, the same table."""
 
 import codecs
 import gzip
@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import causal_bandits as cb
-from causal_bandits.data.cell_types import typed
-from causal_bandits.data.table_files import read_rows, read_table
-from causal_bandits.data.text_files import MOST_HEADER, MOST_LINE, SEPARATORS, long_line, separator_of
+from causal_bandits.core.data.cell_types import typed
+from causal_bandits.core.data.table_files import read_rows, read_table
+from causal_bandits.core.data.text_files import MOST_HEADER, MOST_LINE, SEPARATORS, long_line, separator_of
 from causal_bandits.errors import MissingExtraError, TableFileError
 
 from .workbooks import write_workbook
@@ -149,9 +149,9 @@ def test_a_workbook_without_the_extra(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 BAD = [
-    ("t.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "its compressed data are damaged"),
+    ("t.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "its compressed data are corrupt"),
     ("t.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" * 9, "it holds binary data"),
-    ("t.csv", b"\xff\xfea\x00,\x00b\x00\n", "its UTF-16 text is damaged"),
+    ("t.csv", b"\xff\xfea\x00,\x00b\x00\n", "its UTF-16 text is corrupt"),
     ("t.csv", b"sep=x\na,b\n1,2\n", "names 'x' as the separator"),
     ("t.docx", b"", r"ends in '\.docx'"),
     ("t.docx.gz", b"", r"ends in '\.gz'"),
@@ -161,7 +161,7 @@ BAD = [
     ("t.csv", b'sep=;\na;b\n"1\n1";2\n1;2;3;4\n', "line 5 has 4 cells; expected 2"),
     ("t.csv", b'a,b\n1,2\n1,"2\n1,2\n', "line 3: a quoted cell is not closed"),
     ("t.csv", b'a,b\n1,"2"x\n', "line 2: a quoted cell is not closed, or text follows its closing quote"),
-    ("t.csv", codecs.BOM_UTF8 + b"a,b\n1,\xff\n", "its UTF-8 text is damaged"),
+    ("t.csv", codecs.BOM_UTF8 + b"a,b\n1,\xff\n", "its UTF-8 text is corrupt"),
 ]
 
 
@@ -176,7 +176,7 @@ def test_rows_that_are_too_short_are_noted(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b,c\n1,2,3\n4,5\n\n6,7,\n8\n")
     found = read_table(tmp_path / "t.csv")
     assert found.table["b"].to_list() == [2, 5, None, 7, None]
-    said = "2 rows have fewer cells than the header (line 3 has 2 of 3); the others are taken for empty"
+    said = "2 rows have fewer cells than the header (line 3 has 2 of 3); the others are treated as empty"
     assert said in found.notes
 
 
@@ -229,9 +229,9 @@ HOSTILE: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
     "long-cell.csv": (b"a,b\n1,2\n1," + b"x" * (MOST_HEADER + 1), "row 2: the cell in 'b' is longer than 1 MB"),
     "cell.csv": (_sparse, "it holds more than 1,000 MB of text"),
     "empty-lines.csv": (b",".join(b"%d" % n for n in range(9_000)) + b"\n" * 20_000, "at most 100,000,000 cells"),
-    "far-cell.xlsx": (_far_cell, "it is damaged, or takes more than 4 GB of memory to read"),
+    "far-cell.xlsx": (_far_cell, "it is corrupt, or takes more than 4 GB of memory to read"),
     "rows.parquet": (_many_rows, "it has 100,000,001 rows of 1 columns; expected at most 100,000,000 cells"),
-    "rows.pq": (b"PAR1" + b"\xff" * 8 + b"PAR1", "it is damaged, or not a Parquet file"),
+    "rows.pq": (b"PAR1" + b"\xff" * 8 + b"PAR1", "it is corrupt, or not a Parquet file"),
 }
 
 

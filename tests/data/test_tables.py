@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causal_bandits import History, Problem
-from causal_bandits.compiled import interpreted
-from causal_bandits.data import CountTables, Rows, TableLayout, count_row, count_rows
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.data import CountTables, Rows, TableLayout, count_row, count_rows
 from causal_bandits.errors import OptionError, ProblemError, UnknownVariableError
 from tests.problem.strategies import logs
 

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from causal_bandits.datasets import sachs
-from causal_bandits.datasets.sachs_2005 import CONTEXTS, PROTEINS
-from causal_bandits.environments import LoggedWorld
+from causal_bandits.core.datasets import sachs
+from causal_bandits.core.datasets.sachs_2005 import CONTEXTS, PROTEINS
 from causal_bandits.errors import CausalBanditsError, OptionError, ProblemError, UnknownVariableError
+from causal_bandits.research.worlds import LoggedWorld
 
 SETTINGS = [
     "do()",

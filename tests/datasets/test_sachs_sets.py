@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from causal_bandits import History, ResidualTesting, datasets
-from causal_bandits.data import DesignLayout, add_rows
+from causal_bandits.core.data import DesignLayout, add_rows
 
 
 @pytest.mark.parametrize("scale", ["log", "raw"])

@@ -2,13 +2,13 @@
 
 import math
 
-from causal_bandits.discovery import SeparatingSet
-from causal_bandits.discovery.bayes import Others
+from causal_bandits.core.discovery import SeparatingSet
+from causal_bandits.core.discovery.bayes import Others
 
 READINGS: list[Others] = ["both", "either", "marginal", "conditional"]
 
 
 def probability(s: SeparatingSet, lever: str) -> float:
-    """By the weaker of the two factors, at even odds beforehand."""
+    """By the weaker of the two factors, at even prior odds."""
     nats = s.evidence.log_bayes_factor[lever]
     return 1 / (1 + math.exp(-min(nats, s.evidence.given_others.get(lever, nats))))

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causal_bandits import BayesFactors, DirectTesting, History, KnownSets, MixedGraph, Problem
-from causal_bandits.compiled import interpreted
-from causal_bandits.data import TableLayout, levels_of, margins_of
-from causal_bandits.discovery import Findings, discovery_from_dict
-from causal_bandits.discovery.bayes import Others
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.data import TableLayout, levels_of, margins_of
+from causal_bandits.core.discovery import Findings, discovery_from_dict
+from causal_bandits.core.discovery.bayes import Others
+from causal_bandits.core.independence import Neighbors, conditional_factors, marginal_factors
 from causal_bandits.errors import OptionError
-from causal_bandits.independence import Neighbours, conditional_factors, marginal_factors
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.worlds import paper_world
 from tests.discovery.readings import READINGS, probability
 from tests.problem.strategies import gappy_logs, logs
 from tests.reference import independence as reference
@@ -102,7 +102,7 @@ def test_compiled_equals_interpreted(log: tuple[Problem, list[dict[str, Any]]]) 
     problem, rows = log
     layout, tables = TableLayout.of(problem), told(problem, rows).tables()
     wanted = np.indices((len(layout.names), len(problem.interventions))).sum(axis=0) % 3 > 0
-    given_others = tables, Neighbours.of(problem), wanted
+    given_others = tables, Neighbors.of(problem), wanted
     found = conditional_factors(*given_others)
     np.testing.assert_allclose(found, interpreted(conditional_factors)(*given_others), atol=1e-12)
     np.testing.assert_array_equal(np.isnan(found), ~wanted)

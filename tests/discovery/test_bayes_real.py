@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from causal_bandits import BayesFactors, CausalUCBNormal, History, LinearGaussianSCM, Problem
-from causal_bandits.data import DesignLayout
-from causal_bandits.discovery import Findings
+from causal_bandits.core.data import DesignLayout
+from causal_bandits.core.discovery import Findings
+from causal_bandits.core.policies import SafeGaussianThompson
 from causal_bandits.errors import OptionError
-from causal_bandits.policies import SafeGaussianThompson
-from causal_bandits.worlds import shift
+from causal_bandits.research.worlds import shift
 from tests.discovery.readings import READINGS, probability
 from tests.policies.cases import SIX, Table, table_of
 from tests.reference.regressions import by_contrasts

@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits import DirectTesting, DiscreteSCM, History, Mechanism, MixedGraph, Problem, perfect
-from causal_bandits.data import CountTables, TableLayout
-from causal_bandits.discovery import Findings, SeparatingSet, Told, discovery_from_dict
-from causal_bandits.discovery.direct import Reading
-from causal_bandits.environments import DiscreteWorld
+from causal_bandits import DirectTesting, DiscreteSCM, History, MixedGraph, Problem
+from causal_bandits.core.data import CountTables, TableLayout
+from causal_bandits.core.discovery import Findings, SeparatingSet, Told, discovery_from_dict
+from causal_bandits.core.discovery.direct import Reading
+from causal_bandits.core.graphs import dag_classes, separates
+from causal_bandits.core.independence import IndependenceResult
 from causal_bandits.errors import OptionError
-from causal_bandits.graphs import dag_classes, separates
-from causal_bandits.independence import IndependenceResult
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.worlds import DiscreteWorld, Mechanism, paper_world, perfect
 from tests.problem.strategies import logs
 from tests.reference.independence import g_squared_of_rows
 

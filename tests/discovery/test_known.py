@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from causal_bandits import KnownSets, Problem
-from causal_bandits.data import TableLayout
-from causal_bandits.discovery import discovery_from_dict
+from causal_bandits.core.data import TableLayout
+from causal_bandits.core.discovery import discovery_from_dict
 from causal_bandits.errors import CausalBanditsError, OptionError, UnknownVariableError
 
 PROBLEM = Problem("Y", {"A": 2, "B": 2, "cart": 2}, {"I_A": 2, "banner": 2})

@@ -3,7 +3,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits.discovery import next_refresh
+from causal_bandits.core.discovery import next_refresh
 
 
 @given(st.integers(0, 10**12))

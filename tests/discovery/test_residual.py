@@ -7,11 +7,11 @@ import pytest
 from numpy.typing import NDArray
 
 from causal_bandits import KnownSets, Problem
-from causal_bandits.data import ArmMoments, DesignLayout, add_rows
-from causal_bandits.discovery import Findings, RealDiscovery, ResidualTesting, discovery_from_dict
-from causal_bandits.discovery.residual import ResidualReading
+from causal_bandits.core.data import ArmMoments, DesignLayout, add_rows
+from causal_bandits.core.discovery import Findings, RealDiscovery, ResidualTesting, discovery_from_dict
+from causal_bandits.core.discovery.residual import ResidualReading
+from causal_bandits.core.independence import Factor
 from causal_bandits.errors import OptionError
-from causal_bandits.independence import Factor
 from tests.reference.residuals import Log, agree, residual_test_of_rows
 
 READINGS: list[ResidualReading] = ["conditional", "joint"]

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect
-from causal_bandits.compiled import Floats
-from causal_bandits.environments.mechanisms import Nudge
+from causal_bandits import DiscreteSCM, MixedGraph
+from causal_bandits.core.compiled import Floats
+from causal_bandits.core.graphs import random_mixed_graph, separates, separating_sets
+from causal_bandits.core.problem import Level
 from causal_bandits.errors import WorldError
-from causal_bandits.graphs import random_mixed_graph, separates, separating_sets
-from causal_bandits.problem import Level
-from causal_bandits.worlds import cyclic_world, paper_world
+from causal_bandits.research.worlds import Mechanism, cyclic_world, paper_world, perfect
+from causal_bandits.research.worlds.mechanisms import Nudge
 from tests.reference.cycles import enumerated_equilibria, simulated
 
 FOLLOW = [[0.8, 0.2], [0.2, 0.8]]
@@ -108,7 +108,7 @@ def rising(parents: list[str], rng: np.random.Generator) -> Mechanism:
 def test_exact_means_are_those_of_simulated_equilibria() -> None:
     """Null: the reward of a simulated equilibrium has the exact mean; four arms of four confounded worlds, 1,000 draws.
 
-    Standard error sqrt(m (1 - m) / 1000); 16 comparisons at 4 standard errors alarm falsely in 0.1 % of seeds. Seed 5.
+    Standard error sqrt(m (1 - m) / 1000); 16 comparisons at 4 standard errors alarm falsely in 0.1% of seeds. Seed 5.
     """
     rng = np.random.default_rng(5)
     for number in range(4):
@@ -122,7 +122,7 @@ def test_exact_means_are_those_of_simulated_equilibria() -> None:
 def test_draws_are_of_the_exact_distribution() -> None:
     """Null: drawn cells have their exact probabilities; three worlds, 20,000 draws of do(), 16 cells each.
 
-    Standard error sqrt(p (1 - p) / 20000); 48 comparisons at 4.5 alarm falsely in 0.03 % of seeds. Seed 1.
+    Standard error sqrt(p (1 - p) / 20000); 48 comparisons at 4.5 alarm falsely in 0.03% of seeds. Seed 1.
     """
     rng = np.random.default_rng(1)
     for number in range(3):

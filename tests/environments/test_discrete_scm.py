@@ -6,10 +6,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, random_dag
-from causal_bandits.compiled import interpreted
-from causal_bandits.environments import discrete_scm, draw
-from causal_bandits.environments.sampler import draw_many
+from causal_bandits import DiscreteSCM, MixedGraph
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.graphs import dag_classes, random_dag, random_mixed_graph, separates
 from causal_bandits.errors import (
     CausalBanditsError,
     OptionError,
@@ -19,8 +18,9 @@ from causal_bandits.errors import (
     UnknownVariableError,
     WorldError,
 )
-from causal_bandits.graphs import dag_classes, random_mixed_graph, separates
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.worlds import Mechanism, discrete_scm, paper_world, perfect
+from causal_bandits.research.worlds.drawing import draw
+from causal_bandits.research.worlds.sampler import draw_many
 
 from .worlds import chain, enumerated, random_scm
 

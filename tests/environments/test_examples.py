@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from causal_bandits import DiscreteSCM, MixedGraph
-from causal_bandits.environments.examples import Best
+from causal_bandits.core.estimators import VarianceDecomposition, sharing_variance
+from causal_bandits.core.graphs import separates
 from causal_bandits.errors import OptionError
-from causal_bandits.estimators import VarianceDecomposition, sharing_variance
-from causal_bandits.graphs import separates
-from causal_bandits.worlds import example_world
+from causal_bandits.research.worlds import example_world
+from causal_bandits.research.worlds.examples import Best
 
 SETS: dict[Best, list[str]] = {"AB": ["A", "B"], "S2": ["S2"], "S3": ["S3"]}
 

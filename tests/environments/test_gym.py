@@ -7,10 +7,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from causal_bandits import DiscreteSCM, MixedGraph, StructurelessWorld
-from causal_bandits.environments import DiscreteWorld
-from causal_bandits.environments.gym import CausalBanditEnv
 from causal_bandits.errors import MissingExtraError, OptionError, UnknownArmError
-from causal_bandits.worlds import paper_world, segmented_world
+from causal_bandits.research.worlds import DiscreteWorld, paper_world, segmented_world
+from causal_bandits.research.worlds.gym import CausalBanditEnv
 
 from .worlds import random_scm
 
@@ -53,9 +52,9 @@ def test_bad_horizon(horizon: Any) -> None:
 
 def test_without_gymnasium_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    monkeypatch.delitem(sys.modules, "causal_bandits.environments.gym")
+    monkeypatch.delitem(sys.modules, "causal_bandits.research.worlds.gym")
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[gym\]'"):
-        importlib.import_module("causal_bandits.environments.gym")
+        importlib.import_module("causal_bandits.research.worlds.gym")
 
 
 def test_segments_are_observed_and_not_chosen() -> None:

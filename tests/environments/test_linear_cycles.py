@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from causal_bandits import LinearGaussianSCM
-from causal_bandits.compiled import Floats
+from causal_bandits.core.compiled import Floats
+from causal_bandits.core.graphs import random_mixed_graph, separating_sets
+from causal_bandits.core.problem import Level
 from causal_bandits.errors import WorldError
-from causal_bandits.graphs import random_mixed_graph, separating_sets
-from causal_bandits.problem import Level
-from causal_bandits.worlds import Change, fix, random_linear_world, scale, shift
+from causal_bandits.research.worlds import Change, fix, random_linear_world, scale, shift
 
 LEVERS: dict[str, dict[Level, dict[str, Change]]] = {
     "I_A": {"idle": {}, "up": {"A": shift(1.0)}, "set": {"A": fix(2.0)}},
@@ -68,7 +68,7 @@ def test_means_are_those_of_simulated_equilibria() -> None:
     """Null: values updated 100 times with the noise held, from random starts, have the exact mean and covariance.
 
     20,000 draws for each of four arms; standard error of a mean sqrt(var / n), of a (co)variance sqrt((v_ii v_jj +
-    v_ij^2) / n). 4 x (3 + 9) comparisons at 4.5 standard errors alarm falsely in 0.03 % of seeds. Seed 3.
+    v_ij^2) / n). 4 x (3 + 9) comparisons at 4.5 standard errors alarm falsely in 0.03% of seeds. Seed 3.
     """
     world, rng, draws = loop(), np.random.default_rng(3), 20_000
     arms: list[dict[str, Level]] = [{}, {"I_A": "up", "I_B": "loud"}, {"I_A": "set"}, {"I_B": "set"}]

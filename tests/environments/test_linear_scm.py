@@ -8,18 +8,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from causal_bandits import MixedGraph
-from causal_bandits.compiled import interpreted
-from causal_bandits.environments import (
-    Change,
-    LinearGaussianSCM,
-    fix,
-    layered_world,
-    random_linear_world,
-    reweigh,
-    scale,
-    shift,
-)
-from causal_bandits.environments.real_sampler import draw_real_many, draw_values
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.graphs import random_mixed_graph, separates
+from causal_bandits.core.problem import Level
 from causal_bandits.errors import (
     CausalBanditsError,
     GraphError,
@@ -29,8 +20,17 @@ from causal_bandits.errors import (
     UnknownVariableError,
     WorldError,
 )
-from causal_bandits.graphs import random_mixed_graph, separates
-from causal_bandits.problem import Level
+from causal_bandits.research.worlds import (
+    Change,
+    LinearGaussianSCM,
+    fix,
+    layered_world,
+    random_linear_world,
+    reweigh,
+    scale,
+    shift,
+)
+from causal_bandits.research.worlds.real_sampler import draw_real_many, draw_values
 
 Floats = NDArray[np.float64]
 NAMES = ["A", "B", "C", "Y"]
@@ -127,7 +127,7 @@ def test_sampling_follows_means_and_covariances(seed: int) -> None:
 
 
 def test_rows_are_gaussian() -> None:
-    """Null: the reward, standardised, is N(0, 1). Kolmogorov-Smirnov on 5000 rows per arm of one world, 27 arms.
+    """Null: the reward, standardized, is N(0, 1). Kolmogorov-Smirnov on 5000 rows per arm of one world, 27 arms.
 
     Standard error of the empirical distribution function at most 0.007. False-alarm rate 1e-4 (Bonferroni), seed 3.
     """
@@ -240,7 +240,7 @@ def test_random_linear_world(seed: int) -> None:
 
 
 def test_random_linear_world_shrinks_correlations_that_do_not_fit() -> None:
-    """Six neighbours of one node: 1 - 0.5 sqrt(6) < 0, whatever the signs. One neighbour is no trouble."""
+    """Six neighbors of one node: 1 - 0.5 sqrt(6) < 0, whatever the signs. One neighbor is no trouble."""
     pair = random_linear_world(MixedGraph(["A", "Y"], bidirected=[("A", "Y")]), seed=0)
     np.testing.assert_array_equal(np.abs([*pair.correlated.values()]), [0.5])
     leaves = [f"X{number}" for number in range(6)]

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import pomis_sets, separating_sets
-from causal_bandits.environments import DIAGRAMS
+from causal_bandits import separating_sets
+from causal_bandits.core.graphs import pomis_sets
 from causal_bandits.errors import OptionError
-from causal_bandits.worlds import bilodeau_world, lee_bareinboim_world, parallel_world
+from causal_bandits.research.worlds import DIAGRAMS, bilodeau_world, lee_bareinboim_world, parallel_world
 
 
 def test_bilodeau_benign() -> None:

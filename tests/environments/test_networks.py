@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits.environments import NETWORKS, DiscreteSCM, Nudge, from_bif
-from causal_bandits.environments.bif import Node, read_network
 from causal_bandits.errors import CausalBanditsError, WorldError
+from causal_bandits.research.worlds import NETWORKS, DiscreteSCM, Nudge, from_bif
+from causal_bandits.research.worlds.bif import Node, read_network
 
 COIN = "variable X { type discrete [ 2 ] { a, b }; }\nprobability ( X ) { table 0.5, 0.5; }\n"
 PAIR = COIN + "variable Z { type discrete [ 2 ] { c, d }; }\n"
 
 
 def packaged(name: str) -> dict[str, Node]:
-    folder = Path(__file__).parents[2] / "src/causal_bandits/datasets/networks"
+    folder = Path(__file__).parents[2] / "src/causal_bandits/core/datasets/networks"
     return read_network((folder / f"{name}.bif").read_text())
 
 
@@ -231,7 +231,7 @@ def test_a_cause_with_causes_cannot_be_hidden() -> None:
 @given(st.data())
 def test_no_cut_or_changed_file_escapes(data: st.DataObject) -> None:
     """A packaged file that is cut, or with a piece replaced, is read or refused in one sentence."""
-    text = (Path(__file__).parents[2] / "src/causal_bandits/datasets/networks/asia.bif").read_text()
+    text = (Path(__file__).parents[2] / "src/causal_bandits/core/datasets/networks/asia.bif").read_text()
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 30)))
     text = text[:start] + data.draw(st.text(alphabet='{}()[]|,;" \n0.5aé', max_size=5)) + text[end:]

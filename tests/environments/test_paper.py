@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from causal_bandits import MixedGraph
+from causal_bandits.core.graphs import dag_classes
 from causal_bandits.errors import WorldError
-from causal_bandits.graphs import dag_classes
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.worlds import paper_world
 
 
 def test_tables_arms_and_interventions_of_all_64_classes() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from causal_bandits import Problem
 from causal_bandits.errors import CausalBanditsError
-from causal_bandits.worlds import planned_world
+from causal_bandits.research.worlds import planned_world
 
 PROBLEM = Problem(
     "purchase",

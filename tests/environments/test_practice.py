@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from causal_bandits import separating_sets
-from causal_bandits.environments import (
+from causal_bandits.errors import OptionError, WorldError
+from causal_bandits.research.worlds import (
     DiscreteSCM,
     DiscreteWorld,
     Mechanism,
@@ -19,10 +20,9 @@ from causal_bandits.environments import (
     practice_world,
     soft_world,
 )
-from causal_bandits.environments.hillstrom import COUNTS
-from causal_bandits.environments.loans import COUNTS as LOANS
-from causal_bandits.environments.practice import LEVERS, RATES, Kind
-from causal_bandits.errors import OptionError, WorldError
+from causal_bandits.research.worlds.hillstrom import COUNTS
+from causal_bandits.research.worlds.loans import COUNTS as LOANS
+from causal_bandits.research.worlds.practice import LEVERS, RATES, Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

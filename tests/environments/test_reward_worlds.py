@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import Mechanism
-from causal_bandits.environments.gym import CausalBanditEnv
 from causal_bandits.errors import OptionError, WorldError
-from causal_bandits.worlds import (
+from causal_bandits.research.worlds import (
     ContinuousWorld,
+    Mechanism,
     RewardSCM,
     count_world,
     fixed,
@@ -20,6 +19,7 @@ from causal_bandits.worlds import (
     poisson,
     revenue_world,
 )
+from causal_bandits.research.worlds.gym import CausalBanditEnv
 
 WORLDS: dict[str, ContinuousWorld] = {
     "revenue": revenue_world(direct=True, seed=1),
@@ -39,13 +39,13 @@ def test_means_are_those_of_many_pulls(world: ContinuousWorld) -> None:
 
 
 def test_zeros_are_as_many_as_asked_for() -> None:
-    """Null: 97 % of the control's customers spend nothing; 40,000 pulls, 5 standard errors."""
+    """Null: 97% of the control's customers spend nothing; 40,000 pulls, 5 standard errors."""
     rewards = revenue_world(zeros=0.97, seed=5).sample({}, 40_000, np.random.default_rng(1)).rewards
     assert np.mean(rewards == 0) == pytest.approx(0.97, abs=5 * np.sqrt(0.97 * 0.03 / 40_000))
 
 
 def test_the_laws_have_their_variances() -> None:
-    """Null: variance mean (Poisson), mean + mean^2 / shape (negative binomial); 40,000 pulls, 6 % (5 s.e. or more)."""
+    """Null: variance mean (Poisson), mean + mean^2 / shape (negative binomial); 40,000 pulls, 6% (5 s.e. or more)."""
     laws: dict[Any, Any] = {
         "a": poisson(2.0),
         "b": negative_binomial(2.0, 0.5),

@@ -8,7 +8,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import CausalBanditsError, WorldError
-from causal_bandits.worlds import (
+from causal_bandits.research.worlds import (
     LoggedWorld,
     hillstrom_spend_world,
     hillstrom_world,
@@ -26,10 +26,12 @@ def _funnel(segment: dict[str, Any]) -> Any:
     return cb.DiscreteSCM(
         {"click": 2, "buy": 2},
         {
-            "click": cb.Mechanism(["intent"], [[0.8, 0.2], [0.3, 0.7]]) if mobile else cb.Mechanism([], [0.6, 0.4]),
-            "buy": cb.Mechanism(["click", "intent"], [[[0.9, 0.1], [0.8, 0.2]], [[0.6, 0.4], [0.3, 0.7]]])
+            "click": cb.worlds.Mechanism(["intent"], [[0.8, 0.2], [0.3, 0.7]])
             if mobile
-            else cb.Mechanism(["click"], [[0.9, 0.1], [0.5, 0.5]]),
+            else cb.worlds.Mechanism([], [0.6, 0.4]),
+            "buy": cb.worlds.Mechanism(["click", "intent"], [[[0.9, 0.1], [0.8, 0.2]], [[0.6, 0.4], [0.3, 0.7]]])
+            if mobile
+            else cb.worlds.Mechanism(["click"], [[0.9, 0.1], [0.5, 0.5]]),
         },
         {"banner": {"none": {}, "red": {"click": cb.worlds.Nudge(1.0)}}},
         target="buy",

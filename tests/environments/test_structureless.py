@@ -6,7 +6,7 @@ from scipy import stats
 
 from causal_bandits import MixedGraph, StructurelessWorld
 from causal_bandits.errors import WorldError
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.worlds import paper_world
 
 BASE = paper_world(MixedGraph(["A", "B", "Y"], [("A", "Y"), ("Y", "B")]), seed=2)
 

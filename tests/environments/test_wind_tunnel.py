@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from causal_bandits.environments import wind_tunnel_world
 from causal_bandits.errors import MissingExtraError, OptionError
+from causal_bandits.research.worlds import wind_tunnel_world
 
 
 def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

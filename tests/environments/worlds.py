@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causal_bandits import DiscreteSCM, Mechanism, perfect
-from causal_bandits.environments.mechanisms import Effect
-from causal_bandits.problem import Level
+from causal_bandits import DiscreteSCM
+from causal_bandits.core.problem import Level
+from causal_bandits.research.worlds import Mechanism, perfect
+from causal_bandits.research.worlds.mechanisms import Effect
 
 
 def random_mechanism(size: int, candidates: Mapping[str, int], rng: np.random.Generator) -> Mechanism:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
-from causal_bandits.estimators import beta_interval
+from causal_bandits.core.estimators import beta_interval
 
 CHANCES = st.floats(1e-4, 1 - 1e-4)
 SHARES = st.floats(1e-3, 0.95)
@@ -36,7 +36,7 @@ def test_ones_and_zeros_are_treated_alike(mean: float, share: float) -> None:
 
 @given(CHANCES, SHARES)
 def test_a_95_percent_interval_holds_its_mean(mean: float, share: float) -> None:
-    """Beta(0.004, 4), for one, has 97.5 % of itself below its mean."""
+    """Beta(0.004, 4), for one, has 97.5% of itself below its mean."""
     low, high, _ = beta_interval(mean, share * mean * (1 - mean), 0.95)
     assert low <= mean <= high
     assert beta(0.004, 4).ppf(0.975) < beta(0.004, 4).mean()

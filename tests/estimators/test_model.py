@@ -10,20 +10,22 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from causal_bandits import Problem
-from causal_bandits.data import Rows
-from causal_bandits.estimators.model import (
+from causal_bandits.core.data import Rows
+from causal_bandits.core.estimators.model import (
     DEVIATIONS,
     EFFECTS,
     LEAST_EFFECT,
     NOTHING,
-    Scales,
-    add_up,
+    Moments,
+    difference_regression,
     draw_through,
+    index_moments,
+    index_regression,
+    mean_moments,
     read_set,
-    set_moments,
 )
-from causal_bandits.estimators.reward_shapes import slope_at
-from causal_bandits.policies.safe import FittedState, SafePolicy
+from causal_bandits.core.estimators.reward_shapes import slope_at
+from causal_bandits.core.policies.safe import FittedState, SafePolicy
 from tests.reference import shared_model as twin
 
 Floats = NDArray[np.float64]
@@ -60,7 +62,7 @@ class Case(NamedTuple):
 
     @property
     def reward(self) -> twin.Reward:
-        """The reward of the twin, with no dispersion learnt."""
+        """The reward of the twin, with no dispersion learned."""
         kind = self.problem.reward.kind
         return twin.Reward(kind, *RANGES.get(kind, (0.0, 0.0)), self.rewards[~np.isnan(self.rewards)])
 
@@ -107,20 +109,21 @@ def test_fit_is_that_of_the_twin(kind: str, levers: str, pending: bool, rows: in
             continue  # it is left out
         assert_allclose(fit.index_scales[place], of_set.index, rtol=1e-7, atol=1e-12)
         assert_allclose(fit.difference_scales[place], of_set.difference, rtol=1e-7, atol=1e-12)
-        assert_allclose(fit.separates[place], of_set.difference[-1], rtol=1e-7, atol=1e-12)
-        assert_allclose(fit.shared[place], of_set.shared, rtol=1e-7, atol=1e-12)
+        assert_allclose(fit.shared[place], of_set.shared[:, 0], rtol=1e-7, atol=1e-12)
+        assert_allclose(fit.shared_variances[place], of_set.shared[:, 1], rtol=1e-7, atol=1e-12)
         assert_allclose(fit.variances[place], of_set.variances, rtol=1e-7)
     assert_allclose(fit.weights, expected.weights, rtol=1e-7)
 
 
-def moments_through(state: FittedState, place: int, index: Floats, difference: Floats) -> Floats:
-    """The means that `set_moments` gives; it fills the moments of what arms share in the fit."""
+def moments_through(state: FittedState, place: int, index: Floats, difference: Floats) -> Moments:
+    """Moments of all means through one set, given the weights of scales."""
     tables, stats, rate = state.counts.tables, state.counts.stats, state.fit.rate[0]
     data = read_set(tables, place, stats, rate, np.zeros(0))
-    scales, unit = Scales(index, difference), slope_at(stats, rate)
-    return set_moments(
-        data, add_up(data), state.levers, scales, unit, state.fit.shared[place], state.fit.variances[place]
-    )
+    unit, none = slope_at(stats, rate), np.zeros(len(data.indices))
+    of_index = Moments(data.indices, none, data.indices, none)
+    if len(data.mean) > 1:
+        of_index = index_moments(data, index_regression(data, state.levers, unit), state.levers, index, unit)
+    return mean_moments(data, difference_regression(data, state.levers), state.levers, difference, of_index)
 
 
 @pytest.mark.parametrize(("kind", "levers", "pending"), CASES)
@@ -129,7 +132,7 @@ def test_means_are_those_of_the_twin(kind: str, levers: str, pending: bool) -> N
     case = case_of(kind, levers, pending=pending, rows=80, seed=4)
     state, expected = case.state(), case.twin()
     for place, of_set in enumerate(expected.fits[1:], 1):
-        assert_allclose(moments_through(state, place, of_set.index, of_set.difference), of_set.means, rtol=1e-8)
+        assert_allclose(moments_through(state, place, of_set.index, of_set.difference).mean, of_set.means, rtol=1e-8)
 
 
 def test_sets_with_many_cells_are_left_out() -> None:
@@ -147,11 +150,10 @@ def draws_at(case: Case, state: FittedState, place: int, point: int, count: int,
     points = len(EFFECTS)
     index, difference = np.eye(points)[min(point, points - 1)], np.eye(points + 1)[point]
     state.fit.index_scales[place], state.fit.difference_scales[place] = index, difference
-    moments_through(state, place, index, difference)
-    drawn = np.empty((count, len(case.problem.arms)))
+    found = moments_through(state, place, index, difference)
+    state.fit.shared[place], state.fit.shared_variances[place] = found.shared, found.shared_variance
     rng, counts = np.random.default_rng(seed), state.counts
-    draw_through(counts.tables, place, counts.stats, state.levers, state.fit, rng, drawn)
-    return drawn
+    return draw_through(counts.tables, place, counts.stats, state.levers, state.fit, rng, count)
 
 
 def exact_at(case: Case, state: FittedState, place: int, point: int) -> tuple[Floats, Floats]:

@@ -11,16 +11,15 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 
 from causal_bandits import History, LinearGaussianSCM, MixedGraph, Problem
-from causal_bandits.compiled import interpreted
-from causal_bandits.data import ArmMoments, DesignLayout, Rows, add_rows
-from causal_bandits.discovery import KnownSets
-from causal_bandits.environments import scale
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.data import ArmMoments, DesignLayout, Rows, add_rows
+from causal_bandits.core.discovery import KnownSets
+from causal_bandits.core.estimators import linear_sharing
+from causal_bandits.core.estimators import regression as compiled_regression
+from causal_bandits.core.estimators.bootstrap import bootstrap_variance
+from causal_bandits.core.estimators.regression import RealPools, means_through, real_pools
 from causal_bandits.errors import UnknownVariableError
-from causal_bandits.estimators import linear_sharing
-from causal_bandits.estimators import regression as compiled_regression
-from causal_bandits.estimators.bootstrap import bootstrap_variance
-from causal_bandits.estimators.regression import RealPools, means_through, real_pools
-from causal_bandits.worlds import random_linear_world, shift
+from causal_bandits.research.worlds import random_linear_world, scale, shift
 from tests.reference import algorithm2
 
 Floats = NDArray[np.float64]
@@ -165,7 +164,7 @@ def test_names_that_are_not_there() -> None:
 def test_collinear_and_constant_columns(separated: list[str], mean: float, tolerance: float) -> None:
     """Fitted values are those of numpy's least squares of minimum norm around 0, whichever column is left out.
 
-    Around 1e6, numpy on the rows would take the rounding of a collinear column for a column of its own.
+    Around 1e6, numpy on the rows would take the rounding of a collinear column for its own column.
     """
     problem = Problem("Y", dict.fromkeys("ABCDE", float), {"I": 2, "J": 2}, reward=float)
     generator, number = rng(6), np.arange(120)
@@ -303,10 +302,10 @@ def uneven_rows(world: LinearGaussianSCM, rng: np.random.Generator, fewest: int 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_closed_form_agrees_with_bootstraps(world: LinearGaussianSCM) -> None:
-    """Null: on Gaussian data the closed form is what the bootstrap converges to, but for 10 % (third and fourth moments
+    """Null: on Gaussian data the closed form is what the bootstrap converges to, but for 10% (third and fourth moments
     of 100 to 200 rows are not those of a Gaussian).
 
-    2000 bootstraps: the standard error of a variance is sqrt(2 / 2000), 3.2 %. 10 % plus 4.5 of them may pass:
+    2000 bootstraps: the standard error of a variance is sqrt(2 / 2000), 3.2%. 10% plus 4.5 of them may pass:
     false-alarm rate 7e-6 per arm and set, below 3e-4 per world. Seeds 21, 22.
     """
     problem = world.problem
@@ -323,7 +322,7 @@ def test_closed_form_agrees_with_bootstraps(world: LinearGaussianSCM) -> None:
 def test_compiled_bootstrap_is_the_bootstrap_of_the_reference() -> None:
     """Null: variances of our bootstraps and of the literal ones are equal. 400 and 4000 bootstraps, 4 sets, 6 arms.
 
-    Standard error of the log of a ratio sqrt(2 / 400 + 2 / 4000), 7.4 %. Two-sided z-tests at 1e-4 / 24 (Bonferroni);
+    Standard error of the log of a ratio sqrt(2 / 400 + 2 / 4000), 7.4%. Two-sided z-tests at 1e-4 / 24 (Bonferroni);
     seeds 23, 24, 25.
     """
     problem = LOUD.problem
@@ -360,10 +359,10 @@ class Repeated:
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_closed_form_agrees_with_the_variance_over_data_sets(world: LinearGaussianSCM) -> None:
-    """Null: the mean of the closed form is the variance of the estimator over data sets, but for 5 % (it is that of a
+    """Null: the mean of the closed form is the variance of the estimator over data sets, but for 5% (it is that of a
     bootstrap, too small by a share of 1 / n to 4 / n), for right and wrong sets.
 
-    2000 data sets: standard error of a variance 3.2 %, of the mean of the closed form below 0.5 %. 5 % and 4.5 standard
+    2000 data sets: standard error of a variance 3.2%, of the mean of the closed form below 0.5%. 5% and 4.5 standard
     errors may pass: false-alarm rate 7e-6 per arm and set, below 3e-4 per world. Seed 26.
     """
     repeated = Repeated(world, 26, 2000)

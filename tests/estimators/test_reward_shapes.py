@@ -9,20 +9,20 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from causal_bandits.estimators import gamma_interval
-from causal_bandits.estimators.reward_shapes import (
+from causal_bandits.core.estimators import gamma_interval
+from causal_bandits.core.estimators.reward_shapes import (
     RewardStats,
     add_to_stats,
-    draw_mean,
+    draw_conjugate,
     learn_dispersion,
     own_dispersion,
     own_limits,
     row_variance,
     stats_for,
 )
-from causal_bandits.policies.comparators.reward_thompson import posterior
-from causal_bandits.policies.posterior import snapshot
-from causal_bandits.problem.rewards import read_reward
+from causal_bandits.core.policies.posterior import snapshot
+from causal_bandits.core.policies.reward_thompson import posterior
+from causal_bandits.core.problem.rewards import read_reward
 
 COUNT, AMOUNT, NUMBER = (stats_for(read_reward(kind)) for kind in ("count", "revenue", float))
 LEVELS = {"levels": ["none", "one", "five"], "values": [0, 1, 5]}
@@ -107,7 +107,7 @@ def test_zeros_are_no_certainty(given_nothing: RewardStats) -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 1.0, 3.0, 10.0, 50.0])
 def test_intervals_of_poisson_counts_cover(rate: float) -> None:
-    """Of counts alone: 95 % intervals cover at least so often, summed over all counts, and equal Garwood's."""
+    """Of counts alone: 95% intervals cover at least so often, summed over all counts, and equal Garwood's."""
     counts = np.arange(200)
     means = np.maximum(counts, 1e-9)
     ends = np.array([gamma_interval(mean, mean, 0.95) for mean in means])
@@ -149,6 +149,7 @@ def test_dispersion_is_learnt_from_within_arms() -> None:
 def test_draws_have_the_mean_and_variance_that_were_asked_for(reward: Any) -> None:
     """Null: mean 1.2, variance .09 (Student's t with many degrees of freedom); 20,000 draws, 5 standard errors."""
     known, rng = stats_for(read_reward(reward)), np.random.default_rng(1)
-    draws = np.array([draw_mean(known, 1.2, 0.09, 1e6, rng) for _ in range(20_000)])
+    mean, variance, rows = (np.full(20_000, each) for each in (1.2, 0.09, 1e6))
+    draws = draw_conjugate(known, mean, variance, rows, rng)
     assert draws.mean() == pytest.approx(1.2, abs=5 * 0.3 / math.sqrt(20_000))
     assert draws.var() == pytest.approx(0.09, abs=5 * 0.09 * math.sqrt(2.5 / 20_000))

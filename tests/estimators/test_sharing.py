@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from causal_bandits.data import History
+from causal_bandits.core.data import History
+from causal_bandits.core.estimators import information_sharing, pool, sample_mean, sharing_estimate
+from causal_bandits.core.problem import Problem
 from causal_bandits.errors import UnknownVariableError
-from causal_bandits.estimators import information_sharing, pool, sample_mean, sharing_estimate
-from causal_bandits.problem import Problem
 from tests.estimators.strategies import Counts, count_tables, groups_of
 from tests.reference.sharing import Row, sharing
 

@@ -6,14 +6,14 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from causal_bandits.errors import OptionError
-from causal_bandits.estimators import (
+from causal_bandits.core.estimators import (
     VarianceDecomposition,
     alpha_star_of_counts,
     borrowed_share,
     sharing_estimate,
     sharing_variance,
 )
+from causal_bandits.errors import OptionError
 from tests.estimators.strategies import Counts, Floats, count_tables, rewards, shares
 from tests.reference.sharing import data_sets
 

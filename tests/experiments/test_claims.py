@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from causal_bandits.experiments import EXPERIMENTS, Curves, Scale, judge
-from causal_bandits.experiments.claims import Contrast, Measured, Term, at_most, below
-from causal_bandits.experiments.results_report import TITLE
-from causal_bandits.experiments.summary import Line, measure
-from causal_bandits.experiments.theorem import bound, example_claims, theorem_claims
 from causal_bandits.reporting import Section, report_page
-from causal_bandits.reporting.summaries import Summary
+from causal_bandits.reporting.summaries import Measured, Summary
+from causal_bandits.research.experiments import EXPERIMENTS, Curves, Scale, judge
+from causal_bandits.research.experiments.claims import Contrast, Term, at_most, below
+from causal_bandits.research.experiments.results_report import TITLE
+from causal_bandits.research.experiments.summary import Line, measure
+from causal_bandits.research.experiments.theorem import bound, example_claims, theorem_claims
 from tests.experiments.small import SMALL_2A
 
 POINTS = [50, 100]
@@ -28,7 +28,7 @@ def line(seed: int, runs: int = 6, mean: float = 5.0, stream: tuple[int, ...] = 
 
 
 def test_a_difference_of_ratios_by_hand() -> None:
-    """Two series of one world in pairs: the standard error is that of the linearised difference, run by run."""
+    """Two series of one world in pairs: the standard error is that of the linearized difference, run by run."""
     lines = {"ts": line(0), "a": line(1), "b": line(2)}
     found = measure(below("a", "b"), lines, {"a": "ts", "b": "ts", "ts": "ts"}, SIZE)
     a, b, ts = (lines[key].values[:, :, 1] for key in ("a", "b", "ts"))
@@ -129,7 +129,7 @@ def made_up(summary: Summary, claim: int, difference: float, se: float) -> Summa
 
 
 @pytest.mark.parametrize(
-    ("difference", "words"), [(0.5, "holds"), (-0.5, "does not hold"), (0.05, "not settled"), (-0.05, "not settled")]
+    ("difference", "words"), [(0.5, "holds"), (-0.5, "does not hold"), (0.05, "inconclusive"), (-0.05, "inconclusive")]
 )
 def test_the_report_says_what_made_up_numbers_say(summary: Summary, difference: float, words: str) -> None:
     for place in range(len(summary["claims"])):
@@ -137,8 +137,8 @@ def test_the_report_says_what_made_up_numbers_say(summary: Summary, difference: 
         verdicts = judge(changed)
         assert verdicts[place].words == words
         page = report_page(TITLE, "", [Section(changed, verdicts, {})])
-        colour = {"holds": "holds", "does not hold": "fails", "not settled": "open"}[words]
-        assert f'{changed["claims"][place]["text"]} <b class="{colour}">{words}</b>' in page
+        color = {"holds": "holds", "does not hold": "fails", "inconclusive": "open"}[words]
+        assert f'{changed["claims"][place]["text"]} <b class="{color}">{words}</b>' in page
 
 
 def test_one_failing_difference_decides(summary: Summary) -> None:

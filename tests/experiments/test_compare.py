@@ -56,7 +56,7 @@ def test_what_policies_were_told_stands_in_the_table() -> None:
         "Yabe": cb.simulation.told("yabe", world, horizon=50),
     }
     table = cb.compare(policies, [world], horizon=50, runs=1).to_frame()
-    assert table["told"].to_list() == [
+    assert table["given"].to_list() == [
         "not said",
         "a separating set Z, P(Z | a)",
         "the graph, without latents, and the horizon",
@@ -70,7 +70,7 @@ def test_a_comparison_is_a_table(tmp_path: Path) -> None:
     assert found.folder is None
     table = found.to_frame()
     assert table["policy"].to_list() == ["TS", "Causal TS", "ASD"]
-    assert table["told"].to_list() == ["nothing", "nothing", "intervention targets"]
+    assert table["given"].to_list() == ["nothing", "nothing", "intervention targets"]
     assert table["tier"].to_list() == [0, 1, 1]
     assert table["ratio"][0] == 1
     assert "Causal TS" in repr(found)

@@ -8,17 +8,16 @@ import polars as pl
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.discovery import ASD
-from causal_bandits.environments import DiscreteSCM
+from causal_bandits.core.discovery import ASD
+from causal_bandits.core.graphs import MixedGraph
+from causal_bandits.core.policies import CausalThompsonSampling
 from causal_bandits.errors import WorldError
-from causal_bandits.experiments import FAMILIES, Scale, compare_field, judge
-from causal_bandits.experiments.cycles import CYCLES, KNOWN, NONE, SETS
-from causal_bandits.experiments.families import single_interventions
-from causal_bandits.experiments.measures import true_sets
-from causal_bandits.graphs import MixedGraph
-from causal_bandits.policies import CausalThompsonSampling
-from causal_bandits.simulation import play, told
-from causal_bandits.worlds import cyclic_world
+from causal_bandits.research.experiments import FAMILIES, Scale, compare_field, judge
+from causal_bandits.research.experiments.cycles import CYCLES, KNOWN, NONE, SETS
+from causal_bandits.research.experiments.families import single_interventions
+from causal_bandits.research.experiments.measures import true_sets
+from causal_bandits.research.simulation import play, told
+from causal_bandits.research.worlds import DiscreteSCM, cyclic_world
 
 LOOP = cyclic_world(MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "A"), ("B", "Y")]), seed=1)
 """Over three variables: the table of all graphs is made in no time."""
@@ -80,7 +79,7 @@ def test_who_needs_what_a_cycle_lacks_says_so() -> None:
         told("graph-posterior", LOOP, horizon=100)
     with pytest.raises(WorldError, match="form a forest with one parent of the reward and no latents"):
         told("lu-tree", LOOP, horizon=100)
-    with pytest.raises(WorldError, match="a separating set can only be told in a world that has one"):
+    with pytest.raises(WorldError, match="a separating set can only be given in a world that has one"):
         KNOWN.policy(cyclic_world(MixedGraph(["A", "Y"], [("A", "Y"), ("Y", "A")]), seed=0))
 
 

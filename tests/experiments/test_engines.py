@@ -18,9 +18,9 @@ import polars as pl
 import pytest
 
 from causal_bandits.errors import EngineError, MissingExtraError
-from causal_bandits.experiments import EXPERIMENTS, Scale, reproduce
-from causal_bandits.experiments.base import Chunk
-from causal_bandits.experiments.engines import make_engine, work_on
+from causal_bandits.research.experiments import EXPERIMENTS, Scale, reproduce
+from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.engines import make_engine, work_on
 from tests.experiments.small import SMALL_2A
 from tests.marked import needs_proc
 
@@ -277,7 +277,7 @@ def test_slurm_gives_the_same_bytes(
 ) -> None:
     """With submitit's debugging cluster, which runs the elements of the array in this process."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("causal_bandits.experiments.slurm_engine.CLUSTER", "debug")
+    monkeypatch.setattr("causal_bandits.research.experiments.slurm_engine.CLUSTER", "debug")
     caplog.set_level("CRITICAL")
     assert summary_bytes(tmp_path / "results", jobs=3, engine="slurm") == alone
     assert list((tmp_path / "slurm-jobs").iterdir())
@@ -291,7 +291,7 @@ def test_slurm_that_is_not_there_is_one_sentence(tmp_path: Path, monkeypatch: py
 
 
 def test_a_failed_slurm_job_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    slurm: Any = importlib.import_module("causal_bandits.experiments.slurm_engine")
+    slurm: Any = importlib.import_module("causal_bandits.research.experiments.slurm_engine")
     failed: Any = importlib.import_module("submitit.core.utils").FailedJobError
 
     class Job:
@@ -310,6 +310,6 @@ def test_a_failed_slurm_job_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_missing_submitit_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "submitit", None)
-    monkeypatch.delitem(sys.modules, "causal_bandits.experiments.slurm_engine", raising=False)
+    monkeypatch.delitem(sys.modules, "causal_bandits.research.experiments.slurm_engine", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install .\.\[slurm\]"):
         make_engine("slurm")

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from causal_bandits.environments import DiscreteSCM
 from causal_bandits.errors import CausalBanditsError, OptionError, WorldError
-from causal_bandits.experiments import FAMILIES, Scale, compare_field
-from causal_bandits.experiments.families import single_interventions
-from causal_bandits.experiments.field import field_experiment
-from causal_bandits.experiments.results_report import again
 from causal_bandits.reporting import sheet_of
-from causal_bandits.simulation import FIELD
+from causal_bandits.research.experiments import FAMILIES, Scale, compare_field
+from causal_bandits.research.experiments.families import single_interventions
+from causal_bandits.research.experiments.field import field_experiment
+from causal_bandits.research.experiments.results_report import again
+from causal_bandits.research.simulation import FIELD
+from causal_bandits.research.worlds import DiscreteSCM
 
 POLICIES = ["ucb1", "causal-ts", "c-ucb", "lattimore-general"]
 
@@ -51,7 +51,7 @@ def test_a_comparison_by_tier(tmp_path: Path) -> None:
     assert all(row[2] and float(row[-1]) > 0 for row in sheet.rows)
     assert "microseconds" not in json.dumps(summary)
     page = (tmp_path / "report.html").read_text()
-    assert "3: parents and P(Pa | a) told" in page
+    assert "3: parents and P(Pa | a) given" in page
     assert "µs per round" in page
 
 

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import causal_bandits as cb
+from causal_bandits.core.files import read_regular
 from causal_bandits.errors import OutputError
-from causal_bandits.experiments import Told
-from causal_bandits.experiments.base import Chunk
-from causal_bandits.experiments.folder import ResultsFolder, read_json
-from causal_bandits.experiments.store import ChunkStore
-from causal_bandits.files import read_regular
+from causal_bandits.research.experiments import Progress
+from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.folder import ResultsFolder, read_json
+from causal_bandits.research.experiments.store import ChunkStore
 
 ROWS = pl.DataFrame({"series": ["ts"] * 5, "t": range(5), "regret": [0.5] * 5})
 DEEP = "[" * 100_000
@@ -110,10 +110,16 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def play(out: Path, name: str = "one", told: Told | None = None) -> cb.experiments.Comparison:
-    told = told or Told(lambda *_: None, pytest.fail)
+def play(out: Path, name: str = "one", progress: Progress | None = None) -> cb.experiments.Comparison:
+    progress = progress or Progress(lambda *_: None, pytest.fail)
     return cb.compare(
-        {"TS": cb.ThompsonSampling}, [cb.worlds.example_world("S3")], horizon=10, runs=1, name=name, out=out, told=told
+        {"TS": cb.ThompsonSampling},
+        [cb.worlds.example_world("S3")],
+        horizon=10,
+        runs=1,
+        name=name,
+        out=out,
+        progress=progress,
     )
 
 
@@ -130,12 +136,12 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", list(DAMAGES))
-def test_a_damaged_neighbour_is_left_out_of_the_report(tmp_path: Path, finished: Path, damage: str) -> None:
+def test_a_damaged_neighbor_is_left_out_of_the_report(tmp_path: Path, finished: Path, damage: str) -> None:
     out = tmp_path / "results"
     shutil.copytree(finished, out)
     (out / "two/summary.json").write_text(DAMAGES[damage])
     said: list[str] = []
-    play(out, "one", Told(lambda *_: None, said.append))
+    play(out, "one", Progress(lambda *_: None, said.append))
     assert len(said) == 1
     assert said[0].startswith(str(out / "two/summary.json"))
     assert said[0].endswith("it is left out of the report")
@@ -144,20 +150,20 @@ def test_a_damaged_neighbour_is_left_out_of_the_report(tmp_path: Path, finished:
     assert '<section id="two"' not in page
 
 
-def test_a_neighbour_and_files_that_are_none(tmp_path: Path, finished: Path) -> None:
+def test_a_neighbor_and_files_that_are_none(tmp_path: Path, finished: Path) -> None:
     out = tmp_path / "results"
     shutil.copytree(finished, out)
     for name in ("one/summary.json", "one/figure.png", "two/summary.json", "report.html"):
         (out / name).unlink()
         as_pipe(out / name)
     said: list[str] = []
-    found = play(out, "one", Told(lambda *_: None, said.append))
+    found = play(out, "one", Progress(lambda *_: None, said.append))
     assert len(said) == 1
     assert json.loads((out / "one/summary.json").read_text()) == found.summary
     (out / "one/figure.svg").unlink()
     as_folder(out / "one/figure.svg")
     with pytest.raises(OutputError, match=r"cannot write .*figure\.svg"):
-        play(out, "one", Told(lambda *_: None, said.append))
+        play(out, "one", Progress(lambda *_: None, said.append))
 
 
 @pytest.mark.parametrize("entry", ["5", '{"two": 5}', '{"two": {"work_seconds": "long", "options": 3, "machine": []}}'])
@@ -166,7 +172,7 @@ def test_a_manifest_that_was_edited(tmp_path: Path, finished: Path, entry: str) 
     shutil.copytree(finished, out)
     (out / "manifest.json").write_text(f'{{"program": "causal-bandits", "figures": {entry}}}')
     said: list[str] = []
-    play(out, "one", Told(lambda *_: None, said.append))
+    play(out, "one", Progress(lambda *_: None, said.append))
     assert len(said) <= 1
     assert ResultsFolder(out).figures["one"]["options"]["seed"] == 0
 
@@ -176,11 +182,13 @@ def test_a_manifest_that_is_damaged(tmp_path: Path, finished: Path, text: str) -
     out = tmp_path / "results"
     shutil.copytree(finished, out)
     (out / "manifest.json").write_text(text, errors="surrogateescape")
-    with pytest.raises(OutputError, match=r'holds other things .* write {"program": "causal-bandits"} to its manifest'):
+    with pytest.raises(
+        OutputError, match=r'contains files that are not .* write {"program": "causal-bandits"} to its manifest'
+    ):
         play(out)
     (out / "manifest.json").unlink()
     as_pipe(out / "manifest.json")
-    with pytest.raises(OutputError, match="holds other things"):
+    with pytest.raises(OutputError, match="contains files that are not results"):
         play(out)
 
 
@@ -206,10 +214,10 @@ def test_a_folder_that_goes_away_during_the_run(tmp_path: Path) -> None:
 
     compare = {"horizon": 10, "runs": 1, "name": "one", "out": out}
     with pytest.raises(OutputError, match="cannot write"):
-        cb.compare({"TS": cb.ThompsonSampling}, worlds, told=Told(done, pytest.fail), **compare)  # type: ignore[arg-type]
+        cb.compare({"TS": cb.ThompsonSampling}, worlds, progress=Progress(done, pytest.fail), **compare)  # type: ignore[arg-type]
     (out / "one/chunks").unlink()
     (tmp_path / "kept").rename(out / "one/chunks")
     counts: list[int] = []
-    told = Told(lambda _name, count, _of: counts.append(count), pytest.fail)
-    cb.compare({"TS": cb.ThompsonSampling}, worlds, told=told, **compare)  # type: ignore[arg-type]
+    progress = Progress(lambda _name, count, _of: counts.append(count), pytest.fail)
+    cb.compare({"TS": cb.ThompsonSampling}, worlds, progress=progress, **compare)  # type: ignore[arg-type]
     assert counts == [2, 3]

@@ -11,22 +11,29 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from causal_bandits import CausalThompsonSampling, DirectTesting, separated
-from causal_bandits.discovery import discovery_from_dict
+from causal_bandits import CausalThompsonSampling, DirectTesting
+from causal_bandits.core.discovery import discovery_from_dict
+from causal_bandits.core.graphs import separated
 from causal_bandits.errors import OptionError
-from causal_bandits.experiments import EXPERIMENTS, Scale, find_experiments, reproduce
-from causal_bandits.experiments.base import Experiment
-from causal_bandits.experiments.claims import Measured
-from causal_bandits.experiments.curves import play_runs
-from causal_bandits.experiments.de_kroon import CLASSES, FIG2A, FIG4, FIG5
-from causal_bandits.experiments.matrix import deciding_factors, in_words, matrix, tallies
-from causal_bandits.experiments.measures import ACCEPTANCE, MARKED_REGRET, REGRET, REGRET_AND_ACCEPTANCE, true_pairs
-from causal_bandits.experiments.reading_parts import DAGS, part_size
-from causal_bandits.experiments.readings import READ, READINGS, reread
-from causal_bandits.experiments.results_report import claims_by_reading
-from causal_bandits.experiments.worlds import class_world
 from causal_bandits.reporting import matrix_texts
-from causal_bandits.reporting.matrices import MatrixRow, blocks_of, matrix_html
+from causal_bandits.reporting.summaries import Measured
+from causal_bandits.reporting.summary_sheets import MatrixRow, blocks_of, matrix_html
+from causal_bandits.research.experiments import EXPERIMENTS, Scale, find_experiments, reproduce
+from causal_bandits.research.experiments.base import Experiment
+from causal_bandits.research.experiments.curves import play_runs
+from causal_bandits.research.experiments.de_kroon import CLASSES, FIG2A, FIG4, FIG5
+from causal_bandits.research.experiments.matrix import deciding_factors, in_words, matrix, tallies
+from causal_bandits.research.experiments.measures import (
+    ACCEPTANCE,
+    MARKED_REGRET,
+    REGRET,
+    REGRET_AND_ACCEPTANCE,
+    true_pairs,
+)
+from causal_bandits.research.experiments.reading_parts import DAGS, part_size
+from causal_bandits.research.experiments.readings import READ, READINGS, reread
+from causal_bandits.research.experiments.results_report import claims_by_reading
+from causal_bandits.research.experiments.worlds import class_world
 
 TWO = {"test": ("conditional", "marginal"), "rounds": ("5,000", "20,000")}
 WORLD = class_world(40, np.random.SeedSequence(1))
@@ -66,13 +73,13 @@ def four(a: float, b: float, c: float, d: float) -> dict[tuple[str, ...], float]
             "depends",
             "depends on the test and the horizon: holds only with (marginal; 20,000)",
         ),
-        (four(5, 5, 5, 1), "holds", "holds (not settled in 1 of 4 readings)"),
-        (four(-5, 1, 1, 1), "open", "not settled (fails in 1 of 4 readings)"),
-        (four(1, 1, -1, 0), "open", "not settled"),
+        (four(5, 5, 5, 1), "holds", "holds (inconclusive in 1 of 4 readings)"),
+        (four(-5, 1, 1, 1), "open", "inconclusive (fails in 1 of 4 readings)"),
+        (four(1, 1, -1, 0), "open", "inconclusive"),
         (
             four(-5, 1, 5, 5),
             "depends",
-            "depends on the test: holds with marginal, fails with conditional (not settled in 1 of 4 readings)",
+            "depends on the test: holds with marginal, fails with conditional (inconclusive in 1 of 4 readings)",
         ),
     ],
 )
@@ -160,8 +167,8 @@ def test_the_reading_with_most_claims_comes_first() -> None:
     assert (first.reading, first.holds) == ({"test": "marginal", "rounds": "5,000"}, 2)
     assert [row.text for row in first.others] == ["C."]
     said = in_words(rows)
-    assert "Of 3 claims 0 hold and 1 fails however the paper is read, 2 depend on what it does not print" in said
-    assert "Most hold together, 2 of 3, with test marginal, horizon 5,000; then not: Fig. 0, “C”." in said
+    assert "Of 3 claims, 0 hold and 1 fails under every reading, 2 depend on the reading" in said
+    assert "Most claims hold, 2 of 3, with test marginal, horizon 5,000; the exception is Fig. 0, “C”." in said
 
 
 def test_a_reading_that_was_not_played_is_never_the_best() -> None:
@@ -277,10 +284,10 @@ def test_a_figure_under_a_reading(tmp_path: Path) -> None:
     assert report.count('class="matrix"') == 1
     assert "causal-bandits reproduce fig2c --scale smoke --seed 0 --reading &#x27;test=marginal&#x27;" in report
     assert (folder / "figure.png").stat().st_size > 10_000
-    damaged = copy.deepcopy(json.loads((folder / "summary.json").read_text()))
-    damaged["matrix"][0]["cells"][0]["contrasts"] = [{}]
+    corrupt = copy.deepcopy(json.loads((folder / "summary.json").read_text()))
+    corrupt["matrix"][0]["cells"][0]["contrasts"] = [{}]
     with pytest.raises(TypeError):
-        claims_by_reading([damaged], "fig2c-marginal")
+        claims_by_reading([corrupt], "fig2c-marginal")
 
 
 def test_readings_that_do_not_apply() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, OutputError
-from causal_bandits.experiments.base import Chunk
-from causal_bandits.experiments.store import ChunkStore
 from causal_bandits.reporting import draw, draw_graphs
 from causal_bandits.reporting.html import page
+from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.store import ChunkStore
 
 WORLD = cb.worlds.example_world("S3")
 HOSTILE = [
@@ -28,7 +28,7 @@ HOSTILE = [
     r"$\frac$",
     r"\$ $x_1$ \undefined",
     "_hidden",
-    "100 % %s {0}",
+    "100% %s {0}",
     "two\nlines\r\n",
     "<script>alert(1)</script>",
     "[bold red]markup[/] :smile:",

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from causal_bandits import CausalBanditsError, Problem
-from causal_bandits.experiments import Plan, plan
-from causal_bandits.policies import BestArmThompson
-from causal_bandits.simulation import play
-from causal_bandits.worlds import planned_world
+from causal_bandits.core.policies import BestArmThompson
+from causal_bandits.research.experiments import Plan, plan
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import planned_world
 from tests.command_line import exit_code
 
 PROBLEM = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red", "blue"]})
@@ -26,17 +26,17 @@ def planned() -> Plan:
 def test_the_plan_is_what_advice_does(planned: Plan) -> None:
     """Null: after the planned number of decisions 80% of studies that follow `advice` at every look have stopped.
 
-    25 fresh studies with looks every 20 decisions: standard error 8%; the plan's own, of 30 studies, is 7.3%, together
-    10.8%. A difference of more than 3.3 of them has a probability of 1e-3. Seeds 1000 to 1024.
+    20 fresh studies with looks every 50 decisions: standard error 9%; the plan's own, of 30 studies, is 7.3%, together
+    11.5%. A difference of more than 3.3 of them has a probability of 1e-3. Seeds 1000 to 1019.
     """
     needed = {each.stop: each.needed for each in planned.curves if each.learning == "with mediators"}
     done: dict[str, list[float]] = {stop: [] for stop in needed}
-    for number in range(25):
+    for number in range(20):
         world = planned_world(PROBLEM, rate=RATE, lift=LIFT, seed=1000 + number)
         policy, rng = BestArmThompson(world.problem, seed=number), np.random.default_rng(number)
         stopped: dict[str, float] = dict.fromkeys(needed, math.inf)
         while policy.rows < max(needed.values()):
-            play(policy, world, 20, rng)
+            play(policy, world, 50, rng)
             said = policy.advice()
             if said.action == "stop":
                 stopped["proof"] = min(stopped["proof"], policy.rows)
@@ -45,7 +45,7 @@ def test_the_plan_is_what_advice_does(planned: Plan) -> None:
         for stop, when in stopped.items():
             done[stop].append(when)
     for stop, decisions in needed.items():
-        assert abs(np.mean(np.array(done[stop]) <= decisions) - 0.8) < 3.3 * 0.108, stop
+        assert abs(np.mean(np.array(done[stop]) <= decisions) - 0.8) < 3.3 * 0.115, stop
 
 
 def test_the_curves_are_what_the_studies_did(planned: Plan) -> None:
@@ -67,7 +67,9 @@ def test_the_curves_are_what_the_studies_did(planned: Plan) -> None:
 def test_the_same_seed_plans_the_same() -> None:
     said: list[str] = []
     one, other = (
-        plan(PROBLEM, rate=0.3, lift=0.6, runs=3, longest=200, seed=5, told=lambda what, done, of: said.append(what))
+        plan(
+            PROBLEM, rate=0.3, lift=0.6, runs=3, longest=200, seed=5, progress=lambda what, done, of: said.append(what)
+        )
         for _ in range(2)
     )
     assert str(one) == str(other)

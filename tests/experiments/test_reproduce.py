@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from causal_bandits.environments import DiscreteSCM
 from causal_bandits.errors import OptionError, OutputError
-from causal_bandits.experiments import EXPERIMENTS, Curves, Scale, Told, find_experiments, reproduce
-from causal_bandits.experiments.base import Chunk
-from causal_bandits.experiments.de_kroon import FIG2A, FIG2B, FIG3
-from causal_bandits.experiments.engines import Done, Engine
-from causal_bandits.experiments.worlds import four_node_classes, random_world
+from causal_bandits.research.experiments import EXPERIMENTS, Curves, Progress, Scale, find_experiments, reproduce
+from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.de_kroon import FIG2A, FIG2B, FIG3
+from causal_bandits.research.experiments.engines import Done, Engine
+from causal_bandits.research.experiments.worlds import four_node_classes, random_world
+from causal_bandits.research.worlds import DiscreteSCM
 from tests.experiments.small import SMALL_2A, SMALL_2C, WEIGHTS
 
 KEYS = ["ts", "causal-ts-direct", "causal-ts-direct-marginal", "causal-ts-asd", "causal-ts-perfect"]
@@ -28,8 +28,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_files_and_their_content(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
-    told = Told(lambda *count: seen.append(count), pytest.fail)
-    [(summary, folder, _)] = reproduce("fig2a", scale="smoke", jobs=1, out=tmp_path / "new", told=told)
+    progress = Progress(lambda *count: seen.append(count), pytest.fail)
+    [(summary, folder, _)] = reproduce("fig2a", scale="smoke", jobs=1, out=tmp_path / "new", progress=progress)
     assert seen == [("fig2a", 0, 4), *(("fig2a", done, 4) for done in range(5))]
     assert folder == tmp_path / "new/fig2a"
     assert {"summary.json", "runs.parquet", "figure.png", "figure.svg"} <= {path.name for path in folder.iterdir()}
@@ -75,14 +75,17 @@ def test_resuming_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monke
     parts = tmp_path / "parts"
     with monkeypatch.context() as patch:
         patch.setattr(
-            "causal_bandits.experiments.figure_files.make_engine", lambda *_, **__: Interrupted(None, workers=1)
+            "causal_bandits.research.experiments.figure_files.make_engine",
+            lambda *_, **__: Interrupted(None, workers=1),
         )
         with pytest.raises(KeyboardInterrupt):
             reproduce("fig2c", scale="smoke", out=parts)
     stored = sorted((parts / "fig2c/chunks").glob("*.parquet"))
     assert len(stored) == 2
     seen: list[tuple[str, int, int]] = []
-    reproduce("fig2c", scale="smoke", jobs=1, out=parts, told=Told(lambda *count: seen.append(count), pytest.fail))
+    reproduce(
+        "fig2c", scale="smoke", jobs=1, out=parts, progress=Progress(lambda *count: seen.append(count), pytest.fail)
+    )
     assert [done for _, done, _ in seen] == [0, 2, 3, 4]
     for name in ("summary.json", "figure.svg", "runs.parquet"):
         assert (parts / "fig2c" / name).read_bytes() == (whole / name).read_bytes()
@@ -100,7 +103,7 @@ def test_another_plan_never_uses_old_chunks(tmp_path: Path, monkeypatch: pytest.
     assert first["series"]["ts"]["mean"] != second["series"]["ts"]["mean"]
     reproduce("fig2c", scale="quick", runs=2, jobs=1, out=tmp_path)
     assert len(chunks()) == 12
-    monkeypatch.setattr("causal_bandits.experiments.base.__version__", "9.9.9")
+    monkeypatch.setattr("causal_bandits.research.experiments.base.__version__", "9.9.9")
     reproduce("fig2c", scale="quick", seed=0, jobs=1, out=tmp_path)
     assert len(chunks()) == 16
 
@@ -145,7 +148,7 @@ def test_sizes_of_the_paper_scale() -> None:
     assert len(random_world(5, 0, np.random.SeedSequence(1)).problem.arms) == 81
     paper = ["fig2a", "fig2b", "fig2c", "fig3", "fig4", "fig5", "theorem", "example", "cycles", "readings"]
     assert [experiment.name for experiment in find_experiments("all")] == paper
-    assert list(EXPERIMENTS) == [*paper, "beyond", "practice", "late", "stale"]
+    assert list(EXPERIMENTS) == [*paper, "beyond", "practice", "late", "stale", "limits", "tails", "oracle"]
 
 
 def test_observations_come_before_the_first_round_in_the_same_worlds() -> None:
@@ -194,7 +197,7 @@ def test_bad_options(tmp_path: Path) -> None:
 
 def test_a_folder_that_belongs_to_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("chapter 1")
-    with pytest.raises(OutputError, match="holds other things than results"):
+    with pytest.raises(OutputError, match="contains files that are not results"):
         reproduce("fig2a", out=tmp_path)
     with pytest.raises(OutputError, match="cannot write to folder"):
         reproduce("fig2a", out=tmp_path / "thesis.txt")

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from causal_bandits.errors import OutputError
-from causal_bandits.experiments import EXPERIMENTS, Told, reproduce
-from causal_bandits.experiments.base import Chunk
-from causal_bandits.experiments.store import ChunkStore
+from causal_bandits.research.experiments import EXPERIMENTS, Progress, reproduce
+from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.store import ChunkStore
 from tests.experiments.small import SMALL_2C
 
 ROWS = pl.DataFrame({"series": ["ts"] * 50, "t": range(50), "regret": [0.1 * t for t in range(50)]})
@@ -53,7 +53,7 @@ def test_a_damaged_file_is_to_do_again_and_said(tmp_path: Path, place: float | N
     said: list[str] = []
     store = ChunkStore(tmp_path, "abc")
     assert store.missing([CHUNK], said.append) == [CHUNK]
-    assert said == [f"{path} is damaged; that part is run again"]
+    assert said == [f"{path} is corrupt; that part is run again"]
     assert not path.exists()
 
 
@@ -76,17 +76,17 @@ def test_a_damaged_chunk_is_run_again(tmp_path: Path, monkeypatch: pytest.Monkey
     victim.write_bytes(victim.read_bytes()[:200])
     said: list[str] = []
     done: list[int] = []
-    told = Told(lambda _what, count, _of: done.append(count), said.append)
-    [(second, _, _)] = reproduce("fig2c", scale="quick", jobs=1, out=tmp_path, told=told)
+    progress = Progress(lambda _what, count, _of: done.append(count), said.append)
+    [(second, _, _)] = reproduce("fig2c", scale="quick", jobs=1, out=tmp_path, progress=progress)
     assert second == first
-    assert said == [f"{victim} is damaged; that part is run again"]
+    assert said == [f"{victim} is corrupt; that part is run again"]
     assert done == [0, 3, 4]
 
 
 FULL_DISK = """
 import resource, sys
 from causal_bandits.errors import OutputError
-from causal_bandits.experiments import EXPERIMENTS, reproduce
+from causal_bandits.research.experiments import EXPERIMENTS, reproduce
 from tests.experiments.small import SMALL_2C
 EXPERIMENTS["fig2c"] = SMALL_2C
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))

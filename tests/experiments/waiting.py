@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from causal_bandits.experiments.base import Chunk
-from causal_bandits.experiments.engines import make_engine
+from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.engines import make_engine
 from tests.marked import others_here
 
 

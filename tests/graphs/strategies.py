@@ -4,7 +4,7 @@ from itertools import combinations, permutations
 
 from hypothesis import strategies as st
 
-from causal_bandits.graphs import MixedGraph
+from causal_bandits.core.graphs import MixedGraph
 
 NAMES = ("A", "B", "C", "D", "Y")
 

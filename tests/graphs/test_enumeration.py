@@ -5,8 +5,8 @@ from itertools import combinations, permutations
 import networkx as nx
 import pytest
 
+from causal_bandits.core.graphs import MixedGraph, all_dags, dag_classes, to_networkx
 from causal_bandits.errors import GraphError, UnknownVariableError
-from causal_bandits.graphs import MixedGraph, all_dags, dag_classes, to_networkx
 
 NODES = ("A", "B", "C", "Y")
 

@@ -4,8 +4,8 @@ import networkx as nx
 import pytest
 from hypothesis import given
 
+from causal_bandits.core.graphs import MixedGraph, from_networkx, to_networkx
 from causal_bandits.errors import GraphError, MissingExtraError
-from causal_bandits.graphs import MixedGraph, from_networkx, to_networkx
 from tests.graphs.strategies import mixed_graphs
 
 

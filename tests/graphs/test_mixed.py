@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from causal_bandits.core.graphs import MixedGraph
 from causal_bandits.errors import GraphError, UnknownVariableError
-from causal_bandits.graphs import MixedGraph
 from tests.graphs.strategies import mixed_graphs
 from tests.reference.graphs import reachable
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect
-from causal_bandits.errors import GraphError, OptionError, UnknownVariableError
-from causal_bandits.graphs import (
+from causal_bandits import DiscreteSCM, MixedGraph
+from causal_bandits.core.graphs import (
     interventional_border,
     latent_projection,
     mis_sets,
@@ -17,6 +16,8 @@ from causal_bandits.graphs import (
     pomis_sets,
     random_mixed_graph,
 )
+from causal_bandits.errors import GraphError, OptionError, UnknownVariableError
+from causal_bandits.research.worlds import Mechanism, perfect
 from tests.reference import pomis as slow
 
 IV = MixedGraph(["Z", "X", "Y"], [("Z", "X"), ("X", "Y")], [("X", "Y")])

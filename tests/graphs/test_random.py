@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from causal_bandits.core.graphs import MixedGraph, random_dag, random_mixed_graph
 from causal_bandits.errors import GraphError, OptionError, UnknownVariableError
-from causal_bandits.graphs import MixedGraph, random_dag, random_mixed_graph
 from tests.reference.graphs import random_dag_distribution
 
 

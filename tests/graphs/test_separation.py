@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from causal_bandits.errors import GraphError, OptionError, UnknownVariableError
-from causal_bandits.graphs import (
+from causal_bandits.core.graphs import (
     MixedGraph,
     random_mixed_graph,
     separated,
@@ -16,6 +15,7 @@ from causal_bandits.graphs import (
     separating_sets,
     to_networkx,
 )
+from causal_bandits.errors import GraphError, OptionError, UnknownVariableError
 from tests.graphs.strategies import mixed_graphs
 from tests.reference.cycles import acyclified
 from tests.reference.graphs import Separation

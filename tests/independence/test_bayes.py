@@ -8,9 +8,9 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 from scipy import integrate
 
-from causal_bandits.compiled import interpreted
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.independence import bayes, log_bayes_factor
 from causal_bandits.errors import ObservationError
-from causal_bandits.independence import bayes, log_bayes_factor
 
 Counts = NDArray[np.int64]
 
@@ -45,7 +45,7 @@ def test_compiled_equals_interpreted(table: Counts) -> None:
 
 @given(tables)
 def test_order_does_not_matter(table: Counts) -> None:
-    """Levels relabelled and rewards swapped: the same evidence."""
+    """Levels relabeled and rewards swapped: the same evidence."""
     turned = table[::-1, ::-1, ::-1]
     assert log_bayes_factor(turned) == pytest.approx(log_bayes_factor(table), abs=1e-9)
 

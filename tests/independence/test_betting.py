@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits.independence import betting
-from causal_bandits.independence.betting import (
+from causal_bandits.core.independence import betting
+from causal_bandits.core.independence.betting import (
     CAP_ROWS,
     Sums,
     evidence_above,

@@ -10,11 +10,11 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits import History, Problem, g_squared
-from causal_bandits.compiled import interpreted
+from causal_bandits import History, Problem
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.independence import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
+from causal_bandits.core.independence.g_squared import g_squared_statistic
 from causal_bandits.errors import ObservationError
-from causal_bandits.independence import ArmTests, IndependenceResult, g_squared_of_arms, p_values
-from causal_bandits.independence.g_squared import g_squared_statistic
 from tests.problem.strategies import logs
 from tests.reference import independence as reference
 

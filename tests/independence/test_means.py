@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from causal_bandits.core.independence import mean_test
+from causal_bandits.core.independence.means import _statistic
 from causal_bandits.errors import OptionError
-from causal_bandits.independence import mean_test
-from causal_bandits.independence.means import _statistic
 
 
 def test_against_all_deals() -> None:
@@ -35,10 +35,10 @@ def test_against_all_deals() -> None:
 
 @pytest.mark.statistical
 def test_revenue_that_no_arm_changes() -> None:
-    """Null: 3 % log-normal revenue, four arms, 2000 rows; p < .05 in 5 % of 200 tables.
+    """Null: 3% log-normal revenue, four arms, 2000 rows; p < .05 in 5% of 200 tables.
 
-    Standard error 1.5 %; between 0.5 and 11 % fails by chance with probability 1e-4. Seed 3. The residual test of the
-    paper rejects most of such tables (docs/rewards.md).
+    Standard error 1.5%; between 0.5 and 11% fails by chance with probability 1e-4. Seed 3. The residual test of the
+    paper rejects most of such tables (docs/results/rewards.md).
     """
     rng = np.random.default_rng(3)
     low = 0

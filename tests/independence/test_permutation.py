@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from causal_bandits.compiled import Ints
+from causal_bandits.core.compiled import Ints
+from causal_bandits.core.independence import g_squared, permutation_test
+from causal_bandits.core.independence.g_squared import g_squared_statistic
 from causal_bandits.errors import ObservationError, OptionError
-from causal_bandits.independence import g_squared, permutation_test
-from causal_bandits.independence.g_squared import g_squared_statistic
 
 
 def every_deal(table: Ints) -> float:

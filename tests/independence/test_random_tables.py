@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, hypergeom
 
+from causal_bandits.core.independence import g_squared, permutation_test
+from causal_bandits.core.independence.random_tables import large_permutation_test, random_tables
 from causal_bandits.errors import OptionError
-from causal_bandits.independence import g_squared, permutation_test
-from causal_bandits.independence.random_tables import large_permutation_test, random_tables
 
 
 def test_random_tables_have_the_margins_and_the_law() -> None:

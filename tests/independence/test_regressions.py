@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, stats
 
-from causal_bandits.compiled import Floats, interpreted
-from causal_bandits.independence import regression_factors
-from causal_bandits.independence import regressions as rules
+from causal_bandits.core.compiled import Floats, interpreted
+from causal_bandits.core.independence import regression_factors
+from causal_bandits.core.independence import regressions as rules
 from tests.reference.regressions import by_contrasts
 from tests.reference.residuals import Log, random_log
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from causal_bandits.compiled import interpreted
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.independence import Factor, IndependenceResult, residual_test, residual_tests
+from causal_bandits.core.independence.residual import compare_residuals
 from causal_bandits.errors import OptionError
-from causal_bandits.independence import Factor, IndependenceResult, residual_test, residual_tests
-from causal_bandits.independence.residual import compare_residuals
 from tests.reference.residuals import Floats, Log, agree, log_of, random_log, residual_test_of_rows
 
 FACTORS: list[Factor] = ["environments-1", "environments"]
@@ -146,7 +146,7 @@ def test_with_the_default_factor_the_level_is_slightly_exceeded_with_three_envir
     another seed gave .065 (two: .050, four: .057, eight: .054), standard error .0016.
 
     6000 replicates, standard error .0032; binomial test, false-alarm rate 1e-3. It does exceed .05: more rejections
-    than a level of .05 gives in 99 % of such experiments (a level of .065 fails this once in 250). Seed 11.
+    than a level of .05 gives in 99% of such experiments (a level of .065 fails this once in 250). Seed 11.
     """
     count = rejections(3, "environments-1", 6000, seed=11, columns=0)
     assert stats.binom.ppf(0.99, 6000, 0.05) < count <= stats.binom.ppf(0.999, 6000, 0.08)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from causal_bandits import Problem
-from causal_bandits.discovery import KnownSets
-from causal_bandits.policies import Pending, Policy
+from causal_bandits.core.discovery import KnownSets
+from causal_bandits.core.policies import Pending, Policy
 
 Table = dict[str, list[Any]]
 

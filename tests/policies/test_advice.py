@@ -1,4 +1,4 @@
-"""Stop, go on, drop: what a policy advises from its rows."""
+"""Stop, continue, drop: what a policy advises from its rows."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from causal_bandits import Problem, preset
+from causal_bandits.core.policies import Advice, SafePolicy, UCBNormal
 from causal_bandits.errors import ObservationError, OptionError
-from causal_bandits.policies import Advice, SafePolicy, UCBNormal
 
 PROBLEM = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red", "blue"]})
 
@@ -26,17 +26,17 @@ def told(rates: dict[str, float], rows: int, name: str = "safe") -> SafePolicy:
 def test_nothing_is_known_at_first() -> None:
     policy = preset("safe", PROBLEM, seed=0)
     found = policy.advice()
-    assert (found.action, found.arm, found.drop, found.progress) == ("go on", None, (), 0.0)
-    assert str(found) == "go on: no arm of 3 is known to be the best yet."
-    with pytest.raises(ObservationError, match="nothing can be recommended yet: no row has a reward"):
+    assert (found.action, found.arm, found.drop, found.progress) == ("continue", None, (), 0.0)
+    assert str(found) == "continue: no data yet. Ask for decisions and tell their outcomes."
+    with pytest.raises(ObservationError, match="no data yet, so nothing is recommended"):
         policy.recommend()
 
 
 def test_a_high_probability_never_stands_beside_no_evidence() -> None:
     policy = told({"none": 0.1, "red": 0.5, "blue": 0.2}, 12)
     found = replace(policy.advice(margin=0.05), progress=0.004, probability_close=0.9999)
-    assert found.action == "go on"
-    assert "with probability over 0.99" in str(found)
+    assert found.action == "continue"
+    assert "with probability over 99%" in str(found)
     assert "of the evidence for a proof" not in str(found)
 
 
@@ -47,22 +47,22 @@ def test_every_segment_gets_advice() -> None:
     policy.tell_many([{"clicked": 1, "purchase": 0}] * 50, arm={"banner": 0, "device": "phone"})
     found: Any = policy.advice()
     assert [each.segment for each in found] == [{"device": "phone"}, {"device": "desktop"}]
-    assert [each.action for each in found] == ["stop", "go on"]
+    assert [each.action for each in found] == ["stop", "continue"]
     assert str(found[0]) == str(policy.advice(segment={"device": "phone"}))
-    assert str(found).startswith("device=phone: stop: do(banner=1")
-    assert found.to_frame()["action"].to_list() == ["stop", "go on"]
+    assert str(found).startswith("device=phone: stop: banner=1")
+    assert found.to_frame()["action"].to_list() == ["stop", "continue"]
 
 
 def test_a_clear_winner_is_a_stop() -> None:
     policy = told({"none": 0.1, "red": 0.5, "blue": 0.2}, 300)
     found = policy.advice()
     assert (found.action, found.arm, found.is_best) == ("stop", PROBLEM.arm(banner="red"), True)
-    assert "do(banner=red) is the best of 3 arms, with 95% confidence." in str(found)
+    assert "banner=red is the best of 3 arms, with 95% confidence." in str(found)
 
 
 def test_equal_arms_stop_within_the_margin() -> None:
     policy = told({"none": 0.5, "red": 0.5, "blue": 0.5}, 5000)
-    assert policy.advice(margin=0.0, tolerance=1e-6).action == "go on"
+    assert policy.advice(margin=0.0, tolerance=1e-6).action == "continue"
     found = policy.advice(margin=0.1)
     assert (found.action, found.is_best) == ("stop", False)
     assert "within 0.100 of the best" in str(found)
@@ -97,7 +97,7 @@ def test_arms_that_are_behind_are_dropped() -> None:
     assert found.drops_control
     assert "It is the control: without it, lifts have nothing to be measured against" in str(found)
     policy.restrict([arm for arm in PROBLEM.arms if arm not in found.drop])
-    assert policy.advice(margin=0.01).action == "go on"
+    assert policy.advice(margin=0.01).action == "continue"
     other = told({"none": 0.48, "red": 0.5, "blue": 0.1}, 400).advice(margin=0.01)
     assert (other.action, other.drop, other.drops_control) == ("drop", (PROBLEM.arm(banner="blue"),), False)
 
@@ -153,7 +153,7 @@ def test_a_margin_is_a_number() -> None:
 
 
 def test_half_of_the_rounds_go_to_a_challenger() -> None:
-    """Null: the leader gets half. 4000 rounds: standard error 0.8 %; 4 of them are missed once in 16,000. Seed 0."""
+    """Null: the leader gets half. 4000 rounds: standard error 0.8%; 4 of them are missed once in 16,000. Seed 0."""
     policy = told({"none": 0.1, "red": 0.5, "blue": 0.2}, 300, "best-arm")
     leader = policy.ask(4000).count(PROBLEM.arm(banner="red")) / 4000
     assert abs(leader - 0.5) < 4 * 0.008

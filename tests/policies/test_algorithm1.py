@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from causal_bandits import CausalThompsonSampling, ThompsonSampling
-from causal_bandits.compiled import interpreted
-from causal_bandits.policies import DiscretePolicy
-from causal_bandits.policies import rules as compiled_rules
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.policies import DiscretePolicy
+from causal_bandits.core.policies import rules as compiled_rules
 from tests.policies.cases import CASES, FOUR_ARMS, Case
 from tests.policies.g_tests import FALSE_ALARM, Ints, g_test
 from tests.reference import algorithm1

@@ -49,7 +49,7 @@ def test_tell_many_across_learnt_cut_points() -> None:
     many.tell_many(table)
     for arm, seen in rows_of(problem, table):
         one.tell(arm, seen)
-    # Moments are summed in another order when rows before the cut are coded anew; counts are the same to the bit.
+    # Moments are summed in another order when rows before the cut are coded again; counts are the same to the bit.
     for name in ("rows.codes", "state.tables.counts", "state.pools.counts", "due"):
         assert full_state(one)[name] == full_state(many)[name], name
     assert one.ask(30) == many.ask(30)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from causal_bandits import Problem, ThompsonSampling
-from causal_bandits.data import History, Rows
-from causal_bandits.independence.betting import evidence_ahead, sums_of
-from causal_bandits.policies.claims import Comparison, Proven, Scale, checkpoints, prove, scale_of
+from causal_bandits.core.data import History, Rows
+from causal_bandits.core.independence.betting import evidence_ahead, sums_of
+from causal_bandits.core.policies.claims import Comparison, Proven, Scale, checkpoints, prove, scale_of
 
 UNIT = Scale(0.0, 1.0)
 

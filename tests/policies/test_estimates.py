@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from causal_bandits import CausalThompsonSampling, DirectTesting, KnownSets, ThompsonSampling
+from causal_bandits.core.policies.estimates import LIFT_COLUMNS
 from tests.policies.cases import CASES, FOUR_ARMS, NINE_ARMS, Case, random_table
 from tests.reference import algorithm1
 
@@ -61,7 +62,7 @@ def test_through_a_set(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES[1:])
 def test_interval_through_a_set_covers(case: Case) -> None:
-    """The 95 % interval is that of a Beta with the posterior's moments: an approximation through a set.
+    """The 95% interval is that of a Beta with the posterior's moments: an approximation through a set.
 
     Over 20000 reference draws per arm, whose standard error is 0.0015, coverage lies between 0.935 and 0.965:
     1.5 points for the approximation, or ten standard errors: false alarms are left out of account. Seed 31.
@@ -111,11 +112,13 @@ def test_table() -> None:
     policy.tell_many(CASES[2].table)
     frame = policy.estimates().to_frame()
     shared = ["arm", "mean", "low", "high", "through", "own_rows", "effective_rows", "used_rows"]
-    assert frame.columns == [*shared, "own_mean", "own_low", "own_high", "status", "pending_rows", "pending_effective"]
-    assert frame["arm"].to_list() == ["do()", "do(B=on)", "do(A=1)", "do(A=1, B=on)"]
+    own = ["own_mean", "own_low", "own_high", "status", "pending_rows", "pending_effective"]
+    assert frame.columns == [*shared, *own, "is_control", *LIFT_COLUMNS]
+    assert frame["arm"].to_list() == ["A=0, B=idle", "A=0, B=on", "A=1, B=idle", "A=1, B=on"]
+    assert frame["is_control"].to_list() == [True, False, False, False]
     assert frame["own_rows"].sum() == CASES[2].rows
     assert set(frame["through"].to_list()) <= {None, "{A}", "{A, B}"}
-    assert "do(A=1)" in repr(policy.estimates())
+    assert "A=1, B=idle" in repr(policy.estimates())
 
 
 def test_separating_sets_show_their_evidence() -> None:

@@ -11,10 +11,11 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits.estimators.reward_shapes import RewardStats, stats_for
-from causal_bandits.policies.explorer import THOMPSON, _directed, draw_arm, mixed, reweigh
-from causal_bandits.policies.explorer import play_shares as both_shares
-from causal_bandits.problem.rewards import read_reward
+from causal_bandits.core.estimators.reward_shapes import RewardStats, stats_for
+from causal_bandits.core.policies.explorer import THOMPSON, draw_arm, mixed, reweigh
+from causal_bandits.core.policies.explorer import directed as best_mixture
+from causal_bandits.core.policies.explorer import play_shares as both_shares
+from causal_bandits.core.problem.rewards import read_reward
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -104,7 +105,7 @@ def test_search_over_pairs_finds_the_best(seed: int) -> None:
     regret = rng.gamma(0.5, size=arms)
     information = rng.gamma(0.5, size=arms) * regret ** rng.integers(3)
     every = np.ones(arms, dtype=np.bool_)
-    found = ratio_of(_directed(regret, information, every), regret, information)
+    found = ratio_of(best_mixture(regret, information, every), regret, information)
     assert found <= 1.001 * lowest_ratio(regret, information, every)
 
 

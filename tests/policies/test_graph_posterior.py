@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import DiscreteSCM, MixedGraph, Problem, perfect
-from causal_bandits.compiled import interpreted
-from causal_bandits.environments import Mechanism
+from causal_bandits import DiscreteSCM, MixedGraph, Problem
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.graphs import all_dags
+from causal_bandits.core.problem.variables import declare
 from causal_bandits.errors import ObservationError, OptionError, ProblemError
-from causal_bandits.graphs import all_dags
-from causal_bandits.policies import GraphPosteriorThompson
-from causal_bandits.policies.comparators import graph_rules
-from causal_bandits.problem.variables import declare
-from causal_bandits.simulation import play
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.comparators import GraphPosteriorThompson, graph_rules
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import Mechanism, paper_world, perfect
 from tests.policies.cases import random_table, rows_of
 
 THREE = Problem(

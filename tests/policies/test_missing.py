@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from causal_bandits import CausalThompsonSampling, CausalUCBNormal, History, KnownSets, Problem, bins
-from causal_bandits.data import TableLayout, count_rows
-from causal_bandits.discovery import ResidualTesting
+from causal_bandits.core.data import TableLayout, count_rows
+from causal_bandits.core.discovery import ResidualTesting
+from causal_bandits.core.estimators import linear_sharing
+from causal_bandits.core.estimators.regression import means_through
+from causal_bandits.core.policies import CausalGaussianThompsonSampling, load_policy
 from causal_bandits.errors import ObservationError, OptionError
-from causal_bandits.estimators import linear_sharing
-from causal_bandits.estimators.regression import means_through
-from causal_bandits.policies import POLICIES, CausalGaussianThompsonSampling, load_policy
-from tests.contracts.kinds import fresh, kind_of
+from tests.contracts.kinds import NEEDS_ALL_VALUES, PLAYS_ALL_ARMS, fresh, kind_of, policies
 from tests.policies.cases import NINE_ARMS, SIX, Table, full_state, random_table, table_of
 
 BOTH = ["I_A", "I_B"]
@@ -117,16 +117,19 @@ def test_real_means_and_tests_are_those_of_the_whole_rows(seed: int) -> None:
         np.testing.assert_allclose(shared, linear_sharing(history, variables), rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@policies(among=NEEDS_ALL_VALUES)
+def test_a_policy_that_needs_all_values_refuses_gaps(name: str) -> None:
+    policy = fresh(name, seed=1)
+    with pytest.raises(ObservationError, match=name):
+        policy.tell_many(with_gaps(kind_of(name).table(80, 3), ("A", "C"), 4), missing=True)
+    assert policy.rows == 0
+
+
+@policies(but=NEEDS_ALL_VALUES)
 def test_one_by_one_equals_all_at_once_and_survives_saving(name: str, tmp_path: Any) -> None:
     kind = kind_of(name)
     table = with_gaps(kind.table(80, 3), ("A", "C"), 4)
     once, slowly = (fresh(name, seed=1) for _ in range(2))
-    if once.needed:
-        with pytest.raises(ObservationError, match="needs a value of each"):
-            once.tell_many(table, missing=True)
-        assert once.rows == 0
-        return
     once.tell_many(table, missing=True)
     for row in range(80):
         arm = {lever: table[lever][row] for lever in kind.problem.intervention_names}
@@ -162,17 +165,21 @@ def test_gaps_are_refused_unless_they_are_allowed() -> None:
     assert policy.rows == 0
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@policies(among=PLAYS_ALL_ARMS)
+def test_a_policy_that_plays_all_arms_cannot_be_restricted(name: str) -> None:
+    policy = fresh(name, seed=1)
+    policy.restrict(kind_of(name).problem.arms[1:4])
+    with pytest.raises(OptionError, match=name):
+        policy.ask()
+
+
+@policies(but=PLAYS_ALL_ARMS)
 def test_restricted_arms(name: str) -> None:
     kind = kind_of(name)
     policy = fresh(name, seed=1)
     policy.tell_many(kind.table(80, 3))
     some = kind.problem.arms[1:4]
     policy.restrict(some)
-    if getattr(policy, "plays_all_arms", False):
-        with pytest.raises(OptionError, match="cannot be restricted"):
-            policy.ask()
-        return
     assert set(policy.ask(300)) <= set(some)
     assert policy.recommend().arm in some
     for seed in range(20):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from causal_bandits import (
-    BayesFactors,
     CausalThompsonSampling,
     KnownSets,
     Problem,
@@ -17,19 +16,12 @@ from causal_bandits import (
     bins,
     load_policy,
 )
-from causal_bandits.data import ScreenedLayout
+from causal_bandits.core.estimators import make_pools
+from causal_bandits.core.policies import GaussianThompsonSampling, Pending, Policy
+from causal_bandits.core.policies.saving import pack, restore
 from causal_bandits.errors import ObservationError, OptionError, SaveFileError, UnknownVariableError
-from causal_bandits.estimators import make_pools
-from causal_bandits.policies import (
-    UCB1,
-    GaussianThompsonSampling,
-    MainEffectsThompson,
-    Pending,
-    Policy,
-)
-from causal_bandits.policies.saving import pack, restore
-from causal_bandits.simulation import play
-from causal_bandits.worlds import example_world
+from causal_bandits.research.comparators import UCB1, MainEffectsThompson
+from causal_bandits.research.worlds import example_world
 
 from .cases import FOUR_ARMS, FULL, SIX, full_state, random_table, rows_of, tell_late, without_reward
 
@@ -79,7 +71,7 @@ def test_pending_rows_survive_saving(make: Callable[..., Policy[Any]], tmp_path:
         for one in (policy, again):
             one.tell(row, reward=seen["Y"])
     assert full_state(policy) == full_state(again)
-    policy.save(tmp_path / "policy.npz")  # none waits, and yet what was learnt from them is kept
+    policy.save(tmp_path / "policy.npz")  # none waits, and yet what was learned from them is kept
     assert full_state(load_policy(tmp_path / "policy.npz")) == full_state(policy)
 
 
@@ -208,37 +200,6 @@ def test_cut_points_are_learnt_while_rows_wait() -> None:
         whole.tell(arm, seen)
     np.testing.assert_array_equal(late._state.counts.tables.sums, whole._state.counts.tables.sums)
     assert not late._state.counts.tables.pending.any()
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-def test_the_same_behind_a_screen(compiled: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Tables of all sets, or only of those in use, which are counted anew with each discovery."""
-    world, runs = example_world("S3"), []
-    for screened in (False, True):
-        if screened:
-            monkeypatch.setattr(
-                "causal_bandits.policies.discrete.layout_for",
-                lambda problem, max_size, screens: ScreenedLayout.of(problem, max_size),
-            )
-        policy = CausalThompsonSampling(world.problem, discovery=BayesFactors(), seed=1)
-        runs.append(play(policy, world, 150, np.random.default_rng(2), delay=30, compiled=compiled))
-        assert isinstance(policy.layout, ScreenedLayout) == screened
-        assert policy.ready().tables.pending_table(0).sum() == 30
-    np.testing.assert_array_equal(runs[0].arms, runs[1].arms)
-    policy.save(tmp_path / "screened")
-    assert full_state(load_policy(tmp_path / "screened")) == full_state(policy)
-
-
-def test_discovery_behind_a_screen_keeps_the_room_for_pending_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiled code counts pending rows without a check, so the tables must have room for them."""
-    monkeypatch.setattr(
-        "causal_bandits.policies.discrete.layout_for",
-        lambda problem, max_size, screens: ScreenedLayout.of(problem, max_size),
-    )
-    policy = CausalThompsonSampling(FOUR_ARMS, discovery=BayesFactors(), seed=1)
-    policy.make_room()
-    tables = policy.ready().tables
-    assert len(tables.pending) == len(tables.counts) // 2 > 0
 
 
 def test_bad_input_is_a_sentence_and_counts_nothing() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from causal_bandits import KnownSets, Problem, load_policy
-from causal_bandits.policies import (
+from causal_bandits.core.policies import (
     CausalGaussianThompsonSampling,
     CausalUCBNormal,
     SafeGaussianThompson,
@@ -56,7 +56,7 @@ def test_pending_rows_survive_saving(make: Any, tmp_path: Path) -> None:
         for one in (policy, again):
             one.tell(row, reward=place / 10)
     assert full_state(policy) == full_state(again)
-    policy.save(tmp_path / "policy.npz")  # none waits, and yet what was learnt from them is kept
+    policy.save(tmp_path / "policy.npz")  # none waits, and yet what was learned from them is kept
     assert full_state(load_policy(tmp_path / "policy.npz")) == full_state(policy)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from causal_bandits import Problem, load_policy
-from causal_bandits.policies import Pending, SafePolicy
-from causal_bandits.simulation import play
+from causal_bandits.core.policies import Pending, SafePolicy
+from causal_bandits.research.simulation import play
 
 from .cases import full_state
 from .test_safe_rewards import REWARDS, VALUES, WORLDS, problem_of, table_of
@@ -69,14 +69,14 @@ def test_pending_rows_survive_saving(kind: str, tmp_path: Path) -> None:
         for one in (policy, again):
             one.tell(row, reward=reward)
     assert full_state(policy) == full_state(again)
-    policy.save(tmp_path / "policy.npz")  # none waits, and yet what was learnt from them is kept
+    policy.save(tmp_path / "policy.npz")  # none waits, and yet what was learned from them is kept
     assert full_state(load_policy(tmp_path / "policy.npz")) == full_state(policy)
 
 
 def test_mediators_decide_before_any_reward_of_an_arm_has_come() -> None:
     """The control is logged, and A is worth much; of two new arms one brings A. Complete rows only could not tell.
 
-    300 draws of one state, seed 1: the better arm was asked for every time, with whole rows 91 times.
+    300 draws of one state, seed 1: the better arm is asked for much more often; with whole rows the two are alike.
     """
     problem = Problem("Y", {"A": 2}, {"I": 3}, reward="count")
     early, whole = (SafePolicy(problem, seed=1) for _ in range(2))
@@ -88,7 +88,7 @@ def test_mediators_decide_before_any_reward_of_an_arm_has_come() -> None:
     asked, blind = early.ask(300), whole.ask(300)
     good, bad = problem.arm({"I": 2}), problem.arm({"I": 1})
     assert asked.count(good) > 5 * asked.count(bad)
-    assert asked.count(good) > 1.5 * blind.count(good)
+    assert blind.count(good) < 5 * blind.count(bad)
     found = {row.arm: row for row in early.estimates()}
     assert found[good].mean > found[problem.arm()].mean > found[bad].mean
     assert found[good].pending_rows == 200

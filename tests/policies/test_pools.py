@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from causal_bandits import CausalThompsonSampling, DirectTesting
-from causal_bandits.compiled import interpreted
-from causal_bandits.estimators import draw_shared, learn, make_pools
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.estimators import draw_shared, learn, make_pools
 from tests.policies.cases import CASES, FOUR_ARMS, NINE_ARMS, PARTIAL, SIX_LISTED, Case, full_state, random_table
 from tests.reference import algorithm1
 
@@ -55,7 +55,7 @@ def test_closed_form_equals_monte_carlo(case: Case) -> None:
     """Null: 20000 draws of p . mu by numpy have the closed form's mean and variance.
 
     Standard errors sqrt(v / n) and sqrt((m4 - v^2) / n) from the draws. 5 of them may pass, 6e-7 two-sided; with at
-    most 15 histories x 36 arms and sets x 2 moments the false-alarm rate is under 1e-3. Seed 21, examples derandomised.
+    most 15 histories x 36 arms and sets x 2 moments the false-alarm rate is under 1e-3. Seed 21, examples derandomized.
     """
     policy = policy_after(case)
     data = algorithm1.Data.of(case.problem, case.table)
@@ -93,7 +93,7 @@ def test_compiled_draws_follow_the_posterior() -> None:
 
 @pytest.mark.parametrize("told", [None, PARTIAL])
 def test_running_sums_equal_sums_made_afresh(told: dict[tuple[str, ...], list[str]] | None) -> None:
-    """After 5000 rows since the sets were found; the 25 % rule makes them afresh long before."""
+    """After 5000 rows since the sets were found; the 25% rule makes them afresh long before."""
     discovery = DirectTesting() if told is None else Case(FOUR_ARMS, told, 0, 0).discovery
     policy = CausalThompsonSampling(FOUR_ARMS, discovery=discovery, seed=0)
     policy.tell_many(random_table(FOUR_ARMS, 30, 1))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.policies import POLICIES, Policy
-from causal_bandits.policies.overview import chances_over_time
-from tests.contracts.kinds import fresh, kind_of
+from causal_bandits.core.policies import Policy
+from causal_bandits.core.policies.overview import chances_over_time
+from tests.contracts.kinds import fresh, kind_of, policies
 
-NAMES = ("ts", "causal-ts", "safe", "main-effects-ts", "gaussian-ts", "safe", "ucb1", "graph-posterior")
+NAMES = ("ts", "causal-ts", "safe", "main-effects-ts", "gaussian-ts", "ucb1")
 
 
 def told(name: str) -> Policy[Any]:
@@ -71,7 +71,7 @@ def test_it_is_fitted_once_for_the_rows(name: str, monkeypatch: pytest.MonkeyPat
     assert fits == [90, 120]
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@policies()
 def test_rows_that_come_later_do_not_change_it(name: str) -> None:
     """Nor does looking at it change the arms that come next."""
     policy, other = told(name), told(name)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from causal_bandits import Problem, Study, preset
+from causal_bandits.core.policies import POLICIES, PRESETS, policy_class
 from causal_bandits.errors import OptionError
-from causal_bandits.policies import POLICIES, PRESETS, policy_class
 from tests.policies.cases import FOUR_ARMS, SIX
 
 

@@ -21,7 +21,14 @@ from causal_bandits import (
     UCBNormal,
     load_policy,
 )
-from causal_bandits.compiled import interpreted
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.estimators.regression import fit_pool, means_through
+from causal_bandits.core.policies import CausalGaussianThompsonSampling, GaussianThompsonSampling, RealPolicy
+from causal_bandits.core.policies import real_draws as compiled_draws
+from causal_bandits.core.policies import real_rules as compiled_rules
+from causal_bandits.core.policies.posterior import best_of
+from causal_bandits.core.policies.real_draws import Prior, draw_own_mean, draw_shared_mean
+from causal_bandits.core.policies.real_rules import pools_in_use
 from causal_bandits.errors import (
     ObservationError,
     OptionError,
@@ -30,15 +37,8 @@ from causal_bandits.errors import (
     UnknownLevelError,
     UnknownVariableError,
 )
-from causal_bandits.estimators.regression import fit_pool, means_through
-from causal_bandits.policies import CausalGaussianThompsonSampling, GaussianThompsonSampling, RealPolicy
-from causal_bandits.policies import real_draws as compiled_draws
-from causal_bandits.policies import real_rules as compiled_rules
-from causal_bandits.policies.posterior import best_of
-from causal_bandits.policies.real_draws import Prior, draw_own_mean, draw_shared_mean
-from causal_bandits.policies.real_rules import pools_in_use
-from causal_bandits.simulation import play
-from causal_bandits.worlds import shift
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import shift
 from tests.policies.cases import SIX, full_state, table_of
 from tests.reference import algorithm2
 
@@ -390,10 +390,10 @@ def test_draws_from_own_rows_are_a_scaled_t() -> None:
 @pytest.mark.slow
 def test_draws_through_a_set_have_its_mean_and_variance() -> None:
     """Null: with many rows the posterior through a set that separates has the estimate's mean and variance, but for
-    10 % of the variance (estimated from 150 and more rows per arm, once with the residuals of each arm, once with all).
+    10% of the variance (estimated from 150 and more rows per arm, once with the residuals of each arm, once with all).
 
-    20000 draws per arm: standard errors sd / sqrt(20000) of the mean, 1 % of the variance. z-test of the mean at
-    1e-4 / 6, and 10 % plus 4.5 standard errors for the variance; seed 12.
+    20000 draws per arm: standard errors sd / sqrt(20000) of the mean, 1% of the variance. z-test of the mean at
+    1e-4 / 6, and 10% plus 4.5 standard errors for the variance; seed 12.
     """
     policy = CausalGaussianThompsonSampling(CHAIN.problem, discovery=KnownSets([["B"]]), seed=0)
     rng = np.random.default_rng(12)

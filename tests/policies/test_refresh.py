@@ -1,4 +1,4 @@
-"""Discovery runs when the 25 % rule says so, however the policy is played."""
+"""Discovery runs when the 25% rule says so, however the policy is played."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, observe
-from causal_bandits.data import CountTables, TableLayout
-from causal_bandits.discovery import Declared, Findings, next_refresh
-from causal_bandits.simulation import play
-from causal_bandits.worlds import paper_world
+from causal_bandits.core.data import CountTables, TableLayout
+from causal_bandits.core.discovery import Declared, Findings, next_refresh
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import paper_world
 
 WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from causal_bandits import BayesFactors, CausalUCBNormal, KnownSets, ResidualTesting, Study, load_policy, simulate
-from causal_bandits.errors import OptionError
-from causal_bandits.estimators.regression import means_through
-from causal_bandits.policies import (
+from causal_bandits.core.estimators.regression import means_through
+from causal_bandits.core.policies import (
     CausalGaussianThompsonSampling,
     GaussianThompsonSampling,
     RealPolicy,
     SafeGaussianThompson,
     SafeUCBNormal,
 )
-from causal_bandits.policies.real import Choice
-from causal_bandits.simulation import play
-from causal_bandits.worlds import random_linear_world
+from causal_bandits.core.policies.real import Choice
+from causal_bandits.errors import OptionError
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import random_linear_world
 from tests.discovery.readings import probability
 from tests.policies.cases import SIX, full_state, table_of
 from tests.reference.linear_worlds import DAGS, UNSHARED
@@ -33,7 +33,7 @@ EVERYTHING = BayesFactors(threshold=-1e9, veto=1e9)
 
 
 def expected_error(variance: float, own_variance: float, difference: float, pi: float) -> float:
-    """Variance plus what is doubted of the squared bias, as docs/measured.md has it."""
+    """Variance plus what is doubted of the squared bias, as docs/results/measured.md has it."""
     return variance + (1 - pi) * max(0.0, difference**2 - max(0.0, own_variance - variance))
 
 

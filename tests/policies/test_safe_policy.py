@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from causal_bandits import Problem, SafePolicy
-from causal_bandits.policies import safe
-from causal_bandits.policies.explorer import mixed
+from causal_bandits.core.policies import safe
+from causal_bandits.core.policies.explorer import mixed
 
 Floats = NDArray[np.float64]
 

@@ -9,9 +9,8 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits import Problem, Study, load_policy, preset
-from causal_bandits.discovery import MeanTesting
-from causal_bandits.errors import ObservationError, OptionError, ProblemError, SaveFileError
-from causal_bandits.policies import (
+from causal_bandits.core.discovery import MeanTesting
+from causal_bandits.core.policies import (
     CausalUCBNormal,
     GaussianThompsonSampling,
     RewardThompson,
@@ -20,8 +19,9 @@ from causal_bandits.policies import (
     ThompsonSampling,
     policy_class,
 )
-from causal_bandits.policies.saving import Saved, pack, restore
-from causal_bandits.simulation import play
+from causal_bandits.core.policies.saving import Saved, pack, restore
+from causal_bandits.errors import ObservationError, OptionError, ProblemError, SaveFileError
+from causal_bandits.research.simulation import play
 from tests.policies.cases import SIX, full_state
 from tests.problem.test_problem import described
 
@@ -114,7 +114,10 @@ def test_estimates_lie_where_rewards_can(kind: str) -> None:
 
 
 def test_an_arm_without_sales_may_sell() -> None:
-    """300 customers without a sale; elsewhere one in 170 and in 80 buy, for about 100: the rule of three allows 1.0."""
+    """300 customers without a sale; elsewhere one in 170 and in 80 buy, for about 100: the rule of three allows 1.0.
+
+    At the rate of the first arm, whose mean is 0.6, 300 customers would have bought 1.8 times.
+    """
     policy, rng = (
         SafePolicy(Problem("spend", {"visit": 2}, {"email": 3}, reward="revenue"), seed=0),
         np.random.default_rng(0),
@@ -125,7 +128,7 @@ def test_an_arm_without_sales_may_sell() -> None:
         policy.tell_many({"email": [arm] * rows, "visit": visit.astype(int).tolist(), "spend": spend.tolist()})
     policy.tell_many({"email": [2] * 300, "visit": [1] * 30 + [0] * 270, "spend": [0.0] * 300})
     found = policy.estimates()[2]
-    assert found.low < found.mean < 0.35
+    assert found.low < found.mean < 0.6
     assert 0.9 < found.high < 4
 
 

@@ -20,10 +20,10 @@ from causal_bandits import (
     bins,
     load_policy,
 )
+from causal_bandits.core.policies import DiscretePolicy
 from causal_bandits.errors import OutputError, SaveFileError
-from causal_bandits.policies import DiscretePolicy
-from causal_bandits.simulation import play
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import paper_world
 from tests.policies.cases import FOUR_ARMS, full_state, random_table
 
 WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)
@@ -89,7 +89,7 @@ def test_resume_with_learnt_cut_points(tmp_path: Path) -> None:
     problem = Problem("Y", {"A": 2, "x": bins(quantiles=3, after=20), "z": bins([0.5])}, {"I": ["none", "on"]})
     policy = CausalThompsonSampling(problem, seed=3)
     rng = np.random.default_rng(1)
-    for rows in (15, 30):  # before and after the cut points are learnt
+    for rows in (15, 30):  # before and after the cut points are learned
         for _ in range(rows):
             seen = {"A": int(rng.integers(2)), "x": rng.normal(), "z": rng.random(), "Y": int(rng.integers(2))}
             policy.tell(policy.ask(), seen)
@@ -126,9 +126,9 @@ def test_any_byte_flipped(tmp_path: Path) -> None:
     whole = path.read_bytes()
     refusals = 0
     for place in range(0, len(whole), 3):
-        damaged = bytearray(whole)
-        damaged[place] ^= 0x01 if place % 2 else 0xFF
-        path.write_bytes(damaged)
+        corrupt = bytearray(whole)
+        corrupt[place] ^= 0x01 if place % 2 else 0xFF
+        path.write_bytes(corrupt)
         try:
             loaded = load_policy(path)
         except SaveFileError:

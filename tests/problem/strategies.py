@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from causal_bandits import Problem, bins
-from causal_bandits.problem import Bins, Level, Levels
+from causal_bandits.core.problem import Bins, Level, Levels
 
 LEVELS = st.one_of(
     st.text(max_size=3), st.integers(-5, 5), st.floats(allow_nan=False, allow_infinity=False), st.booleans()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.data import History
+from causal_bandits.core.data import History
 from causal_bandits.errors import ObservationError, ProblemError
 
 RATING = {"levels": ["bad", "fair", "good"], "values": [0, 1, 5]}

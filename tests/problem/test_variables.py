@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from causal_bandits import bins
+from causal_bandits.core.problem.variables import declare
 from causal_bandits.errors import OptionError, ProblemError, UnknownLevelError
-from causal_bandits.problem.variables import declare
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Algorithm 1 line by line (appendix C.1), slow and obvious: every count is made anew from the rows.
+"""Algorithm 1 line by line (appendix C.1), slow and obvious: every count is made again from the rows.
 
 The one liberty: random numbers come in arrays, with the samples of line 12 as the last axis and, in front of it,
 `choices` independent runs of the whole algorithm on the same data. Pure numpy; the problem only names arms and levels.

@@ -1,4 +1,4 @@
-"""Algorithm 2 line by line (appendix C.2), slow and obvious: every regression is fitted anew to the rows.
+"""Algorithm 2 line by line (appendix C.2), slow and obvious: every regression is fitted again to the rows.
 
 Pure numpy; the problem only names arms and levels.
 """
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causal_bandits import Problem
-from causal_bandits.data import Rows
+from causal_bandits.core.data import Rows
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

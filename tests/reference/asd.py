@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from causal_bandits.discovery.asd.graph_space import Graphs, Space
-from causal_bandits.discovery.asd.statements import Statements
-from causal_bandits.graphs import MixedGraph
+from causal_bandits.core.discovery.asd.graph_space import Graphs, Space
+from causal_bandits.core.discovery.asd.statements import Statements
+from causal_bandits.core.graphs import MixedGraph
 
 from .graphs import Separation
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from causal_bandits.independence.betting import NUMBER_WEIGHTS, RATE_WEIGHTS, SHIFTS, SPLIT_WEIGHTS, SPLITS
+from causal_bandits.core.independence.betting import NUMBERS, RATES, SPLIT_WEIGHTS, SPLITS
 
 
 def wealth(values: Sequence[float], claimed: float, shift: float) -> float:
@@ -16,15 +16,15 @@ def wealth(values: Sequence[float], claimed: float, shift: float) -> float:
 
 def alone(values: Sequence[float], claimed: float, *, above: bool, binary: bool) -> float:
     """The wealth of the mixture for one mean; its logarithm."""
-    weights = RATE_WEIGHTS if binary else NUMBER_WEIGHTS
-    shifts = zip(SHIFTS.tolist(), weights.tolist(), strict=True)
+    bets = RATES if binary and {*values} <= {0, 1} else NUMBERS
+    shifts = zip(bets.alone.tolist(), bets.weights.tolist(), strict=True)
     return math.log(sum(w * math.exp(wealth(values, claimed, s if above else -s)) for s, w in shifts))
 
 
 def paired(first: Sequence[float], second: Sequence[float], p: float, q: float, *, binary: bool) -> float:
     """The wealth of the mixture for two means; its logarithm."""
-    total = 0.0
-    for shift, weight in zip(SHIFTS.tolist(), (RATE_WEIGHTS if binary else NUMBER_WEIGHTS).tolist(), strict=True):
+    total, bets = 0.0, RATES if binary and {*first, *second} <= {0, 1} else NUMBERS
+    for shift, weight in zip(bets.alone.tolist(), bets.weights.tolist(), strict=True):
         for split, part in zip(SPLITS.tolist(), SPLIT_WEIGHTS.tolist(), strict=True):
             logs = wealth(first, p, shift * (1 - split)) + wealth(second, q, -shift * split)
             total += weight * part * math.exp(logs)

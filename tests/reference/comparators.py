@@ -1,4 +1,4 @@
-"""The comparators the long way: every number is made anew from the list of rows, with plain Python and numpy.
+"""The comparators the long way: every number is made again from the list of rows, with plain Python and numpy.
 
 A row is (arm, codes, reward). Each function answers with the value of every arm; the learner must ask for one with the
 highest.

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causal_bandits import DiscreteSCM
-from causal_bandits.environments.mechanisms import Mechanism
-from causal_bandits.graphs import MixedGraph
-from causal_bandits.problem import Level
+from causal_bandits.core.graphs import MixedGraph
+from causal_bandits.core.problem import Level
+from causal_bandits.research.worlds.mechanisms import Mechanism
 from tests.reference.graphs import reachable
 
 Values = dict[str, Any]
@@ -69,7 +69,7 @@ def equilibrium(
 
 
 def simulated(world: DiscreteSCM, arm: Mapping[str, Level], draws: int, rng: np.random.Generator) -> Iterator[Values]:
-    """Equilibria of so many draws of all noises."""
+    """Equilibria of this many draws of all noises."""
     how = in_force(world, arm)
     parts = parts_in_order(world, how)
     for _ in range(draws):

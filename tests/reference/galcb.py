@@ -1,4 +1,4 @@
-"""GA-LCB the long way: from a list of rows, with general solvers, everything made anew after every row."""
+"""GA-LCB the long way: from a list of rows, with general solvers, everything made again after every row."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

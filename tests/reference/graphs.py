@@ -1,4 +1,4 @@
-"""Slow, obvious twins of causal_bandits.graphs: searches over paths, over orders and over draws.
+"""Slow, obvious twins of causal_bandits.core.graphs: searches over paths, over orders and over draws.
 
 They read only ``nodes``, ``directed`` and ``bidirected`` of a graph.
 """
@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from causal_bandits.graphs import MixedGraph
+from causal_bandits.core.graphs import MixedGraph
 
 
 class Step(NamedTuple):

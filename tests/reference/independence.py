@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits.independence import IndependenceResult
+from causal_bandits.core.independence import IndependenceResult
 
 
 def g_squared(table: NDArray[np.int64]) -> IndependenceResult:
@@ -36,7 +36,7 @@ def g_squared_of_rows(
 
 
 def log_likelihood(rows: Iterable[tuple[Hashable, int]]) -> float:
-    """log P(rewards) of rows (cell, reward), where every cell has a chance of its own, uniform beforehand."""
+    """log P(rewards) of rows (cell, reward), where every cell has its own probability, uniform beforehand."""
     counts: dict[Hashable, list[int]] = {}
     for cell, reward in rows:
         counts.setdefault(cell, [0, 0])[reward] += 1

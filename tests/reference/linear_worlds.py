@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from causal_bandits import LinearGaussianSCM, MixedGraph
-from causal_bandits.worlds import random_linear_world, shift
+from causal_bandits.research.worlds import random_linear_world, shift
 
 DAGS = {
     "chain": MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]),

@@ -1,4 +1,4 @@
-"""Comparators of 2023 to 2025 the long way: from lists of rows, by enumeration and by general optimisers."""
+"""Comparators of 2023 to 2025 the long way: from lists of rows, by enumeration and by general optimizers."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ Edges = frozenset[tuple[int, int]]
 
 
 def evidence(weights: Sequence[float], means: Sequence[float], rows: Sequence[int], variance: float) -> float:
-    """min over t of sum_z N_z (m_z - t_z)^2 / (2 v) where sum_z weight_z t_z <= 0, by a general optimiser."""
+    """min over t of sum_z N_z (m_z - t_z)^2 / (2 v) where sum_z weight_z t_z <= 0, by a general optimizer."""
     found = minimize(
         lambda t: sum(n * (m - each) ** 2 / (2 * variance) for n, m, each in zip(rows, means, t, strict=True)),
         np.array(means, dtype=float),
@@ -37,7 +37,7 @@ def evidence_cost(x: float) -> float:
 
 
 def least_hardest_gap(weights: Floats, p: Floats, start: Floats) -> float:
-    """min over mixtures of max_a sum_z weight^2 / Q(z), by a general optimiser from a start."""
+    """min over mixtures of max_a sum_z weight^2 / Q(z), by a general optimizer from a start."""
     scale = float((weights**2 / (start @ p)).sum(axis=1).max())
     bounds: list[tuple[float, float | None]] = [(0.0, 1.0)] * len(p) + [(0.0, None)]
     found = minimize(

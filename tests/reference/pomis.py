@@ -1,4 +1,4 @@
-"""Slow twins of causal_bandits.graphs.pomis: brute force over worlds' arms, and over paths.
+"""Slow twins of causal_bandits.core.graphs.pomis: brute force over worlds' arms, and over paths.
 
 A set is minimal when no proper subset leaves the target the same ancestors to be set by; it is possibly optimal when
 its border, computed with plain sets, is itself.
@@ -6,7 +6,7 @@ its border, computed with plain sets, is itself.
 
 from itertools import chain, combinations
 
-from causal_bandits.graphs import MixedGraph
+from causal_bandits.core.graphs import MixedGraph
 
 
 def powerset(names: tuple[str, ...]) -> list[tuple[str, ...]]:

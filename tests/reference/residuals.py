@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from causal_bandits.data import ArmMoments, add_rows
-from causal_bandits.independence import Factor, IndependenceResult
+from causal_bandits.core.data import ArmMoments, add_rows
+from causal_bandits.core.independence import Factor, IndependenceResult
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""A plain NumPy twin of causal_bandits.estimators.model: raw rows, full covariance matrices, dense linear algebra.
+"""A plain NumPy twin of causal_bandits.core.estimators.model: raw rows, full covariance matrices, dense linear algebra.
 
 For a set S of mediators, with y[a, s] the mean reward of the n[a, s] rows of arm a in the cell S = s,
 
@@ -19,7 +19,7 @@ from scipy.linalg import block_diag
 from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
-from causal_bandits.estimators import model, reward_shapes
+from causal_bandits.core.estimators import model, reward_shapes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -112,8 +112,9 @@ def read(rows: Record, cell: Ints, arms: int, cells: int, above_zero: bool, rewa
 
 def concentration_weights(counts: Floats, base: Floats) -> Floats:
     """Dirichlet-multinomial evidence of every concentration."""
+    average = (counts.sum() * base + 1 / len(base)) / (counts.sum() + 1)
     counts, size = counts[counts.sum(axis=1) >= 2], model.CONCENTRATIONS[:, None]
-    alpha = size[:, :, None] * (0.9 * base + 0.1 / len(base))
+    alpha = size[:, :, None] * average
     logs = (gammaln(alpha + counts) - gammaln(alpha)).sum(axis=2)
     return weights_of((logs + gammaln(size) - gammaln(size + counts.sum(axis=1))).sum(axis=1))
 
@@ -170,10 +171,9 @@ def fit_set(data: Record, matches: Floats, unit: float) -> Record:
     means, variances = index[0], np.diag(index[1])
     shared = np.stack([means, variances], axis=1)
     for chance, point in [(scales[-1], none), (1 - scales[-1], scales[:-1] @ points / scales[:-1].sum())]:
-        if chance >= 1e-3:
-            more, covariance, common, _ = difference_given(data, matches, point)
-            means, variances = means + chance * more, variances + chance * np.diag(covariance)
-            shared = shared + chance * common
+        more, covariance, common, _ = difference_given(data, matches, point)
+        means, variances = means + chance * more, variances + chance * np.diag(covariance)
+        shared = shared + chance * common
     return Record(data=data, index=weights, difference=scales, means=means, variances=variances, shared=shared)
 
 

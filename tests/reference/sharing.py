@@ -1,4 +1,4 @@
-"""Slow, obvious twins of causal_bandits.estimators: recount raw rows, walk through every possible data set."""
+"""Slow, obvious twins of causal_bandits.core.estimators: recount raw rows, walk through every possible data set."""
 
 import math
 from collections import defaultdict
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from causal_bandits.problem import Level
+from causal_bandits.core.problem import Level
 
 Row = Mapping[str, Level]
 """One pull: every lever, every observed variable, and Y."""

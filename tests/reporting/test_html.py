@@ -1,4 +1,4 @@
-"""HTML is made in one place: text comes back from it as it was given, and colours come from one palette."""
+"""HTML is made in one place: text comes back from it as it was given, and colors come from one theme."""
 
 import re
 from html.parser import HTMLParser
@@ -7,12 +7,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits.markup import markup, tag
-from causal_bandits.reporting import palette
+from causal_bandits.core.markup import markup, tag
+from causal_bandits.reporting import theme
 from causal_bandits.reporting.html import page, sheet_table
 from causal_bandits.reporting.sheets import Sheet
 
-SOURCES = Path(palette.__file__).parents[1]
+SOURCES = Path(theme.__file__).parents[1]
 TEXTS = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=30)
 
 
@@ -59,8 +59,8 @@ def test_a_page_has_its_parts_once_and_no_end_where_none_belongs() -> None:
     assert "</link>" not in made
 
 
-def test_colours_and_escaping_have_one_place_each() -> None:
+def test_colors_and_escaping_have_one_place_each() -> None:
     sources = {path.relative_to(SOURCES).as_posix(): path.read_text() for path in SOURCES.rglob("*.py")}
-    coloured = {name for name, text in sources.items() if re.search(r"#[0-9a-fA-F]{6}\b", text)}
-    assert coloured == {"reporting/palette.py"}
-    assert {name for name, text in sources.items() if "from html import" in text} == {"markup.py"}
+    colored = {name for name, text in sources.items() if re.search(r"#[0-9a-fA-F]{6}\b", text)}
+    assert colored == {"reporting/theme.py"}
+    assert {name for name, text in sources.items() if "from html import" in text} == {"core/markup.py"}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
 
 
 def executed(notebook: Any) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from causal_bandits.experiments import judge
-from causal_bandits.experiments.folder import ResultsFolder
-from causal_bandits.experiments.results_report import again, read_summaries, write_report
 from causal_bandits.reporting import Section, report_page
+from causal_bandits.research.experiments import judge
+from causal_bandits.research.experiments.folder import ResultsFolder
+from causal_bandits.research.experiments.results_report import again, read_summaries, write_report
 from tests.browser import look_at
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
@@ -59,11 +59,11 @@ def test_every_section_says_what_the_issue_of_a_figure_is(report: Path) -> None:
         section = section[: section.index("</section>")]
         assert summary["question"] in section
         assert "±" in section
-        assert "holds" in section or "does not hold" in section or "not settled" in section
+        assert "holds" in section or "does not hold" in section or "inconclusive" in section
         assert "Again: <code>causal-bandits reproduce" in section
         assert "of one core" in section
         if "series" in summary:
-            assert "<th>told</th>" in section
+            assert "<th>given</th>" in section
             assert all(f"<td>{escape(found['label'])}</td>" in section for found in summary["series"].values())
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from causal_bandits.experiments.claims import Measured, Verdict
 from causal_bandits.reporting import claims_sheet, duration, progress, sheet_of, terminal_table
 from causal_bandits.reporting.html import sheet_table
 from causal_bandits.reporting.sheets import Sheet
+from causal_bandits.reporting.summaries import Measured, Verdict
 
 
 def line(**changes: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def summary(**series: dict[str, Any]) -> Any:
 
 def test_a_table_of_curves() -> None:
     sheet = sheet_of(summary(ts=line(), other=line(label="Other", ratio=[0.5, 0.25], ratio_se=[0.1, 0.05])))
-    assert sheet.columns == ("policy", "told", "runs", "t = 40", "relative", "t = 100", "relative")
+    assert sheet.columns == ("policy", "given", "runs", "t = 40", "relative", "t = 100", "relative")
     assert sheet.rows[0] == ("TS", "nothing", "4 x 2", "1,234.5 ± 0.2", "1", "20,000 ± 3", "1")
     assert sheet.rows[1][4] == "0.500 ± 0.100"
     assert sheet.caption.startswith("regret ± standard error over 4 worlds x 2 runs")
@@ -45,7 +45,7 @@ def test_a_table_of_curves() -> None:
 def test_tiers_get_a_column_where_known_and_a_single_run_has_no_error() -> None:
     told = line(tier=0, tier_label="rewards only", worlds=1, runs=1)
     sheet = sheet_of(summary(ts=told, own=line(label="Own", worlds=1, runs=1)))
-    assert sheet.columns[:4] == ("policy", "tier", "told", "runs")
+    assert sheet.columns[:4] == ("policy", "tier", "given", "runs")
     assert sheet.rows[0] == ("TS", "0", "nothing", "1", "1,234.5", "1", "20,000", "1")
     assert sheet.rows[1][1] == ""
     assert sheet.caption.endswith("; tier 0: rewards only")

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 
-from causal_bandits.service import ServiceSettings, Tokens, create_app
-from causal_bandits.service.tokens import NO_TOKENS
+from causal_bandits.product.service import ServiceSettings, Tokens, create_app
+from causal_bandits.product.service.tokens import NO_TOKENS
 
 ADMIN, DECIDE, READ = "admin-token-0123456789", "decide-token-0123456789", "read-token-0123456789"
 TOKENS = Tokens.of({ADMIN: "admin", DECIDE: "decide", READ: "read"})

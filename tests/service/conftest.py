@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from causal_bandits.service import Tokens
-from causal_bandits.service.tokens import NO_TOKENS
+from causal_bandits.product.service import Tokens
+from causal_bandits.product.service.tokens import NO_TOKENS
 
 from .calls import TOKENS, Caller
 

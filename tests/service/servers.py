@@ -10,8 +10,8 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from causal_bandits.service import ServiceSettings, create_app
-from causal_bandits.service.serving import Server, configured, listen
+from causal_bandits.product.service import ServiceSettings, create_app
+from causal_bandits.product.service.serving import Server, configured, listen
 
 
 class Applications:

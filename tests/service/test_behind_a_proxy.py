@@ -1,4 +1,4 @@
-"""The server behind nginx with the lines of docs/service.md: a prefix, any name of a study, events as they happen."""
+"""The server behind nginx, configured as docs/how-to/service.md says: a prefix, any study name, live events."""
 
 import contextlib
 import http.client
@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.service import RemoteStudy
-from causal_bandits.service.gate import in_path
+from causal_bandits.core.markup import in_path
+from causal_bandits.product.service import RemoteStudy
 
 from .processes import Process
 
-DOCS = Path(__file__).parents[2] / "docs/service.md"
+DOCS = Path(__file__).parents[2] / "docs/how-to/service.md"
 NAME = "a/b %2F ü?"
 PROBLEM = cb.Problem("y", {"m": 2}, {"lever": 2})
 

@@ -1,4 +1,4 @@
-"""One damaged study is shown as damaged; every other one is served as before."""
+"""One corrupt study is shown as corrupt; every other one is served as before."""
 
 import json
 import sqlite3
@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import causal_bandits as cb
 from causal_bandits.cli import app
 from causal_bandits.errors import UnreadableStudyError
-from causal_bandits.service.routes import operations, pages
+from causal_bandits.product.service.routes import operations, pages
 from tests.studies.edits import change
 
 from .calls import Caller
@@ -21,7 +21,7 @@ BODY = "UPDATE cb_events SET body = '{}' WHERE seq = ? AND study = (SELECT id FR
 
 @pytest.fixture
 def two(call: Caller, storage: str) -> list[str]:
-    """Two studies that are open for acting and for looking, one of them about to be damaged."""
+    """Two studies that are open for acting and for looking, one of them about to be corrupt."""
     made = [call.create(name) for name in ("broken", "whole")]
     for shop in made:
         for _ in range(2):
@@ -44,7 +44,7 @@ def test_the_other_studies_are_served(
     for method, path in (("POST", f"{broken}/decisions"), ("GET", broken), ("GET", f"{broken}/changes")):
         answered = call(method, path, *([{}] if method == "POST" else []))
         assert answered.status == 503
-        assert "is damaged" in answered.detail
+        assert "is corrupt" in answered.detail
         assert answered.json["error"] == "UnreadableStudyError"
     assert (registry.acting.find("whole"), registry.looking.find("whole")) == open_ones
     assert call("POST", f"{whole}/decisions", {}).status == 201
@@ -53,16 +53,16 @@ def test_the_other_studies_are_served(
     assert [*listed] == ["broken", "whole"]
     assert listed["whole"]["error"] is None
     if event == 1:
-        assert "is damaged" in listed["broken"]["error"]
+        assert "is corrupt" in listed["broken"]["error"]
         assert listed["broken"]["policy"] is listed["broken"]["target"] is None
     page = call("GET", "/")
     assert page.status == 200
-    assert "is damaged" in page.text
+    assert "is corrupt" in page.text
     assert "/studies/broken" in page.text
     assert "/studies/whole" in page.text
     assert call("GET", "/studies/whole").status == 200
     own = call("GET", "/studies/broken")
-    assert (own.status, own.text.count("is damaged")) == (503, 1)
+    assert (own.status, own.text.count("is corrupt")) == (503, 1)
     made_again = {"name": "broken", "problem": cb.Problem("y", {"a": 2}, {"i": 2}).to_dict()}
     assert call("POST", "/api/v1/studies", made_again).status == (503 if event == 1 else 409)
     assert registry.acting.find("whole") is open_ones[0]
@@ -75,9 +75,9 @@ def test_the_library_and_the_command_line(two: list[str], storage: str) -> None:
     broken, whole = cb.Study.list(storage=storage)
     assert broken.name == "broken"
     assert broken.error is not None
-    assert broken.error.endswith("is damaged: event 1 of a study cannot be read; restore it from a copy")
+    assert broken.error.endswith("is corrupt: event 1 of a study cannot be read; restore it from a backup")
     assert (whole.name, whole.policy, whole.target, whole.error) == ("whole", "ts", "purchase", None)
-    with pytest.raises(UnreadableStudyError, match="is damaged"):
+    with pytest.raises(UnreadableStudyError, match="is corrupt"):
         cb.Study.load("broken", storage=storage)
     listed = CliRunner().invoke(app, ["study", "list", "--storage", storage])
     assert listed.exit_code == 0
@@ -111,12 +111,12 @@ def test_a_check_reads_every_event(two: list[str], storage: str) -> None:
     assert checked.exit_code != 0
     assert "1 of 2 studies" in str(checked.exception)
     assert checked.stdout.splitlines()[1] == "whole: ok"
-    assert "is damaged: event 2" in checked.stdout.splitlines()[0]
+    assert "is corrupt: event 2" in checked.stdout.splitlines()[0]
 
 
 def test_an_upgrade_of_what_is_up_to_date(two: list[str], storage: str) -> None:
     done = CliRunner().invoke(app, ["storage", "upgrade", storage])
-    assert (done.exit_code, done.stdout) == (0, "schema 2 is up to date\n")
+    assert (done.exit_code, done.stdout) == (0, "schema 1 is up to date\n")
     absent = CliRunner().invoke(app, ["storage", "upgrade", "sqlite:///nowhere.db"])
     assert "does not exist" in str(absent.exception)
 

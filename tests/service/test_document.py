@@ -53,7 +53,7 @@ def test_every_answer_is_one_that_the_document_allows(open_app: OpenApp, example
     call = open_app(hosts=("testserver",))
     shop = call.create()
     call("POST", f"{shop}/decisions", {"count": 5})
-    call("PATCH", f"{shop}/decisions/1", {"metrics": {"clicked": 1, "cart": "some"}, "reward": 1})
+    call("PATCH", f"{shop}/decisions/1", {"mediators": {"clicked": 1, "cart": "some"}, "reward": 1})
     document = schemathesis.openapi.from_asgi("/openapi.json", call.app)
     found: Any = document.get_all_operations()
     operations = [each.ok() for each in found]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 import causal_bandits as cb
+from causal_bandits.core.markup import in_path
 from causal_bandits.errors import CausalBanditsError
-from causal_bandits.service.gate import in_path
 
 from .calls import SHOP, Caller
 from .conftest import OpenApp
@@ -25,7 +25,7 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
-FIELDS = ["count", "arms", "metrics", "reward", "final", "rows", "columns", "arm", "state", "lever", "level", "id"]
+FIELDS = ["count", "arms", "mediators", "reward", "final", "rows", "columns", "arm", "state", "lever", "level", "id"]
 bodies = values | st.dictionaries(
     st.sampled_from([*FIELDS, "clicked", "cart", "purchase", "banner"]), values, max_size=4
 )
@@ -125,10 +125,10 @@ class Sequences(RuleBasedStateMachine):
         number = data.draw(st.integers(1, self.made + 1))
 
         def work() -> dict[str, int]:
-            self.study.tell(number, metrics, reward, final=final)
+            self.study.tell(number, metrics, reward=reward, final=final)
             return {"id": number}
 
-        self.same("PATCH", f"/decisions/{number}", {"metrics": metrics, "reward": reward, "final": final}, work)
+        self.same("PATCH", f"/decisions/{number}", {"mediators": metrics, "reward": reward, "final": final}, work)
 
     @precondition(lambda self: self.made)
     @rule(data=st.data())

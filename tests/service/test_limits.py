@@ -13,12 +13,12 @@ import pytest
 from uvicorn.server import ServerState
 
 from causal_bandits import Client
+from causal_bandits.core.problem import Problem
 from causal_bandits.errors import OptionError
-from causal_bandits.problem import Problem
-from causal_bandits.service import ServiceSettings, create_app
-from causal_bandits.service.limits import Connections, most_connections
-from causal_bandits.service.serving import Server, configured, listen
-from causal_bandits.service.settings import Limits
+from causal_bandits.product.service import ServiceSettings, create_app
+from causal_bandits.product.service.limits import Connections, most_connections
+from causal_bandits.product.service.serving import Server, configured, listen
+from causal_bandits.product.service.settings import Limits
 
 from .calls import DECIDE, SHOP, TOKENS
 
@@ -116,7 +116,7 @@ def test_headers_are_read_in_one_way(storage: str) -> None:
 
 
 def test_the_head_of_a_request_is_bounded(storage: str) -> None:
-    limits = Limits(head_bytes=10_000, headers=50)
+    limits = Limits(head_bytes=10_000, max_headers=50)
     with serving(storage, limits=limits) as where:
         status, found = sent(where, raw(ASK, *(f"x{number}: y" for number in range(51))))
         assert (status, found["detail"]) == (431, "this request has more than 50 headers; send fewer")
@@ -134,12 +134,12 @@ def test_the_head_of_a_request_is_bounded(storage: str) -> None:
 
 def test_slow_requests_end(storage: str) -> None:
     limits = Limits(head_seconds=0.5, body_seconds=0.5, rest_seconds=0.5)
-    with serving(storage, tokens=TOKENS, limits=limits) as where:
+    with serving(storage, tokens=TOKENS, limits=limits) as where, contextlib.ExitStack() as opened:
         token = f"Authorization: Bearer {DECIDE}"
         begun = [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n", raw(ASK, token, body="{", length=9)]
         begun.append(raw("GET /healthz", token, body="") + b"GET /hea")  # the second request of a connection
         begun.append(raw(ASK, body="{", length=99))  # refused, and the rest of the body does not come
-        lines = [socket.create_connection(where) for _ in begun]
+        lines = [opened.enter_context(socket.create_connection(where)) for _ in begun]
         for line, part in zip(lines, begun, strict=True):
             line.sendall(part)
         assert answer(lines[3]) == (
@@ -154,7 +154,6 @@ def test_slow_requests_end(storage: str) -> None:
         assert answer(lines[5])[0] == 401
         for line, part in zip(lines, begun, strict=True):
             assert is_closed(line), part
-            line.close()
 
 
 def test_a_body_that_is_too_long_is_read_to_its_end(storage: str) -> None:
@@ -182,7 +181,7 @@ def test_clients_that_go_away_are_not_errors(storage: str, caplog: pytest.LogCap
 
 
 def test_silent_connections_do_not_keep_others_out(storage: str) -> None:
-    limits = Limits(connections=20, connections_per_address=15)
+    limits = Limits(max_connections=20, max_connections_per_address=15)
     for proxies in ((), ("127.0.0.0/8",)):  # a limit per address, or one for all since they come through a proxy
         with serving(storage, limits=limits, proxies=proxies) as where, contextlib.ExitStack() as lines:
             used = lines.enter_context(socket.create_connection(where))
@@ -197,7 +196,7 @@ def test_silent_connections_do_not_keep_others_out(storage: str) -> None:
 
 
 def test_busy_connections_are_not_closed_for_new_ones(storage: str) -> None:
-    limits = Limits(connections=5)
+    limits = Limits(max_connections=5)
     with serving(storage, limits=limits) as where, contextlib.ExitStack() as lines:
         Client("http://{}:{}".format(*where)).create("shop", Problem.from_dict(SHOP), policy="ts", seed=1)
         streams = [lines.enter_context(socket.create_connection(where)) for _ in range(5)]

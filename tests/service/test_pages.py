@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from causal_bandits.markup import printable
-from causal_bandits.studies.funnel import difference, moments
+from causal_bandits.core.markup import printable
+from causal_bandits.product.studies.funnel import difference, moments
 
 from .calls import SHOP, Caller
 
-PAGES = ("", "/sets", "/funnel", "/decisions", "/decisions/1", "/health", "?arms=all")
+PAGES = ("", "/sets", "/funnel", "/decisions", "/decisions/1", "/health", "/manage", "?arms=all")
 
 
 def play(call: Caller, address: str, count: int) -> None:
@@ -25,7 +25,7 @@ def play(call: Caller, address: str, count: int) -> None:
 def test_pages_of_a_study(call: Caller) -> None:
     """From the first decision on every page is there, with a sentence first and no inline script or style."""
     address = call.create()
-    assert "Nothing is known yet" in call("GET", "/studies/shop").text
+    assert "No data yet: nothing is recommended" in call("GET", "/studies/shop").text
     for count in (1, 40):
         play(call, address, count)
         for page in PAGES:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import causal_bandits as cb
 from causal_bandits.cli import app
 from causal_bandits.errors import OptionError, StorageError
-from causal_bandits.service.serving import listen
+from causal_bandits.product.service.serving import listen
 from tests.studies.cases import SHOP, answer
 from tests.studies.postgres import Server
 

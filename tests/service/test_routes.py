@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.service.gate import in_path
+from causal_bandits.core.markup import in_path
 
 from .calls import SHOP, Caller
 from .conftest import OpenApp
@@ -67,8 +67,10 @@ def test_ask_and_tell_say_what_the_library_says(call: Caller, storage: str, tmp_
         made = call("POST", f"{shop}/decisions", {}).json[0]
         decision = twin.ask()
         assert (made["id"], made["arm"]) == (decision.id, dict(decision.arm))
-        assert call("PATCH", f"{shop}/decisions/{made['id']}", {"metrics": {"clicked": 1}}).status == 200
-        assert call("PATCH", f"{shop}/decisions/{made['id']}", {"metrics": {"cart": "full"}, "reward": 1}).status == 200
+        assert call("PATCH", f"{shop}/decisions/{made['id']}", {"mediators": {"clicked": 1}}).status == 200
+        assert (
+            call("PATCH", f"{shop}/decisions/{made['id']}", {"mediators": {"cart": "full"}, "reward": 1}).status == 200
+        )
         twin.tell(decision.id, {"clicked": 1, "cart": "full"}, reward=1)
     assert call("GET", f"{shop}/recommendation").json["arm"] == dict(twin.recommend().arm)
     found = call("GET", f"{shop}/estimates?level=0.9").json
@@ -133,7 +135,7 @@ def test_batches(call: Caller) -> None:
         ([{"id": 5, "clicked": [1]}], "row 1: "),
         ([5], "row 1 begins with '5]'; expected an object"),
         ([{"id": 5, "clicked": 1}, [6]], "row 2 begins with '[6]]'"),
-        ([{"clicked": 1}], "expected id and some of"),
+        ([{"clicked": 1}], "expected id or key, and some of"),
         ({"columns": {"id": [5, 6], "clicked": [1]}}, "different lengths"),
         ({"rows": []}, "columns is missing"),
         ("x", "the body is 'x'; expected an array of rows, or an object with columns"),
@@ -165,7 +167,7 @@ def test_declared_metrics(call: Caller, storage: str) -> None:
     options: dict[str, Any] = {"metrics": {"refund": "bool", "minutes": "float"}, "guardrails": {"refund": ["<=", 0.5]}}
     shop = call.create(**options)
     call("POST", f"{shop}/decisions", {"count": 5})
-    assert call("PATCH", f"{shop}/decisions/1", {"metrics": {"refund": 1}}).status == 200
+    assert call("PATCH", f"{shop}/decisions/1", {"mediators": {"refund": 1}}).status == 200
     assert call("POST", f"{shop}/outcomes", [{"id": 2, "refund": 0, "minutes": 2.5}]).json == {"told": 1}
     ndjson = {"content-type": "application/x-ndjson"}
     assert call("POST", f"{shop}/outcomes", content=b'{"id": 3, "refund": 1}', headers=ndjson).json == {"told": 1}
@@ -174,7 +176,7 @@ def test_declared_metrics(call: Caller, storage: str) -> None:
     row = {"banner": "red", "discount": "none", "clicked": 1, "cart": "some", "purchase": 0, "refund": 1}
     assert call("POST", f"{shop}/imports", {"rows": [row]}).json == {"imported": 1}
     refused = call("POST", f"{shop}/outcomes", [{"id": 5, "refunds": 0}])
-    assert "'refunds' is not a variable of this study; expected some of 'id', 'clicked'" in refused.detail
+    assert "'refunds' is not a variable of this study; expected some of 'id', 'key', 'clicked'" in refused.detail
     assert "'refund', 'minutes'" in refused.detail
     study = cb.Study.load("shop", storage=storage)
     assert study.to_frame()["refund"].to_list() == [1, 0, 1, 0, None]
@@ -283,18 +285,18 @@ BAD: list[tuple[str, str, Any, int, str]] = [
         "count=10001; expected at most 10,000 decisions in one request; ask",
     ),
     ("POST", "/decisions", {"count": 10**9}, 422, "count=1000000000; expected at most 10,000"),
-    ("POST", "/decisions", {"n": 1}, 422, "n is not a field of this request"),
+    ("POST", "/decisions", {"n": 1}, 422, "unknown option 'n'"),
     ("POST", "/decisions", {"arms": [{"banner": "x"}]}, 422, "'x' is not a level of 'banner'"),
     ("POST", "/decisions", {"arms": []}, 422, "none of the given arms can be played"),
     ("POST", "/decisions", {"arms": [{"banner": ["red"]}]}, 422, "['red'] is not a level of 'banner'"),
     ("PATCH", "/decisions/1", {}, 422, "decision 1 got no values"),
-    ("PATCH", "/decisions/1", {"metrics": {"cart": "huge"}}, 422, "'huge' is not a level of 'cart'"),
-    ("PATCH", "/decisions/1", {"metrics": {"x": 1}}, 422, "'x' is not an observed variable"),
+    ("PATCH", "/decisions/1", {"mediators": {"cart": "huge"}}, 422, "'huge' is not a level of 'cart'"),
+    ("PATCH", "/decisions/1", {"mediators": {"x": 1}}, 422, "'x' is not an observed variable"),
     ("PATCH", "/decisions/1", {"reward": 2}, 422, "reward 'purchase' is 2; expected 0 or 1"),
     ("PATCH", "/decisions/1", {"reward": math.nan}, 422, "reward 'purchase' is nan"),
     ("PATCH", "/decisions/1", {"reward": 10**400}, 422, "reward"),
     ("PATCH", "/decisions/1", {"reward": {}}, 422, "'purchase' is {}, a dict; expected one value"),
-    ("PATCH", "/decisions/1", {"metrics": [1]}, 422, "metrics=[1]; "),
+    ("PATCH", "/decisions/1", {"mediators": [1]}, 422, "mediators=[1]; "),
     ("PATCH", "/decisions/1", {"final": 1}, 422, "final=1; "),
     ("PATCH", "/decisions/9", {"reward": 1}, 404, "decision 9 is not known"),
     ("PATCH", "/decisions/0", {"reward": 1}, 422, "id='0'; expected greater than or equal to 1"),
@@ -352,7 +354,7 @@ def test_bad_requests_are_one_sentence_and_change_nothing(call: Caller) -> None:
         ({"options": {"alpha": 1}}, "alpha"),
         ({"seed": -1}, "seed=-1"),
         ({"expire_after": 0}, "expire_after=0"),
-        ({"color": 1}, "color is not a field"),
+        ({"color": 1}, "unknown option 'color'"),
     ],
 )
 def test_studies_that_cannot_be(call: Caller, change: dict[str, Any], sentence: str) -> None:
@@ -444,7 +446,7 @@ def test_a_storage_that_went_away(call: Caller, storage: str, tmp_path: Any) -> 
         assert answered.status == 503, (path, answered.text)
         assert "storage" in answered.detail
     assert [call("GET", path).status for path in ("/healthz", "/readyz")] == [200, 503]
-    assert not file.exists()  # nothing was made anew
+    assert not file.exists()  # nothing was made again
     elsewhere.rename(file)
     assert call("POST", f"{shop}/decisions", {}).status == 201
     assert call("GET", "/readyz").status == 200
@@ -468,7 +470,7 @@ def test_an_error_nobody_expected_is_one_sentence(
 
 def test_durations_are_texts_or_seconds(call: Caller) -> None:
     call.create(reward_window="14d", expire_after=2_000_000)
-    found = call("GET", "/api/v1/studies/shop/settings").json
+    found = call("GET", "/api/v1/studies/shop/settings").json["rules"]
     assert (found["reward_window"], found["expire_after"]) == (14 * 86_400, 2_000_000)
     refused = call("POST", "/api/v1/studies", {"name": "odd", "problem": SHOP, "reward_window": "14 moons"})
     assert refused.status == 422
@@ -478,7 +480,7 @@ def test_durations_are_texts_or_seconds(call: Caller) -> None:
 def test_what_is_read_changes_when_a_reward_window_closes(call: Caller) -> None:
     place = call.create(reward_window=60)
     call("POST", f"{place}/decisions", {})
-    call("PATCH", f"{place}/decisions/1", {"metrics": {"clicked": 1, "cart": "some"}})
+    call("PATCH", f"{place}/decisions/1", {"mediators": {"clicked": 1, "cart": "some"}})
     looking = call.app.state.registry.look("shop", lambda study: study)
     now = looking._session.clock()
     looking._session.clock = lambda: now

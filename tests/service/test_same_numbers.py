@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.markup import braces, number, weight_words
-from causal_bandits.policies.safe import ACCEPTED
+from causal_bandits.core.markup import braces, chance_words, number, weight_words
+from causal_bandits.core.policies.safe import ACCEPTED
 from causal_bandits.reporting.axes import RATE
 from causal_bandits.reporting.study_page import study_page
-from causal_bandits.service.pages.sentences import chance_words
 
 from .calls import Caller
 
@@ -83,20 +82,20 @@ def test_the_probability_to_be_the_best(shop: tuple[cb.Study, Caller]) -> None:
     assert math.fsum(row["probability_best"] or 0.0 for row in about["arms"]) == pytest.approx(1)
     assert next(row for row in about["arms"] if row["status"] == "retired")["probability_best"] is None
     assert f"is the best arm with a probability of {shown}." in words(page)
-    arms = [row for row in rows_of(page) if len(row) == 6 and row[0].startswith(("banner=", "shipping=", "no lever"))]
+    arms = [row for row in rows_of(page) if len(row) == 7 and row[0].startswith(("banner=", "shipping=", "no lever"))]
     assert [row[4] for row in arms] == [
         "–" if row["probability_best"] is None else chance_words(row["probability_best"]) for row in about["arms"]
     ]
     legend = re.findall(r"<li>.*?<bdi>(.*?)</bdi><b>(.*?)</b>", page)
     assert (arms[0][0].removesuffix(" control"), shown) in legend
-    assert f"best arm with probability {best.probability_best:.2f}" in words(report_of(study))
+    assert f"best arm with probability {shown}" in words(report_of(study))
 
 
 def test_closeness_and_expected_loss(shop: tuple[cb.Study, Caller]) -> None:
     study, call = shop
     best, advice = study.recommend(), study.advice()
     assert (advice.probability_close, advice.margin, advice.expected_loss) == best[3:]
-    close = f"within {number(best.margin)} of the best with probability {best.probability_close:.2f}"
+    close = f"within {number(best.margin)} of the best with probability {chance_words(best.probability_close)}"
     loss = f"expected to lose {number(best.expected_loss)}"
     for text in (str(advice), words(report_of(study))):
         assert close in text
@@ -127,7 +126,7 @@ def test_lifts_and_means(shop: tuple[cb.Study, Caller]) -> None:
     control = next(row for row in study.estimates() if row.is_control)
     page, report = rows_of(call("GET", "/studies/shop").text), rows_of(report_of(study))
     for row in study.estimates():
-        lines = [line for line in page if len(line) == 6 and line[2] == RATE.show(row.mean)]
+        lines = [line for line in page if len(line) == 7 and line[2] == RATE.show(row.mean)]
         assert lines
         assert any(number(row.mean) in cell for line in report for cell in line)
         if row.lift is not None:

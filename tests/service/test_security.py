@@ -8,10 +8,16 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from causal_bandits.errors import OptionError
-from causal_bandits.service import ServiceSettings, gate, read_tokens
-from causal_bandits.service.settings import is_loopback
-from causal_bandits.service.sign_in import FAILURES, FAILURES_PER_ADDRESS, MOST_ADDRESSES, WINDOW_SECONDS, Attempts
-from causal_bandits.service.tokens import SESSION_SECONDS
+from causal_bandits.product.service import ServiceSettings, gate, read_tokens
+from causal_bandits.product.service.settings import is_loopback
+from causal_bandits.product.service.sign_in import (
+    FAILURES,
+    FAILURES_PER_ADDRESS,
+    MOST_ADDRESSES,
+    WINDOW_SECONDS,
+    Attempts,
+)
+from causal_bandits.product.service.tokens import SESSION_SECONDS
 
 from .calls import ADMIN, DECIDE, READ, TOKENS, Caller
 from .conftest import OpenApp
@@ -33,6 +39,10 @@ def addresses(app: FastAPI) -> list[str]:
     return found
 
 
+SIGNING_IN = {("GET", "/sign-in"), ("HEAD", "/sign-in"), ("POST", "/sign-in"), ("POST", "/sign-out")}
+"""What those who have not signed in may do; tested below."""
+
+
 def test_every_route_and_method_needs_a_token(closed: Caller) -> None:
     paths = addresses(closed.app)
     assert len(paths) > 25
@@ -40,6 +50,8 @@ def test_every_route_and_method_needs_a_token(closed: Caller) -> None:
     for path in (*paths, "/nothing", "/api/v1/nothing", "//", "/static/../app.py", "/sign-in/x"):
         for method in METHODS:
             answered = closed(method, path, headers={"content-type": "application/json"})
+            if (method, path) in SIGNING_IN:
+                continue
             public = ("/static/site.css", "/healthz", "/readyz")  # the page to sign in has a style
             if path in public and method in ("GET", "HEAD"):
                 assert answered.status == (200 if method == "GET" else 405)
@@ -73,12 +85,16 @@ def test_scopes(closed: Caller) -> None:
     closed.token = ADMIN
     shop = closed.create()
     deciding = [("POST", f"{shop}/decisions"), ("PATCH", f"{shop}/decisions/1"), ("POST", f"{shop}/outcomes")]
-    deciding.append(("POST", f"{shop}/decisions/1/abandon"))
+    deciding += [
+        ("POST", f"{shop}/decisions/1/abandon"),
+        ("POST", f"{shop}/corrections"),
+        ("PATCH", f"{shop}/decisions"),
+    ]
     others = [
         (method, path)
         for path in addresses(closed.app)
         for method in ("POST", "PUT", "PATCH", "DELETE")
-        if (method, path) not in deciding
+        if (method, path) not in {*deciding, *SIGNING_IN}
     ]
     closed.token = READ
     assert closed("GET", shop).status == 200

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import causal_bandits as cb
 from causal_bandits.cli import app
-from causal_bandits.serialization import from_json, json_schema, to_json
-from causal_bandits.studies import Evaluation, Study
+from causal_bandits.core.serialization import from_json, json_schema, to_json
+from causal_bandits.product.studies import Evaluation, Study
 from tests.studies.cases import SHOP, play
 
 from .calls import Caller

@@ -9,11 +9,11 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import CausalBanditsError, StorageError
-from causal_bandits.service import watching
-from causal_bandits.service.measuring import Measures
-from causal_bandits.service.registry import StudyRegistry
-from causal_bandits.service.watching import Watch
-from causal_bandits.studies import Change
+from causal_bandits.product.service import watching
+from causal_bandits.product.service.measuring import Measures
+from causal_bandits.product.service.registry import StudyRegistry
+from causal_bandits.product.service.watching import Watch
+from causal_bandits.product.studies import Change
 
 STREAMS = 300
 Scene = Callable[[StudyRegistry], Coroutine[Any, Any, None]]

@@ -3,10 +3,10 @@
 import pytest
 
 from causal_bandits.errors import OptionError
-from causal_bandits.experiments.base import Scale
-from causal_bandits.experiments.field import field_experiment
-from causal_bandits.simulation import Batched, ByOutcome, Geometric
-from causal_bandits.simulation.delays import delay_in, delay_words
+from causal_bandits.research.experiments.base import Scale
+from causal_bandits.research.experiments.field import field_experiment
+from causal_bandits.research.simulation import Batched, ByOutcome, Geometric
+from causal_bandits.research.simulation.delays import delay_in, delay_words
 
 
 def test_delays_are_read() -> None:

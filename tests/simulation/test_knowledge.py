@@ -7,10 +7,10 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits import DiscreteSCM, LoggedWorld, MixedGraph, Problem, StructurelessWorld
+from causal_bandits.core.policies import POLICIES, Tier
 from causal_bandits.errors import CausalBanditsError, GraphError, OptionError, ProblemError, WorldError
-from causal_bandits.policies import POLICIES, Tier
-from causal_bandits.simulation import FIELD, field, told
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.simulation import FIELD, field, told
+from causal_bandits.research.worlds import paper_world
 from tests.contracts.kinds import SINGLES, WORLD
 
 CHAIN = paper_world(MixedGraph(["A", "B", "Y"], [("A", "B"), ("B", "Y")]), seed=0)
@@ -94,7 +94,7 @@ def test_what_a_policy_takes_for_granted_is_asked_of_the_world() -> None:
     ):
         told("graph-posterior", CONFOUNDED, horizon=100)
     assert options_of("graph-posterior", CHAIN) == {}
-    assert "no hidden common causes" in cb.policies.GraphPosteriorThompson.hints
+    assert "no hidden common causes" in cb.comparators.GraphPosteriorThompson.hints
     for edges in ([("A", "B"), ("B", "C"), ("A", "C"), ("C", "Y")], [("A", "Y"), ("B", "Y")]):
         world = paper_world(MixedGraph(["A", "B", "C", "Y"], edges), seed=0)
         with pytest.raises(
@@ -147,8 +147,8 @@ def test_tiers() -> None:
     assert of["causal-ts-known"] == of["yabe"] == Tier.SEPARATING_SET
     assert of["c-ucb"] == of["c-ts"] == of["hac-ucb-told"] == of["sen"] == of["lattimore-general"] == Tier.PARENTS
     assert of["pomis-ts"] == of["pomis-kl-ucb"] == Tier.GRAPH
-    assert of["safe"] == of["graph-posterior"] == cb.policies.LuTree.tier == Tier.OBSERVED
-    assert cb.policies.MaitiObserving.tier == Tier.GRAPH
+    assert of["safe"] == of["graph-posterior"] == cb.comparators.LuTree.tier == Tier.OBSERVED
+    assert cb.comparators.MaitiObserving.tier == Tier.GRAPH
     labelled = {name for name, policy in POLICIES.items() if policy.simple_regret}
     tracking = {"separator-track-stop", "context-track-stop"}
     assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen", "maiti-observing", *tracking}
@@ -157,140 +157,144 @@ def test_tiers() -> None:
 GRAPH = MixedGraph(["A", "B", "C", "Y"], [("A", "Y"), ("B", "Y")])
 THREE = paper_world(GRAPH, seed=0)
 LATENT = MixedGraph(GRAPH.nodes, GRAPH.directed, [("A", "B")])
-DOORS: dict[str, tuple[Any, type[Exception], str]] = {
+CALLS: dict[str, tuple[Any, type[Exception], str]] = {
     "an unknown name": (lambda: told("ucb7", WORLD, horizon=9), OptionError, "policy 'ucb7' is unknown"),
     "no horizon": (lambda: told("c-ucb", WORLD, horizon=0), OptionError, "horizon=0; expected a whole number"),
     "chances of another shape": (
-        lambda: cb.policies.CUCB(WORLD.problem, separating=["A"], chances=[[1, 0]], horizon=9),
+        lambda: cb.comparators.CUCB(WORLD.problem, separating=["A"], chances=[[1, 0]], horizon=9),
         OptionError,
         r"chances has shape \(1, 2\); expected \(9, 2\)",
     ),
     "chances that are none": (
-        lambda: cb.policies.CTS(WORLD.problem, separating=["A"], chances=[[0.7, 0.7]] * 9),
+        lambda: cb.comparators.CTS(WORLD.problem, separating=["A"], chances=[[0.7, 0.7]] * 9),
         OptionError,
         "not probabilities",
     ),
     "chances as text": (
-        lambda: cb.policies.CTS(WORLD.problem, separating=["A"], chances="half"),
+        lambda: cb.comparators.CTS(WORLD.problem, separating=["A"], chances="half"),
         OptionError,
         "chances has shape",
     ),
     "an unknown variable": (
-        lambda: cb.policies.HACUCB(WORLD.problem, separating=["Q"], horizon=9),
+        lambda: cb.comparators.HACUCB(WORLD.problem, separating=["Q"], horizon=9),
         LookupError,
         "'Q' is not an observed variable",
     ),
     "a variable named twice": (
-        lambda: cb.policies.HACUCB(WORLD.problem, separating=["A", "A"], horizon=9),
+        lambda: cb.comparators.HACUCB(WORLD.problem, separating=["A", "A"], horizon=9),
         OptionError,
         "names a variable twice",
     ),
     "a graph that is none": (
-        lambda: cb.policies.PomisTS(WORLD.problem, graph="A->Y"),  # type: ignore[arg-type]
+        lambda: cb.comparators.PomisTS(WORLD.problem, graph="A->Y"),  # type: ignore[arg-type]
         OptionError,
         "expected a MixedGraph",
     ),
     "a graph without a variable": (
-        lambda: cb.policies.PomisTS(WORLD.problem, graph=MixedGraph(["A", "Y"])),
+        lambda: cb.comparators.PomisTS(WORLD.problem, graph=MixedGraph(["A", "Y"])),
         GraphError,
         "the graph has no node 'B', 'C'",
     ),
     "a POMIS without arms": (
-        lambda: cb.policies.PomisTS(SINGLES.problem, graph=GRAPH),
+        lambda: cb.comparators.PomisTS(SINGLES.problem, graph=GRAPH),
         ProblemError,
         "would play do\\(A, B\\), of which the problem lacks an arm",
     ),
     "latents": (
-        lambda: cb.policies.YabePropagating(WORLD.problem, graph=LATENT, horizon=9),
+        lambda: cb.comparators.YabePropagating(WORLD.problem, graph=LATENT, horizon=9),
         GraphError,
         "without latents; pomis-ts takes",
     ),
     "a back-door": (
-        lambda: cb.policies.NairObserving(
+        lambda: cb.comparators.NairObserving(
             SINGLES.problem, graph=MixedGraph(GRAPH.nodes, [*GRAPH.directed, ("A", "B")])
         ),
         GraphError,
         "'B' has a back-door path to 'Y'",
     ),
     "arms that set two": (
-        lambda: cb.policies.NairObserving(WORLD.problem, graph=GRAPH),
+        lambda: cb.comparators.NairObserving(WORLD.problem, graph=GRAPH),
         ProblemError,
         "arms that set one variable",
     ),
     "unknown targets": (
-        lambda: cb.policies.UCBPlus(Problem("Y", {"A": 2}, {"I": 3}), parents=1, horizon=9),
+        lambda: cb.comparators.UCBPlus(Problem("Y", {"A": 2}, {"I": 3}), parents=1, horizon=9),
         ProblemError,
         "which one variable 'I' sets",
     ),
     "soft levers": (
-        lambda: cb.policies.UCBPlus(
+        lambda: cb.comparators.UCBPlus(
             Problem("Y", {"A": 2}, {"I": ["no", "soft"]}, targets={"I": "A"}), parents=1, horizon=9
         ),
         ProblemError,
         "a value 'soft', which is not a level of 'A'",
     ),
     "more parents than variables": (
-        lambda: cb.policies.UCBPlus(WORLD.problem, parents=3, horizon=9),
+        lambda: cb.comparators.UCBPlus(WORLD.problem, parents=3, horizon=9),
         OptionError,
         "at most 2",
     ),
-    "combinations that are missing": (lambda: cb.policies.RapsUCB(SINGLES.problem), ProblemError, "every combination"),
+    "combinations that are missing": (
+        lambda: cb.comparators.RapsUCB(SINGLES.problem),
+        ProblemError,
+        "every combination",
+    ),
     "a skeleton with a cycle": (
-        lambda: cb.policies.LuTree(THREE.problem, skeleton=[("A", "B"), ("B", "C"), ("C", "A")], marginals={}),
+        lambda: cb.comparators.LuTree(THREE.problem, skeleton=[("A", "B"), ("B", "C"), ("C", "A")], marginals={}),
         GraphError,
         "has a cycle, and lu-tree searches forests; raps-ucb takes any graph",
     ),
     "a variable in the skeleton that no lever sets": (
-        lambda: cb.policies.LuTree(SINGLES.problem, skeleton=[("A", "B"), ("B", "C")], marginals={}),
+        lambda: cb.comparators.LuTree(SINGLES.problem, skeleton=[("A", "B"), ("B", "C")], marginals={}),
         GraphError,
         "joins 'C', which no lever sets, and lu-tree asks by setting; use hac-ucb",
     ),
     "a cyclic graph": (
-        lambda: cb.policies.MaitiObserving(
+        lambda: cb.comparators.MaitiObserving(
             SINGLES.problem, graph=MixedGraph([*"ABCY"], [("A", "B"), ("B", "A")]), horizon=9
         ),
         GraphError,
         "needs an acyclic graph; use a policy that only sees rewards",
     ),
     "arms that set two, with latents": (
-        lambda: cb.policies.MaitiObserving(WORLD.problem, graph=GRAPH, horizon=9),
+        lambda: cb.comparators.MaitiObserving(WORLD.problem, graph=GRAPH, horizon=9),
         ProblemError,
         "maiti-observing plays do\\(\\) and arms that set one variable",
     ),
     "marginals that are missing": (
-        lambda: cb.policies.LuTree(SINGLES.problem, skeleton=[("A", "B")], marginals={"A": [0.5, 0.5]}),
+        lambda: cb.comparators.LuTree(SINGLES.problem, skeleton=[("A", "B")], marginals={"A": [0.5, 0.5]}),
         OptionError,
         r"marginals\['B'\] is \[\]; expected 2 probabilities",
     ),
     "a negative rate": (
-        lambda: cb.policies.EpsilonGreedy(WORLD.problem, rate=-1),
+        lambda: cb.comparators.EpsilonGreedy(WORLD.problem, rate=-1),
         OptionError,
         "rate=-1; expected a positive",
     ),
     "a certain delta": (
-        lambda: cb.policies.SuccessiveElimination(WORLD.problem, delta=1),
+        lambda: cb.comparators.SuccessiveElimination(WORLD.problem, delta=1),
         OptionError,
         "number below 1",
     ),
-    "a real reward": (lambda: cb.policies.UCB1(LOGGED.problem), ProblemError, "Gaussian policy"),
-    "no problem": (lambda: cb.policies.UCB1(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
-    "no problem, with targets": (lambda: cb.policies.RapsUCB(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
+    "a real reward": (lambda: cb.comparators.UCB1(LOGGED.problem), ProblemError, "Gaussian policy"),
+    "no problem": (lambda: cb.comparators.UCB1(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
+    "no problem, with targets": (lambda: cb.comparators.RapsUCB(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
     "a budget of nothing": (
-        lambda: cb.policies.LattimoreParallel(SINGLES.problem, graph=GRAPH, horizon=10, budget=0),
+        lambda: cb.comparators.LattimoreParallel(SINGLES.problem, graph=GRAPH, horizon=10, budget=0),
         OptionError,
         "budget=0",
     ),
     "causes that are not independent": (
-        lambda: cb.policies.LattimoreParallel(SINGLES.problem, graph=LATENT, horizon=10),
+        lambda: cb.comparators.LattimoreParallel(SINGLES.problem, graph=LATENT, horizon=10),
         GraphError,
         "needs independent causes of 'Y'",
     ),
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_one_sentence(door: str) -> None:
-    enter, kind, message = DOORS[door]
+@pytest.mark.parametrize("call", CALLS)
+def test_one_sentence(call: str) -> None:
+    enter, kind, message = CALLS[call]
     with pytest.raises(kind, match=message) as caught:
         enter()
     assert isinstance(caught.value, CausalBanditsError)
@@ -299,7 +303,7 @@ def test_one_sentence(door: str) -> None:
 def test_a_set_too_large_to_count() -> None:
     many = Problem("Y", {f"X{i}": 4 for i in range(12)}, {"I": 2})
     with pytest.raises(ProblemError, match="too many to count"):
-        cb.policies.HACUCB(many, separating=many.observed_names, horizon=9)
+        cb.comparators.HACUCB(many, separating=many.observed_names, horizon=9)
 
 
 def test_worlds_are_scms() -> None:

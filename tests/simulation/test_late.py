@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causal_bandits import CausalThompsonSampling, SafePolicy, ThompsonSampling, simulate
+from causal_bandits.core.policies import GaussianThompsonSampling
 from causal_bandits.errors import OptionError
-from causal_bandits.policies import UCB1, GaussianThompsonSampling, MainEffectsThompson
-from causal_bandits.simulation import Batched, ByOutcome, Geometric, observe, play
-from causal_bandits.simulation.delays import draw_waits
-from causal_bandits.worlds import example_world
+from causal_bandits.research.comparators import UCB1, MainEffectsThompson
+from causal_bandits.research.simulation import Batched, ByOutcome, Geometric, observe, play
+from causal_bandits.research.simulation.delays import draw_waits
+from causal_bandits.research.worlds import example_world
 from tests.policies.cases import full_state
 
 from .worlds import SCM

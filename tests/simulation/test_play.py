@@ -17,12 +17,11 @@ from causal_bandits import (
     StructurelessWorld,
     ThompsonSampling,
 )
-from causal_bandits.environments import DiscreteWorld
+from causal_bandits.core.policies import DiscretePolicy
+from causal_bandits.core.problem import Level
 from causal_bandits.errors import OptionError
-from causal_bandits.policies import DiscretePolicy
-from causal_bandits.problem import Level
-from causal_bandits.simulation import Run, parts, play
-from causal_bandits.worlds import example_world, paper_world
+from causal_bandits.research.simulation import Run, parts, play
+from causal_bandits.research.worlds import DiscreteWorld, example_world, paper_world
 from tests.policies.cases import full_state
 
 CHAIN = paper_world(MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("C", "Y"), ("A", "Y")]), seed=1)
@@ -119,7 +118,7 @@ def test_regret_by_hand() -> None:
     run = Run(np.array([0, 2, 1, 1]), np.array([0, 1, 1, 0]))
     means = np.array([0.25, 0.75, 0.5])
     assert run.regret(means).tolist() == [0.5, 0.75, 0.75, 0.75]
-    assert run.realised_regret(means).tolist() == [0.75, 0.5, 0.25, 1.0]
+    assert run.realized_regret(means).tolist() == [0.75, 0.5, 0.25, 1.0]
 
 
 def test_no_rounds() -> None:

@@ -18,16 +18,15 @@ from causal_bandits import (
     UCBNormal,
     simulate,
 )
-from causal_bandits.environments import ContinuousWorld
-from causal_bandits.policies import (
+from causal_bandits.core.policies import (
     CausalGaussianThompsonSampling,
     GaussianThompsonSampling,
     RealPolicy,
     SafeGaussianThompson,
     SafeUCBNormal,
 )
-from causal_bandits.simulation import play
-from causal_bandits.worlds import random_linear_world
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import ContinuousWorld, random_linear_world
 from tests.policies.cases import full_state
 from tests.reference.linear_worlds import DAGS, UNSHARED
 from tests.simulation.worlds import SACHS, SCM, mixed_sachs
@@ -95,7 +94,7 @@ def test_the_answer_does_not_depend_on_jobs() -> None:
     assert two.arms is not None
     assert np.array_equal(one.arms, two.arms)
     assert np.array_equal(one.regret, two.regret)
-    assert np.array_equal(one.realised_regret, two.realised_regret)
+    assert np.array_equal(one.realized_regret, two.realized_regret)
 
 
 def test_an_arm_whose_reward_never_varies() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import OptionError
-from causal_bandits.simulation import play
-from causal_bandits.worlds import DiscreteWorld, practice_world, segmented_world
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import DiscreteWorld, practice_world, segmented_world
 
 
 def _world() -> Any:
@@ -76,7 +76,7 @@ def test_late_rewards_and_rows_from_before() -> None:
 @pytest.mark.slow
 def test_a_comparison_plays_segments() -> None:
     found = cb.compare(
-        {"TS": cb.ThompsonSampling, "UCB1": cb.policies.UCB1}, {"devices": WORLD}, horizon=30, runs=2, seed=1
+        {"TS": cb.ThompsonSampling, "UCB1": cb.comparators.UCB1}, {"devices": WORLD}, horizon=30, runs=2, seed=1
     )
     alone = cb.simulate(cb.ThompsonSampling, WORLD, 30, runs=2, seed=1)
     assert found.to_frame()["regret"].max() < 30 * (WORLD.means.max() - WORLD.means.min())
@@ -88,4 +88,4 @@ def test_a_world_must_say_how_its_segments_come() -> None:
     with pytest.raises(OptionError, match="how probable its segments are"):
         play(DEFAULT(WORLD.problem), silent, 10, np.random.default_rng(1))
     with pytest.raises(OptionError, match="plan over all arms and cannot be restricted"):
-        cb.simulate(cb.policies.SuccessiveElimination, WORLD, 10)
+        cb.simulate(cb.comparators.SuccessiveElimination, WORLD, 10)

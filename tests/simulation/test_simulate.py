@@ -17,8 +17,8 @@ from causal_bandits import (
     simulate,
 )
 from causal_bandits.errors import OptionError
-from causal_bandits.simulation import Simulation, play
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.simulation import Simulation, play
+from causal_bandits.research.worlds import paper_world
 
 WORLD = paper_world(MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")]), seed=4)
 CAUSAL = partial(CausalThompsonSampling, discovery=DirectTesting(alpha=0.1))
@@ -33,14 +33,14 @@ def test_a_run_is_play_with_spawned_seeds() -> None:
         run = play(CAUSAL(WORLD.problem, seed=of_policy), WORLD, 60, np.random.default_rng(of_world))
         assert np.array_equal(sim.arms[number], run.arms)
         assert np.array_equal(sim.regret[number], np.cumsum(WORLD.means.max() - WORLD.means[run.arms]))
-        assert np.array_equal(sim.realised_regret[number], np.cumsum(WORLD.means.max() - run.rewards))
+        assert np.array_equal(sim.realized_regret[number], np.cumsum(WORLD.means.max() - run.rewards))
 
 
 def test_the_answer_does_not_depend_on_jobs() -> None:
     """Also for a world whose mechanisms are closures, which no process could be sent."""
     one, two = (simulate(CAUSAL, WORLD, 50, runs=3, seed=1, jobs=jobs, keep_arms=True) for jobs in (1, 2))
     assert np.array_equal(one.regret, two.regret)
-    assert np.array_equal(one.realised_regret, two.realised_regret)
+    assert np.array_equal(one.realized_regret, two.realized_regret)
     assert one.arms is not None
     assert two.arms is not None
     assert np.array_equal(one.arms, two.arms)
@@ -65,7 +65,7 @@ def test_equal_arms_have_no_regret() -> None:
     world = StructurelessWorld(WORLD, np.full(len(WORLD.problem.arms), 0.5))
     sim = simulate(ThompsonSampling, world, 50, runs=2, seed=3)
     assert not sim.regret.any()
-    assert sim.realised_regret.any()
+    assert sim.realized_regret.any()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ SMALL = Simulation(WORLD.problem, np.array([5, 10]), np.array([[1.0, 2.0], [3.0,
 
 def test_tables() -> None:
     frame = SMALL.to_frame()
-    assert frame.columns == ["run", "t", "regret", "realised_regret"]
+    assert frame.columns == ["run", "t", "regret", "realized_regret"]
     assert frame.filter((pl.col("run") == 1) & (pl.col("t") == 10))["regret"].to_list() == [6.0]
     assert SMALL.to_pandas().to_dict("list") == frame.to_dict(as_series=False)
 

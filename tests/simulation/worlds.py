@@ -10,7 +10,7 @@ from causal_bandits import (
     Problem,
     datasets,
 )
-from causal_bandits.worlds import random_linear_world
+from causal_bandits.research.worlds import random_linear_world
 
 
 def mixed_sachs() -> LoggedWorld:

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causal_bandits import MixedGraph, simulate
-from causal_bandits.policies import POLICIES
-from causal_bandits.simulation import play, told
-from causal_bandits.worlds import bilodeau_world, paper_world
+from causal_bandits.core.policies import POLICIES
+from causal_bandits.research.simulation import play, told
+from causal_bandits.research.worlds import bilodeau_world, paper_world
 
 Floats = NDArray[np.float64]
 

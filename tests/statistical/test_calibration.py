@@ -17,9 +17,18 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from causal_bandits import Problem
-from causal_bandits.data import Rows
-from causal_bandits.estimators.model import ETA, FACTOR, LEAST_EFFECT, SEPARATES, TAU, TYPICAL, draw_means, draw_through
-from causal_bandits.policies.safe import SafePolicy
+from causal_bandits.core.data import Rows
+from causal_bandits.core.estimators.model import (
+    ETA,
+    FACTOR,
+    LEAST_EFFECT,
+    SEPARATES,
+    TAU,
+    TYPICAL,
+    draw_means,
+    draw_through,
+)
+from causal_bandits.core.policies.safe import SafePolicy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,7 +98,7 @@ def ranks(problem: Problem, place: int | None, rows: int, repetitions: int, seed
         if place is None:
             draw_means(tables, stats, state.levers, state.fit, rng, draws)
         else:
-            draw_through(tables, place, stats, state.levers, state.fit, rng, draws)
+            draws = draw_through(tables, place, stats, state.levers, state.fit, rng, DRAWS)
         found[repetition] = (draws < world.means).sum(axis=0)
     return found
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from causal_bandits import DiscreteSCM, MixedGraph, simulate
-from causal_bandits.policies import RapsUCB, SuccessiveElimination, UCBPlus
-from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence
-from causal_bandits.simulation import play, told
-from causal_bandits.worlds import bilodeau_world, lee_bareinboim_world, paper_world, parallel_world
+from causal_bandits.research.comparators import RapsUCB, SuccessiveElimination, UCBPlus
+from causal_bandits.research.comparators.sen import clipped_pool, pair_divergence
+from causal_bandits.research.simulation import play, told
+from causal_bandits.research.worlds import bilodeau_world, lee_bareinboim_world, paper_world, parallel_world
 from tests.policies.comparators.plans import DETERMINED, copies
 from tests.statistical.regrets import DAG, HORIZON, mean, regret, simple_regret
 
@@ -28,7 +28,7 @@ def test_told_the_truth_regret_flattens(name: str) -> None:
 
 
 def test_told_a_wrong_set_c_ucb_is_linear_and_hac_ucb_is_not() -> None:
-    """Null: C-UCB's second half costs as much as its first (it does: at least 80 %), HAC-UCB's as well.
+    """Null: C-UCB's second half costs as much as its first (it does: at least 80%), HAC-UCB's as well.
 
     HAC-UCB falls back in the first half: its second costs less than a fifth of C-UCB's by 5 standard errors. 20 runs,
     seed 11; both margins are beyond 5 standard errors, false alarms below 1e-6.

@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats, Ints, interpreted
-from causal_bandits.independence import drift
-from causal_bandits.independence.drift import find_drift, log_capital, look_rows, smoothed_ranks, stakes
-from causal_bandits.studies.drift import drift_by_variable
-from causal_bandits.studies.health import health_of
+from causal_bandits.core.compiled import Floats, Ints, interpreted
+from causal_bandits.core.independence import drift
+from causal_bandits.core.independence.drift import find_drift, log_capital, look_rows, smoothed_ranks, stakes
+from causal_bandits.product.studies.drift import drift_by_variable
+from causal_bandits.product.studies.health import health_of
 from tests.studies.cases import Unstored
 
 KINDS = ("binary", "count", "revenue", "levels", "number")
@@ -31,7 +31,7 @@ def drawn(kind: str, rng: np.random.Generator, rows: int, level: float = 1.0) ->
 
 
 def greedy(rng: np.random.Generator, values: Floats) -> tuple[Ints, Floats]:
-    """Rows of a policy that plays the arm with the highest mean so far, so that lucky arms go on and others stop."""
+    """Rows of a policy that plays the arm with the highest mean so far, so that lucky arms continue and others stop."""
     arms, rows = values.shape
     played, total = np.zeros(arms, dtype=np.int64), np.ones(arms) * values.max()
     which, seen = np.empty(rows, dtype=np.int64), np.empty(rows)
@@ -173,19 +173,19 @@ def played(seed: int, *, moves: str | None, rows: int = 1200) -> Unstored:
 @pytest.mark.parametrize("moves", ["A", "T", "Y"])
 def test_a_variable_that_changes_is_named(moves: str) -> None:
     """The change is of more than 20 standard errors of the arm's mean, so chance plays no part. Seed 5."""
-    check = health_of(played(5, moves=moves).state)[-1]
-    assert check.name == "drift"
-    assert check.alarm
-    assert f"'{moves}' of do(" in check.says
+    (check,) = health_of(played(5, moves=moves).state).alarms
+    assert check.code == ("reward-drift" if moves == "Y" else "mediator-shift")
+    assert check.about == (moves,)
+    assert f"'{moves}' of " in check.says
     assert "has changed" in check.says
 
 
 def test_ties_are_broken_by_the_seed_of_the_study() -> None:
     one = played(5, moves=None, rows=200)
     other = Unstored(MEDIATED, seed=6)
-    other.state.policy = one.state.policy
+    other.state._policy = one.state.policy
     other.state.decisions = one.state.decisions
-    assert health_of(one.state)[-1].alarm is False
+    assert health_of(one.state).ok
     assert drift_by_variable(one.state) == drift_by_variable(one.state)
     assert drift_by_variable(one.state)["Y"].evidence != drift_by_variable(other.state)["Y"].evidence
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from causal_bandits import DiscreteSCM, SafePolicy
-from causal_bandits.compiled import Floats
-from causal_bandits.simulation import ByOutcome, Geometric, play
-from causal_bandits.simulation.delays import Delay
-from causal_bandits.worlds import practice_world
+from causal_bandits.core.compiled import Floats
+from causal_bandits.research.simulation import ByOutcome, Geometric, play
+from causal_bandits.research.simulation.delays import Delay
+from causal_bandits.research.worlds import practice_world
 
 ROUNDS, WINDOW, RUNS = 1200, 600, 12
 

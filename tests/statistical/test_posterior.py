@@ -10,10 +10,10 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from causal_bandits.data import CountTables, TableLayout, count_rows
-from causal_bandits.discovery import KnownSets
-from causal_bandits.estimators import Pools, draw_own, draw_shared, learn_many, make_pools, own_moments
-from causal_bandits.problem import Problem
+from causal_bandits.core.data import CountTables, TableLayout, count_rows
+from causal_bandits.core.discovery import KnownSets
+from causal_bandits.core.estimators import Pools, draw_own, draw_shared, learn_many, make_pools, own_moments
+from causal_bandits.core.problem import Problem
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -104,7 +104,7 @@ def closed_form(case: Case, *, one_by_one: bool = False) -> tuple[float, float]:
 
 
 def assert_moments(drawn: Floats, mean: float, variance: float, errors: float) -> None:
-    """Both within so many standard errors, the one of the variance from the fourth moment."""
+    """Both within this many standard errors, the one of the variance from the fourth moment."""
     assert abs(drawn.mean() - mean) < errors * drawn.std() / np.sqrt(len(drawn))
     squared = (drawn - mean) ** 2
     assert abs(squared.mean() - variance) < errors * squared.std() / np.sqrt(len(drawn))

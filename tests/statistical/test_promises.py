@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, simulate
-from causal_bandits.policies import EpsilonGreedy, LuTree
-from causal_bandits.policies.comparators.maiti import effect_means
-from causal_bandits.simulation import play, told
+from causal_bandits import DiscreteSCM, MixedGraph, simulate
+from causal_bandits.research.comparators import EpsilonGreedy, LuTree
+from causal_bandits.research.comparators.maiti import effect_means
+from causal_bandits.research.simulation import play, told
+from causal_bandits.research.worlds import Mechanism, perfect
 from tests.policies.comparators.plans import copies
 from tests.statistical.regrets import mean, regret, simple_regret
 
@@ -136,7 +137,7 @@ def played(policy: LuTree) -> set[str]:
 @pytest.mark.slow
 def test_lu_finds_the_parent_within_its_rounds() -> None:
     """Lu et al. 2021, Lemma 1: with B rows per question the parent is found with probability at least 1 - delta, within
-    K B (2 + d) log2 n rounds (d = 3 neighbours at most, n = 15), besides the B rows of do().
+    K B (2 + d) log2 n rounds (d = 3 neighbors at most, n = 15), besides the B rows of do().
 
     Null: probability .95. 20 runs over all depths; at least 15 are right with probability above 1 - 4e-4, and the bound
     is far from tight. The weakest ancestor moves the mean by .5 * .9^4 = .33, so gap = eps = .3 is true. Seeds 0 to 19.

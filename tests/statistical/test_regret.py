@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from causal_bandits.experiments import EXPERIMENTS, Curves, Scale
-from causal_bandits.experiments.worlds import class_world, structureless_world
-from causal_bandits.policies import POLICIES
-from causal_bandits.simulation import play
-from causal_bandits.simulation.one_run import World
+from causal_bandits.core.policies import POLICIES
+from causal_bandits.research.experiments import EXPERIMENTS, Curves, Scale
+from causal_bandits.research.experiments.worlds import class_world, structureless_world
+from causal_bandits.research.simulation import play
+from causal_bandits.research.simulation.one_run import World
 
 
 def ratios(figure: str, runs: int, *, slow: bool = False) -> dict[str, tuple[float, float]]:

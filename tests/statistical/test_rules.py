@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.studies.guardrails import Guardrail, Guards, read_guardrails
-from causal_bandits.studies.health import FALSE_ALARMS, looks, share_of_look, uneven
+from causal_bandits.product.studies.guardrails import Guardrail, Guards, read_guardrails
+from causal_bandits.product.studies.health import FALSE_ALARMS, looks, share_of_look, uneven
 from tests.studies.cases import Unstored
 
 
@@ -40,7 +40,7 @@ def test_arms_at_the_limit_are_rarely_excluded(kind: str, bound: tuple[str, floa
                 "count": float(rng.poisson(2.0 * mean)),
                 "revenue": float(rng.lognormal(0.0, 1.0) / 0.1648721271 if rng.random() < 0.1 * mean else 0.0),
             }[kind]
-            guards.count_metric(problem, "m", row % 3, value)
+            guards.count_told(problem, row + 1, row % 3, {"m": value}, counts=True)
         wrong += int(guards.broken(policy)[0].any())
     assert wrong <= 6
 
@@ -50,10 +50,10 @@ def control(_: cb.Problem) -> list[int]:
 
 
 def test_a_violating_arm_is_soon_no_longer_played_and_the_others_are() -> None:
-    """The best arm has 15 % refunds where 5 % are allowed; the others have 2.5 %, so one in twenty may be excluded.
+    """The best arm has 15% refunds where 5% are allowed; the others have 2.5%, so one in twenty may be excluded.
 
-    16 studies of 300 decisions. Null: the share of the violating arm in the last quarter is at most 5 %, and so is that
-    of the others that are excluded (48 arms: standard error 3.1 %, alarm beyond 4). Seeds 0 to 15.
+    16 studies of 300 decisions. Null: the share of the violating arm in the last quarter is at most 5%, and so is that
+    of the others that are excluded (48 arms: standard error 3.1%, alarm beyond 4). Seeds 0 to 15.
     """
     problem = cb.Problem("Y", {"refund": 2}, {"I": ["none", "a", "b", "c"]})
     late, wrong = [], 0
@@ -70,9 +70,9 @@ def test_a_violating_arm_is_soon_no_longer_played_and_the_others_are() -> None:
 
 
 def test_outcomes_are_rarely_called_uneven_in_vain() -> None:
-    """Null: with outcomes lost alike in all arms at most 1 % of studies of 2300 decisions alarm at any of six looks.
+    """Null: with outcomes lost alike in all arms at most 1% of studies of 2300 decisions alarm at any of six looks.
 
-    Traffic moves to one arm and more outcomes are late towards each look. 600 studies: standard error 0.41 %, alarm
+    Traffic moves to one arm and more outcomes are late towards each look. 600 studies: standard error 0.41%, alarm
     beyond 4: false-alarm rate 1e-4 or so. With a tenth of the outcomes of one arm lost, most studies do alarm. Seed 6.
     """
     rng, alarms, heard = np.random.default_rng(6), 0, 0

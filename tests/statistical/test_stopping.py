@@ -50,7 +50,7 @@ def test_top_two_stops_no_later_than_uniform_play() -> None:
     """
     base = cb.DiscreteSCM(
         {"seen": 2, "Y": 2},
-        {"seen": cb.Mechanism([], [0.7, 0.3]), "Y": cb.Mechanism([], [0.5, 0.5])},
+        {"seen": cb.worlds.Mechanism([], [0.7, 0.3]), "Y": cb.worlds.Mechanism([], [0.5, 0.5])},
         {"lever": {level: {} for level in range(6)}},
     )
     world = cb.StructurelessWorld(base, [0.2, 0.25, 0.2, 0.3, 0.3, 0.4])

@@ -13,10 +13,9 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from causal_bandits.environments import DiscreteSCM, example_world, paper_world, perfect
-from causal_bandits.environments.mechanisms import Mechanism
-from causal_bandits.estimators import sharing_variance
-from causal_bandits.experiments.fixed_designs import (
+from causal_bandits.core.estimators import sharing_variance
+from causal_bandits.core.graphs import MixedGraph, dag_classes, separates, separating_sets
+from causal_bandits.research.experiments.fixed_designs import (
     Seen,
     decomposed_variance,
     draw_tables,
@@ -24,7 +23,8 @@ from causal_bandits.experiments.fixed_designs import (
     see,
     shared_estimates,
 )
-from causal_bandits.graphs import MixedGraph, dag_classes, separates, separating_sets
+from causal_bandits.research.worlds import DiscreteSCM, example_world, paper_world, perfect
+from causal_bandits.research.worlds.mechanisms import Mechanism
 from tests.reference.sharing import expected_estimate
 
 Floats = NDArray[np.float64]

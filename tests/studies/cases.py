@@ -1,15 +1,17 @@
 """Problems for studies, and users who answer the same way whoever asks."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.studies import Decision
-from causal_bandits.studies.events import Event, Kind
-from causal_bandits.studies.settings import make_settings
-from causal_bandits.studies.state import StudyState
-from causal_bandits.studies.wishes import Wishes
+from causal_bandits.product.studies import Decision
+from causal_bandits.product.studies.applying import apply
+from causal_bandits.product.studies.deciding import check_open, choose
+from causal_bandits.product.studies.events import Event, Kind
+from causal_bandits.product.studies.outcomes import Outcome, new_outcomes
+from causal_bandits.product.studies.settings import make_settings
+from causal_bandits.product.studies.state import StudyState
 from tests.policies.cases import full_state
 
 from .kinds import inner, reopened
@@ -74,23 +76,24 @@ class Unstored:
     """A study without a storage: what happens to it are events all the same."""
 
     def __init__(self, problem: cb.Problem, *, seed: int = 1, policy: str = "ts", **rules: Any) -> None:
-        self.settings = make_settings(problem, policy, options=None, seed=seed, wishes=cast(Wishes, rules))
+        self.settings = make_settings(problem, {"policy": policy, "seed": seed, **rules})
         self.state = StudyState(self.settings)
 
     def add(self, kind: Kind, body: dict[str, Any]) -> None:
         """One more event; a second passes."""
-        self.state.apply(Event(self.state.seq + 1, kind, float(self.state.seq), body))
+        apply(self.state, Event(self.state.seq + 1, kind, float(self.state.seq), body))
 
     def ask(self, count: int = 1, among: list[int] | None = None) -> list[int]:
         """The arms of the next decisions."""
-        self.state.check_open(among)
-        arms = self.state.choose(count, among)
+        check_open(self.state, among)
+        arms = choose(self.state, count, among)
         body: dict[str, Any] = {"first": self.state.decided + 1, "arms": arms}
         self.add("asked", body if among is None else {**body, "among": among})
         return arms
 
     def tell(self, number: int, seen: dict[str, Any]) -> None:
         """The outcome of a decision."""
-        body = self.state.outcome(number, seen, None, final=False)
-        if body:
-            self.add("told", body)
+        state, outcome = self.state, Outcome(number, lambda _: seen)
+        made = len(state.decisions)
+        for number, news in new_outcomes(state.outcome_rules, [outcome], made, state.on_record, final=False):
+            self.add("told", {"id": number, **news})

@@ -1,4 +1,4 @@
-"""Storages: every contract test runs on a fresh SQLite file, in a fresh PostgreSQL schema and over a server."""
+"""Storages: contract tests run on fresh SQLite files, in fresh PostgreSQL schemas in both modes, and over a server."""
 
 import importlib.util
 import itertools
@@ -16,7 +16,7 @@ from causal_bandits.errors import CausalBanditsError
 from tests.service.servers import Applications, running
 
 from .cases import SHOP
-from .kinds import NewStudies, Served, Stored, Studies
+from .kinds import HighThroughput, NewStudies, Served, Stored, Studies, close_all
 from .postgres import Server
 
 _numbers = itertools.count()
@@ -62,16 +62,23 @@ def server() -> Iterator[Applications]:
         yield apps
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "client"])
-def new_studies(request: pytest.FixtureRequest, tmp_path: Path) -> NewStudies:
-    """Makes studies of one kind: in a fresh storage, or on a real server with one."""
-    if request.param == "postgresql":
-        url = request.getfixturevalue("postgres")
-        return lambda: Stored(new_schema(url))
-    if request.param == "sqlite":
-        return lambda: Stored(f"sqlite:///{tmp_path}/{next(_numbers)}.db")
-    server: Applications = request.getfixturevalue("server")
-    return lambda: cast(Studies, Served(server, f"sqlite:///{tmp_path}/{next(_numbers)}.db"))
+TRANSACTIONAL = ["sqlite", "postgresql", "client"]
+transactional = pytest.mark.parametrize("new_studies", TRANSACTIONAL, indirect=True)
+"""For what high-throughput mode does not promise, or has slow tests for elsewhere."""
+
+
+@pytest.fixture(params=[*TRANSACTIONAL, "high-throughput"])
+def new_studies(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewStudies]:
+    """Makes studies of one kind: in a fresh storage, in high-throughput mode, or on a real server."""
+    if request.param == "client":
+        server: Applications = request.getfixturevalue("server")
+        yield lambda: cast(Studies, Served(server, f"sqlite:///{tmp_path}/{next(_numbers)}.db"))
+    elif request.param == "sqlite":
+        yield lambda: Stored(f"sqlite:///{tmp_path}/{next(_numbers)}.db")
+    else:
+        url, kind = request.getfixturevalue("postgres"), Stored if request.param == "postgresql" else HighThroughput
+        yield lambda: kind(new_schema(url))
+        close_all()
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 """Studies of every kind behind one face: in a storage, or on a server whose inside tests may look at."""
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import causal_bandits as cb
-from causal_bandits.service import RemoteStudy
-from causal_bandits.studies import StudyInfo
+from causal_bandits.product.service import RemoteStudy
+from causal_bandits.product.studies import StudyInfo
 from tests.service.servers import Applications
 
 
@@ -40,6 +41,48 @@ class Stored:
         cb.Study.delete(name, storage=self.storage)
 
 
+class HighThroughput(Stored):
+    """Studies in high-throughput mode that count what waits before they are looked at."""
+
+    def create(self, name: str, problem: cb.Problem, **options: Any) -> cb.Study:
+        return counting(super().create(name, problem, mode="high-throughput", **options))
+
+    def load(self, name: str) -> cb.Study:
+        return counting(super().load(name))
+
+
+def counting(study: cb.Study) -> cb.Study:
+    """The same study; every read and write of events counts what waits first, as `publish` does."""
+    session, log = study._session, study._log
+    busy = threading.local()  # the aggregator's thread reads, too
+
+    def first(work: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            if not getattr(busy, "here", False):
+                busy.here = True
+                try:
+                    log.publish()
+                finally:
+                    busy.here = False
+            return work(*arguments)
+
+        return call
+
+    session.read_counted = first(session.read_counted)  # type: ignore[method-assign]
+    session.at = first(session.at)  # type: ignore[method-assign]
+    _opened.append(study)
+    return study
+
+
+_opened: list[cb.Study] = []
+
+
+def close_all() -> None:
+    """Close studies in high-throughput mode, before their server ends."""
+    while _opened:
+        _opened.pop().close()
+
+
 _inside: dict[str, Applications] = {}
 
 
@@ -66,7 +109,8 @@ def reopened(study: Any) -> Any:
     """The same study, as after a restart of whoever holds it."""
     if not isinstance(study, RemoteStudy):
         url = study._session.store.url.render_as_string(hide_password=False)
-        return cb.Study.load(study.name, storage=url)
+        again = cb.Study.load(study.name, storage=url)
+        return again if again.mode == "transactional" else counting(again)
     address = study._client.server.place
     _inside[address].app_at(address).state.registry.close()
-    return RemoteStudy(study._client, study._calls.settings)
+    return RemoteStudy(study._client, study._settings)

@@ -231,7 +231,7 @@ class Model(RuleBasedStateMachine):
             self.level()
 
     def level(self) -> None:
-        """All handles know what was written; strict studies always do."""
+        """All handles know what was written; transactional studies always do."""
 
     @property
     def is_level(self) -> bool:

@@ -75,7 +75,7 @@ def test_nothing_is_claimed_where_zeros_are_not_reported(storage: str) -> None:
     decisions = study.ask(400)
     study.tell_many([{"id": each.id, "clicked": 1, "purchase": 1} for each in decisions[:120]])
     found = study.advice()
-    assert (found.action, found.drop) == ("go on", ())
+    assert (found.action, found.drop) == ("continue", ())
     assert found.held.startswith("All 120 reported rewards are positive")
     assert found.held in str(found)
 

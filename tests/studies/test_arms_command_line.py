@@ -20,17 +20,17 @@ def shop(run: Run, tmp_path: Path) -> cb.Study:
 
 def test_arms_from_the_shell(run: Run, shop: cb.Study) -> None:
     red = [{"banner": "red", "discount": "none"}, {"banner": "red", "discount": "10%"}]
-    assert run("study", "forbid", "shop", "banner=red,discount=...", "--json") == {"arms": red}
-    assert run("study", "forbid", "shop", "--level", "banner=red") == "0 arms forbidden; nothing changed\n"
-    assert run("study", "allow", "shop", "--level", "banner=red", "--json") == {"arms": red}
-    assert run("study", "retire", "shop", "banner=blue") == "1 arm retired:\n  do(banner=blue)\n"
-    added = run("study", "add-level", "shop", "discount", "20%", "--json")["arms"]
+    assert run("study", "arms", "forbid", "shop", "banner=red,discount=...", "--json") == {"arms": red}
+    assert run("study", "arms", "forbid", "shop", "--level", "banner=red") == "0 arms forbidden; nothing changed\n"
+    assert run("study", "arms", "allow", "shop", "--level", "banner=red", "--json") == {"arms": red}
+    assert run("study", "arms", "retire", "shop", "banner=blue") == "1 arm retired:\n  banner=blue, discount=none\n"
+    added = run("study", "arms", "add-level", "shop", "discount", "20%", "--json")["arms"]
     assert [arm["banner"] for arm in added] == ["none", "red", "blue"]
-    made = run("study", "add-arm", "shop", "banner=Yes; please", "--new-levels", "--json")
+    made = run("study", "arms", "add", "shop", "banner=Yes; please", "--new-levels", "--json")
     assert made == {"arms": [{"banner": "Yes; please", "discount": "none"}]}
-    assert "was there already; the study has 10 arms" in run("study", "add-arm", "shop", "banner=red")
-    run("study", "add-arm", "shop", '"banner=Yes, please",discount=10%', "--new-levels")
-    assert run("study", "retire", "shop", "--level", "banner=Yes, please", "--json")["arms"] == [
+    assert "was there already; the study has 10 arms" in run("study", "arms", "add", "shop", "banner=red")
+    run("study", "arms", "add", "shop", '"banner=Yes, please",discount=10%', "--new-levels")
+    assert run("study", "arms", "retire", "shop", "--level", "banner=Yes, please", "--json")["arms"] == [
         {"banner": "Yes, please", "discount": "10%"}
     ]
     assert len(shop.problem.arms) == 11
@@ -43,14 +43,14 @@ def test_looking_from_the_shell(run: Run, shop: cb.Study, tmp_path: Path) -> Non
     assert made["propensity"] == shop.explain(7).propensity
     assert len(made["arms"]) == 6
     shown = run("study", "explain", "shop", 7)
-    assert shown.startswith("decision 7: do(")
+    assert shown.startswith("decision 7: banner=")
     assert "Arms at that time" in shown
     red, blue = SHOP.arm(banner="red"), SHOP.arm(banner="blue")
     alone = run("study", "evaluate", "shop", "--arm", "banner=red", "--json")
     assert alone["mean"] == shop.evaluate(red).mean
     mixed = run("study", "evaluate", "shop", "--arm", "banner=red", "--arm", "banner=blue", "--json")
     assert mixed["mean"] == shop.evaluate({red: 0.5, blue: 0.5}).mean
-    shares = ["--arm", "banner=red", "--share", 0.25, "--arm", "banner=blue", "--share", 0.75]
+    shares = ["--arm", "banner=red", "--weight", 0.25, "--arm", "banner=blue", "--weight", 0.75]
     assert run("study", "evaluate", "shop", *shares, "--json")["mean"] == shop.evaluate({red: 0.25, blue: 0.75}).mean
     cb.preset("ts", SHOP, seed=0).save(tmp_path / "policy.zip")
     assert "the study itself earned" in run("study", "evaluate", "shop", "--policy", "policy.zip")
@@ -60,17 +60,17 @@ def test_looking_from_the_shell(run: Run, shop: cb.Study, tmp_path: Path) -> Non
 
 
 BAD: list[tuple[list[Any], str]] = [
-    (["retire", "shop"], "study retire needs an arm"),
-    (["retire", "shop", "banner=red", "--level", "banner=red"], "and not both"),
-    (["retire", "shop", "banner"], "'banner' is not of the form lever=value"),
-    (["forbid", "shop", "--level", "banner"], "--level 'banner' is not of the form lever=value"),
-    (["forbid", "shop", "--level", "banner=pink"], "'pink' is not a level of 'banner'"),
+    (["arms", "retire", "shop"], "study arms retire needs an arm"),
+    (["arms", "retire", "shop", "banner=red", "--level", "banner=red"], "and not both"),
+    (["arms", "retire", "shop", "banner"], "'banner' is not of the form lever=value"),
+    (["arms", "forbid", "shop", "--level", "banner"], "--level 'banner' is not of the form lever=value"),
+    (["arms", "forbid", "shop", "--level", "banner=pink"], "'pink' is not a level of 'banner'"),
     (["allow", "nothing", "banner=red"], "there is no study 'nothing'"),
-    (["add-arm", "shop", "banner=pink"], "'pink' is not a level of 'banner'"),
-    (["add-level", "shop", "headline", "x"], "'headline' is not a lever"),
+    (["arms", "add", "shop", "banner=pink"], "'pink' is not a level of 'banner'"),
+    (["arms", "add-level", "shop", "headline", "x"], "'headline' is not a lever"),
     (["explain", "shop", 3], "decision 3 is not known"),
     (["evaluate", "shop"], "needs --arm"),
-    (["evaluate", "shop", "--arm", "banner=red", "--share", 0.5, "--share", 0.5], "1 --arm but 2 --share"),
+    (["evaluate", "shop", "--arm", "banner=red", "--weight", 0.5, "--weight", 0.5], "1 --arm but 2 --weight"),
     (["evaluate", "shop", "--arm", "banner=red"], "fewer than two decisions have outcomes"),
     (["evaluate", "shop", "--arm", "banner=red", "--method", "magic"], "method='magic'; expected one of"),
     (["evaluate", "shop", "--policy", "nothing.zip"], r"nothing\.zip"),

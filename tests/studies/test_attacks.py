@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import signal
 import sqlite3
 import stat
 import threading
@@ -19,8 +18,8 @@ from sqlalchemy import event
 
 import causal_bandits as cb
 from causal_bandits.errors import StorageError, StorageWarning
-from causal_bandits.studies.storage import forking, links, patience, upgrade, watchdog
-from causal_bandits.studies.storage.chain import START, event_digest
+from causal_bandits.product.studies.storage import connections, fork_safety, upgrade
+from causal_bandits.product.studies.storage.chain import START, event_digest
 
 from .cases import SHOP, fingerprint, play, rebuilt
 from .edits import change
@@ -66,7 +65,7 @@ def test_a_copy_gets_its_log_back(sqlite: str, tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_have_a_log_works_without(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "_switch_to_log", lambda connection: "delete")
+    monkeypatch.setattr(connections, "_journal_mode", lambda connection: "delete")
     with pytest.warns(StorageWarning, match="cannot use a write-ahead log on this file system; it works"):
         study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
     other = cb.Study.load("s", storage=sqlite)
@@ -82,7 +81,7 @@ def test_a_file_that_cannot_have_a_log_works_without(sqlite: str, monkeypatch: p
 
 def test_busy_says_how_long_it_was_waited(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
-    monkeypatch.setattr(patience, "PATIENCE", 0.3)
+    monkeypatch.setattr(connections, "RETRY_SECONDS", 0.3)
     other = sqlite3.connect(path_of(sqlite), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StorageError, match="was busy for 0 seconds; try again"):
@@ -116,7 +115,7 @@ def test_a_database_set_back_under_an_open_study(sqlite: str, tmp_path: Path) ->
 
 
 def test_a_snapshot_of_another_history_is_not_used(sqlite: str, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("causal_bandits.studies.session.SNAPSHOT_EVENTS", 10)
+    monkeypatch.setattr("causal_bandits.product.studies.session.SNAPSHOT_EVENTS", 10)
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
     copy = copied(sqlite, tmp_path / "copy.db")
     for storage, click in ((sqlite, 1), (f"sqlite:///{copy}", 0)):
@@ -155,7 +154,7 @@ def test_every_edit_is_noticed(sqlite: str, edit: str) -> None:
     study.close()
     change(sqlite, EDITS[edit])
     for use in (cb.Study.to_frame, cb.Study.ask):
-        with pytest.raises(StorageError, match=r"is damaged: .* cannot be read; restore it from a copy"):
+        with pytest.raises(StorageError, match=r"is corrupt: .* cannot be read; restore it from a backup"):
             use(cb.Study.load("s", storage=sqlite))
 
 
@@ -166,12 +165,12 @@ def test_lost_keys_are_missed(sqlite: str, edit: str) -> None:
     study.ask(key="other")
     study.close()
     change(sqlite, edit if "key = 'x'" not in edit else f"{edit} WHERE key = 'visitor'")
-    with pytest.raises(StorageError, match="is damaged: a key of a study cannot be read"):
+    with pytest.raises(StorageError, match="is corrupt: a key of a study cannot be read"):
         cb.Study.load("s", storage=sqlite).ask(key="visitor")
 
 
 def rewrite(storage: str, seq: int, body: str, time: float | None = None) -> None:
-    """Change an event and make all digests anew, as somebody would who knows how."""
+    """Change an event and make all digests again, as somebody would who knows how."""
     with sqlite3.connect(path_of(storage)) as connection:
         connection.execute("UPDATE cb_events SET body = ?, time = coalesce(?, time) WHERE seq = ?", (body, time, seq))
         digest = START.digest
@@ -203,7 +202,7 @@ def test_events_that_cannot_be(sqlite: str, seq: int, body: str, at: float | Non
     play(study, 2)
     study.close()
     rewrite(sqlite, seq, body, at)
-    with pytest.raises(StorageError, match=f"is damaged: event {seq} of study 's' cannot be read"):
+    with pytest.raises(StorageError, match=f"is corrupt: event {seq} of study 's' cannot be read"):
         cb.Study.load("s", storage=sqlite).ask()
 
 
@@ -232,7 +231,7 @@ def test_a_file_that_is_cut_short(sqlite: str) -> None:
     connection.close()
     study.ask()
     os.truncate(path_of(sqlite), 4096)
-    with pytest.raises(StorageError, match=r"was cut short while it was open|is damaged"):
+    with pytest.raises(StorageError, match=r"was cut short while it was open|is corrupt"):
         study.ask()
 
 
@@ -327,7 +326,7 @@ def test_a_fork_while_another_thread_asks(storage: str) -> None:
 
 
 def test_a_fork_waits_for_threads_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forking, "PATIENCE", 10.0)
+    monkeypatch.setattr(fork_safety, "FORK_SECONDS", 10.0)
     order: list[str] = []
     entered = threading.Event()
 
@@ -336,12 +335,12 @@ def test_a_fork_waits_for_threads_inside(monkeypatch: pytest.MonkeyPatch) -> Non
         time.sleep(0.2)
         order.append("done")
 
-    thread = threading.Thread(target=lambda: forking.inside(work))
+    thread = threading.Thread(target=lambda: fork_safety.inside(work))
     thread.start()
     entered.wait()
-    forking._before()
+    fork_safety._before()
     order.append("forked")
-    forking._in_parent()
+    fork_safety._in_parent()
     thread.join()
     assert order == ["done", "forked"]
 
@@ -430,7 +429,7 @@ def test_serialization_failures_are_tried_again(served: str) -> None:
         if statement.startswith("INSERT INTO cb_events") and next(fails):
             cursor.execute("DO $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$")
 
-    event.listen(study._session.store.links.engine, "before_cursor_execute", fail)
+    event.listen(study._session.store.connections.engine, "before_cursor_execute", fail)
     assert study.ask().id == 2
     assert next(fails, "used up") == "used up"
     assert len(study.to_frame()) == 2
@@ -439,7 +438,7 @@ def test_serialization_failures_are_tried_again(served: str) -> None:
 def test_a_held_row_lock_ends_in_a_sentence(served: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import psycopg
 
-    monkeypatch.setattr(patience, "PATIENCE", 0.5)
+    monkeypatch.setattr(connections, "RETRY_SECONDS", 0.5)
     study = cb.Study.create("s", SHOP, storage=served, seed=1)
     with psycopg.connect(served) as other:
         other.execute("SELECT * FROM cb_studies FOR UPDATE")
@@ -447,34 +446,6 @@ def test_a_held_row_lock_ends_in_a_sentence(served: str, monkeypatch: pytest.Mon
             study.ask()
         other.rollback()
         assert study.ask().id == 1
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process")
-def test_a_server_that_stops_answering(served: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two transactions another connection is made; inside one the call ends in a sentence."""
-    monkeypatch.setattr(patience, "PATIENCE", 0.5)
-    monkeypatch.setattr(watchdog, "GRACE", 0.5)
-    monkeypatch.setattr(watchdog, "EVERY", 0.1)
-    study = cb.Study.create("s", SHOP, storage=served, seed=1)
-    stopped: list[int] = []
-
-    def stop(connection: Any) -> None:
-        stopped.append(connection.info.backend_pid)
-        os.kill(stopped[-1], signal.SIGSTOP)
-
-    def stop_inside(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
-        if statement.startswith("INSERT INTO cb_events"):
-            stop(cursor.connection)
-
-    try:
-        stop(study._session.store.links._free[-1].raw)
-        assert study.ask().id == 1
-        event.listen(study._session.store.links.engine, "before_cursor_execute", stop_inside)
-        with pytest.raises(StorageError, match=r"stopped answering|closed the connection"):
-            study.ask()
-    finally:
-        for backend in stopped:
-            os.kill(backend, signal.SIGCONT)
 
 
 def test_a_study_goes_on_after_the_server_cut_its_connections(served: str, postgres: str) -> None:
@@ -492,7 +463,7 @@ def test_a_study_goes_on_after_the_server_cut_its_connections(served: str, postg
 
 
 def test_a_large_import_leaves_a_snapshot(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("causal_bandits.studies.session.SNAPSHOT_ROWS", 500)
+    monkeypatch.setattr("causal_bandits.product.studies.session.SNAPSHOT_ROWS", 500)
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
     rng = np.random.default_rng(0)
     study.import_rows({"banner": rng.choice(["red", "blue"], 600), "discount": ["none"] * 600,

@@ -8,10 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from causal_bandits.errors import CausalBanditsError
+import causal_bandits as cb
+from causal_bandits.errors import CausalBanditsError, StorageError
 
-from .cases import SHOP
-from .conftest import Run
+from .cases import SHOP, fingerprint, play
+from .conftest import Run, new_schema
 
 
 def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
@@ -40,7 +41,7 @@ def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     assert run("study", "import", "shop", "seen.csv", "--observational", "--json") == {"imported": 30}
     assert run("study", "import", "shop", "seen.csv", "--arm", "banner=blue", "--json") == {"imported": 30}
     about = run("study", "show", "shop", "--json")
-    assert about["decisions"] == {"all": 3, "told": 2, "open": 0, "abandoned": 1, "expired": 0}
+    assert about["decisions"] == {"all": 3, "told": 2, "open": 0, "abandoned": 1, "expired": 0, "excluded": 0}
     assert about["rows"] == 92
     assert about["missing"] == {"cart": 1}
     shown = run("study", "show", "shop")
@@ -59,10 +60,10 @@ BAD = [
     (["study", "tell", "shop", 1, "-m", "clicked"], "'clicked' is not of the form variable=value"),
     (["study", "tell", "shop", 1, "-m", "cart=huge"], "'huge' is not a level of 'cart'"),
     (["study", "tell", "shop"], "tell needs a decision id"),
-    (["study", "tell", "shop", "--file", "told.csv", "--reward", 1], "drop --metric and --reward"),
-    (["study", "tell", "shop", "--file", "told.csv", "-m", "clicked=1"], "drop --metric and --reward"),
+    (["study", "tell", "shop", "--file", "told.csv", "--reward", 1], "drop --mediator, --metric and --reward"),
+    (["study", "tell", "shop", "--file", "told.csv", "-m", "clicked=1"], "drop --mediator, --metric and --reward"),
     (["study", "tell", "shop", 1, "--reward", "yes"], "'purchase' is 'yes'; expected a number"),
-    (["study", "tell", "shop", 1], "got no values; pass metrics or a reward, or final=True"),
+    (["study", "tell", "shop", 1], "got no values; pass mediators or a reward, or final=True"),
     (
         ["study", "tell", "shop", 1, "--final"],
         "has no reward 'purchase' yet; record the reward before final=True, or with it",
@@ -82,7 +83,7 @@ BAD = [
     (["study", "create", "other", "--problem", "nothing.json"], "cannot read the problem"),
     (["study", "create", "other", "--problem", "bad.json"], "is not JSON"),
     (["study", "create", "other", "--problem", "list.json"], "is not an object"),
-    (["study", "create", "other", "--problem", "problem.json", "--options", "{"], "--options is not JSON"),
+    (["study", "create", "other", "--problem", "problem.json", "--options", "{"], "options is not JSON"),
     (["study", "ask", "shop", "--arm", "banner=green"], "'green' is not a level of 'banner'"),
     (["study", "ask", "shop", "--storage", "studies.db"], "is not a URL"),
     (
@@ -201,12 +202,46 @@ def test_names_that_look_like_markup(run: Run, tmp_path: Path) -> None:
     (tmp_path / "odd.json").write_text(json.dumps(problem))
     run("study", "create", "[/] shop", "--problem", "odd.json", "--seed", 1)
     shown = run("study", "show", "[/] shop")
-    for text in ("[/] shop: safe", "do(L=[low])", "do(L=[/])", "{[bold]m[/]}", "not tested yet"):
+    for text in ("[/] shop: safe", "L=[low]", "L=[/]", "{[bold]m[/]}", "not tested yet"):
         assert text in shown
     assert "rejected" not in shown
     run("study", "report", "[/] shop", "--out", "page.html")
     assert "<td>rejected</td>" not in (tmp_path / "page.html").read_text()
     (tmp_path / "odd.csv").write_text("L,[bold]m[/],y\n" + "[low],1,1\n:smile:,0,0\n[/],1,0\n[low],0,1\n" * 9)
     shown = run("analyze", "odd.csv", "--target", "y", "--interventions", "L", "--html", "[bold]x.html")
-    for text in ("[bold]m[/]: 2 levels", "do(L=[/])", ":smile:", "Report: [bold]x.html"):
+    for text in ("[bold]m[/]: 2 levels", "L=[/]", ":smile:", "Report: [bold]x.html"):
         assert text in shown
+
+
+def test_backups(run: Run, tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/cli.db"
+    study = cb.Study.create("s", SHOP, storage=storage, seed=1)
+    play(study, 5)
+    made = run("storage", "backup", storage, "copy.db", "--json")
+    assert made["bytes"] == (tmp_path / "copy.db").stat().st_size
+    copied = cb.Study.load("s", storage=f"sqlite:///{tmp_path}/copy.db")
+    assert fingerprint(copied) == fingerprint(study)
+    assert copied.ask().arm == study.ask().arm
+    with pytest.raises(StorageError, match=r"copy.db' exists already; name a new file"):
+        run("storage", "backup", storage, "copy.db")
+    with pytest.raises(StorageError, match="does not exist; create a study first"):
+        run("storage", "backup", f"sqlite:///{tmp_path}/none.db", "other.db")
+    assert not (tmp_path / "other.db").exists()
+
+
+def test_backups_of_a_server(run: Run, postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = new_schema(postgres)
+    cb.Study.create("s", SHOP, storage=place, seed=1).ask()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(StorageError, match="is PostgreSQL and pg_dump was not found; install PostgreSQL's client"):
+        run("storage", "backup", place, "copy.dump")
+    program = tmp_path / "pg_dump"
+    program.write_text(
+        '#!/bin/sh\nfor each in "$@"; do case $each in --file=*) echo copied > "${each#--file=}";; esac; done\n'
+    )
+    program.chmod(0o700)
+    run("storage", "backup", place, "copy.dump")
+    assert (tmp_path / "copy.dump").read_text() == "copied\n"
+    program.write_text("#!/bin/sh\necho no such server >&2\nexit 1\n")
+    with pytest.raises(StorageError, match="cannot be copied: no such server"):
+        run("storage", "backup", place, "other.dump")

@@ -1,4 +1,4 @@
-"""What a study promises, on every storage and over a server."""
+"""What a study promises, on every storage, in every mode and over a server."""
 
 from functools import partial
 from typing import Any
@@ -20,9 +20,10 @@ from causal_bandits.errors import (
     UnknownStudyError,
     UnknownVariableError,
 )
-from causal_bandits.studies import session
+from causal_bandits.product.studies import session
 
 from .cases import PLANT, PROBLEMS, SHOP, answer, fingerprint, play, rebuilt
+from .conftest import transactional
 from .kinds import NewStudies, Stored, Studies, inner
 
 every_problem = pytest.mark.parametrize("kind", PROBLEMS)
@@ -78,6 +79,7 @@ def test_the_same_create_again_gives_the_same_study(studies: Studies) -> None:
             studies.create("shop", SHOP, **other)
 
 
+@transactional
 @every_problem
 def test_a_restart_changes_nothing(studies: Studies, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "SNAPSHOT_EVENTS", 30)
@@ -94,6 +96,7 @@ def test_a_restart_changes_nothing(studies: Studies, kind: str, monkeypatch: pyt
     assert fingerprint(loaded) == fingerprint(again) == fingerprint(study)
 
 
+@transactional
 @every_problem
 def test_the_same_calls_give_the_same_decisions(new_studies: NewStudies, sqlite: str, kind: str) -> None:
     problem = PROBLEMS[kind]
@@ -165,7 +168,7 @@ def test_telling_the_same_twice_changes_nothing(studies: Studies) -> None:
         (2, {"cart": None}, 0),
     ):
         with pytest.raises(ConflictError, match=rf"decision {number}: .* was told to be .*, now"):
-            study.tell(number, metrics, reward)
+            study.tell(number, metrics, reward=reward)
     assert fingerprint(study) == before == fingerprint(rebuilt(study))
 
 
@@ -193,7 +196,7 @@ def test_tell_many(studies: Studies) -> None:
     assert study.tell_many(pl.DataFrame(rows)) == 4
     assert study.tell_many(rows) == 0
     assert study.to_frame()["status"].to_list() == ["told"] * 4
-    with pytest.raises(ObservationError, match="expected id and some of"):
+    with pytest.raises(ObservationError, match="expected id or key, and some of"):
         study.tell_many([{"clicked": 1}])
 
 
@@ -212,7 +215,8 @@ def test_abandon_and_expire(studies: Studies) -> None:
         study.abandon(2)
     now[0] += 101
     study.tell(3, {"clicked": 1})  # overdue, but nobody has asked since
-    assert study.to_frame()["status"].to_list() == ["abandoned", "told", "open"]
+    if inner(study).settings.mode is None:  # in high-throughput mode whoever counts rows may have expired it already
+        assert study.to_frame()["status"].to_list() == ["abandoned", "told", "open"]
     study.ask()
     assert study.to_frame()["status"].to_list() == ["abandoned", "told", "expired", "open"]
     with pytest.raises(DecisionClosedError, match="decision 3 is expired"):
@@ -234,12 +238,14 @@ def test_arms_come_and_go(studies: Studies) -> None:
         study.ask(arms=[red])
     study.allow(blue)
     assert blue in {decision.arm for decision in study.ask(200)}
-    with pytest.raises(OptionError, match=r"do\(banner=red\) is retired"):
+    with pytest.raises(OptionError, match="banner=red, discount=none is retired"):
         study.allow(red)
     green = study.add_arm({"banner": "green"}, new_levels=True)
     assert study.add_arm({"banner": "green"}) == green
     for again in ({"banner": "red"}, {"banner": "red", "discount": "none"}):
-        with pytest.raises(OptionError, match=r"arm do\(banner=red\) already exists and is retired permanently; give"):
+        with pytest.raises(
+            OptionError, match="arm banner=red, discount=none already exists and is retired permanently"
+        ):
             study.add_arm(again, new_levels=True)
     with pytest.raises(UnknownLevelError, match=r"\['x'\] is not a level of 'banner'"):
         study.add_arm({"banner": ["x"]})  # type: ignore[dict-item]
@@ -258,6 +264,7 @@ def test_arms_come_and_go(studies: Studies) -> None:
         study.forbid(green)
 
 
+@transactional
 @every_problem
 def test_imports_are_prior_data(studies: Studies, kind: str) -> None:
     problem = PROBLEMS[kind]
@@ -303,7 +310,7 @@ def test_a_bad_tell_changes_nothing(
     study.ask()
     before = fingerprint(study)
     with pytest.raises(error, match=message):
-        study.tell(number, metrics, reward)
+        study.tell(number, metrics, reward=reward)
     assert fingerprint(study) == before == fingerprint(rebuilt(study))
 
 
@@ -319,7 +326,7 @@ def test_settings_with_cuts_are_the_same_settings(sqlite: str) -> None:
     assert study.ask(arms=[{"i": 1.5}], key="k").id == 9  # asked before it was retired
 
 
-def test_other_doors(sqlite: str) -> None:
+def test_other_calls(sqlite: str) -> None:
     study = shop(Stored(sqlite))
     with pytest.raises(OptionError, match="n=0"):
         study.ask(0)

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.policies import POLICIES, Policy
-from causal_bandits.policies.presets import policy_class
-from causal_bandits.service import RemoteStudy
-from tests.contracts.kinds import fresh, kind_of
+from causal_bandits.core.policies import Policy
+from causal_bandits.core.policies.presets import policy_class
+from causal_bandits.product.service import RemoteStudy
+from tests.contracts.kinds import fresh, kind_of, policies
 from tests.policies.cases import full_state
 from tests.service.servers import Applications
 
@@ -34,6 +34,7 @@ REWARDS: dict[str, Any] = {
 PHONE = {"device": "phone"}
 STUDY_WRITES = {
     *("ask", "tell", "tell_many", "abandon", "expire", "import_rows", "close", "create", "delete"),
+    *("annotate", "correct", "exclude", "include", "finish"),
     *("add_arm", "add_level", "allow", "allow_level", "forbid", "forbid_level", "retire", "retire_level"),
 }
 POLICY_WRITES = {
@@ -145,9 +146,9 @@ RULES: dict[str, Any] = {
 }
 
 
-@pytest.fixture(params=["sqlite", "postgresql served", "client"])
+@pytest.fixture(params=["sqlite", "postgresql high-throughput", "client"])
 def create(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Makes studies of one kind; served ones publish only when they are told to."""
+    """Makes studies of one kind; high-throughput ones publish only when they are told to."""
     made: list[Any] = []
 
     def work(problem: cb.Problem, **options: Any) -> Any:
@@ -161,8 +162,8 @@ def create(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[
             made.append(cb.Study.create("s", problem, storage=f"sqlite:///{tmp_path}/s.db", seed=1, **options))
         else:
             place = new_schema(request.getfixturevalue("postgres"))
-            served: Call = {"consistency": "served", "publish_rows": 1_000_000, "publish_seconds": 1000.0}
-            made.append(cb.Study.create("s", problem, storage=place, seed=1, **served, **options))
+            fast: Call = {"mode": "high-throughput", "publish_rows": 1_000_000, "publish_seconds": 1000.0}
+            made.append(cb.Study.create("s", problem, storage=place, seed=1, **fast, **options))
         return made[-1]
 
     yield work
@@ -249,7 +250,7 @@ def test_every_read_of_a_policy_answers(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", POLICIES)
+@policies()
 def test_every_read_of_every_policy_answers(name: str, tmp_path: Path) -> None:
     policy = fresh(name)
     policy.tell_many(kind_of(name).table(90, 3))

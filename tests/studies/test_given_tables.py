@@ -9,7 +9,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import ConflictError, ObservationError
-from causal_bandits.studies import rows
+from causal_bandits.product.studies import rows
 
 from .cases import PLANT, SHOP, fingerprint, rebuilt
 

@@ -11,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import causal_bandits as cb
+from causal_bandits.core.independence.betting import evidence_above, running_sums
 from causal_bandits.errors import CausalBanditsError, ObservationError, OptionError
-from causal_bandits.independence.betting import evidence_above, running_sums
-from causal_bandits.studies.guardrails import is_look
-from causal_bandits.studies.health import health_of
-from causal_bandits.studies.snapshots import pack, restore
-from causal_bandits.studies.state import StudyState
+from causal_bandits.product.studies.answers import estimates, recommend
+from causal_bandits.product.studies.deciding import breaks, choose, status
+from causal_bandits.product.studies.guardrails import is_look
+from causal_bandits.product.studies.health import health_of
+from causal_bandits.product.studies.snapshots import pack, restore
+from causal_bandits.product.studies.state import StudyState
+from tests.messages import Golden
 
 from .cases import Unstored, rebuilt
 
@@ -28,7 +31,7 @@ def excluded(problem: cb.Problem, rails: Any, values: dict[str, list[Any]], arms
     """The guardrails that each arm breaks after the given rows."""
     study = Unstored(problem, guardrails=rails, **rules)
     study.add("imported", {"arms": arms, "seen": values})
-    return [study.state.breaks(number) for number in range(len(problem.arms))]
+    return [breaks(study.state, number) for number in range(len(problem.arms))]
 
 
 MONEY = cb.Problem("Y", {"A": 2}, {"I": ["none", "a", "b"]}, reward="revenue")
@@ -80,11 +83,11 @@ def test_an_arm_once_excluded_stays_excluded() -> None:
         "Y": [0] * 2010,
     }
     study.add("imported", {"arms": [1] * 10, "seen": {name: told[:10] for name, told in seen.items()}})
-    assert study.state.breaks(1) == "refund <= 0.05"
+    assert breaks(study.state, 1) == "refund <= 0.05"
     study.add("imported", {"arms": [1] * 2000, "seen": {name: told[10:] for name, told in seen.items()}})
-    assert study.state.breaks(1) == "refund <= 0.05"
+    assert breaks(study.state, 1) == "refund <= 0.05"
     study.add("arms", {"added": {"I": "c"}})
-    assert study.state.breaks(1) == "refund <= 0.05"
+    assert breaks(study.state, 1) == "refund <= 0.05"
 
 
 def test_evidence_is_that_of_the_engine_at_the_looks() -> None:
@@ -130,9 +133,9 @@ def idle(problem: cb.Problem, rails: Any, rewards: list[Any]) -> tuple[bool, str
     """Whether an arm is excluded after these rewards, and what health says of the guardrails."""
     study, rows = Unstored(problem, guardrails=rails), len(rewards)
     study.add("imported", {"arms": [1] * rows, "seen": {"A": [0] * rows, "Y": rewards}})
-    (check,) = (check for check in health_of(study.state) if check.name == "guardrails")
+    (check,) = (check for check in health_of(study.state) if check.code == "idle-guardrails")
     assert check.alarm
-    return study.state.breaks(1) != "", check.says.partition(": ")[2]
+    return breaks(study.state, 1) != "", check.says.partition(": ")[2]
 
 
 def test_nothing_is_claimed_where_the_first_values_show_no_range() -> None:
@@ -165,7 +168,7 @@ def test_declared_ends_of_a_metric() -> None:
     study.add("asked", {"first": 1, "arms": [1] * 40})
     for number in range(1, 41):
         study.tell(number, {"minutes": 30})
-    assert study.state.breaks(1) == "minutes <= 5"
+    assert breaks(study.state, 1) == "minutes <= 5"
     with pytest.raises(ObservationError, match="'minutes' is 75; expected its declared range, 0 to 60"):
         study.tell(1, {"minutes": 75})
 
@@ -177,12 +180,12 @@ def test_an_arm_that_breaks_a_guardrail_is_not_asked_for_and_it_is_said() -> Non
             number = min(study.state.decisions.open)
             seen = {"refund": int(arm == 1 and number % 2), "cart": "full", "visits": 0}
             study.tell(number, {**seen, "Y": int(arm == 1)})
-    assert study.state.status(1) == "breaks refund <= 0.1"
-    assert 1 not in study.state.choose(100, None)
-    assert study.state.recommend().arm != SIMPLE.arms[1]
-    assert [row.status for row in study.state.estimates(0.95)] == ["active", "breaks refund <= 0.1", "active"]
+    assert status(study.state, 1) == "breaks refund <= 0.1"
+    assert 1 not in choose(study.state, 100, None)
+    assert recommend(study.state).arm != SIMPLE.arms[1]
+    assert [row.status for row in estimates(study.state, 0.95)] == ["active", "breaks refund <= 0.1", "active"]
     found = study.state.guards.status(study.state.policy)
-    assert [str(each).partition(":")[0] for each in found.broken] == ["do(I=a) breaks refund <= 0.1"]
+    assert [str(each).partition(":")[0] for each in found.broken] == ["I=a breaks refund <= 0.1"]
     assert found.to_frame().height == 6
     worst = found[1]
     own = study.state.policy.history.rows
@@ -200,10 +203,10 @@ def test_the_control_is_played_whatever_it_breaks_and_without_one_it_is_said() -
         study.add("imported", {"arms": [0, 1] * 20, "seen": {"refund": [1] * 40, "Y": [1] * 40}})
     with pytest.raises(OptionError, match="every arm breaks a guardrail and the study has no control"):
         nameless.ask()
-    assert set(named.state.choose(50, None)) == {1}
-    assert named.state.status(1) == "breaks refund <= 0.05; still played, as the control"
+    assert set(choose(named.state, 50, None)) == {1}
+    assert status(named.state, 1) == "breaks refund <= 0.05; still played, as the control"
     with pytest.raises(OptionError, match="no control"):
-        nameless.state.recommend()
+        recommend(nameless.state)
 
 
 def test_rewards_numbers_and_levels_can_be_guarded() -> None:
@@ -236,7 +239,7 @@ def test_observed_variables_count_before_the_reward_is_known() -> None:
     study.add("asked", {"first": 1, "arms": [1] * 40})
     for number in range(1, 41):
         study.tell(number, {"refund": number % 2})
-    assert study.state.status(1) == "breaks refund <= 0.1"
+    assert status(study.state, 1) == "breaks refund <= 0.1"
     assert study.state.guards.status(study.state.policy)[1].rows == 40
     before = counted(study.state)["guard_sums"][0]
     for number in range(1, 41):
@@ -291,30 +294,29 @@ def test_a_study_that_is_opened_again_goes_on_with_what_was_told_early(tmp_path:
     assert sums["guard_sums"][0][0] == np.bincount(state.decisions.column("arm")).tolist()
     for other in (study, create(), rebuilt(study)):
         assert other._session.read(counted) == sums
-    assert create().ask().arm == SIMPLE.arms[state.choose(1, None)[0]]
+    assert create().ask().arm == SIMPLE.arms[choose(state, 1, None)[0]]
 
 
-BAD: list[tuple[Any, str]] = [
-    ({"refnd": ("<=", 0.1)}, "guardrail on an unknown metric 'refnd'; expected one of"),
-    ({"refund": ("<", 0.1)}, "expected ('<=' or '>=', limit)"),
-    ({"refund": 0.1}, "expected ('<=' or '>=', limit)"),
-    ({"refund": ("<=", "low")}, "expected a number, or a multiple of the control such as '0.95 x control'"),
-    ({"refund": ("<=", "-1 x control")}, "expected a number, or a multiple of the control"),
-    ({"refund": ("<=", "much x control")}, "expected a number, or a multiple of the control"),
-    ({"refund": ("<=", math.inf)}, "expected a number, or a multiple of the control"),
-    ({"refund": ("<=", 1.0)}, "always holds or never does: refund lies between 0 and 1"),
-    ({"cart": ("<=", 0.1)}, "say which level the guardrail is on, as in 'cart=full'"),
-    ({"cart=half": ("<=", 0.1)}, "'half' is not a level of 'cart'"),
-    (["refund"], "expected a mapping"),
+BAD: list[Any] = [
+    {"refnd": ("<=", 0.1)},
+    {"refund": ("<", 0.1)},
+    {"refund": 0.1},
+    {"refund": ("<=", "low")},
+    {"refund": ("<=", "-1 x control")},
+    {"refund": ("<=", "much x control")},
+    {"refund": ("<=", math.inf)},
+    {"refund": ("<=", 1.0)},
+    {"cart": ("<=", 0.1)},
+    {"cart=half": ("<=", 0.1)},
+    ["refund"],
 ]
 
 
-@pytest.mark.parametrize(("rails", "sentence"), BAD, ids=[sentence[:40] for _, sentence in BAD])
-def test_bad_guardrails_get_one_sentence(rails: Any, sentence: str) -> None:
+@pytest.mark.parametrize("rails", BAD, ids=str)
+def test_bad_guardrails_get_one_sentence(rails: Any, golden: Golden) -> None:
     with pytest.raises(CausalBanditsError) as raised:
         Unstored(SIMPLE, guardrails=rails)
-    assert sentence in str(raised.value)
-    assert "\n" not in str(raised.value)
+    golden(raised.value)
 
 
 def test_a_relative_guardrail_needs_a_control() -> None:
@@ -335,12 +337,12 @@ def test_a_guarded_metric_that_was_never_reported_is_said() -> None:
     study = Unstored(SIMPLE, metrics={"late": bool}, guardrails={"late": ("<=", 0.1), "refund": ("<=", 0.9)})
     for number in range(1, 101):
         study.ask()
-        assert all(check.name != "guardrails" or not check.alarm for check in health_of(study.state))
+        assert all(check.code != "idle-guardrails" or not check.alarm for check in health_of(study.state))
         study.tell(number, {"refund": 0, "cart": "full", "visits": 1, "Y": 1})
-    (check,) = (check for check in health_of(study.state) if check.name == "guardrails")
+    (check,) = (check for check in health_of(study.state) if check.code == "idle-guardrails")
     assert check.alarm
     assert check.says == (
         "a guardrail excludes no arm after 100 rows: no value of 'late' was reported; report it with tell"
     )
     study.tell(1, {"late": 1})
-    assert all(not check.alarm for check in health_of(study.state) if check.name == "guardrails")
+    assert all(not check.alarm for check in health_of(study.state) if check.code == "idle-guardrails")

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats, Ints
-from causal_bandits.studies.health import (
+from causal_bandits.core.compiled import Floats, Ints
+from causal_bandits.product.studies.health import (
     FALSE_ALARMS,
     STRETCH,
     health_of,
@@ -93,15 +93,25 @@ def test_health_of_a_study() -> None:
             if not lost:
                 study.tell(number, {"A": 0, "Y": int(rng.random() < level)})
     found = health_of(good.state)
-    assert [check.name for check in found] == ["outcomes", "mediators", "control", "drift"]
+    assert [check.code for check in found] == [
+        "lost-outcomes",
+        "outcomes-stopped",
+        "missing-mediators",
+        "sample-ratio",
+        "reward-drift",
+        "mediator-shift",
+        "set-drift",
+        "traffic-shift",
+        "stop-advised",
+    ]
     assert found.ok
     assert "alike in all arms" in found[0].says
     found = health_of(bad.state)
-    assert [check.name for check in found.alarms] == ["outcomes", "drift"]
-    assert "lowest: do(I=a)" in found[0].says
-    assert "'Y' of do(" in found[3].says
-    assert found.to_frame().height == 4
-    assert "ALARM outcomes" in str(found)
+    assert [check.code for check in found.alarms] == ["lost-outcomes", "reward-drift"]
+    assert "lowest: I=a" in found[0].says
+    assert "'Y' of I=" in found[4].says
+    assert found.to_frame().height == 9
+    assert "ALARM  lost-outcomes" in str(found)
     assert health_of(Unstored(TWO).state).ok
 
 
@@ -127,7 +137,7 @@ def only_buyers(window: float | None = None, **problem: Any) -> Unstored:
 @pytest.mark.parametrize("reward", [bool, "count", "revenue"])
 def test_zeros_that_are_never_reported_are_an_alarm_and_no_claim_is_made(reward: Any) -> None:
     study = only_buyers(reward=reward)
-    (check,) = (check for check in health_of(study.state) if check.name == "rewards")
+    (check,) = (check for check in health_of(study.state) if check.code == "missing-zeros")
     bought = study.state.policy.rows
     assert check.alarm
     assert check.says == (
@@ -136,7 +146,7 @@ def test_zeros_that_are_never_reported_are_an_alarm_and_no_claim_is_made(reward:
         "until then no claim is made about arms"
     )
     study.tell(min(study.state.decisions.open), {"Y": 0})
-    assert all(check.name != "rewards" for check in health_of(study.state))
+    assert all(check.code != "missing-zeros" for check in health_of(study.state))
     assert study.state.held == ""
 
 

@@ -8,10 +8,9 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import ConflictError, DecisionClosedError
-from causal_bandits.policies import POLICIES
-from causal_bandits.studies.snapshots import pack, restore
-from causal_bandits.studies.state import StudyState
-from tests.contracts.kinds import fresh, kind_of
+from causal_bandits.product.studies.snapshots import pack, restore
+from causal_bandits.product.studies.state import StudyState
+from tests.contracts.kinds import NEEDS_ALL_VALUES, fresh, kind_of, policies
 from tests.policies.cases import full_state
 
 from .cases import Unstored, fingerprint, rebuilt
@@ -47,7 +46,7 @@ def rows_of_sets(study: cb.Study) -> dict[tuple[str, ...], int]:
 
 
 def mediators(study: cb.Study) -> Any:
-    return next(check for check in study.health() if check.name == "mediators")
+    return next(check for check in study.health() if check.code == "missing-mediators")
 
 
 def test_a_variable_that_is_never_reported_is_named_and_the_rest_is_learnt(studies: Studies) -> None:
@@ -167,10 +166,10 @@ def test_a_window_counts_rows_without_all_mediators(tmp_path: Path) -> None:
     assert fingerprint(study) == fingerprint(rebuilt(study))
 
 
-def test_served_studies_count_them_too(postgres: str) -> None:
+def test_high_throughput_studies_count_them_too(postgres: str) -> None:
     place = new_schema(postgres)
-    served: dict[str, Any] = {"consistency": "served", "publish_rows": 10**6, "publish_seconds": 1000.0}
-    study = cb.Study.create("s", problem_of("count"), storage=place, seed=1, **served)
+    fast: dict[str, Any] = {"mode": "high-throughput", "publish_rows": 10**6, "publish_seconds": 1000.0}
+    study = cb.Study.create("s", problem_of("count"), storage=place, seed=1, **fast)
     study.ask(50)
     for number in range(1, 51):
         study.tell(number, without(seen_by(number, "count"), "call"))
@@ -188,15 +187,13 @@ def test_served_studies_count_them_too(postgres: str) -> None:
     study.close()
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@policies(but=NEEDS_ALL_VALUES)
 def test_every_policy_counts_late_values(name: str, tmp_path: Path) -> None:
-    """As if the rows had been whole, but for what was learnt on the way and the last bits of sums."""
+    """As if the rows had been whole, but for what was learned on the way and the last bits of sums."""
     kind, policy, whole = kind_of(name), fresh(name, seed=1), fresh(name, seed=1)
     table = kind.table(40, 3)
     whole.tell_many(table)
     gaps = {**table, "B": [None, *table["B"][1:]], "C": [None if row % 3 else v for row, v in enumerate(table["C"])]}
-    if "C" in policy.needed or "B" in policy.needed:
-        return
     policy.tell_many(gaps, missing=True)
     for row in range(40):
         arm = {lever: table[lever][row] for lever in kind.problem.intervention_names}

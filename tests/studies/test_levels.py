@@ -9,7 +9,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, ProblemError, UnknownArmError, UnknownLevelError, UnknownVariableError
-from causal_bandits.studies.levels import combinations, having, matching
+from causal_bandits.product.studies.levels import combinations, having, matching
 
 from .cases import SHOP, fingerprint, play, rebuilt
 
@@ -41,14 +41,14 @@ def test_levels_go_and_come_back(sqlite: str) -> None:
     assert study.forbid_level("banner", "red") == red
     assert study.forbid_level("banner", "red") == []
     assert {row.status for row in study.estimates() if row.arm in red} == {"forbidden"}
-    assert "do(banner=red) (forbidden)" in study._repr_html_()
+    assert "banner=red, discount=none (forbidden)" in study._repr_html_()
     assert not set(red) & {decision.arm for decision in study.ask(200)}
     assert study.allow({"banner": "red", "discount": ...}) == red
     assert study.retire({"banner": ..., "discount": "10%"}) == [arm for arm in SHOP.arms if arm["discount"] == "10%"]
     assert study.forbid(cheap) == []  # it is gone already
     assert study.retire_level("banner", "red") == red[:1]
     assert study.allow_level("banner", "none") == []
-    with pytest.raises(OptionError, match=r"the 2 arms do\(banner=red\), .* are retired permanently"):
+    with pytest.raises(OptionError, match=r"the 2 arms banner=red, discount=none; .* are retired permanently"):
         study.allow_level("banner", "red")
     with pytest.raises(OptionError, match=r"the 3 arms .* are the last ones in play"):
         study.forbid({"banner": ..., "discount": "none"})
@@ -72,7 +72,7 @@ def test_a_level_is_added_with_all_its_combinations(sqlite: str) -> None:
     play(study, 5)
     assert fingerprint(rebuilt(study)) == fingerprint(study)
     described = {row["arm"]: row["status"] for row in study.describe()["arms"]}
-    assert described == {str(row.arm): row.status for row in study.estimates()}
+    assert described == {row.arm.label: row.status for row in study.estimates()}
 
 
 def test_a_level_joins_settings_that_are_in_play() -> None:

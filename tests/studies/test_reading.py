@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
+from causal_bandits.core.problem import RewardKind
 from causal_bandits.errors import ObservationError, OptionError, UnknownDecisionError
-from causal_bandits.problem import RewardKind
-from causal_bandits.reporting import study_page
-from causal_bandits.studies.evaluation import (
+from causal_bandits.product.studies.evaluation import (
+    ONE_ARM_NOTE,
     Method,
     Record,
     TooFewError,
@@ -21,6 +21,7 @@ from causal_bandits.studies.evaluation import (
     doubly_robust_mean,
     pooled_means,
 )
+from causal_bandits.reporting import study_page
 
 from .cases import PLANT, PROBLEMS, SHOP, fingerprint, play
 
@@ -43,7 +44,7 @@ def test_an_explanation_names_what_was_compared(sqlite: str, kind: str, plain: b
             assert plain is False or max(compared, key=lambda arm: compared[arm]) == told.arm
             assert compared[told.arm] is not None
         assert sum(view.propensity for view in told.arms) == pytest.approx(1)
-        assert f"decision {number}: {told.arm}" in str(told)
+        assert f"decision {number}: {told.arm.label}" in str(told)
         assert told.rows == min(number - 1, 70)
     assert fingerprint(study) == before
     with pytest.raises(UnknownDecisionError):
@@ -214,6 +215,8 @@ def test_evaluate(sqlite: str) -> None:
         assert policy.mean == pytest.approx(uniform.mean, abs=0.05)
         assert study.evaluate(dict.fromkeys(SHOP.arms, 1 / 6), method=method) == uniform
     assert study.evaluate(dict.fromkeys(SHOP.arms, 1 / 6)).method == "doubly-robust"
+    alone = study.evaluate({"banner": "red"})
+    assert (alone.method, alone.note) == ("direct", ONE_ARM_NOTE)
     own = next(estimate for estimate in study.estimates() if estimate.arm == SHOP.arm(banner="red"))
     assert study.evaluate({"banner": "red"}, method="direct").effective_decisions == own.own_rows
     with pytest.raises(OptionError, match="method='guess'"):
@@ -222,7 +225,9 @@ def test_evaluate(sqlite: str) -> None:
         study.evaluate({SHOP.arms[0]: 0.5})
     bad: list[Any] = ["a", None, [1]]
     for chance in bad:
-        with pytest.raises(OptionError, match=r"the probability of do\(\) is .*; expected a number from 0 to 1"):
+        with pytest.raises(
+            OptionError, match=r"the probability of banner=none, discount=none is .*; expected a number from 0 to 1"
+        ):
             study.evaluate({SHOP.arms[0]: chance})
     with pytest.raises(OptionError, match="cannot evaluate 3"):
         study.evaluate(3)  # type: ignore[arg-type]
@@ -260,7 +265,7 @@ def test_drift_is_reported_everywhere(sqlite: str) -> None:
     decision = study.ask()
     assert "alarm: this set no longer held" in str(study.explain(decision.id))
     about = study.describe(history=True)
-    assert [alarm["variables"] for alarm in about["alarms"]] == [["A"]]
+    assert [check["about"] for check in about["health"] if check["code"] == "set-drift"] == [["{A}"]]
     assert "no longer holds" in study_page(about).replace("\n", " ")
 
 

@@ -28,13 +28,11 @@ from sqlalchemy import event
 
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, StorageError, UnknownStudyError, UnreadableStudyError
-from causal_bandits.studies.storage import START, Head, migrations, schema, upgrade
-from causal_bandits.studies.storage.chain import event_digest
+from causal_bandits.product.studies.storage import START, Head, schema, upgrade
+from causal_bandits.product.studies.storage.chain import event_digest
 from tests.studies.edits import change
 
 from .cases import SHOP, fingerprint, play, rebuilt
-
-FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def test_many_processes_at_once(storage: str) -> None:
@@ -82,7 +80,7 @@ def test_a_log_cut_short_loses_the_last_transaction_or_nothing(sqlite: str, tmp_
 
 def limit_pages(study: cb.Study, pages: int) -> None:
     """As on a disk that has no room for more."""
-    engine = study._session.store.links.engine
+    engine = study._session.store.connections.engine
     study.close()
 
     def connect(connection: Any, _record: object) -> None:
@@ -176,7 +174,7 @@ def test_a_read_only_file_system_can_be_read(small_disk: Path) -> None:
 def test_a_read_only_database(sqlite: str) -> None:
     study = create(sqlite)
     study.ask()
-    engine = study._session.store.links.engine
+    engine = study._session.store.connections.engine
     study.close()
     event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only=ON"))
     assert len(study.to_frame()) == 1
@@ -227,7 +225,7 @@ def test_files_that_are_no_storage(tmp_path: Path, sqlite: str) -> None:
 
 def test_a_newer_schema_is_refused(storage: str) -> None:
     study = cb.Study.create("s", SHOP, storage=storage)
-    with study._session.store.links.engine.begin() as connection:
+    with study._session.store.connections.engine.begin() as connection:
         connection.execute(schema.schema.update(), {"version": schema.VERSION + 1})
     newer = f"was written by a newer version .schema {schema.VERSION + 1}, .*; upgrade causal-bandits"
     for use in (partial(cb.Study.load, "s"), partial(cb.Study.create, "t", SHOP), cb.Study.list):
@@ -298,7 +296,7 @@ def test_a_damaged_event_is_named(sqlite: str, text: str | bytes) -> None:
     again = cb.Study.load("s", storage=sqlite)
     for use in (again.ask, again.to_frame):
         with pytest.raises(
-            StorageError, match=r"is damaged: event 3 of .*study.* cannot be read; restore it from a copy"
+            StorageError, match=r"is corrupt: event 3 of .*study.* cannot be read; restore it from a backup"
         ):
             use()
 
@@ -309,7 +307,7 @@ def test_a_damaged_description_is_named(sqlite: str, text: str | None) -> None:
     if text is None:
         text = json.dumps({**study._session.settings.to_dict(), "policy": "unheard-of"})
     change(sqlite, "UPDATE cb_studies SET settings = ?", text)
-    sentence = "is damaged: the description of study 's' cannot be read; restore"
+    sentence = "is corrupt: the description of study 's' cannot be read; restore"
     for use in (partial(cb.Study.load, "s"), partial(cb.Study.create, "s", SHOP)):
         with pytest.raises(UnreadableStudyError, match=sentence):
             use(storage=sqlite)
@@ -329,60 +327,57 @@ def test_text_that_cannot_be_stored(storage: str) -> None:
     assert fingerprint(study) == before
 
 
-@pytest.mark.parametrize("version", range(1, schema.VERSION + 1))
-def test_every_schema_can_be_upgraded(version: int, tmp_path: Path) -> None:
-    """The fixtures were written by the versions that had these schemas; they are kept as they are."""
-    storage = f"sqlite:///{tmp_path}/old.db"
-    with sqlite3.connect(tmp_path / "old.db") as connection:
-        connection.executescript((FIXTURES / f"schema_{version}.sql").read_text())
-    connection.close()
-    before = (tmp_path / "old.db").read_bytes()
-    if version < schema.VERSION:
-        for use in (partial(cb.Study.load, "shop"), partial(cb.Study.create, "t", SHOP), cb.Study.list):
-            with pytest.raises(StorageError, match=r"was written by an older version .* storage upgrade"):
-                use(storage=storage)
-    else:
-        cb.Study.load("shop", storage=storage).describe()
-    assert (tmp_path / "old.db").read_bytes() == before  # opening a database does not change it
-    assert upgrade(storage) == (version, schema.VERSION)
-    assert upgrade(storage) == (schema.VERSION, schema.VERSION)
-    study = cb.Study.load("shop", storage=storage)
-    frame = study.to_frame()
-    assert frame["status"].to_list() == ["told"] * 12 + ["open", "abandoned", "open"]
-    assert frame["clicked"].to_list()[11:] == [None, 1, None, None]
-    assert sum(estimate.own_rows for estimate in study.estimates()) == 15
-    assert study.ask().id == 16
+def test_opening_changes_nothing(sqlite: str) -> None:
+    """Neither a database with this schema, nor one that has to be upgraded."""
+    study = cb.Study.create("s", SHOP, storage=sqlite)
+    play(study, 3)
+    study.close()
+    path = Path(sqlite.removeprefix("sqlite:///"))
+    before = path.read_bytes()
+    with cb.Study.load("s", storage=sqlite) as again:
+        again.describe()
+    assert path.read_bytes() == before
+    assert upgrade(sqlite) == (schema.VERSION, schema.VERSION)
+    assert path.read_bytes() == before
+
+
+def test_an_older_schema_is_refused(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cb.Study.create("s", SHOP, storage=sqlite).close()
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    for use in (partial(cb.Study.load, "s"), partial(cb.Study.create, "t", SHOP), cb.Study.list):
+        with pytest.raises(StorageError, match=r"was written by an older version .* storage upgrade"):
+            use(storage=sqlite)
 
 
 def test_a_migration_is_one_step(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     study = cb.Study.create("s", SHOP, storage=sqlite)
     play(study, 3)
     study.close()
-    monkeypatch.setattr(migrations, "VERSION", schema.VERSION + 1)
-    monkeypatch.setattr("causal_bandits.studies.storage.store.VERSION", schema.VERSION + 1)
+    new = schema.VERSION + 1
+    monkeypatch.setattr(schema, "VERSION", new)
 
     def fails(connection: Any) -> None:
         connection.exec_driver_sql("DELETE FROM cb_events")
         raise StorageError("no room")
 
-    monkeypatch.setitem(migrations.STEPS, schema.VERSION, fails)
+    monkeypatch.setitem(schema.STEPS, new - 1, fails)
     with pytest.raises(StorageError, match="no room"):
         upgrade(sqlite)
     monkeypatch.setitem(
-        migrations.STEPS, schema.VERSION, lambda connection: connection.exec_driver_sql("CREATE TABLE more (x INTEGER)")
+        schema.STEPS, new - 1, lambda connection: connection.exec_driver_sql("CREATE TABLE more (x INTEGER)")
     )
-    assert upgrade(sqlite) == (schema.VERSION, schema.VERSION + 1)
+    assert upgrade(sqlite) == (new - 1, new)
     assert len(cb.Study.load("s", storage=sqlite).to_frame()) == 3
     with sqlite3.connect(sqlite.removeprefix("sqlite:///")) as connection:
-        assert connection.execute("SELECT version FROM cb_schema").fetchall() == [(schema.VERSION + 1,)]
+        assert connection.execute("SELECT version FROM cb_schema").fetchall() == [(new,)]
     connection.close()
 
 
 def test_a_damaged_snapshot_is_no_loss(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("causal_bandits.studies.session.SNAPSHOT_EVENTS", 10)
+    monkeypatch.setattr("causal_bandits.product.studies.session.SNAPSHOT_EVENTS", 10)
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=1)
     play(study, 20)
-    with study._session.store.links.engine.begin() as connection:
+    with study._session.store.connections.engine.begin() as connection:
         assert connection.execute(schema.snapshots.update(), {"content": b"rubbish"}).rowcount >= 1
     assert fingerprint(cb.Study.load("s", storage=sqlite)) == fingerprint(study)
 

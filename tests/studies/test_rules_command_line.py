@@ -31,11 +31,23 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
         refund = int(rng.random() < 0.5 and decision.arm["banner"] == "blue")
         study.tell(decision.id, {**answer(study.problem, decision), "refund": refund})
     found = run("study", "health", "shop", "--json")
-    assert [check["name"] for check in found] == ["outcomes", "mediators", "control", "guardrails", "drift"]
+    assert [check["code"] for check in found] == [
+        "lost-outcomes",
+        "outcomes-stopped",
+        "missing-mediators",
+        "sample-ratio",
+        "broken-guardrails",
+        "idle-guardrails",
+        "reward-drift",
+        "mediator-shift",
+        "set-drift",
+        "traffic-shift",
+        "stop-advised",
+    ]
     broken = [each["arm"] for each in run("study", "guardrails", "shop", "--json") if each["broken"]]
     assert broken
     assert all(arm["banner"] == "blue" for arm in broken)
-    assert "ok outcomes" in run("study", "health", "shop")
+    assert "ok lost-outcomes" in run("study", "health", "shop")
     assert "broken" in run("study", "guardrails", "shop")
     effects = run("study", "effects", "shop", "--json")
     assert [(row["lever"], row["level"]) for row in effects] == [
@@ -46,7 +58,7 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
     assert "Levels, averaged over the other levers" in run("study", "effects", "shop")
     shown = run("study", "show", "shop")
     assert "Lift over the control" in shown
-    assert "Guardrail: do(banner=blue" in shown
+    assert "Alarm (broken-guardrails): banner=blue" in shown
     page = study.report(tmp_path / "page.html").read_text()
     for words in (
         "Lift over the control",
@@ -60,7 +72,7 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
     assert sum(row.get("is_control", False) for row in about["arms"]) == 1
     assert study.explain(300).propensity > 0
     axes = study.plot()
-    assert any("do()" in text.get_text() for text in axes.get_legend().get_texts())
+    assert any(text.get_text().startswith("control, banner=") for text in axes.get_legend().get_texts())
 
 
 @pytest.mark.parametrize(
@@ -68,10 +80,10 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
     [
         (["--guardrail", "refund=0.1"], "expected metric<=limit"),
         (["--guardrail", "refund<=0.1"], "guardrail on an unknown metric 'refund'"),
-        (["--guardrail", "clicked<=low"], "is not a number"),
+        (["--guardrail", "clicked<=low"], "'low'; expected a number"),
         (["--share", "banner=red"], "expected lever=value,...:least-greatest"),
         (["--metric", "refund"], "expected name=bool, name=float or name=lowest:highest"),
-        (["--cost", "{"], "--cost is not JSON"),
+        (["--cost", "{"], "cost is not JSON"),
         (["--cost", '{"discount": {"10%": 3}}'], "so they are in different units"),
         (["--min-share", "0.4"], "add up to 2.4"),
     ],

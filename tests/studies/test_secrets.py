@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import causal_bandits as cb
+from causal_bandits.core.secrecy import shown_argument, without_secrets
 from causal_bandits.errors import CausalBanditsError
-from causal_bandits.secrecy import shown_argument, without_secrets
-from causal_bandits.studies.storage.address import read_url, shown
+from causal_bandits.product.studies.storage.address import read_url, shown
 from tests.command_line import exit_code
 
 from .cases import SHOP

@@ -16,8 +16,8 @@ from causal_bandits.errors import (
     UnknownLevelError,
     UnknownVariableError,
 )
-from causal_bandits.studies import warm_up
-from causal_bandits.studies.evaluation import Record, direct_mean
+from causal_bandits.product.studies import warm_up
+from causal_bandits.product.studies.evaluation import Record, direct_mean
 from tests.command_line import exit_code
 
 from .cases import fingerprint, rebuilt
@@ -172,14 +172,16 @@ def test_evaluating_within_segments(sqlite: str) -> None:
     direct = study.evaluate({"banner": "red"})
     assert direct.mean == alone.mean
     assert direct.method == "direct"
-    assert "too few rewards for the doubly robust estimate" in str(direct)
+    assert "a single arm, by its own decisions" in str(direct)
     with pytest.raises(ObservationError, match=r"the doubly robust estimate needs 20; use method='direct'"):
         study.evaluate({"banner": "red"}, method="doubly-robust", draws=50)
     mixed = {arm: 0.5 for arm in SHOP.arms if arm["banner"] == "red" and arm["device"] == "mobile"}
     with pytest.raises(OptionError, match=r"add up to 0 in the segment \{'device': 'desktop'\}"):
         study.evaluate(mixed)
     both = {arm: 0.5 for arm in SHOP.arms if arm["banner"] == "red"}
-    assert study.evaluate(both).decisions == 90
+    mix = study.evaluate(both)
+    assert (mix.method, mix.decisions) == ("direct", 90)
+    assert "too few rewards for the doubly robust estimate" in str(mix)
     assert study.evaluate(cb.ThompsonSampling(SHOP, seed=1)).decisions == 90
 
 
@@ -201,7 +203,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     study("tell", "shop", "1", "-m", "clicked=1", "--reward", "1")
     assert "pass segment=" in study("ask", "shop", fails=True)
     assert "'tv' is not a level of 'device'" in study("ask", "shop", "--segment", "device=tv", fails=True)
-    assert "2 arms added" in study("add-level", "shop", "device", "tablet")
+    assert "2 arms added" in study("arms", "add-level", "shop", "device", "tablet")
     shown = study("show", "shop")
     assert "device=tablet" in shown
     assert shown.count("Recommended") == 3

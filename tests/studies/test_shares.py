@@ -4,16 +4,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import causal_bandits as cb
-from causal_bandits.compiled import Floats
+from causal_bandits.core.compiled import Floats
 from causal_bandits.errors import CausalBanditsError, ConflictError, DecisionClosedError, ObservationError, OptionError
-from causal_bandits.studies.rules import Rules
-from causal_bandits.studies.shares import portions
-from causal_bandits.studies.snapshots import pack, restore
+from causal_bandits.product.studies.answers import estimates, recommend
+from causal_bandits.product.studies.deciding import choose, frequencies
+from causal_bandits.product.studies.rules import Rules
+from causal_bandits.product.studies.shares import portions
+from causal_bandits.product.studies.snapshots import pack, restore
+from tests.messages import Golden
 
 from .cases import SHOP, Unstored, fingerprint, play, rebuilt
 
@@ -28,8 +31,7 @@ PART = st.floats(0, 1)
 def test_whatever_the_policy_does_shares_are_kept(one: Floats, two: Floats, playable: Any, wish: Floats) -> None:
     """Against the definition: with any probabilities of the policy within each open set, every arm has its share."""
     low, high = np.minimum(one, two) / 5, np.minimum(np.maximum(one, two) + 0.2, 1.0)
-    if not playable.any():
-        return
+    assume(playable.any())
     found = portions(low, high, playable)
     parts = found.parts()
     assert sum(weight for weight, _ in parts) == pytest.approx(1)
@@ -71,14 +73,14 @@ def test_a_control_gets_its_share_no_more_and_no_less() -> None:
         share = np.mean(study.state.decisions.column("arm") == IDLE)
         assert abs(share - 0.2) < 4 * 0.0073
         assert study.state.reserved == [3000, round(share * 3000)]
-        assert study.state.frequencies(50, np.random.default_rng(0), None)[IDLE] == 0.2
+        assert frequencies(study.state, 50, np.random.default_rng(0), None)[IDLE] == 0.2
 
 
 def test_without_rules_nothing_changes(sqlite: str) -> None:
     plain = cb.Study.create("plain", SHOP, storage=sqlite, seed=5)
     named = cb.Study.create("named", SHOP, storage=sqlite, seed=5, control={"banner": "red"}, metrics={"slow": bool})
     assert play(plain, 40) == play(named, 40)
-    assert "rules" not in plain._session.settings.to_dict()
+    assert plain.settings.rules == {}
     assert [row.is_control for row in plain.estimates()].index(True) == 0  # the idle arm
     assert next(row for row in named.estimates() if row.is_control).arm == SHOP.arm(banner="red")
 
@@ -103,7 +105,7 @@ def test_what_is_asked_for_is_a_function_of_settings_and_events(sqlite: str) -> 
     state = study._session.read(lambda state: state)
     again, third = (restore(study._session.settings, pack(state)) for _ in range(2))
     assert pack(again) == pack(state)
-    assert again.choose(9, None) == third.choose(9, None)
+    assert choose(again, 9, None) == choose(third, 9, None)
     assert fingerprint(rebuilt(study)) == fingerprint(study)
     assert rebuilt(study).guardrails() == study.guardrails()
     for decision in study.ask(20):  # the batch is dealt out as one by one it is explained
@@ -151,16 +153,16 @@ def test_costs_are_taken_off() -> None:
         for arm in study.ask(10):
             number = min(study.state.decisions.open)
             study.tell(number, {"A": 0, "Y": int(number % 10 < (0, 5, 7, 2)[arm])})
-    assert np.bincount(study.state.choose(50, None), minlength=4)[A] > 40
-    best = study.state.recommend()
+    assert np.bincount(choose(study.state, 50, None), minlength=4)[A] > 40
+    best = recommend(study.state)
     assert best.arm == FOUR.arms[A]
-    rows = study.state.estimates(0.95)
+    rows = estimates(study.state, 0.95)
     assert best.mean == rows[A].net == rows[A].mean
     assert rows[B].net == pytest.approx(rows[B].mean - 0.3)
     lift = rows[B].lift
     assert lift is not None
     assert lift.absolute == pytest.approx(rows[B].net - rows[IDLE].net)
-    chances = study.state.frequencies(500, np.random.default_rng(0), None)
+    chances = frequencies(study.state, 500, np.random.default_rng(0), None)
     assert chances.argmax() == A
 
 
@@ -172,36 +174,35 @@ def test_costs_of_levels_and_arms() -> None:
     assert found.tolist() == [0, 1, 2, 2.5]
 
 
-BAD: list[tuple[dict[str, Any], str]] = [
-    ({"control": {"I": "z"}}, "control: 'z' is not a level of 'I'"),
-    ({"control_share": 1.5}, "control_share=1.5; expected a number between 0 and 1"),
-    ({"control_share": True}, "control_share=True"),
-    ({"min_share": 0.3}, "the least shares of the arms add up to 1.2; expected at most 1"),
-    ({"max_share": 0.2}, "the greatest shares of the arms add up to 0.8; expected 1 or more"),
-    ({"control_share": 0.5, "shares": {"I=a": (0.6, None)}}, "add up to 1.1"),
-    ({"shares": {"I=a": (0.6, 0.4)}}, "expected 0 <= least <= greatest <= 1"),
-    ({"shares": {"I=a": 0.4}}, "expected (least, greatest)"),
-    ({"shares": [1]}, "expected a mapping"),
-    ({"shares": {"": (0, 0.5)}, "control_share": 0.1}, "in shares= and in control_share="),
-    ({"cost": {"I": {"a": 4}}}, "costs differ by 4 and rewards by 1 at most, so they are in different units"),
-    ({"cost": {"I": {"a": "4 EUR"}}}, "the cost of I=a is '4 EUR'; expected a number in units of the reward"),
-    ({"cost": {"I": 4}}, "expected lever -> {level: cost}, or an arm -> cost"),
-    ({"cost": {"J": {"a": 0.1}}}, "'J' is not a lever"),
-    ({"cost": {"I": {"a": 0.1}}, "reward_value": 0}, "reward_value=0; expected a number above 0"),
-    ({"reward_value": 2}, "without cost"),
-    ({"guardrail_confidence": 0.9}, "without guardrails"),
-    ({"metrics": {"A": bool}}, "has no name of its own"),
-    ({"metrics": {"x": int}}, "expected bool (0 or 1), float (a number) or (lowest, highest)"),
-    ({"metrics": ["x"]}, "expected a mapping"),
+BAD: list[dict[str, Any]] = [
+    {"control": {"I": "z"}},
+    {"control_share": 1.5},
+    {"control_share": True},
+    {"min_share": 0.3},
+    {"max_share": 0.2},
+    {"control_share": 0.5, "shares": {"I=a": (0.6, None)}},
+    {"shares": {"I=a": (0.6, 0.4)}},
+    {"shares": {"I=a": 0.4}},
+    {"shares": [1]},
+    {"shares": {"": (0, 0.5)}, "control_share": 0.1},
+    {"cost": {"I": {"a": 4}}},
+    {"cost": {"I": {"a": "4 EUR"}}},
+    {"cost": {"I": 4}},
+    {"cost": {"J": {"a": 0.1}}},
+    {"cost": {"I": {"a": 0.1}}, "reward_value": 0},
+    {"reward_value": 2},
+    {"guardrail_confidence": 0.9},
+    {"metrics": {"A": bool}},
+    {"metrics": {"x": int}},
+    {"metrics": ["x"]},
 ]
 
 
-@pytest.mark.parametrize(("rules", "sentence"), BAD, ids=[sentence[:40] for _, sentence in BAD])
-def test_bad_rules_get_one_sentence(rules: dict[str, Any], sentence: str) -> None:
+@pytest.mark.parametrize("rules", BAD, ids=str)
+def test_bad_rules_get_one_sentence(rules: dict[str, Any], golden: Golden) -> None:
     with pytest.raises(CausalBanditsError) as raised:
         Unstored(FOUR, **rules)
-    assert sentence in str(raised.value)
-    assert "\n" not in str(raised.value)
+    golden(raised.value)
 
 
 def test_a_policy_that_cannot_is_refused() -> None:

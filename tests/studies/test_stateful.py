@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 import causal_bandits as cb
-from causal_bandits.studies import session
+from causal_bandits.product.studies import session
 
 from .cases import SHOP
 from .conftest import new_schema
@@ -24,23 +24,23 @@ def _frequent_snapshots() -> Any:
     session.SNAPSHOT_EVENTS = old
 
 
-class StrictModel(Model):
-    """Strict studies on SQLite."""
+class TransactionalModel(Model):
+    """Transactional studies on SQLite."""
 
     @initialize(seed=st.integers(0, 3), window=st.sampled_from([None, 5.0]), problem=st.sampled_from([SHOP, COUNTED]))
     def create(self, seed: int, window: float | None, problem: cb.Problem) -> None:
         self.begin(problem, seed=seed, reward_window=window)
 
 
-class ServedModel(Model):
-    """Served studies on PostgreSQL: what was acknowledged is compared whenever something was published."""
+class HighThroughputModel(Model):
+    """High-throughput mode: what was acknowledged is compared whenever something was published."""
 
     is_published = True
 
     @initialize(seed=st.integers(0, 3), problem=st.sampled_from([SHOP, COUNTED]))
     def create(self, seed: int, problem: cb.Problem) -> None:
         self.storage = new_schema(_servers[0])
-        self.begin(problem, seed=seed, consistency="served", publish_rows=7, publish_seconds=1000.0)
+        self.begin(problem, seed=seed, mode="high-throughput", publish_rows=7, publish_seconds=1000.0)
 
     @rule()
     def publish(self) -> None:
@@ -58,12 +58,12 @@ class ServedModel(Model):
         return published and hasattr(self, "studies")
 
 
-TestStudies = StrictModel.TestCase
+TestStudies = TransactionalModel.TestCase
 TestStudies.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 
 
-TestServed = pytest.mark.usefixtures("_server")(ServedModel.TestCase)
-TestServed.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)
+TestHighThroughput = pytest.mark.usefixtures("_server")(HighThroughputModel.TestCase)
+TestHighThroughput.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)
 
 
 @pytest.fixture(scope="module")

@@ -14,15 +14,15 @@ from .conftest import Run
 PROGRAM = """
 import sys
 import causal_bandits as cb
-from causal_bandits.cli.warm_up import BOTH
-from causal_bandits.compiled.cache import CodeCache
-from causal_bandits.studies import warm_up
+from causal_bandits.cli.warm_up import of_each_kind
+from causal_bandits.core.compiled import Compiled
+from causal_bandits.product.studies import warm_up
 
-for problem in BOTH:
+for problem in of_each_kind():
     assert warm_up(problem).seconds > 0
 asked = []
-load = CodeCache.load_overload
-CodeCache.load_overload = lambda self, sig, context: asked.append(self._name) or load(self, sig, context)
+prepare = Compiled._prepare
+Compiled._prepare = lambda self, arguments: asked.append(self.__name__) or prepare(self, arguments)
 for number, problem in enumerate((
     cb.Problem("y", {"m": 3, "n": ["a", "b"]}, {"i": 3, "j": 2}), cb.Problem("y", {"m": float}, {"i": 4}, reward=float)
 )):

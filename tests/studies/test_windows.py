@@ -8,7 +8,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import DecisionClosedError, ObservationError, OptionError, StudyExistsError
-from causal_bandits.policies import UCB1
+from causal_bandits.research.comparators import UCB1
 
 from .cases import SHOP, answer, fingerprint, rebuilt
 

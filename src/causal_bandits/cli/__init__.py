@@ -1,6 +1,7 @@
 """The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
 
 from . import (
+    alarms,
     analyze,
     compare,
     plan,
@@ -10,6 +11,7 @@ from . import (
     study,
     study_arms,
     study_ask,
+    study_changes,
     study_create,
     study_looks,
     warm_up,
@@ -17,6 +19,7 @@ from . import (
 from .root import app, main
 
 __all__ = [
+    "alarms",
     "analyze",
     "app",
     "compare",
@@ -28,6 +31,7 @@ __all__ = [
     "study",
     "study_arms",
     "study_ask",
+    "study_changes",
     "study_create",
     "study_looks",
     "warm_up",

@@ -7,35 +7,24 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..analysis import Proposal, analyze, propose
-from ..files import replacing
-from ..reporting import (
-    analysis_page,
-    answer,
-    arms_sheet,
-    effects_sheet,
-    first_rows,
-    lifts_sheet,
-    sets_sheet,
-    terminal_table,
-    written,
-)
-from ..reporting.described import AnalysisDescription
-from ..reporting.sheets import Sheet
+from ..core.files import replacing
+from ..errors import OptionError
+from .deferred import analysis, reporting
 from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
 
 CONTROL = "Arm to compare with, written lever=value,...; by default levels called none, off, control or the like."
-UNIT = "Column that names users or the like, with several rows each; intervals are then by unit."
+UNIT = "Column that identifies users (or other units) with several rows each; intervals are computed by unit."
 RANDOMIZED = "Levers were assigned at random: do not test whether other columns predict them."
 KINDS = "discrete, gaussian, count, revenue or levels; inferred from the target by default."
 SEGMENTS = "Columns known before the decision (device, country), comma-separated."
 FILES = "CSV (any common separator and encoding, also .gz), Parquet or .xlsx file, or 'example' for the packaged table."
+DATABASES = "Database for --query: any SQLAlchemy URL, or adbc+ and an ADBC URL."
 SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
 
-def _answer(found: AnalysisDescription, html: Path | None, *, everything: bool, as_json: bool) -> None:
+def _answer(found: "reporting.AnalysisDescription", html: Path | None, *, everything: bool, as_json: bool) -> None:
     if html is not None:
         _write_page(html, found)
     if as_json:
@@ -46,42 +35,49 @@ def _answer(found: AnalysisDescription, html: Path | None, *, everything: bool, 
 
 @app.command("analyze")
 def analyze_command(
-    table: Annotated[str, typer.Argument(help=FILES)],
+    table: Annotated[str | None, typer.Argument(help=FILES)] = None,
+    query: Annotated[str | None, typer.Option(help="A SELECT whose rows are the table, instead of a file.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", metavar="URL", help=DATABASES)] = None,
     target: Annotated[str | None, typer.Option(help="Reward column: 0 and 1, or a number.")] = None,
     interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
     segments: Annotated[str | None, typer.Option(help=SEGMENTS)] = None,
-    observed: Annotated[str | None, typer.Option(help="Columns in between; by default all others.")] = None,
+    observed: Annotated[
+        str | None, typer.Option(help="Mediator columns, comma-separated; all other columns by default.")
+    ] = None,
     drop: Annotated[str | None, typer.Option(help="Columns to leave out.")] = None,
     kind: Annotated[str | None, typer.Option(help=KINDS)] = None,
-    level: Annotated[float, typer.Option(help="Level of the posterior intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence level of intervals.")] = 0.95,
     max_size: Annotated[int | None, typer.Option(min=0, help="Size of the largest sets to test.")] = None,
     control: Annotated[str | None, typer.Option(help=CONTROL)] = None,
     unit: Annotated[str | None, typer.Option(help=UNIT)] = None,
     randomized: Annotated[bool, typer.Option("--randomized", help=RANDOMIZED)] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Show all arms and sets, not the first ones.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show all arms and sets, not only the first.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Analyse a logged table: which arm is best, and which sets separate the levers from the reward.
+    """Analyze a logged table: which arm is best, and which sets separate the levers from the reward.
 
-    Without --target and --interventions it proposes which columns they are, and analyses nothing.
+    Without --target and --interventions it proposes which columns they are, and analyzes nothing.
     """
+    source = _source(table, query, from_)
     levers, by_nature = names_in(interventions or ""), names_in(segments or "")
     if target is None or not levers:
-        proposal = propose(table, target=target, interventions=levers, segments=by_nature, drop=names_in(drop or ""))
-        if not _accepted(proposal, table, everything=everything, as_json=as_json):
+        proposal = analysis.propose(
+            source, target=target, interventions=levers, segments=by_nature, drop=names_in(drop or "")
+        )
+        if not _accepted(proposal, source, everything=everything, as_json=as_json):
             return
         target, levers = proposal.target, proposal.interventions
     with waiting() as tell:
-        found = analyze(
-            table,
+        found = analysis.analyze(
+            source,
             target=target,
             interventions=levers,
             segments=by_nature,
             observed=None if observed is None else names_in(observed),
             drop=names_in(drop or ""),
             kind=kind,  # type: ignore[arg-type]
-            level=level,
+            level=confidence,
             max_size=max_size,
             control=control,
             unit=unit,
@@ -91,13 +87,22 @@ def analyze_command(
     _answer(found, html, everything=everything, as_json=as_json)
 
 
-def _write_page(html: Path, found: AnalysisDescription) -> None:
+def _source(table: str | None, query: str | None, address: str | None) -> "str | analysis.Query":
+    """The file, or the query with its database."""
+    if table is not None and query is None and address is None:
+        return table
+    if table is None and query is not None and address is not None:
+        return analysis.Query(query, address)
+    raise OptionError("name either a file, or --query 'SELECT ...' with --from URL")
+
+
+def _write_page(html: Path, found: "reporting.AnalysisDescription") -> None:
     with replacing(html) as path:
-        path.write_text(analysis_page(found), encoding="utf-8")
+        path.write_text(reporting.analysis_page(found), encoding="utf-8")
 
 
-def _accepted(proposal: Proposal, table: str, *, everything: bool, as_json: bool) -> bool:
-    """Print a proposal; True where somebody at a terminal says that it is right."""
+def _accepted(proposal: "analysis.Proposal", table: "str | analysis.Query", *, everything: bool, as_json: bool) -> bool:
+    """Print a proposal; True if the user confirms it at a terminal."""
     if as_json:
         say_json({"proposal": proposal.to_dict(), "command": proposal.command(table)}, indent=1)
         return False
@@ -105,41 +110,51 @@ def _accepted(proposal: Proposal, table: str, *, everything: bool, as_json: bool
     return bool(proposal.interventions) and _agreed()
 
 
-def _show_proposal(proposal: Proposal, table: str, everything: bool) -> None:
+def _show_proposal(proposal: "analysis.Proposal", table: "str | analysis.Query", everything: bool) -> None:
     terminal = console()
     order = ("reward", "lever", "segment", "left out", "observed")
     rows = [tuple(role) for use in order for role in proposal.roles if role.use == use]
-    sheet = Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
-    terminal.print("Name the reward (--target) and the levers (--interventions). Names and values suggest:")
-    terminal.print(terminal_table(sheet if everything else first_rows(sheet, SHOWN_COLUMNS, "--all shows all")))
-    terminal.print("Nothing was analysed. If this is right, run the following; if not, change the names:\n")
+    sheet = reporting.Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
+    terminal.print("Name the reward (--target) and the levers (--interventions). Suggested from names and values:")
+    terminal.print(
+        reporting.terminal_table(sheet if everything else reporting.first_rows(sheet, SHOWN_COLUMNS, "--all shows all"))
+    )
+    terminal.print("Nothing was analyzed yet. If the roles are right, run this command; otherwise change the names:\n")
     terminal.print(f"    {proposal.command(table)}\n", soft_wrap=True)
 
 
 def _agreed() -> bool:
-    """Whether somebody at a terminal says that the proposal is right."""
+    """Whether the user confirms the proposal at a terminal."""
     at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    return at_terminal and typer.confirm("Analyse it like this now?", default=False)
+    return at_terminal and typer.confirm("Analyze it like this now?", default=False)
 
 
-def _show(terminal: Console, found: AnalysisDescription, everything: bool, html: Path | None) -> None:
-    arms, sets, causal = arms_sheet(found["arms"]), sets_sheet(found["sets"]), found["assignment"]["causal"]
+def _show(terminal: Console, found: "reporting.AnalysisDescription", everything: bool, html: Path | None) -> None:
+    arms, sets, causal = (
+        reporting.arms_sheet(found["arms"]),
+        reporting.sets_sheet(found["sets"]),
+        found["assignment"]["causal"],
+    )
     if not causal:
         arms = arms._replace(title="Arms, the highest mean first")
     if not everything:
-        arms = first_rows(arms, SHOWN_ARMS, "--all shows all")
-        sets = first_rows(sets, SHOWN_SETS, "--all shows all")
-    terminal.print(written(answer(found)))
-    terminal.print(terminal_table(arms))
-    lifts = lifts_sheet(found["arms"]) if causal else None
+        arms = reporting.first_rows(arms, SHOWN_ARMS, "--all shows all")
+        sets = reporting.first_rows(sets, SHOWN_SETS, "--all shows all")
+    terminal.print(reporting.written(reporting.answer(found)))
+    terminal.print(reporting.terminal_table(arms))
+    lifts = reporting.lifts_sheet(found["arms"]) if causal else None
     if lifts is not None:
-        terminal.print(terminal_table(lifts if everything else first_rows(lifts, SHOWN_ARMS, "--all shows all")))
+        terminal.print(
+            reporting.terminal_table(
+                lifts if everything else reporting.first_rows(lifts, SHOWN_ARMS, "--all shows all")
+            )
+        )
     if causal and len(found["effects"]) and len(found["interventions"]) > 1:
-        terminal.print(terminal_table(effects_sheet(found["effects"])))
-    terminal.print(terminal_table(sets))
+        terminal.print(reporting.terminal_table(reporting.effects_sheet(found["effects"])))
+    terminal.print(reporting.terminal_table(sets))
     for title, lines in (("Noticed:", found["notices"]), ("Inferred from the table:", found["inferred"])):
         if lines:
-            terminal.print(written(title, "bold"))
+            terminal.print(reporting.written(title, "bold"))
         for line in lines if everything else lines[:SHOWN_NOTES]:
             terminal.print(f"  {line}")
         if not everything and len(lines) > SHOWN_NOTES:

@@ -1,4 +1,4 @@
-"""`causal-bandits compare`: the field, by what each policy is told."""
+"""`causal-bandits compare`: compare policies, by what each is given."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,10 +6,7 @@ from typing import Annotated
 import typer
 
 from ..errors import OptionError
-from ..experiments import FAMILIES, compare_field
-from ..reporting import written
-from ..simulation import FIELD
-from ..simulation.delays import delay_in
+from .deferred import experiments, reporting, simulation
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, run_long, show
 from .root import app, console, names_in
 
@@ -24,10 +21,10 @@ def _names(option: str, text: str) -> list[str]:
 def _list(wanted: bool) -> None:
     if wanted:
         terminal = console()
-        terminal.print(written("policies", "bold"), "", ", ".join(FIELD), soft_wrap=True)
-        for name, family in FAMILIES.items():
+        terminal.print(reporting.written("policies", "bold"), "", ", ".join(simulation.FIELD), soft_wrap=True)
+        for name, family in experiments.FAMILIES.items():
             terminal.print(
-                written(name, "bold"),
+                reporting.written(name, "bold"),
                 "",
                 f"{family.title} ({family.worlds} world{'s' if family.worlds > 1 else ''})",
                 soft_wrap=True,
@@ -37,7 +34,7 @@ def _list(wanted: bool) -> None:
 
 DELAY = (
     "Rounds after which a reward is known: 500, geometric:500, or zero=2000,other=geometric:50. "
-    "What is observed beside it is known at once."
+    "Mediators are known at once."
 )
 
 
@@ -62,15 +59,15 @@ def compare_command(
     ] = False,
 ) -> None:
     """Compare policies over families of worlds; writes a table of regret by tier, a figure and a report."""
-    late = None if delay is None else delay_in(delay)
+    late = None if delay is None else simulation.delays.delay_in(delay)
     terminal = console(quiet=quiet or as_json)
     terminal.print("Checking which policies apply. The first run of a release compiles for about a minute.")
     found = run_long(
         terminal,
-        lambda told: compare_field(
+        lambda progress: experiments.compare_field(
             None if policies == "all" else _names("--policies", policies),
             _names("--worlds", worlds),
-            told=told,
+            progress=progress,
             horizon=horizon,
             runs=runs,
             seed=seed,

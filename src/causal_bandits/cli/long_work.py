@@ -8,10 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..experiments import Reproduced, Told, judge
-from ..experiments.results_report import claims_by_reading, read_summaries
-from ..processes import Terminated, stopped_once
-from ..reporting import claims_sheet, matrix_texts, progress, sheet_of, terminal_table
+from ..core.processes import Terminated, stopped_once
+from .deferred import experiments, reporting
 from .root import console
 from .streams import say_json
 
@@ -26,12 +24,14 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the summaries, as JSON.")]
 
 
-def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> list[Reproduced]:
-    """Run it with progress on the terminal, and warnings and the last word on standard error."""
+def run_long(
+    terminal: Console, work: "Callable[[experiments.Progress], list[experiments.Reproduced]]"
+) -> "list[experiments.Reproduced]":
+    """Run it with progress on the terminal, and warnings and errors on standard error."""
     errors = console(errors=True)
     try:
-        with stopped_once(), progress(terminal) as done:
-            return work(Told(done, lambda text: errors.print(text, style="yellow", soft_wrap=True)))
+        with stopped_once(), reporting.progress(terminal) as done:
+            return work(experiments.Progress(done, lambda text: errors.print(text, style="yellow", soft_wrap=True)))
     except KeyboardInterrupt as stopped:
         errors.print("Stopped. Finished work is kept; run the same command again to resume.")
         number = signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
@@ -39,20 +39,22 @@ def run_long(terminal: Console, work: Callable[[Told], list[Reproduced]]) -> lis
 
 
 def _ignored(_: str) -> None:
-    """What is left out of the matrix is said once, by the report."""
+    """The report says once what the matrix leaves out."""
 
 
-def show(terminal: Console, found: list[Reproduced], out: Path, *, as_json: bool) -> None:
-    """The tables and where the figures are, what became of the claims, where the report is; or JSON by figure."""
+def show(terminal: Console, found: "list[experiments.Reproduced]", out: Path, *, as_json: bool) -> None:
+    """Print the tables, the paths of figures and report, and the verdicts on claims; or JSON by figure."""
     for each in found:
         if "matrix" not in each.summary:
-            terminal.print(terminal_table(sheet_of(each.summary, each.about)))
-        elif by_reading := claims_by_reading(read_summaries(out, _ignored), each.summary["figure"]):
-            terminal.print(*matrix_texts(by_reading.rows), by_reading.words, sep="\n")
+            terminal.print(reporting.terminal_table(reporting.sheet_of(each.summary, each.about)))
+        elif by_reading := experiments.results_report.claims_by_reading(
+            experiments.results_report.read_summaries(out, _ignored), each.summary["figure"]
+        ):
+            terminal.print(*reporting.matrix_texts(by_reading.rows), by_reading.words, sep="\n")
         terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)
-    verdicts = [verdict for each in found for verdict in judge(each.summary)]
+    verdicts = [verdict for each in found for verdict in experiments.judge(each.summary)]
     if verdicts:
-        terminal.print(terminal_table(claims_sheet(verdicts)))
+        terminal.print(reporting.terminal_table(reporting.claims_sheet(verdicts)))
     terminal.print(f"Report: {out / 'report.html'}", soft_wrap=True)
     if as_json:
         say_json({each.summary["figure"]: each.summary for each in found}, indent=1)

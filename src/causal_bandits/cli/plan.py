@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ..errors import OptionError
+from .deferred import experiments, reporting
 from .root import app
 from .streams import say, say_json
 from .study import AsJson, problem_in
@@ -36,38 +37,36 @@ def plan_command(
     rate: Annotated[float, typer.Option(help="Reward rate of the control, such as 0.02.")],
     lift: Annotated[float, typer.Option(help="Smallest lift of the best arm that matters: 0.2 for 20%.")],
     mediator: Annotated[list[str] | None, typer.Option(help=MEDIATOR)] = None,
-    direct: Annotated[bool, typer.Option("--direct", help="Levers act on the reward itself as well.")] = False,
+    direct: Annotated[bool, typer.Option("--direct", help="Levers also act on the reward directly.")] = False,
     policy: Annotated[str, typer.Option(help="safe or best-arm.")] = "safe",
-    confidence: Annotated[float, typer.Option(help="Share of studies that shall have stopped.")] = 0.9,
+    stopped: Annotated[float, typer.Option(help="Share of simulated studies that must have stopped.")] = 0.9,
     tolerance: Annotated[
-        float, typer.Option(help="The expected loss that is good enough, as a share of the control's mean.")
+        float, typer.Option(help="Expected loss that is good enough, as a share of the control's mean.")
     ] = 0.01,
     runs: Annotated[int, typer.Option(help="Number of simulated studies.")] = 100,
-    longest: Annotated[int, typer.Option(help="Decisions after which a study is given up.")] = 100_000,
+    longest: Annotated[int, typer.Option(help="Largest number of decisions of a simulated study.")] = 100_000,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same numbers.")] = 0,
     figure: Annotated[Path, typer.Option(help="Figure to write: .png, .svg or .pdf.")] = Path("plan.png"),
     as_json: AsJson = False,
 ) -> None:
-    """Simulate how many decisions a study takes until it stops, by proof or as good enough."""
-    from ..experiments import plan
-
-    described = problem_in(problem)
+    """Simulate how many decisions a study needs until it stops with a proof, or is good enough."""
+    described, file = problem_in(problem), reporting.figure_file(figure)
     with waiting() as tell:
-        found = plan(
+        found = experiments.plan(
             described,
             rate=rate,
             lift=lift,
             mediators=_mediators(mediator or []),
             direct=direct,
             policy=policy,
-            confidence=confidence,
+            confidence=stopped,
             tolerance=tolerance,
             runs=runs,
             longest=longest,
             seed=seed,
-            told=tell,
+            progress=tell,
         )
-    written = found.save_figure(figure)
+    written = found.save_figure(file)
     if as_json:
         say_json({**found.to_dict(), "figure": str(written)}, indent=1)
     else:

@@ -7,25 +7,33 @@ import typer
 from rich.console import Console
 
 from ..errors import OptionError
-from ..experiments import ALL, EXPERIMENTS, Experiment, Scale, find_experiments, reproduce
-from ..reporting import written
+from .deferred import experiments, reporting
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, run_long, show
 from .root import app, console
 
 Weighted = Annotated[
-    bool, typer.Option("--weighted", help="Weigh each class of graphs by the number of labelled graphs in it.")
+    bool, typer.Option("--weighted", help="Weight each class of graphs by its number of labeled graphs.")
 ]
 Reading = Annotated[
     list[str] | None,
     typer.Option(
-        "--reading", help="Judge the claims under this reading, such as test=marginal or unit=pairs; may be repeated."
+        "--reading",
+        help="Judge the claims under this reading, such as test=marginal or unit=pairs; repeat it for several.",
     ),
 ]
 
 
+def _list(wanted: bool) -> None:
+    if wanted:
+        terminal = console()
+        for name, experiment in experiments.EXPERIMENTS.items():
+            terminal.print(reporting.written(name, "bold"), "", experiment.title, soft_wrap=True)
+        raise typer.Exit
+
+
 @app.command("reproduce")
 def reproduce_command(
-    figure: Annotated[str, typer.Argument(help=f"Which figure: {', '.join([*EXPERIMENTS, ALL])} (all: the paper's).")],
+    figure: Annotated[str, typer.Argument(help="Which figure, such as fig2a; all: the paper's. --list names them.")],
     scale: Annotated[
         str, typer.Option(help="smoke: seconds; quick: a minute or two on two cores; paper: the full design.")
     ] = "quick",
@@ -39,6 +47,9 @@ def reproduce_command(
     scheduler: Scheduler = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
+    show_list: Annotated[
+        bool, typer.Option("--list", callback=_list, is_eager=True, help="List the figures, and exit.")
+    ] = False,
 ) -> None:
     """Reproduce a figure of the paper, or all: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
 
@@ -47,10 +58,10 @@ def reproduce_command(
     """
     terminal = console(quiet=quiet or as_json)
     given = _readings(reading or [])
-    _announce(terminal, [(each, each.size(scale, runs)) for each in find_experiments(figure, given)], seed)
+    _announce(terminal, [(each, each.size(scale, runs)) for each in experiments.find_experiments(figure, given)], seed)
     found = run_long(
         terminal,
-        lambda told: reproduce(
+        lambda progress: experiments.reproduce(
             figure,
             scale=scale,
             seed=seed,
@@ -61,7 +72,7 @@ def reproduce_command(
             reading=given,
             engine=engine,
             scheduler=scheduler,
-            told=told,
+            progress=progress,
         ),
     )
     show(terminal, found, out, as_json=as_json)
@@ -75,8 +86,8 @@ def _readings(given: list[str]) -> dict[str, str]:
     return {name.strip(): value.strip() for name, value in (each.split("=", 1) for each in given)}
 
 
-def _announce(terminal: Console, plan: list[tuple[Experiment, Scale]], seed: int) -> None:
+def _announce(terminal: Console, plan: "list[tuple[experiments.Experiment, experiments.Scale]]", seed: int) -> None:
     for experiment, size in plan:
-        terminal.print(written(experiment.title, "bold"))
+        terminal.print(reporting.written(experiment.title, "bold"))
         terminal.print(f"{experiment.question} ({len(experiment.chunks(size, seed))} parts)")
-    terminal.print("The first use of a release compiles for some seconds.")
+    terminal.print("The first run of a release compiles for some seconds.")

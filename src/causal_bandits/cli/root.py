@@ -1,4 +1,4 @@
-"""What all commands share: the program, its consoles, and how errors end it."""
+"""Shared by all commands: the program, its consoles, and error handling."""
 
 import contextlib
 import csv
@@ -11,19 +11,22 @@ import typer
 from rich.console import Console
 
 from .._version import __version__
+from ..core.logs import log_to_stderr
+from ..core.secrecy import without_secrets
 from ..errors import CausalBanditsError, OptionError, brief
-from ..reporting.terminal import PlainConsole
-from ..secrecy import without_secrets
+from ..product.options import LOG_LEVEL, unknown_option
+from .deferred import reporting
 from .streams import failed, finish, prepare
 
 UsageErrors = typer.BadParameter.__mro__[1:3]
-"""What the parser raises for a command that is spelt wrongly; typer has no public name for it."""
+"""What the parser raises for an unknown command; typer has no public name for it."""
 
 app = typer.Typer(
     name="causal-bandits",
     help="Causal bandits without prior knowledge: discover separating sets and share information between arms.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -39,16 +42,20 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    log_level: Annotated[
+        str, typer.Option(envvar="CAUSAL_BANDITS_LOG_LEVEL", metavar=LOG_LEVEL.metavar, help="Lowest level to log.")
+    ] = "warning",
 ) -> None:
     """Causal bandits without prior knowledge."""
+    log_to_stderr(LOG_LEVEL.check("log_level", log_level))
 
 
 def console(*, quiet: bool = False, errors: bool = False) -> Console:
     """A console: as wide as the terminal, 120 columns for a file or a pipe, silent if `quiet`.
 
-    Text is printed as it is: a name may hold [brackets], :colons: and escape sequences.
+    Text is printed literally: names may contain [brackets], :colons: and escape sequences.
     """
-    terminal = PlainConsole(quiet=quiet, stderr=errors, markup=False, emoji=False, highlight=False)
+    terminal = reporting.PlainConsole(quiet=quiet, stderr=errors, markup=False, emoji=False, highlight=False)
     if not terminal.is_terminal and not errors:
         terminal.width = 120
     return terminal
@@ -68,7 +75,7 @@ def names_in(text: str) -> list[str]:
 
 
 def _show_warning(message: Warning | str, *place: object, **more: object) -> None:
-    """One line on standard error, without the place in the source."""
+    """One line on standard error, without the source location."""
     console(errors=True).print(f"Warning: {message}", style="yellow", soft_wrap=True)
 
 
@@ -113,6 +120,14 @@ def _refuse(error: Any) -> int:
     if context is not None and type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(context.get_help(), err=True)
     else:
-        more = f"; see {context.command_path} --help" if context is not None else ""
-        _complain(error.format_message().rstrip(".") + more)
+        _complain(_usage(error, context))
     return int(error.exit_code)
+
+
+def _usage(error: Any, context: Any) -> str:
+    """The message of a usage error, in the same words as in Python and HTTP."""
+    if hasattr(error, "option_name") and context is not None:
+        known = [flag for each in context.command.params for flag in (*each.opts, *each.secondary_opts)]
+        return str(unknown_option(error.option_name, [flag for flag in known if flag.startswith("-")]))
+    more = f"; see {context.command_path} --help" if context is not None else ""
+    return str(error.format_message()).rstrip(".") + more

@@ -1,4 +1,4 @@
-"""Standard output and error as they may be: of another encoding, closed, or full."""
+"""Standard output and error that may have another encoding, or be closed or full."""
 
 import codecs
 import contextlib
@@ -9,18 +9,18 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from ..reporting import printable
+from ..core.markup import printable
 
 
 class _Closed(io.TextIOBase):
-    """Stands for a standard output that the caller has closed: writing to it is an error, as it should be."""
+    """A standard output that the caller has closed: writing to it raises an error."""
 
     def write(self, _text: str) -> NoReturn:
         raise OSError(errno.EBADF, "it is closed")
 
 
 PLAIN = str.maketrans({"–": "-", "—": "-", "…": "...", "±": "+-", "×": "x", "µ": "u"})
-"""Our own signs for a terminal that has only ASCII; names are shown as escapes."""
+"""ASCII replacements of our symbols; other characters are shown as escapes."""
 
 
 def _spelt(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -34,7 +34,7 @@ codecs.register_error("causal_bandits.spelt", _spelt)
 
 
 def prepare() -> None:
-    """What the terminal cannot spell is shown as an escape, and never an error."""
+    """Characters that the terminal cannot encode are shown as escapes, and never raise an error."""
     if sys.stdout is None:
         _to_nowhere(1)
         sys.stdout = _Closed()
@@ -44,7 +44,7 @@ def prepare() -> None:
 
 
 def say(text: str) -> None:
-    """Print a text; a terminal obeys nothing in it."""
+    """Print a text; escape sequences in it have no effect."""
     sys.stdout.write(printable(text, keep="\n\t") + "\n")
 
 
@@ -56,12 +56,12 @@ def say_json(values: Any, indent: int | None = None) -> None:
 
 
 def finish() -> None:
-    """Whatever was printed is written now, while an error can still be said."""
+    """Flush the output now, while an error can still be reported."""
     sys.stdout.flush()
 
 
 def failed(error: OSError) -> tuple[str | None, int]:
-    """Standard output cannot be written: what to say of it and the exit code. Nothing is tried again at the end."""
+    """Standard output cannot be written: the message and the exit code. It is not retried at exit."""
     with contextlib.suppress(OSError, ValueError):
         _to_nowhere(1)
     if error.errno == errno.EPIPE:  # as after `| head -1`: the reader has seen enough

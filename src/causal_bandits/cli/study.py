@@ -1,25 +1,22 @@
 """`causal-bandits study ...`: adaptive experiments stored in a database."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ..data.table_files import output_ending, read_rows, write_table
+from ..core.files import replacing
+from ..core.serialization import to_json
 from ..errors import CausalBanditsError, OptionError
-from ..files import replacing
-from ..problem import Problem
-from ..reporting import arms_sheet, lifts_sheet, pending_words, recommended, sets_sheet, terminal_table, written
-from ..serialization import to_json
+from ..product.options import json_in
+from .deferred import problems, reporting, studies, table_files
 from .root import app, console
 from .streams import say, say_json
 
-if TYPE_CHECKING:
-    from ..studies import Study
-
-studies = typer.Typer(no_args_is_help=True, help="Run adaptive experiments stored in a database.")
-app.add_typer(studies, name="study")
+study_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Run adaptive experiments stored in a database."
+)
+app.add_typer(study_app, name="study")
 
 Name = Annotated[str, typer.Argument(help="The name of the study.")]
 Storage = Annotated[
@@ -27,15 +24,28 @@ Storage = Annotated[
     typer.Option(envvar="CAUSAL_BANDITS_STORAGE", help="Database URL: sqlite:///FILE or postgresql://..."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Confidence = Annotated[float, typer.Option(help="Confidence level of intervals.")]
+OfSegment = Annotated[
+    str | None, typer.Option(metavar="NAME=VALUE,...", help="The segment, if the problem has segments.")
+]
+Key = Annotated[str | None, typer.Option(help="The key that the decision was asked for with, instead of its id.")]
+Mediators = Annotated[
+    list[str] | None,
+    typer.Option("--mediator", "-m", metavar="NAME=VALUE", help="Value of a mediator; empty if it is missing."),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", metavar="NAME=VALUE", help="Value of an additional guardrail metric."),
+]
+Reward = Annotated[str | None, typer.Option(help="The reward.")]
 MOST_BYTES = 500_000_000
 DEFAULT_STORAGE = "sqlite:///studies.db"
 
 
-def load_study(name: str, storage: str) -> "Study":
+def load_study(name: str, storage: str) -> "studies.Study":
     """Open the study that a command is about."""
-    from ..studies import Study  # the database library is imported by these commands alone
 
-    return Study.load(name, storage=storage)
+    return studies.Study.load(name, storage=storage)
 
 
 def report(as_json: bool, values: Any, text: str) -> None:
@@ -46,17 +56,7 @@ def report(as_json: bool, values: Any, text: str) -> None:
         say(text)
 
 
-def read_json(what: str, text: str) -> Any:
-    """The values in a text that a user gave; `what` says where it is from."""
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise OptionError(f"{what} is not JSON ({' '.join(str(error).split())[:160]})") from None
-    except RecursionError:
-        raise OptionError(f"{what} is nested too deeply; use fewer levels") from None
-
-
-def problem_in(path: Path) -> Problem:
+def problem_in(path: Path) -> "problems.Problem":
     """The problem that a JSON file describes."""
     try:
         if path.exists() and not path.is_file():
@@ -68,18 +68,17 @@ def problem_in(path: Path) -> Problem:
         if isinstance(error, CausalBanditsError):
             raise
         raise OptionError(f"cannot read the problem from {str(path)!r} ({error}); pass a JSON file") from None
-    described = read_json(f"the problem in {str(path)!r}", text)
+    described = json_in(f"the problem in {str(path)!r}", text)
     if not isinstance(described, dict):
         raise OptionError(f"the problem in {str(path)!r} is not an object with target, observed, interventions")
-    return Problem.from_dict(described)
+    return problems.Problem.from_dict(described)
 
 
-@studies.command("list")
+@study_app.command("list")
 def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
     """List the studies in a database."""
-    from ..studies import Study
 
-    rows = Study.list(storage=storage)
+    rows = studies.Study.list(storage=storage)
     report(
         as_json,
         rows,
@@ -87,7 +86,7 @@ def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) ->
     )
 
 
-@studies.command("show")
+@study_app.command("show")
 def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
     """Show a study: arms, separating sets, the recommended arm, alarms."""
     about = load_study(name, storage).describe()
@@ -96,116 +95,123 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
         return
     terminal = console()
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
-    terminal.print(written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
+    terminal.print(reporting.written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
     terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows")
     if "staleness" in about:
         behind = about["staleness"]
         terminal.print(
-            f"served: snapshot {behind['version']} is {behind['rows']:,} rows, {behind['seconds']:.1f} s behind"
+            f"high-throughput: snapshot {behind['version']} is {behind['rows']:,} rows, "
+            f"{behind['seconds']:.1f} s behind"
         )
     if about["pending"]["rows"]:
-        terminal.print(pending_words(about["pending"]))
+        terminal.print(reporting.pending_words(about["pending"]))
     for variable, count in about["missing"].items():
         terminal.print(f"{variable} is missing in {count:,} rows")
-    terminal.print(terminal_table(arms_sheet(about["arms"])))
-    lifts = lifts_sheet(about["arms"])
+    terminal.print(reporting.terminal_table(reporting.arms_sheet(about["arms"])))
+    lifts = reporting.lifts_sheet(about["arms"])
     if lifts is not None:
-        terminal.print(terminal_table(lifts))
-    terminal.print(terminal_table(sets_sheet(about["sets"])))
-    for found in about["alarms"]:
-        which = "{" + ", ".join(found["variables"]) + "}"
-        terminal.print(f"Alarm: {which} no longer holds, as row {found['alarm_row']} showed", style="red")
-    for sentence in about["broken"]:
-        terminal.print(written(f"Guardrail: {sentence}", "red"))
+        terminal.print(reporting.terminal_table(lifts))
+    terminal.print(reporting.terminal_table(reporting.sets_sheet(about["sets"])))
     for check in about["health"]:
         if check["alarm"]:
-            terminal.print(written(f"Alarm ({check['name']}): {check['says']}", "red"))
+            terminal.print(reporting.written(f"Alarm ({check['code']}): {check['says']}", "red"))
     for best in [about["recommendation"], *about.get("recommendations", [])]:
         if best is not None:
-            terminal.print(recommended(best))
+            terminal.print(reporting.recommended(best))
 
 
-@studies.command("tell")
+@study_app.command("tell")
 def tell(
     name: Name,
     decision: Annotated[int | None, typer.Argument(help="Decision id returned by `ask`.")] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="variable=value; an empty value means missing.")
-    ] = None,
-    reward: Annotated[str | None, typer.Option(help="The reward.")] = None,
+    key: Key = None,
+    mediator: Mediators = None,
+    metric: Metrics = None,
+    reward: Reward = None,
     final: Annotated[bool, typer.Option("--final", help="Treat unreported variables as missing.")] = False,
     file: Annotated[
         Path | None,
         typer.Option(
-            help="Table with an id column, instead of one decision. Empty cells are pending, or missing once the row "
-            "has a reward."
+            help="Table with a column id or key, instead of one decision. Empty cells are pending, or missing once "
+            "the row has a reward."
         ),
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """Record outcomes for one decision or a table; partial outcomes are allowed."""
-    from ..studies import parse_metrics, parse_reward
 
-    if (file is None) == (decision is None):
-        raise OptionError("tell needs a decision id, or --file with a table that has an id column")
-    if file is not None and (metric or reward is not None):
-        raise OptionError("--file already holds the values; drop --metric and --reward")
+    if [file is None, decision is None, key is None].count(False) != 1:
+        raise OptionError("tell needs a decision id, --key, or --file with a table that has a column id or key")
+    values = [*(mediator or ()), *(metric or ())]
+    if file is not None and (values or reward is not None):
+        raise OptionError("--file already holds the values; drop --mediator, --metric and --reward")
     study = load_study(name, storage)
     if file is not None:
-        told = study.tell_many(read_rows(study.problem, file, needed=["id"]), final=final)
+        told = study.tell_many(table_files.read_rows(study.problem, file), final=final)
         report(as_json, {"told": told}, f"{told} rows recorded")
         return
-    value = None if reward is None else parse_reward(study.problem, reward)
-    study.tell(decision or 0, parse_metrics(study.problem, metric or []), value, final=final)
-    report(as_json, {"id": decision}, f"decision {decision}: recorded")
+    value = None if reward is None else studies.parse_reward(study.problem, reward)
+    study.tell(decision, studies.parse_metrics(study.problem, values), key=key, reward=value, final=final)
+    told_of = decision if key is None else study.decision(key=key)["id"]
+    report(as_json, {"id": told_of}, f"decision {told_of}: recorded")
 
 
-@studies.command("import")
+@study_app.command("import")
 def import_table(
     name: Name,
     file: Annotated[Path, typer.Argument(help="CSV or Parquet file of logged rows.")],
     arm: Annotated[str | None, typer.Option(help="Arm of every row, written lever=value,...")] = None,
     observational: Annotated[
-        bool, typer.Option("--observational", help="Every row is from the idle arm (no lever was moved).")
+        bool, typer.Option("--observational", help="Every row is from the control (no lever was set).")
     ] = False,
     key: Annotated[
-        str | None, typer.Option(help="Idempotency key: the same rows are counted once, different rows are refused.")
+        str | None, typer.Option(help="Idempotency key: the same rows are counted once, different rows are rejected.")
     ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """Import logged rows as prior data."""
-    from ..studies import parse_arm
 
     if arm is not None and observational:
         raise OptionError("--arm and --observational cannot be combined; pass one of them")
-    made_by = {} if observational else None if arm is None else parse_arm(arm)
+    made_by = {} if observational else None if arm is None else studies.parse_arm(arm)
     study = load_study(name, storage)
-    count = study.import_rows(read_rows(study.problem, file), arm=made_by, key=key)
+    count = study.import_rows(table_files.read_rows(study.problem, file), arm=made_by, key=key)
     again = f": key {key!r} was used for the same rows before" if count == 0 else ""
     report(as_json, {"imported": count}, f"{count} rows imported{again}")
 
 
-@studies.command("export")
+@study_app.command("export")
 def export(
     name: Name,
-    out: Annotated[Path, typer.Option(help="Output file: .csv, .tsv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Output file: .csv, .tsv or .parquet; with --by-day a folder.")],
     safe_csv: Annotated[
         bool, typer.Option("--safe-csv", help="Prefix cells that a spreadsheet would run as formulas with '.")
+    ] = False,
+    by_day: Annotated[
+        bool, typer.Option("--by-day", help="Write OUT/day=2026-01-31/decisions.parquet for every day (UTC).")
     ] = False,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """Export all decisions to a table, one row each."""
-    output_ending(out)
+    if by_day:
+        if out.suffix or safe_csv:
+            raise OptionError(f"--by-day writes Parquet files into a folder, and --out is {str(out)!r}; name a folder")
+        frame = load_study(name, storage).to_frame()
+        files = [str(file) for file in studies.export_by_day(frame, out)]
+        words = f"{len(frame)} decisions written to {len(files)} files in {out}"
+        report(as_json, {"decisions": len(frame), "files": files}, words)
+        return
+    table_files.output_ending(out)
     frame = load_study(name, storage).to_frame()
     with replacing(out) as path:
-        write_table(frame, path, safe=safe_csv)
+        table_files.write_table(frame, path, safe=safe_csv)
     report(as_json, {"decisions": len(frame), "file": str(out)}, f"{len(frame)} decisions written to {out}")
 
 
-@studies.command("report")
+@study_app.command("report")
 def write_report(
     name: Name,
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
@@ -217,7 +223,7 @@ def write_report(
     report(as_json, {"file": str(out)}, f"Report: {out}")
 
 
-@studies.command("abandon")
+@study_app.command("abandon")
 def abandon(
     name: Name,
     decision: Annotated[int, typer.Argument(help="Decision id returned by `ask`.")],
@@ -229,7 +235,27 @@ def abandon(
     report(as_json, {"id": decision}, f"decision {decision}: abandoned")
 
 
-@studies.command("delete")
+@study_app.command("annotate")
+def annotate(
+    name: Name,
+    text: Annotated[str, typer.Argument(help="What happened; empty to remove the note of that time.")],
+    at: Annotated[str | None, typer.Option(help="Date or time, such as 2026-11-18; UTC unless it says so.")] = None,
+    storage: Storage = DEFAULT_STORAGE,
+    as_json: AsJson = False,
+) -> None:
+    """Add a note at a time (now by default), shown in charts over time."""
+    made = load_study(name, storage).annotate(text or None, at)
+    report(as_json, made, "note removed" if made is None else f"{made.time:%Y-%m-%d %H:%M} UTC: {made.text}")
+
+
+@study_app.command("audit")
+def audit(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
+    """Show the changes that people made to a study, newest first."""
+    rows = load_study(name, storage).audit()
+    report(as_json, rows, "\n".join(f"{row.time:%Y-%m-%d %H:%M:%S} UTC  {row.says}" for row in rows))
+
+
+@study_app.command("delete")
 def delete(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm permanent deletion.")] = False,
@@ -237,9 +263,8 @@ def delete(
     as_json: AsJson = False,
 ) -> None:
     """Delete a study and all its decisions."""
-    from ..studies import Study
 
     if not yes:
         raise OptionError(f"this deletes study {name!r} and all its decisions; pass --yes to confirm")
-    Study.delete(name, storage=storage)
+    studies.Study.delete(name, storage=storage)
     report(as_json, {"name": name}, f"study {name}: deleted")

@@ -1,17 +1,23 @@
-"""`causal-bandits study retire`, `forbid`, `allow`, `add-arm`, `add-level`: arms that come and go."""
+"""`causal-bandits study arms retire|forbid|allow|add|add-level`: change the arms of a study."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import OptionError
-from .study import DEFAULT_STORAGE, AsJson, Name, Storage, load_study, report, studies
+from .deferred import studies
+from .study import DEFAULT_STORAGE, AsJson, Name, Storage, load_study, report, study_app
+
+arms = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Retire, forbid, allow or add arms.")
+study_app.add_typer(arms, name="arms")
 
 Which = Annotated[
     str | None,
     typer.Argument(
         metavar="ARM",
-        help="The arm, written lever=value,...; a lever that is not named is idle, and lever=... is any level of it. "
+        help="The arm, written lever=value,...; a lever that is not named has its control level, and lever=... matches "
+        "any level. "
         "Quote a pair that has a comma.",
     ),
 ]
@@ -21,14 +27,13 @@ OfLevel = Annotated[
 
 
 def _change(name: str, storage: str, how: str, done: str, arm: str | None, level: str | None, as_json: bool) -> None:
-    """Call `how` of the study, or its twin for levels, and say which arms changed."""
-    from ..studies import parse_pattern
+    """Call `how` of the study, or its version for levels, and print which arms changed."""
 
     if (arm is None) == (level is None):
-        raise OptionError(f"study {how} needs an arm (lever=value,...) or --level lever=value, and not both")
+        raise OptionError(f"study arms {how} needs an arm (lever=value,...) or --level lever=value, and not both")
     study = load_study(name, storage)
     if arm is not None:
-        changed = getattr(study, how)(parse_pattern(study.problem, arm))
+        changed = getattr(study, how)(studies.parse_pattern(study.problem, arm))
     else:
         lever, sign, value = (level or "").partition("=")
         if not sign:
@@ -38,20 +43,20 @@ def _change(name: str, storage: str, how: str, done: str, arm: str | None, level
 
 
 def _report_arms(as_json: bool, changed: Any, done: str) -> None:
-    lines = "".join(f"\n  {arm}" for arm in changed)
+    lines = "".join(f"\n  {arm.label}" for arm in changed)
     text = f"{len(changed)} {'arm' if len(changed) == 1 else 'arms'} {done}{':' if changed else '; nothing changed'}"
     report(as_json, {"arms": changed}, text + lines)
 
 
-@studies.command("retire")
+@arms.command("retire")
 def retire(
     name: Name, arm: Which = None, level: OfLevel = None, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
 ) -> None:
-    """Never choose some arms again; their rows stay. This cannot be undone: `forbid` can."""
+    """Permanently stop choosing some arms; their rows still count. This cannot be undone (`forbid` can)."""
     _change(name, storage, "retire", "retired", arm, level, as_json)
 
 
-@studies.command("forbid")
+@arms.command("forbid")
 def forbid(
     name: Name, arm: Which = None, level: OfLevel = None, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
 ) -> None:
@@ -59,7 +64,7 @@ def forbid(
     _change(name, storage, "forbid", "forbidden", arm, level, as_json)
 
 
-@studies.command("allow")
+@arms.command("allow")
 def allow(
     name: Name, arm: Which = None, level: OfLevel = None, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
 ) -> None:
@@ -67,29 +72,30 @@ def allow(
     _change(name, storage, "allow", "allowed", arm, level, as_json)
 
 
-@studies.command("add-arm")
+@arms.command("add")
 def add_arm(
     name: Name,
-    arm: Annotated[str, typer.Argument(help="The new arm, written lever=value,...; other levers are idle.")],
-    new_levels: Annotated[
-        bool, typer.Option("--new-levels", help="Its levers may have values that no arm had before.")
-    ] = False,
+    arm: Annotated[
+        str, typer.Argument(help="The new arm, written lever=value,...; other levers have their control level.")
+    ],
+    new_levels: Annotated[bool, typer.Option("--new-levels", help="Allow values that no arm had before.")] = False,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
     """Add an arm to a running study (idempotent)."""
-    from ..studies import level_like, parse_arm
 
     study = load_study(name, storage)
     problem = study.problem
-    settings = {lever: level_like(problem.intervention(lever), text) for lever, text in parse_arm(arm).items()}
+    settings = {
+        lever: studies.level_like(problem.intervention(lever), text) for lever, text in studies.parse_arm(arm).items()
+    }
     made = study.add_arm(settings, new_levels=new_levels)
-    arms = len(study.problem.arms)
-    there = "" if arms > len(problem.arms) else " was there already"
-    report(as_json, {"arms": [made]}, f"{made}{there}; the study has {arms} arms")
+    count = len(study.problem.arms)
+    there = "" if count > len(problem.arms) else " was there already"
+    report(as_json, {"arms": [made]}, f"{made.label}{there}; the study has {count} arms")
 
 
-@studies.command("add-level")
+@arms.command("add-level")
 def add_level(
     name: Name,
     lever: Annotated[str, typer.Argument(help="The lever, or a segment.")],
@@ -97,8 +103,12 @@ def add_level(
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """Add a level of a lever or a segment, as arms with every setting of the other levers that is in play."""
-    from ..studies import level_like
+    """Add a level of a lever or a segment, in combination with every active setting of the other levers."""
 
     study = load_study(name, storage)
-    _report_arms(as_json, study.add_level(lever, level_like(study.problem.intervention(lever), level)), "added")
+    _report_arms(as_json, study.add_level(lever, studies.level_like(study.problem.intervention(lever), level)), "added")
+
+
+_SHORT: dict[str, Callable[..., None]] = {"retire": retire, "forbid": forbid, "allow": allow, "add-arm": add_arm}
+for _name, _command in _SHORT.items():
+    study_app.command(_name, hidden=True)(_command)

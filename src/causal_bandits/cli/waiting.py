@@ -1,4 +1,4 @@
-"""Progress of a command that is usually quick: nothing in the first second, then what it is doing."""
+"""Progress of a command that is usually quick; shown after the first second."""
 
 import contextlib
 import threading
@@ -10,7 +10,7 @@ from .root import console
 PATIENCE = 1.0
 """Seconds without a word."""
 BETWEEN = 2.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 
 @contextlib.contextmanager

@@ -1,20 +1,23 @@
-"""`causal-bandits warm-up`: compile ahead of time, for containers and for those who do not like to wait."""
+"""`causal-bandits warm-up`: compile ahead of time, for example in a container image."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..problem import Problem, bins
+from ..product.options import json_in
+from .deferred import problems, studies
 from .root import app
-from .study import AsJson, problem_in, read_json, report
+from .study import AsJson, problem_in, report
 from .waiting import waiting
 
-BOTH = (
-    Problem("reward", {"seen": 2, "cut": bins(quantiles=2)}, {"lever": 2}),
-    Problem("reward", {"seen": float}, {"lever": 2}, reward=float),
-)
-"""A problem of each kind: with a reward of 0 or 1, and with a real-valued one."""
+
+def of_each_kind() -> tuple["problems.Problem", ...]:
+    """A problem with a reward of 0 or 1, and one with a real-valued one."""
+    return (
+        problems.Problem("reward", {"seen": 2, "cut": problems.bins(quantiles=2)}, {"lever": 2}),
+        problems.Problem("reward", {"seen": float}, {"lever": 2}, reward=float),
+    )
 
 
 @app.command("warm-up")
@@ -29,20 +32,17 @@ def warm_up_command(
     options: Annotated[str | None, typer.Option(help="Policy options as JSON.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compile all that studies need, once; later processes load it from the cache.
-
-    Run it when a container image is built. Code is kept in NUMBA_CACHE_DIR if that is set, else beside the package. It
+    """Compile everything that studies need; later processes load it from the cache. Run it when you build a container
+    image. Code is kept in NUMBA_CACHE_DIR if that is set, else beside the package. It
     is for this machine's kind of processor: set NUMBA_CPU_NAME=generic if the image runs on others.
     """
-    from ..studies import kept_in, warm_up
-
-    given = read_json("--options", options) if options else None
-    problems = BOTH if problem is None else (problem_in(problem),)
+    given = json_in("--options", options) if options else None
+    wanted_for = of_each_kind() if problem is None else (problem_in(problem),)
     wanted: list[str | None] = [*policy] if policy else [None]
     with waiting() as tell:
-        made = [(name, each) for name in wanted for each in problems]
-        done = [warm_up(each, policy=name, options=given, progress=tell) for name, each in made]
-    folder = kept_in()
+        made = [(name, each) for name in wanted for each in wanted_for]
+        done = [studies.warm_up(each, policy=name, options=given, progress=tell) for name, each in made]
+    folder = studies.kept_in()
     lines = [f"{each.policy}: ready, {each.seconds:.1f} s" for each in done]
     nowhere = "Nothing could be kept; set NUMBA_CACHE_DIR to a folder that can be written"
     lines.append(nowhere if folder is None else f"Kept in {folder}")

@@ -1,22 +1,32 @@
-"""What people look at: figures, tables, pages, progress. The only package that imports matplotlib."""
+"""Figures, tables, pages and progress. The only package that imports matplotlib."""
 
-from ..markup import printable
-from .figures import draw
-from .graph_plots import draw_graphs
-from .lift_sheets import effects_sheet, lifts_sheet
-from .matrices import matrix_texts
-from .progress import progress
+from ..core.markup import printable
+from .described import AnalysisDescription
+from .plots import draw_graphs, figure_file
 from .results_page import ByReading, Rendered, Section, duration, page_of, rendered, report_page
+from .sheets import (
+    Sheet,
+    answer,
+    arms_sheet,
+    effects_sheet,
+    first_rows,
+    lifts_sheet,
+    pending_words,
+    recommended,
+    sets_sheet,
+)
 from .study_page import analysis_page, study_page
-from .study_sheets import answer, arms_sheet, first_rows, pending_words, recommended, sets_sheet
-from .summary_sheets import claims_sheet, evidence, sheet_of
-from .terminal import PlainConsole, terminal_table, written
+from .summary_plots import draw
+from .summary_sheets import claims_sheet, evidence, matrix_texts, sheet_of
+from .terminal import PlainConsole, progress, terminal_table, written
 
 __all__ = [
+    "AnalysisDescription",
     "ByReading",
     "PlainConsole",
     "Rendered",
     "Section",
+    "Sheet",
     "analysis_page",
     "answer",
     "arms_sheet",
@@ -26,6 +36,7 @@ __all__ = [
     "duration",
     "effects_sheet",
     "evidence",
+    "figure_file",
     "first_rows",
     "lifts_sheet",
     "matrix_texts",

@@ -1,10 +1,21 @@
-"""Axes: round ticks, and numbers in the unit of what is shown."""
+"""Axes: round ticks, and numbers with units."""
 
 import math
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
-from ..markup import number
+from ..core.markup import number
+from ..core.policies.overview import IntervalRow
+
+Interval = tuple[float, float, float]
+"""Mean, low, high."""
+
+
+def interval_of(row: IntervalRow) -> Interval | None:
+    """The interval of an arm; None if some end of it is not known."""
+    mean, low, high = row["mean"], row["low"], row["high"]
+    return None if mean is None or low is None or high is None else (mean, low, high)
 
 
 class Unit(NamedTuple):
@@ -57,7 +68,7 @@ def unit_for(means: Iterable[float | None]) -> Unit:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers inside an interval, at most so many.
+    """Round numbers inside an interval, at most `most` of them.
 
     >>> ticks(0.0, 0.043), ticks(3, 3)
     ([0.0, 0.01, 0.02, 0.03, 0.04], [3.0])
@@ -89,7 +100,7 @@ class Axis(NamedTuple):
 
 
 def axis_for(values: Iterable[float | None], unit: Unit, *, from_zero: bool = False, most: int = 6) -> Axis:
-    """An axis on which all values have room, that begins and ends a little beyond them."""
+    """An axis that includes all values, with a margin at both ends."""
     known = [value for value in values if value is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     if from_zero:
@@ -103,7 +114,7 @@ def axis_for(values: Iterable[float | None], unit: Unit, *, from_zero: bool = Fa
 
 
 def tick_words(marks: Sequence[float], unit: Unit) -> list[str]:
-    """Ticks with as many digits as tell them apart.
+    """Ticks with enough digits to distinguish them.
 
     >>> tick_words([0.0, 0.005, 0.01], Unit(percent=True)), tick_words([0, 5000], Unit(percent=False))
     (['0%', '0.5%', '1%'], ['0', '5,000'])
@@ -119,3 +130,67 @@ def counts_axis(first: float, last: float, *, is_log: bool = False) -> Axis:
         return Axis(first, last, tuple(marks), tuple(f"{mark:,.0f}" for mark in marks))
     powers = [10.0**power for power in range(12) if first <= 10.0**power <= last] or [first]
     return Axis(first, last, tuple(powers), tuple(f"{mark:,.0f}" for mark in powers), is_log=last > first > 0)
+
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+STEPS = (
+    *(1, 2, 5, 10, 15, 30),
+    *(MINUTE * step for step in (1, 2, 5, 10, 15, 30)),
+    *(HOUR * step for step in (1, 2, 3, 6, 12)),
+    *(DAY * step for step in (1, 2, 7, 14)),
+)
+"""Seconds between two ticks of a time axis, up to two weeks; then whole months."""
+
+
+def seconds_of(text: str) -> float:
+    """Seconds since 1970 of a time in ISO 8601."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+def time_words(seconds: float) -> str:
+    """A moment to read, in UTC.
+
+    >>> time_words(1794960000 + 14 * 3600)
+    'Nov 18, 2026, 14:00 UTC'
+    """
+    return f"{datetime.fromtimestamp(seconds, UTC):%b %-d, %Y, %H:%M} UTC"
+
+
+def time_axis(first: float, last: float, most: int = 5) -> Axis:
+    """A calendar axis with round ticks, in UTC.
+
+    >>> time_axis(1794960000, 1794960000 + 5 * 86400).words
+    ('Nov 19', 'Nov 21', 'Nov 23')
+    >>> time_axis(1794960000, 1794960000 + 7200).words
+    ('Nov 18, 00:00', '00:30', '01:00', '01:30', '02:00')
+    """
+    if last - first < 1:
+        first, last = first - 0.5, last + 0.5
+    step = next((step for step in STEPS if (last - first) / step <= most - 1), None)
+    marks = _months(first, last, most) if step is None else _multiples(first, last, step)
+    words, before = [], None
+    for mark in marks:
+        moment = datetime.fromtimestamp(mark, UTC)
+        day = f"{moment:%b %Y}" if step is None else f"{moment:%b %-d}"
+        if step is not None and step < DAY:
+            clock = f"{moment:%H:%M:%S}" if step < MINUTE else f"{moment:%H:%M}"
+            words.append(clock if day == before else f"{day}, {clock}")
+        else:
+            words.append(day)
+        before = day
+    return Axis(first, last, tuple(marks), tuple(words))
+
+
+def _multiples(first: float, last: float, step: int) -> list[float]:
+    start = math.ceil(first / step - 1e-9)
+    return [float(place * step) for place in range(start, math.floor(last / step + 1e-9) + 1)]
+
+
+def _months(first: float, last: float, most: int) -> list[float]:
+    """The starts of every month, or of every second, third, ... so that they are few enough."""
+    start, end = (datetime.fromtimestamp(each, UTC) for each in (first, last))
+    numbers = range(12 * start.year + start.month - 1, 12 * end.year + end.month)
+    step = next(step for step in (1, 2, 3, 6, *range(12, 12_000, 12)) if len(numbers) / step <= most)
+    chosen = (number for number in numbers if number % step == 0)
+    found = (datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC).timestamp() for number in chosen)
+    return [mark for mark in found if first <= mark <= last]

@@ -1,6 +1,6 @@
-"""Charts that fit any width: letters keep their size, only what is drawn is stretched.
+"""Charts that fit any width: text keeps its size, only the drawing is stretched.
 
-Their colours are classes (c0 to c7, grey), which a style sheet gives a shade for light and for dark paper. There is no
+Their colors are classes (c0 to c7, gray), which a style sheet gives a shade for light and for dark paper. There is no
 style attribute anywhere, so a strict Content-Security-Policy may forbid them.
 """
 
@@ -8,21 +8,27 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..markup import Markup, markup, tag
-from .axes import Axis, Unit
-from .inline_svg import Interval
+from ..core.markup import Markup, markup, tag
+from .axes import Axis, Interval, Unit
 
 HEIGHT = 200
 LETTER, SIGN = 7.4, 12.0
 """The width of a digit and of a percent sign at an axis, at most."""
+SHARES = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "25%", "50%", "75%", "100%"))
+GREY = "grey"
 
 
 class Series(NamedTuple):
-    """Values over a common axis, by the class of their colour."""
+    """Values over a common axis, by the class of their color."""
 
     name: str
-    colour: str
+    color: str
     values: Sequence[float | None]
+
+    @property
+    def last(self) -> float | None:
+        """The newest value that is known."""
+        return next((value for value in reversed(self.values) if value is not None), None)
 
 
 def _percent(share: float) -> str:
@@ -54,7 +60,7 @@ def _frame(x: Axis, y: Axis, drawn: Iterable[Markup], label: str, x_label: str) 
 
 
 def _stretched(*parts: Markup) -> Markup:
-    """What is drawn over the whole width, in thousandths of it."""
+    """Draw over the whole width, in thousandths of it."""
     box = {"y": "10", "width": "100%", "height": str(HEIGHT), "viewBox": f"0 0 1000 {HEIGHT}"}
     return tag("svg", *parts, at={"class": "drawn", "preserveAspectRatio": "none", **box})
 
@@ -66,7 +72,7 @@ def level_line(y: Axis, value: float, name: str) -> Markup:
 
 
 def _hovers(x: Axis, xs: Sequence[float], words: Sequence[str]) -> list[Markup]:
-    """Columns that say under the pointer what is there."""
+    """Columns with tooltips."""
     places = [x.at(value) for value in xs]
     edges = [0.0, *((a + b) / 2 for a, b in pairwise(places)), 1.0]
     return [
@@ -81,71 +87,86 @@ def _box(start: float, end: float, top: float, height: float) -> dict[str, str]:
 
 
 def said_at(series: Sequence[Series], place: int, unit: Unit) -> str:
-    """What all series say at a point."""
+    """The values of all series at a point."""
     return "".join(f"\n{each.name}: {unit.show(each.values[place])}" for each in series)
 
 
-def lines(
-    x: Axis, y: Axis, xs: Sequence[float], series: Sequence[Series], *, unit: Unit, names: tuple[str, str], label: str,
-    level: tuple[float, str] | None = None, band: tuple[Sequence[float], Sequence[float]] | None = None,
-) -> Markup:  # fmt: skip
-    """Lines over a common axis; `level` draws a value across, `band` shades between two lines.
+class Note(NamedTuple):
+    """An annotation of a place on the x axis: a letter in the chart, and what it stands for."""
 
-    `names` are what stands under the axis, and what one x is called.
+    at: float
+    letter: str
+    text: str
+
+
+def note_lines(x: Axis, notes: Sequence[Note]) -> list[Markup]:
+    """Annotations: a line from top to bottom with a letter above it."""
+    drawn = []
+    for note in notes:
+        at = _percent(x.at(note.at))
+        line = tag("line", at={"class": "noted", "x1": at, "x2": at, "y1": "10", "y2": f"{HEIGHT + 10}"})
+        letter = tag("text", note.letter, at={"class": "noted", "x": at, "y": "8", "text-anchor": "middle"})
+        drawn.append(tag("g", tag("title", f"{note.letter}: {note.text}"), line, letter))
+    return drawn
+
+
+def lines(
+    x: Axis, y: Axis, xs: Sequence[float], series: Sequence[Series], *, unit: Unit, names: Sequence[str], label: str,
+    level: tuple[float, str] | None = None, notes: Sequence[Note] = (),
+) -> Markup:  # fmt: skip
+    """Lines over a common axis; `level` draws a value across, `notes` lines from top to bottom.
+
+    `names` are the label of the axis, then the name of each x.
     """
     drawn = [level_line(y, *level)] if level is not None else []
     places = [x.at(value) for value in xs]
-    shapes = [] if band is None else [_band(y, places, *band)]
+    shapes = []
     for each in series:
         known = [(at, y.at(value)) for at, value in zip(places, each.values, strict=True) if value is not None]
         points = " ".join(f"{1000 * at:.1f},{HEIGHT * (1 - up):.1f}" for at, up in known)
-        shapes.append(tag("polyline", at={"class": f"line {each.colour}", "points": points}))
+        shapes.append(tag("polyline", at={"class": f"line {each.color}", "points": points}))
         if len(known) < 2:
             dots = [{"cx": _percent(at), "cy": f"{HEIGHT * (1 - up) + 10:.1f}", "r": "4"} for at, up in known]
-            drawn += [tag("circle", at={"class": f"fill {each.colour}", **dot}) for dot in dots]
-    words = [f"{names[1]} {value:,.0f}{said_at(series, place, unit)}" for place, value in enumerate(xs)]
-    return _frame(x, y, [*drawn, _stretched(*shapes), *_hovers(x, xs, words)], label, names[0])
+            drawn += [tag("circle", at={"class": f"fill {each.color}", **dot}) for dot in dots]
+    words = [f"{name}{said_at(series, place, unit)}" for place, name in enumerate(names[1:])]
+    return _frame(x, y, [*drawn, _stretched(*shapes), *note_lines(x, notes), *_hovers(x, xs, words)], label, names[0])
 
 
-def _band(y: Axis, places: Sequence[float], low: Sequence[float], high: Sequence[float]) -> Markup:
-    there = [(at, y.at(value)) for at, value in zip(places, high, strict=True)]
-    back = [(at, y.at(value)) for at, value in zip(places, low, strict=True)]
-    points = " ".join(f"{1000 * at:.1f},{HEIGHT * (1 - up):.1f}" for at, up in [*there, *reversed(back)])
-    return tag("polygon", at={"class": "band", "points": points})
-
-
-def shares(x: Axis, y: Axis, until: Sequence[int], series: Sequence[Series], *, unit: Unit, label: str) -> Markup:
-    """Columns that add up to one, for stretches of decisions that end at `until`."""
+def shares(
+    x: Axis, y: Axis, edges: Sequence[float], series: Sequence[Series], *, unit: Unit, names: Sequence[str],
+    label: str, notes: Sequence[Note] = (),
+) -> Markup:  # fmt: skip
+    """Columns that add up to one, between the edges; `names` as for `lines`."""
     drawn = []
-    for place, (start, end) in enumerate(zip((0, *until), until, strict=False)):
+    for place, (start, end) in enumerate(pairwise(edges)):
         bottom = float(HEIGHT + 10)
-        said = f"decisions {start + 1:,} to {end:,}{said_at(series, place, unit)}"
+        said = f"{names[place + 1]}{said_at(series, place, unit)}"
         parts = []
         for each in series:
             height = HEIGHT * (each.values[place] or 0.0)
             bottom -= height
             if height > 0:
                 box = _box(x.at(start), x.at(end), bottom, height)
-                parts.append(tag("rect", at={"class": f"column {each.colour}", **box}))
+                parts.append(tag("rect", at={"class": f"column {each.color}", **box}))
         drawn.append(tag("g", tag("title", said), *parts))
-    return _frame(x, y, drawn, label, "decisions")
+    return _frame(x, y, [*drawn, *note_lines(x, notes)], label, names[0])
 
 
 def legend(series: Iterable[tuple[str, str, str]]) -> Markup:
-    """Colours, names, and a value each."""
+    """Colors, names, and a value each."""
     return tag(
         "ul",
         *(
-            tag("li", key(colour), tag("bdi", name), *([tag("b", value)] if value else []))
-            for colour, name, value in series
+            tag("li", key(color), tag("bdi", name), *([tag("b", value)] if value else []))
+            for color, name, value in series
         ),
         at={"class": "legend"},
     )
 
 
-def key(colour: str) -> Markup:
-    """A spot of colour."""
-    dot = tag("circle", at={"cx": "6", "cy": "6", "r": "5", "class": f"fill {colour}"})
+def key(color: str) -> Markup:
+    """A spot of color."""
+    dot = tag("circle", at={"cx": "6", "cy": "6", "r": "5", "class": f"fill {color}"})
     return tag("svg", dot, at={"class": "key", "width": "12", "height": "12", "aria-hidden": "true"})
 
 

@@ -1,12 +1,13 @@
-"""A study and an analysed table in plain values, as pages and the terminal show them and JSON prints them."""
+"""A study and an analyzed table in plain values, as pages and the terminal show them and JSON prints them."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NotRequired, TypedDict
 
-from ..policies.overview import AdviceRow, ArmRow, EffectRow, EvidenceCourse, RecommendationRow, SetRow
+from ..core.policies.overview import AdviceRow, ArmRow, EffectRow, EvidenceCourse, RecommendationRow, SetRow
 
 
 class Known(TypedDict):
-    """What rows say of arms and sets."""
+    """Estimates of arms and evidence of sets."""
 
     target: str
     interventions: list[str]
@@ -16,11 +17,14 @@ class Known(TypedDict):
     """Variables that some rows lack, with their number."""
     sets: list[SetRow]
     arms: list[ArmRow]
+    names: NotRequired[dict[str, str]]
+    """What people call variables and levels, and what they say of them: "banner" or "banner=red" -> text."""
+    descriptions: NotRequired[dict[str, str]]
     effects: NotRequired[list[EffectRow]]
-    """What levels of levers do, where arms can be compared."""
+    """Effects of levels, if arms can be compared."""
     evidence_over_time: NotRequired[EvidenceCourse]
     segments: NotRequired[list[str]]
-    """What nature sets, where the problem has such."""
+    """The segments of the problem, if any."""
     recommendations: NotRequired[list[RecommendationRow]]
     """One for each segment, in place of `recommendation`."""
     advices: NotRequired[list[AdviceRow]]
@@ -31,6 +35,8 @@ class DecisionCourse(TypedDict):
     """How often each arm was chosen in each stretch of decisions, and what they earned."""
 
     until: list[int]
+    times: list[str]
+    """When the first decision was asked for, and then the last one of each stretch."""
     arms: list[str]
     shares: list[list[float]]
     mean_reward: list[float | None]
@@ -50,10 +56,22 @@ class PendingRewards(TypedDict):
     """In own rows, over all arms."""
 
 
+class ExclusionRow(TypedDict):
+    """Decisions that were excluded together and still are."""
+
+    time: str
+    reason: str
+    filter: dict[str, Any]
+    """What they have in common; empty where they were named one by one."""
+    decisions: int
+
+
 class StudyDescription(Known):
-    """A study: `Study.describe`; what has a course is there with `history=True`."""
+    """A study: `Study.describe`; series over time are included with `history=True`."""
 
     name: str
+    title: str
+    description: str
     created: str
     policy: str
     options: dict[str, Any]
@@ -61,16 +79,20 @@ class StudyDescription(Known):
     decisions: dict[str, int]
     """By status, and `all`."""
     pending: PendingRewards
-    alarms: list[SetRow]
     health: NotRequired[list[dict[str, Any]]]
     """The JSON of `Study.health`."""
-    broken: NotRequired[list[str]]
-    """Guardrails that arms break, in words."""
+    exclusions: NotRequired[list[ExclusionRow]]
+    corrected: NotRequired[int]
+    """Decisions of which a recorded value was corrected."""
+    finished: NotRequired[str]
+    """When it was finished."""
     staleness: NotRequired[dict[str, Any]]
-    """Of a served study: the version of its snapshot, and how many rows and seconds that is behind."""
+    """Of a study in high-throughput mode: the version of its snapshot, and how many rows and seconds that is behind."""
     recommendation: RecommendationRow | None
     advice: AdviceRow | None
     decisions_over_time: NotRequired[DecisionCourse]
+    annotations: list[dict[str, Any]]
+    """The JSON of `Study.annotations`."""
 
 
 class AssignmentRow(TypedDict):
@@ -81,15 +103,15 @@ class AssignmentRow(TypedDict):
     causal: bool
     """Whether nothing that was known before predicts a lever."""
     says: str
-    """What to know before reading on; empty where there is nothing."""
+    """A warning to show first; empty if there is none."""
     basis: str
-    """What the answer rests on."""
+    """The assumption behind the answer."""
     predictors: list[dict[str, Any]]
     assumed_after: list[str]
 
 
 class AnalysisDescription(Known):
-    """An analysed table: `Analysis.to_dict`."""
+    """An analyzed table: `Analysis.to_dict`."""
 
     kind: str
     inferred: list[str]
@@ -100,3 +122,41 @@ class AnalysisDescription(Known):
     level: float
     accepted: list[SetRow]
     recommendation: RecommendationRow | None
+
+
+def in_display_names(about: StudyDescription) -> StudyDescription:
+    """The same with the names that people gave variables and levels, for pages; `settings` of arms stay as they are."""
+    names = about.get("names")
+    if not names:
+        return about
+    changed: Any = {
+        **about,
+        "target": names.get(about["target"], about["target"]),
+        "interventions": _named(about["interventions"], names),
+        "observed": _named(about["observed"], names),
+        "missing": {names.get(name, name): count for name, count in about["missing"].items()},
+        "sets": [_with_names(each, names) for each in about["sets"]],
+        "arms": [_with_names(each, names) for each in about["arms"]],
+        "effects": [_effect(each, names) for each in about.get("effects", [])],
+    }
+    if "evidence_over_time" in about:
+        course = about["evidence_over_time"]
+        changed["evidence_over_time"] = {**course, "sets": [_with_names(each, names) for each in course["sets"]]}
+    found: StudyDescription = changed
+    return found
+
+
+def _named(variables: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    return [names.get(name, name) for name in variables]
+
+
+def _with_names(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A row whose lists of variables have names that people read."""
+    lists = ("variables", "separated", "through")
+    return {**row, **{key: _named(row[key], names) for key in lists if row.get(key)}}
+
+
+def _effect(row: EffectRow, names: Mapping[str, str]) -> EffectRow:
+    lever = row["lever"]
+    levels = {key: names.get(f"{lever}={row[key]}", row[key]) for key in ("level", "base")}
+    return {**row, **levels, "lever": names.get(lever, lever)}

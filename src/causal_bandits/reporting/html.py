@@ -1,24 +1,24 @@
-"""Pages that need nothing but themselves, for desks, phones and paper; their elements are made by `markup`."""
+"""Self-contained pages for screens, phones and print; `markup` makes their elements."""
 
 from collections.abc import Iterable
 
-from ..markup import Markup, markup, printable, table, tag
-from . import palette
+from ..core.markup import Markup, markup, printable, table, tag
+from . import theme
 from .sheets import Sheet
 
 SHADES = {
-    "paper": palette.PAPER,
-    "ink": palette.INK,
-    "soft": palette.SOFT,
-    "line": palette.GRID,
-    "card": palette.CARD,
-    "one": palette.SHARED,
-    "two": palette.ALONE,
-    "holds": palette.GOOD,
-    "fails": palette.BAD,
-    "open": palette.OPEN,
+    "paper": theme.PAPER,
+    "ink": theme.INK,
+    "soft": theme.SOFT,
+    "line": theme.GRID,
+    "card": theme.CARD,
+    "one": theme.SHARED,
+    "two": theme.ALONE,
+    "holds": theme.GOOD,
+    "fails": theme.BAD,
+    "open": theme.OPEN,
 }
-"""The colours of a page by their names in its style."""
+"""The colors of a page by their names in its style."""
 
 STYLE = """
 *{box-sizing:border-box}
@@ -72,16 +72,16 @@ def page(title: str, parts: Iterable[str]) -> str:
         tag("meta", at={"name": "viewport", "content": "width=device-width,initial-scale=1"}),
         tag("link", at={"rel": "icon", "href": "data:,"}),
         tag("title", title),
-        tag("style", Markup(_colours() + STYLE)),
+        tag("style", Markup(_colors() + STYLE)),
     )
     whole = tag("html", head, "\n", tag("body", *(markup([part, "\n"]) for part in parts if part)), at={"lang": "en"})
     return printable(f"<!doctype html>\n{whole}\n", keep="\n\t")
 
 
-def _colours() -> str:
+def _colors() -> str:
     light, dark = (";".join(f"--{name}:{shade[place]}" for name, shade in SHADES.items()) for place in (0, 1))
-    series = "".join(f".c{place}{{--it:{colour}}}" for place, colour in enumerate(palette.PALETTE))
-    series += f".grey{{--it:{palette.GREY}}}"
+    series = "".join(f".c{place}{{--it:{color}}}" for place, color in enumerate(theme.PALETTE))
+    series += f".grey{{--it:{theme.GREY}}}.level-key{{--it:var(--ink)}}"
     return f":root{{color-scheme:light dark;{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}{series}"
 
 
@@ -92,5 +92,5 @@ def sheet_table(sheet: Sheet) -> Markup:
 
 
 def scrolling(part: Markup) -> Markup:
-    """What scrolls sideways where the screen is narrow, rather than shrink until it cannot be read."""
+    """Content that scrolls sideways on a narrow screen instead of shrinking."""
     return tag("div", part, at={"class": "scroll"})

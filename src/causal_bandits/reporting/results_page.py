@@ -4,20 +4,19 @@ import base64
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..markup import Markup, markup, tag
-from .figures import page_svg
+from ..core.markup import Markup, markup, tag
 from .html import page, sheet_table, soft
-from .matrices import MatrixRow, matrix_html
 from .sheets import Sheet
-from .summaries import About, Summary
-from .summary_sheets import Verdict, evidence, sheet_of
+from .summaries import About, Summary, Verdict
+from .summary_plots import page_svg
+from .summary_sheets import MatrixRow, evidence, matrix_html, sheet_of
 
 LONG = 20
 """A table with more rows is folded."""
 
 
 class ByReading(NamedTuple):
-    """The claims by reading, and what they come to in words."""
+    """The claims by reading, and a summary in words."""
 
     rows: Sequence[MatrixRow]
     words: str
@@ -71,9 +70,9 @@ def _overview(verdicts: list[tuple[Section, Verdict]]) -> Markup:
     sheet = Sheet("Claims", "", ("where", "the paper says", "found"), rows, ())
     said = (
         f"{len(verdicts)} claims: {count['holds']} hold, {count['fails']} do not, "
-        f"{count['open']} are not settled. A claim holds when every difference it depends on is at least two standard "
-        "errors on its side, and fails when one is two on the other; equalities allow what chance alone does in one "
-        "of a hundred reports. The verdicts are worked out from the numbers below."
+        f"{count['open']} are inconclusive. A claim holds if every difference it depends on has the claimed sign by at "
+        "least two standard errors, and fails if one has the opposite sign by two; equalities allow deviations that "
+        "occur by chance in one of a hundred reports. The verdicts are computed from the numbers below."
     )
     return markup([tag("h2", sheet.title), tag("p", said), sheet_table(sheet)])
 
@@ -83,7 +82,7 @@ def _found(verdict: Verdict) -> Markup:
 
 
 def rendered(section: Section) -> Rendered:
-    """Draw a section and write it down."""
+    """Draw a section and render it."""
     summary = section.summary
     sheet = sheet_of(summary, section.about)
     shown = sheet_table(sheet)

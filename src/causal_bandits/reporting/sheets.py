@@ -1,6 +1,20 @@
-"""Tables in words: one builder makes a sheet, `html.sheet_table` and `terminal.terminal_table` show it."""
+"""Tables of arms, sets, lifts and effects; `html.sheet_table` and `terminal.terminal_table` show them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from ..core.markup import (
+    between,
+    braces,
+    chance_words,
+    evidence_words,
+    number,
+    probability_words,
+    signed,
+    through_words,
+)
+from ..core.policies.overview import ArmRow, EffectRow, IntervalRow, LiftRow, RecommendationRow, SetRow
+from .described import AnalysisDescription, PendingRewards
 
 
 class Sheet(NamedTuple):
@@ -18,6 +32,260 @@ class Sheet(NamedTuple):
     """Where all rows are, so that a terminal may show the first ones alone; empty: it shows all."""
 
 
+def in_markdown(sheet: Sheet) -> str:
+    """A table in Markdown, without title and caption."""
+
+    def row(cells: tuple[str, ...]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    rule = tuple("---:" if place in sheet.numbers else "---" for place in range(len(sheet.columns)))
+    return "\n".join([row(sheet.columns), row(rule), *(row(each) for each in sheet.rows)])
+
+
 def columns_from(first: int, columns: tuple[str, ...]) -> tuple[int, ...]:
     """All columns from one on."""
     return tuple(range(first, len(columns)))
+
+
+# Arms and sets
+
+
+MOST_NAMED = 3
+"""Number of sets that the answer names."""
+SET_COLUMNS = ("set", "", "separates", "evidence", "rows", "recently")
+
+
+def evidence_of(found: SetRow) -> str:
+    """The evidence for a set: its probability, p-values, or nats per lever."""
+    if found["probability"] is not None:
+        return probability_words(found["probability"], found["weight"])
+    tests = ((test["levers"], test["p_value"]) for test in found["tests"])
+    return evidence_words(tests, {**found["confidence"], **found["log_bayes_factor"]}, found["source"])
+
+
+def state_of(found: SetRow) -> str:
+    """The verdict on a set; without rows that have its variables there is no evidence against it."""
+    if found["probability"] is not None and found["rows"]:
+        return "separates" if found["accepted"] else "not sure"
+    if found["accepted"]:
+        return "accepted"
+    return "rejected" if found["rows"] else "not tested yet"
+
+
+def arms_sheet(arms: list[ArmRow]) -> Sheet:
+    """The arms, the best first: rows, what they say alone, then the estimate with sharing, and through what."""
+    columns = ("arm", "own rows", "own rows say", "with sharing", "through", "borrowed rows")
+    if not any(row.get("segment") for row in arms):
+        return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 5))
+    rows = tuple((segment_of(row), *_arm_cells(row)) for row in arms)
+    return Sheet("Arms, the best of each segment first", "", ("segment", *columns), rows, (2, 3, 4, 6), grouped=True)
+
+
+def segment_of(row: ArmRow | RecommendationRow) -> str:
+    """A segment in words; empty if there is none."""
+    return ", ".join(f"{name}={level}" for name, level in row.get("segment", {}).items())
+
+
+def _does(row: ArmRow | RecommendationRow) -> str:
+    """What an arm does, without its segment."""
+    return row.get("lever_arm", row["arm"])
+
+
+def _arm_cells(row: ArmRow) -> tuple[str, ...]:
+    gone = row.get("status", "active")
+    gone = "" if gone in ("active", "never played", "not allowed") else gone
+    note = ", ".join(filter(None, ["control" if row.get("is_control") else "", gone]))
+    own = row["without_sharing"]
+    return (
+        _does(row) + (f" ({note})" if note else ""),
+        f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
+        _range(own) if row["own_rows"] else "never played",
+        _range(row),
+        through_words(row["through"], row["through_share"]),
+        f"{row['borrowed_rows']:,.0f}",
+    )
+
+
+def _range(row: IntervalRow) -> str:
+    return f"{number(row['mean'])} ({between(row['low'], row['high'])})"
+
+
+def pending_words(pending: PendingRewards) -> str:
+    """How many rows wait for their reward, and what they are worth; empty if there are none."""
+    if not pending["rows"]:
+        return ""
+    waits = f"{pending['rows']:,} rows wait for their reward"
+    if pending["window"] is not None:
+        known = f", {pending['known']:,} of them with a reward that counts then" if pending["known"] else ""
+        waits += f" or for their window of {pending['window']:,.6g} seconds to close{known}"
+    if not pending["used"]:
+        return f"{waits}; they count when they are complete."
+    return f"{waits}; their mediators count already, which is worth {pending['worth']:,.0f} rows."
+
+
+def recommended(best: RecommendationRow) -> str:
+    """The recommended arm in two sentences, with its mean and probabilities; with its segment if it has one."""
+    where = f"For {segment_of(best)}: " if best.get("segment") else ""
+    worth, sure = f"Recommended: {_does(best)}; mean {number(best['mean'])}", _sure(best)
+    if best["stands_out"]:
+        return f"{where}{worth}: it stands out. {sure}"
+    return f"{where}{'no' if where else 'No'} arm stands out yet. {worth}. {sure}"
+
+
+def _sure(best: RecommendationRow) -> str:
+    return (
+        f"It is the best arm with probability {chance_words(best['probability_best'])}, within "
+        f"{number(best['margin'])} of the best with probability {chance_words(best['probability_close'])}, and "
+        f"expected to lose {number(best['expected_loss'])}."
+    )
+
+
+def answer(found: AnalysisDescription) -> str:
+    """The answer of an analysis in one paragraph: the recommended arm, the control, probabilities, and the sets
+    used."""
+    one = found["recommendation"]
+    best = found.get("recommendations", []) if one is None else [one]
+    causal, says = found["assignment"]["causal"], found["assignment"]["says"]
+    advice = " ".join(_advice(found, each) for each in best) if causal else _highest(found)
+    used = sorted(found["accepted"], key=lambda each: -(each["weight"] or 0.0))
+    shared = [braces(each["variables"]) for each in used if each["variables"]]
+    more = f" and {len(shared) - MOST_NAMED} more sets" if len(shared) > MOST_NAMED else ""
+    through = f" Arms share what they learned through {', '.join(shared[:MOST_NAMED])}{more}." if shared else ""
+    return (
+        f"{says}{' ' * bool(says)}{advice}{through} "
+        f"From {found['rows']:,} rows of {len(found['arms'])} arms; {found['level']:.0%} intervals in brackets. "
+        f"{found['assignment']['basis']}"
+    )
+
+
+def _highest(found: AnalysisDescription) -> str:
+    """The arms with the highest means, for tables without a recommendation."""
+    said = []
+    for segment in {segment_of(row): row.get("segment") for row in found["arms"]}.values():
+        among = [row for row in found["arms"] if row.get("segment") == segment]
+        where = f"For {segment_of(among[0])}: the" if segment else "The"
+        said.append(
+            f"{where} highest mean {found['target']} is {_range(among[0])}, in rows with {_does(among[0])}; "
+            "nothing is recommended."
+        )
+    return " ".join(said)
+
+
+def _advice(found: AnalysisDescription, best: RecommendationRow) -> str:
+    """The arm to take, in one segment if there are segments."""
+    row = next(each for each in found["arms"] if each["arm"] == best["arm"])
+    among = [each for each in found["arms"] if each.get("segment") == best.get("segment")]
+    control = next((each for each in among if each.get("is_control") and each is not row), None)
+    against = "" if control is None else f", against {_range(control)} for the control, {_does(control)}"
+    where = f"For {segment_of(best)}: " if best.get("segment") else ""
+    stands_out = "" if best["stands_out"] else "no arm stands out yet. " if where else "No arm stands out yet. "
+    worth = f"mean {found['target']} {_range(row)}{against}"
+    return f"{where}{stands_out}Recommended: {_does(best)}; {worth}. {_sure(best)}"
+
+
+def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:
+    """The same table with its first rows alone, and below it where the rest is."""
+    if len(sheet.rows) <= most:
+        return sheet
+    return sheet._replace(rows=sheet.rows[:most], caption=f"the first {most} of {len(sheet.rows):,}; {rest}")
+
+
+def sets_sheet(sets: list[SetRow]) -> Sheet:
+    """Every set that was looked at, accepted ones first, with its evidence, and whether it still holds if watched.
+
+    Where sets are averaged, the empty one is what arms share without mediators, and is not listed.
+    """
+    sets = [found for found in sets if found["variables"] or found["probability"] is None]
+    learnt, watched = (any(found[name] is not None for found in sets) for name in ("probability", "alarm"))
+    columns = ("set", "", *(() if learnt else ("separates",)), "evidence", "rows", *(("recently",) if watched else ()))
+    rows = [dict(zip(SET_COLUMNS, _set_cells(found), strict=True)) for found in sorted(sets, key=_set_rank)]
+    shown = tuple(tuple(row[column] for column in columns) for row in rows)
+    return Sheet("Separating sets", "", columns, shown, (columns.index("rows"),))
+
+
+def _set_rank(found: SetRow) -> tuple[bool, float]:
+    return not found["accepted"], -(found["probability"] or 0.0)
+
+
+def _set_cells(found: SetRow) -> tuple[str, ...]:
+    return (
+        braces(found["variables"]),
+        state_of(found),
+        ", ".join(found["separated"]) or "–",
+        evidence_of(found),
+        f"{found['rows']:,}",
+        {None: "", True: "no longer holds", False: "holds"}[found["alarm"]],
+    )
+
+
+# Lifts over the control, and effects of levels
+
+
+def lifts_sheet(arms: Sequence[ArmRow]) -> Sheet | None:
+    """The lift of every arm over the control, best first; None if there is no control."""
+    controls = [row for row in arms if row.get("is_control")]
+    if not controls:
+        return None
+    costs = any(row.get("cost") for row in arms)
+    columns: tuple[str, ...] = ("arm", "lift", "relative lift", "better than the control")
+    if costs:
+        columns = ("arm", "cost", "mean less cost", *columns[1:])
+    others = [row for row in arms if not row.get("is_control")]
+    rows = [(row["arm"], *(_cost_cells(row) if costs else ()), *_lift_cells(row)) for row in others]
+    title = f"Lift over the control ({'; '.join(map(_base, controls))})"
+    return Sheet(title, "", columns, tuple(rows), tuple(range(1, len(columns))))
+
+
+def _base(control: ArmRow) -> str:
+    less = f", less its cost {number(control.get('net'))}" if control.get("cost") else ""
+    return f"{control['arm']}, mean {number(control['mean'])}{less}"
+
+
+def _cost_cells(row: ArmRow) -> tuple[str, str]:
+    return number(row.get("cost")), number(row.get("net"))
+
+
+def _lift_cells(row: ArmRow) -> tuple[str, str, str]:
+    lift = row.get("lift")
+    if lift is None:
+        return "–", "–", "–"
+    return absolute_words(lift), relative_words(lift), chance_words(lift["probability_better"])
+
+
+def absolute_words(lift: LiftRow) -> str:
+    """A difference with its interval."""
+    return f"{signed(lift['absolute'])} ({between(lift['low'], lift['high'])})"
+
+
+def relative_words(lift: LiftRow) -> str:
+    """The same in percent of what it is compared with; a dash if that may be 0.
+
+    >>> relative_words({"absolute": 0.1, "low": 0.0, "high": 0.2, "relative": 0.5, "relative_low": -0.021,
+    ...                 "relative_high": 12.5, "probability_better": 0.97})
+    '+50% (-2.1 – 1,250%)'
+    """
+    relative, low, high = lift["relative"], lift["relative_low"], lift["relative_high"]
+    if relative is None or low is None or high is None:
+        return "–"
+    sign = "+" if relative > 0 else ""
+    return f"{sign}{_percent(relative)}% ({_percent(low)} – {_percent(high)}%)"
+
+
+def _percent(value: float) -> str:
+    """Two digits or more, of a share."""
+    digits = 0 if abs(value) >= 0.0995 else 1
+    return f"{100 * value:,.{digits}f}"
+
+
+def effects_sheet(effects: Sequence[EffectRow]) -> Sheet:
+    """The effect of every level compared with the control's."""
+    columns = ("lever", "level", "instead of", "rows", "effect", "relative", "better")
+    rows = tuple(
+        (
+            *(row["lever"], str(row["level"]), str(row["base"]), f"{row['own_rows']:,}"),
+            *(absolute_words(row["effect"]), relative_words(row["effect"])),
+            chance_words(row["effect"]["probability_better"]),
+        )
+        for row in effects
+    )
+    return Sheet("Levels, averaged over the other levers", "", columns, rows, (3, 4, 5, 6), grouped=True)

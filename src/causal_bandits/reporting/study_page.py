@@ -1,41 +1,84 @@
-"""The page of a study and the page of an analysed table, from plain values alone."""
+"""The page of a study and the page of an analysis, from plain values alone."""
 
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from ..markup import Markup, braces, markup, tag
-from ..policies.overview import AdviceRow, RecommendationRow, SetRow
-from .described import AnalysisDescription, Known, StudyDescription
+from ..core.files import file_path, replacing
+from ..core.markup import Markup, braces, markup, number, tag
+from ..core.policies.overview import (
+    AdviceRow,
+    ArmRow,
+    EvidenceCourse,
+    RecommendationRow,
+    SetCourse,
+    SetRow,
+)
+from . import charts
+from .axes import (
+    PLAIN,
+    RATE,
+    Axis,
+    Interval,
+    Unit,
+    axis_for,
+    counts_axis,
+    interval_of,
+    seconds_of,
+    time_axis,
+    time_words,
+    unit_for,
+)
+from .charts import GREY, SHARES, Note, Series
+from .described import AnalysisDescription, DecisionCourse, Known, StudyDescription, in_display_names
 from .html import page, sheet_table, soft
-from .lift_sheets import effects_sheet, lifts_sheet
-from .page_figures import EVIDENCE, arms_figure, decisions_figure, evidence_figure
-from .study_sheets import answer, arms_sheet, pending_words, recommended, sets_sheet
+from .sheets import answer, arms_sheet, effects_sheet, lifts_sheet, pending_words, recommended, sets_sheet
+from .text import shortened
+from .theme import PALETTE
 
 
 def study_page(study: StudyDescription) -> str:
     """A study: `Study.describe(history=True)`."""
+    study = in_display_names(study)
     decisions = study["decisions"]
-    counts = ", ".join(f"{decisions[name]:,} {name}" for name in ("told", "open", "abandoned", "expired"))
+    names = ("told", "open", "abandoned", "expired", *(["excluded"] if decisions["excluded"] else []))
+    counts = ", ".join(f"{decisions[name]:,} {name}" for name in names)
+    finished = f" Finished at {study['finished']}." if "finished" in study else ""
+    notes = notes_of(study["annotations"])
     parts = [
-        tag("h1", f"Study {study['name']}"),
+        tag("h1", study["title"]),
+        tag("p", study["description"]) if study["description"] else Markup(),
         soft(
+            f"Study {study['name']}: "
             f"{study['policy']}, seed {study['seed']}, since {study['created']}. "
-            f"{decisions['all']:,} decisions ({counts}); {study['rows']:,} rows counted."
+            f"{decisions['all']:,} decisions ({counts}); {study['rows']:,} rows counted.{finished}"
         ),
         soft(pending_words(study["pending"])) if study["pending"]["rows"] else Markup(),
         *map(_recommended, study["recommendations"] if "segments" in study else [study["recommendation"]]),
         *map(_advised, study["advices"] if "segments" in study else [study["advice"]]),
-        *map(_alarm, study["alarms"]),
         *_health(study),
-        *_what_is_known(study),
+        *_changes(study),
+        *_what_is_known(study, notes=notes),
         tag("h2", "Decisions over time"),
-        decisions_figure(study["decisions_over_time"]),
+        decisions_figure(study["decisions_over_time"], notes),
+        *_glossary(study),
         *_checks(study.get("health", [])),
     ]
-    return page(f"Study {study['name']}", parts)
+    return page(study["title"], parts)
+
+
+def write_study_page(study: StudyDescription, path: str | os.PathLike[str]) -> Path:
+    """Write the page of a study to a file."""
+    file = file_path(path)
+    with replacing(file) as temporary:
+        temporary.write_text(study_page(study), encoding="utf-8")
+    return file
 
 
 def analysis_page(analysis: AnalysisDescription) -> str:
-    """An analysed table: `Analysis.to_dict()`."""
+    """An analyzed table: `Analysis.to_dict()`."""
     parts = [
         tag("h1", f"What decides {analysis['target']}?"),
         soft(f"{analysis['rows']:,} rows; levers {', '.join(analysis['interventions'])}{_segments(analysis)}."),
@@ -53,8 +96,17 @@ def _segments(analysis: AnalysisDescription) -> str:
     return f"; segments {names}" if names else ""
 
 
-def _what_is_known(values: Known, *, lifts: bool = True) -> list[Markup]:
-    """What both pages show: arms, sets and their evidence; lifts only where arms were compared fairly."""
+def _glossary(study: StudyDescription) -> list[Markup]:
+    """What people say of variables and levels."""
+    said = [
+        tag("li", tag("b", study.get("names", {}).get(key, key)), f": {text}")
+        for key, text in study.get("descriptions", {}).items()
+    ]
+    return [tag("h2", "What the names mean"), tag("ul", *said)] if said else []
+
+
+def _what_is_known(values: Known, *, lifts: bool = True, notes: Sequence[Note] = ()) -> list[Markup]:
+    """Shared by both pages: arms, sets and their evidence; lifts only if arms can be compared."""
     return [
         _missing(values["missing"]),
         tag(
@@ -68,7 +120,7 @@ def _what_is_known(values: Known, *, lifts: bool = True) -> list[Markup]:
         tag("h2", "Separating sets"),
         _sets(values["sets"]),
         tag("h2", EVIDENCE),
-        evidence_figure(values["evidence_over_time"]),
+        evidence_figure(values["evidence_over_time"], notes),
     ]
 
 
@@ -80,7 +132,7 @@ def _advised(found: AdviceRow | None) -> Markup:
 
 
 def _lifts(values: Known) -> list[Markup]:
-    """Lifts over the control, and what levels do, where they can be told."""
+    """Lifts over the control and effects of levels, if they can be estimated."""
     lifts, effects = lifts_sheet(values["arms"]), values.get("effects", [])
     parts = []
     if lifts is not None:
@@ -92,23 +144,32 @@ def _lifts(values: Known) -> list[Markup]:
 
 
 def _health(study: StudyDescription) -> list[Markup]:
-    """What is wrong with the study: guardrails that arms break, checks that fail."""
-    broken = [tag("b", "Guardrail:", at={"class": "fails"}), " " + "; ".join(study.get("broken", [])) + "."]
-    alarms = [check for check in study.get("health", []) if check["alarm"]]
-    parts = [tag("p", *broken, at={"class": "box fails"})] if study.get("broken") else []
-    for check in alarms:
-        said = f" {check['name']}: {check['says']}. False alarms: {check['false_alarms']}."
+    """The alarms of the study."""
+    parts = []
+    for check in (each for each in study.get("health", []) if each["alarm"]):
+        said = f" {check['code']}: {check['says']}. False alarms: {check['false_alarms']}."
         parts.append(tag("p", tag("b", "Alarm:", at={"class": "fails"}), said, at={"class": "box fails"}))
     return parts
 
 
+def _changes(study: StudyDescription) -> list[Markup]:
+    """What was excluded or corrected."""
+    said = [
+        f"{row['decisions']:,} decisions were excluded on {row['time']}: {row['reason']}"
+        for row in study.get("exclusions", [])
+    ]
+    if study.get("corrected"):
+        said.append(f"{study['corrected']:,} decisions were corrected")
+    return [tag("h2", "Excluded and corrected"), tag("ul", *(tag("li", each + ".") for each in said))] if said else []
+
+
 def _checks(checks: list[dict[str, Any]]) -> list[Markup]:
-    """Every check with what it found and how often it is wrong."""
+    """Every check with its result and its false-alarm rate."""
     said = [
         tag(
             "li",
-            tag("b", "ALARM" if check["alarm"] else "ok", at={"class": "fails"} if check["alarm"] else None),
-            f" {check['name']}: {check['says']}. False alarms: {check['false_alarms']}.",
+            tag("b", check["word"], at={"class": "fails"} if check["alarm"] else None),
+            f" {check['code']}: {check['says']}. False alarms: {check['false_alarms']}.",
         )
         for check in checks
     ]
@@ -121,14 +182,6 @@ def _recommended(best: RecommendationRow | None) -> Markup:
     return tag("p", recommended(best), at={"class": "lead box"})
 
 
-def _alarm(found: SetRow) -> Markup:
-    said = (
-        f" the set {braces(found['variables'])} no longer holds on recent rows, as row {found['alarm_row']:,} showed. "
-        "What it taught may be out of date."
-    )
-    return tag("p", tag("b", "Alarm:", at={"class": "fails"}), said, at={"class": "box fails"})
-
-
 def _missing(gaps: dict[str, int]) -> Markup:
     if not gaps:
         return Markup()
@@ -137,4 +190,146 @@ def _missing(gaps: dict[str, int]) -> Markup:
 
 
 def _sets(sets: list[SetRow]) -> Markup:
-    return sheet_table(sets_sheet(sets)) if sets else soft("This policy shares nothing: it looks for no sets.")
+    return sheet_table(sets_sheet(sets)) if sets else soft("This policy does not use separating sets.")
+
+
+# Figures: as wide as the page, with ticks and a grid
+
+
+EVIDENCE = "Evidence as rows came in"
+TIME = "time (UTC)"
+MOST_ARMS, MOST_SETS = 12, len(PALETTE)
+"""That are drawn; tables have all of them."""
+LONGEST_SET = 40
+BY_PROBABILITY = (
+    SHARES,
+    RATE,
+    (0.5, "one half"),
+    "The probability that each set separates levers from the reward; above the broken line it is more likely than not.",
+)
+BY_NATS = (
+    Axis(-10.0, 10.0, (-10.0, -5.0, 0.0, 5.0, 10.0), ("-10", "-5", "0", "5", "10")),
+    PLAIN,
+    (1.0, "1 nat"),
+    "Evidence for each set as logarithms of odds (nats), for the lever with the weakest; the broken line is 1.",
+)
+BY_TESTS = (
+    Axis(-6.0, 0.0, (-6.0, -4.0, -2.0, 0.0), ("1e-6", "1e-4", "0.01", "1")),
+    PLAIN,
+    (math.log10(0.05), "p = 0.05"),
+    "The smallest p-value of each set, on a logarithmic scale; the broken line is 0.05.",
+)
+
+
+def arms_figure(arms: Sequence[ArmRow]) -> Markup:
+    """Every arm with its interval with sharing, under it the one of its own rows, and the control across."""
+    shown = arms[:MOST_ARMS]
+    both = [(interval_of(row), interval_of(row["without_sharing"])) for row in shown]
+    known = [value for pair in both for each in pair if each is not None for value in each]
+    if not known:
+        return soft("No arm has enough rows for an interval yet.")
+    unit = unit_for(row["mean"] for row in shown)
+    axis = axis_for(known, unit)
+    parts = []
+    for row, (shared, alone) in zip(shown, both, strict=True):
+        strip = charts.strip(axis, shared, alone, _level(arms, row), _said(row["arm"], shared, alone, unit))
+        parts += [tag("bdi", row["arm"]), strip]
+    figure = tag("div", *parts, tag("span"), charts.strip_axis(axis), at={"class": "strips"})
+    more = f" The best {MOST_ARMS} of {len(arms)} arms." if len(arms) > MOST_ARMS else ""
+    line = " Broken line: the control." if any(row.get("is_control") for row in arms) else ""
+    return markup([figure, soft(f"Thick: with sharing. Thin: from the arm's own rows alone.{line}{more}")])
+
+
+def _level(arms: Sequence[ArmRow], row: ArmRow) -> float | None:
+    """The mean of the control, in the arm's segment where there are some."""
+    same = (each for each in arms if each.get("is_control") and each.get("segment") == row.get("segment"))
+    return next((each["mean"] for each in same), None)
+
+
+def _said(arm: str, shared: Interval | None, alone: Interval | None, unit: Unit) -> str:
+    words = [arm]
+    for name, each in (("with sharing", shared), ("own rows alone", alone)):
+        if each is not None:
+            mean, low, high = map(unit.show, each)
+            words.append(f"{name}: {mean} ({low} – {high})")
+    return "\n".join(words)
+
+
+def notes_of(annotations: Sequence[Mapping[str, Any]]) -> list[Note]:
+    """Annotations of a study as they are drawn: A, B, C, and so on."""
+    times = [seconds_of(each["time"]) for each in annotations]
+    return [
+        Note(time, chr(ord("A") + place % 26), f"{time_words(time)}: {each['text']}")
+        for place, (each, time) in enumerate(zip(annotations, times, strict=True))
+    ]
+
+
+def inside(x: Axis, notes: Sequence[Note]) -> list[Note]:
+    """Those that an axis has room for."""
+    return [note for note in notes if x.low <= note.at <= x.high]
+
+
+def noted(notes: Sequence[Note]) -> list[tuple[str, str, str]]:
+    """Annotations in a legend."""
+    return [("noted-key", f"{note.letter}: {note.text}", "") for note in notes]
+
+
+def decisions_figure(course: DecisionCourse, notes: Sequence[Note] = ()) -> Markup:
+    """Which arms were chosen, over time; those that were chosen least are one gray block."""
+    until, shares = course["until"], course["shares"]
+    if not until or not until[-1]:
+        return soft("No decision yet.")
+    total = [sum(row[arm] for row in shares) for arm in range(len(course["arms"]))]
+    order = sorted(range(len(total)), key=lambda arm: -total[arm])
+    shown, rest = order[: len(PALETTE) - 1], order[len(PALETTE) - 1 :]
+    series = [Series(course["arms"][arm], f"c{rank}", [row[arm] for row in shares]) for rank, arm in enumerate(shown)]
+    if rest:
+        series.append(Series(f"{len(rest)} others", GREY, [sum(row[arm] for arm in rest) for row in shares]))
+    label = "Share of each arm over time"
+    edges = [seconds_of(time) for time in course["times"]]
+    x, starts = time_axis(edges[0], edges[-1]), (0, *until)
+    names = [TIME, *(f"decisions {start + 1:,} to {end:,}" for start, end in zip(starts, until, strict=False))]
+    here = inside(x, notes)
+    drawn = charts.shares(x, SHARES, edges, series, unit=RATE, names=names, label=label, notes=here)
+    return markup([drawn, charts.legend([*((each.color, each.name, "") for each in series), *noted(here)])])
+
+
+def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Markup:
+    """The evidence for each set over time, and a caption."""
+    rows: Sequence[float] = course["rows"]
+    learnt = any(chance is not None for each in course["sets"] for chance in each["probability"])
+    kept = [each for each in course["sets"] if each["variables"] or not learnt]  # {} is a level to shrink to
+    by_nats = any(nats is not None for each in kept[:MOST_SETS] for nats in each["nats"])
+    series = [
+        Series(
+            shortened(braces(each["variables"]), LONGEST_SET),
+            f"c{place}",
+            _evidence_values(each, learnt=learnt, by_nats=by_nats),
+        )
+        for place, each in enumerate(kept[:MOST_SETS])
+    ]
+    if len(rows) < 2 or not any(value is not None for each in series for value in each.values):
+        return soft("Too few rows to show the evidence over time.")
+    y, unit, level, note = BY_PROBABILITY if learnt else BY_NATS if by_nats else BY_TESTS
+    times, names = [seconds_of(time) for time in course.get("times", [])], [f"row {row:,.0f}" for row in rows]
+    if times:
+        x, rows, under = time_axis(times[0], times[-1]), times, TIME
+        names = [f"{time_words(time)}, {name}" for time, name in zip(times, names, strict=True)]
+    else:
+        x, under = counts_axis(rows[0], rows[-1], is_log=True), "rows (logarithmic scale)"
+    drawn_notes = inside(x, notes)
+    drawn = charts.lines(
+        x, y, rows, series, unit=unit, names=[under, *names], label=EVIDENCE, level=level, notes=drawn_notes
+    )
+    shown = [*((each.color, each.name, unit.show(each.last)) for each in series), *noted(drawn_notes)]
+    more = f" The first {MOST_SETS} of {number(len(kept))} sets." if len(kept) > MOST_SETS else ""
+    return markup([drawn, charts.legend([*shown, ("level-key", level[1], "")]), soft(note + more)])
+
+
+def _evidence_values(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:
+    """Probabilities, nats or logarithms of p-values, clipped to the range of the axis."""
+    if learnt:
+        return each["probability"]
+    if by_nats:
+        return [None if nats is None else min(max(nats, -10.0), 10.0) for nats in each["nats"]]
+    return [None if p is None else max(math.log10(max(p, 1e-6)), -6.0) for p in each["p_value"]]

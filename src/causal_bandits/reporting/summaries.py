@@ -1,6 +1,10 @@
-"""What a summary.json and a manifest.json hold, as figures, tables and pages read them."""
+"""The contents of summary.json and manifest.json."""
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+
+Expected = Literal["positive", "not negative", "zero"]
+SURE = 2.0
+"""Number of standard errors that decides a claim."""
 
 
 class ContrastRecord(TypedDict):
@@ -9,8 +13,48 @@ class ContrastRecord(TypedDict):
     text: str
     difference: float
     se: float
-    expected: Literal["positive", "not negative", "zero"]
+    expected: Expected
     bound: float
+
+
+class Measured(NamedTuple):
+    """A contrast with its value; `bound` is the number of standard errors that decides."""
+
+    text: str
+    difference: float
+    se: float
+    expected: Expected = "positive"
+    bound: float = SURE
+
+    @property
+    def z(self) -> float:
+        """The difference over its standard error; a difference without any spread is certain."""
+        if self.se > 0:
+            return self.difference / self.se
+        return 0.0 if self.difference == 0 else float("inf") if self.difference > 0 else float("-inf")
+
+    @property
+    def verdict(self) -> str:
+        """holds, fails or open."""
+        if self.expected == "zero":
+            return "holds" if abs(self.z) <= self.bound else "fails"
+        if self.z <= -self.bound:
+            return "fails"
+        return "holds" if self.z >= self.bound or self.expected == "not negative" else "open"
+
+
+class Verdict(NamedTuple):
+    """The verdict on a claim."""
+
+    where: str
+    text: str
+    verdict: str
+    measured: tuple[Measured, ...]
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return {"holds": "holds", "fails": "does not hold", "open": "inconclusive"}[self.verdict]
 
 
 class ClaimRecord(TypedDict):
@@ -39,6 +83,46 @@ class MatrixRecord(TypedDict):
     cells: list[CellRecord]
 
 
+class TailsRecord(TypedDict):
+    """How bad the worst runs are at the end, over all worlds and runs."""
+
+    median: float
+    q95: float
+    q99: float | None
+    cvar95: float
+    over: float
+    """Share of the runs with more than twice the median of the baseline."""
+    over_se: float
+    survival: NotRequired[list[list[float]]]
+    """Where all runs are in one world: x and P(regret > x)."""
+    exponent: NotRequired[float]
+    """a in P(regret > x) ~ x^-a, from the largest 5% of the runs."""
+    exponent_se: NotRequired[float]
+
+
+class LimitRow(TypedDict):
+    """A policy in a world of which the limits are known."""
+
+    family: str
+    world: int
+    arms: int
+    set: str
+    separates: bool
+    c0: float
+    cs: float
+    cp: float
+    eta2: float
+    mean_gap: float
+    policy: str
+    horizon: int
+    runs: int
+    regret: float
+    regret_se: float
+    per_log: float
+    """Regret per unit of ln t over the last decade."""
+    per_log_se: float
+
+
 class Series(TypedDict):
     """A line: a method in a panel of worlds, at the rounds `t`."""
 
@@ -57,6 +141,10 @@ class Series(TypedDict):
     ratio: NotRequired[list[float]]
     """To the baseline."""
     ratio_se: NotRequired[list[float]]
+    of_oracle: NotRequired[float]
+    """Multiple of the regret of the oracle, a policy that knows more, at the end."""
+    of_oracle_se: NotRequired[float]
+    tails: NotRequired[TailsRecord]
 
 
 class TheoremRow(TypedDict):
@@ -101,7 +189,7 @@ class Claimed(TypedDict):
 
 
 class Heading(TypedDict):
-    """What every summary starts with."""
+    """Fields of every summary."""
 
     figure: str
     title: str
@@ -121,7 +209,7 @@ class Summary(Heading, Claimed):
     weights: NotRequired[str]
     by_tier: NotRequired[bool]
     series: NotRequired[dict[str, Series]]
-    rows: NotRequired[list[TheoremRow] | list[ExampleRow]]
+    rows: NotRequired[list[TheoremRow] | list[ExampleRow] | list[LimitRow]]
     matrix: NotRequired[list[MatrixRecord]]
     """Claims by reading."""
     unread: NotRequired[list[str]]
@@ -129,7 +217,7 @@ class Summary(Heading, Claimed):
 
 
 class About(TypedDict, total=False):
-    """How a figure was made: whatever may differ between two equal runs."""
+    """How a figure was made: everything that may differ between two equal runs."""
 
     command: str | None
     options: dict[str, Any]

@@ -1,12 +1,202 @@
-"""Tables of summaries: the numbers of a figure, and the verdicts on its claims."""
+"""Tables of summaries: the numbers of a figure, the verdicts on its claims, and claims by reading."""
 
-from collections.abc import Sequence
-from typing import Literal, Protocol, cast
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, cast
 
-from .line_plots import counted
-from .matrices import read_lines_sheet
+from rich.console import RenderableType
+from rich.table import Table
+
+from ..core.markup import Markup, markup, tag
+from .html import scrolling, soft
 from .sheets import Sheet, columns_from
-from .summaries import About, ExampleRow, Series, Summary, TheoremRow
+from .summaries import About, ExampleRow, LimitRow, Measured, Series, Summary, TheoremRow, Verdict
+from .summary_plots import counted
+from .terminal import written
+
+# Claims by reading
+
+
+SIGNS = {"holds": "✓", "fails": "✗", "open": "?"}
+STYLES = {"holds": "green", "fails": "red", "depends": "yellow", "open": "yellow"}
+LEGEND = "✓ holds, ✗ fails, ? inconclusive, – not played; of several differences the one that decided, ± standard error"
+BESIDE = "reading, rounds"
+EXPLAINED = (
+    "The figures' own reading is the first line of the first column. Direct testing looks at each lever given the set "
+    "and the other levers (conditional; by permutation: with p-values that hold their level), at each lever given the "
+    "set alone (marginal), or at the largest group of levers given the set and the rest (joint). Figure 4 counts sets, "
+    "or pairs of a set and a lever. Algorithm 2 has Auer's index 4 sqrt(V ln N) or the printed 4 sqrt(V ln N / n), "
+    "variances in closed form or from 50 bootstraps, and a residual test per lever given the others, or of all levers "
+    "at once (joint)."
+)
+
+
+class MatrixCell(NamedTuple):
+    """A claim under one reading."""
+
+    reading: Mapping[str, str]
+    """The value of each factor."""
+    verdict: str
+    """holds, fails or open."""
+    text: str
+    """What the difference is of."""
+    difference: float
+    se: float
+
+    @property
+    def shown(self) -> str:
+        """The verdict as a sign, with the difference."""
+        return f"{SIGNS[self.verdict]} {_digits(self.difference)} ± {_digits(self.se, 2)}"
+
+
+class MatrixRow(NamedTuple):
+    """A claim under all readings."""
+
+    where: str
+    text: str
+    figure: str
+    verdict: str
+    """holds, fails, depends or open."""
+    words: str
+    cells: tuple[MatrixCell, ...]
+    across: tuple[str, ...]
+    """The factors whose values are columns; the others are rows."""
+
+
+def _digits(number: float, digits: int = 3) -> str:
+    """
+    >>> _digits(0.57612), _digits(-170.4), _digits(0.0041, 2), _digits(3.07e-05)
+    ('0.576', '-170', '0.0041', '3.1e-05')
+    """
+    if abs(number) >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.{digits}g}" if abs(number) >= 0.001 else f"{number:.2g}"
+
+
+class Block(NamedTuple):
+    """Claims that are read by the same factors."""
+
+    columns: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]
+
+    def lines(self, row: MatrixRow) -> list[tuple[str, list[MatrixCell | None]]]:
+        """Per setting of the other factors, in words: the cells in the order of the columns."""
+        found: dict[str, dict[str, MatrixCell]] = {}
+        for cell in row.cells:
+            across = ", ".join(cell.reading[name] for name in row.across)
+            beside = ", ".join(_valued(*each) for each in cell.reading.items() if each[0] not in row.across) or "any"
+            found.setdefault(beside, {})[across] = cell
+        found = found or {"": {}}  # not played
+        return [(beside, [cells.get(column) for column in self.columns]) for beside, cells in found.items()]
+
+
+def _valued(name: str, value: str) -> str:
+    return f"test {value}" if name == "residual" else value
+
+
+def blocks_of(rows: Sequence[MatrixRow]) -> list[Block]:
+    """Rows next to each other that are read by the same factors, with the columns that any of them has."""
+    found = []
+    for _, group in itertools.groupby(rows, lambda row: row.across):
+        members = tuple(group)
+        columns = dict.fromkeys(
+            ", ".join(cell.reading[name] for name in row.across) for row in members for cell in row.cells
+        )
+        found.append(Block(tuple(columns), members))
+    return found
+
+
+def matrix_texts(rows: Sequence[MatrixRow]) -> list[RenderableType]:
+    """For a terminal: per block the names of the columns, then each claim and its verdict above its rows."""
+    shown: list[RenderableType] = [written("Claims by reading", "bold")]
+    for block in blocks_of(rows):
+        lines = [block.lines(row) for row in block.rows]
+        names = [column or "measured" for column in block.columns]
+        texts = [[beside, *_texts(cells)] for each in lines for beside, cells in each]
+        wide = [max(map(len, column)) for column in zip([BESIDE, *names], *texts, strict=True)]
+        shown.append(_text_line([BESIDE, *names], wide, "bold"))
+        for row, each in zip(block.rows, lines, strict=True):
+            shown.append(written(f"{row.where}: {row.text}"))
+            shown.append(written(f"  {row.words}", f"bold {STYLES[row.verdict]}"))
+            shown += [_text_line([beside, *_texts(cells)], wide) for beside, cells in each]
+        shown.append("")
+    return [*shown, written(f"{LEGEND}. {EXPLAINED}")]
+
+
+def _texts(cells: Sequence[MatrixCell | None]) -> list[str]:
+    return ["–" if cell is None else cell.shown for cell in cells]
+
+
+def _text_line(cells: Sequence[str], wide: Sequence[int], style: str = "") -> Table:
+    """Cells in columns of given widths, narrower where the terminal is."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=wide[0] + 4, overflow="fold")
+    for width in wide[1:]:
+        table.add_column(width=width, justify="right", overflow="fold")
+    table.add_row(written(f"    {cells[0]}", style), *(written(cell, style) for cell in cells[1:]))
+    return table
+
+
+def matrix_html(rows: Sequence[MatrixRow]) -> Markup:
+    """The same for a page: claim and verdict once, beside all their rows."""
+    return markup([*(scrolling(_block(block)) for block in blocks_of(rows)), soft(f"{LEGEND}. {EXPLAINED}")])
+
+
+def _block(block: Block) -> Markup:
+    names = ["where", "the paper says", "found", BESIDE, *(column or "measured" for column in block.columns)]
+    head = tag("tr", *(tag("th", name, at={"class": "n"} if place > 3 else None) for place, name in enumerate(names)))
+    body = [line for row in block.rows for line in _html_lines(block, row)]
+    return tag("table", tag("thead", head), tag("tbody", *body), at={"class": "matrix"})
+
+
+def _html_lines(block: Block, row: MatrixRow) -> list[Markup]:
+    lines = block.lines(row)
+    spanning = {"rowspan": str(len(lines))}
+    first = [
+        tag("td", tag("a", row.where, at={"href": f"#{row.figure}"}), at={**spanning, "class": "w"}),
+        tag("td", row.text, at=spanning),
+        tag("td", tag("b", row.words, at={"class": row.verdict}), at=spanning),
+    ]
+    return [
+        tag("tr", *(first if place == 0 else []), tag("td", beside, at={"class": "w"}), *map(_cell, cells))
+        for place, (beside, cells) in enumerate(lines)
+    ]
+
+
+def _cell(cell: MatrixCell | None) -> Markup:
+    if cell is None:
+        return tag("td", "–", at={"class": "n"})
+    return tag("td", tag("span", cell.shown, at={"class": cell.verdict, "title": cell.text}), at={"class": "n"})
+
+
+def read_lines_sheet(summary: Summary) -> Sheet:
+    """The regret of every policy at the two horizons at which claims are judged."""
+    ends = (summary["horizon"] // 4, summary["horizon"])
+    columns = ("worlds", "policy", "given", "runs", *(name for end in ends for name in (f"t = {end:,}", "relative")))
+    rows = [
+        (found["panel"], found["label"], found["knows"], f"{found['worlds']} x {found['runs']}", *_at(key, found, ends))
+        for key, found in summary["series"].items()
+    ]
+    caption = "cumulative regret, or the share of sets or of pairs (set, lever) that is accepted, ± standard error"
+    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(4, columns), kept_in="summary.json")
+
+
+def _at(key: str, found: Series, ends: Sequence[int]) -> list[str]:
+    cells = []
+    for end in ends:
+        place = min(range(len(found["t"])), key=lambda place: abs(found["t"][place] - end))
+        if found["t"][-1] < end:
+            cells += ["–", "–"]
+            continue
+        cells.append(f"{_digits(found['mean'][place])} ± {_digits(found['se'][place], 2)}")
+        ratio = f"{found['ratio'][place]:.3f} ± {found['ratio_se'][place]:.3f}" if "ratio" in found else ""
+        cells.append("1" if key == found["baseline"] else ratio)
+    return cells
+
+
+# The numbers of a figure, and the verdicts on its claims
+
 
 KEPT_IN = "summary.json"
 
@@ -23,10 +213,11 @@ def sheet_of(summary: Summary, about: About | None = None) -> Sheet:
 
 
 def _by_tier(summary: Summary, about: About) -> Sheet:
-    """Cumulative and simple regret at the end, least told first, and within a tier the least regret first."""
+    """Cumulative and simple regret at the end, by tier and then by regret."""
     series, times = summary["series"], about.get("microseconds", {})
     methods = [key for key, found in series.items() if key == found["method"]]
     methods.sort(key=lambda key: (series[key]["tier"], series[key]["mean"][-1]))
+    more = _more_columns(series)
     rows = []
     for key in methods:
         found, simple = series[key], series.get(f"{key}-simple")
@@ -39,14 +230,15 @@ def _by_tier(summary: Summary, about: About) -> Sheet:
                 "1" if key == found["baseline"] else _ratio(found, -1),
                 "" if simple is None else _with_error(simple, "mean", "se", -1, 4),
                 f"{times[key]:.1f}" if key in times else "",
+                *_more(found, more),
             )
         )
     end = next(iter(series.values()))["t"][-1]
-    columns = ("tier", "policy", "told", f"regret, t = {end}", "relative", "simple regret", "µs per round")
+    columns = ("tier", "policy", "given", f"regret, t = {end}", "relative", "simple regret", "µs per round", *more)
     caption = (
         f"± standard error over {counted(summary)}; relative to the policy marked 1 in the same worlds; simple regret: "
         "of the arm recommended at the end; time: one process, in the first world. Compare within a tier"
-    )
+    ) + _more_words(more)
     return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), True, KEPT_IN)
 
 
@@ -57,10 +249,12 @@ def _curves(summary: Summary) -> Sheet:
     panels = len({found["panel"] for found in series.values()}) > 1
     relative = any("ratio" in found for found in series.values())
     tiers = {found["tier"]: found["tier_label"] for found in series.values() if "tier" in found}
-    columns = [*(["worlds"] if panels else []), "policy", *(["tier"] if tiers else []), "told", "runs"]
+    columns = [*(["worlds"] if panels else []), "policy", *(["tier"] if tiers else []), "given", "runs"]
     first_number = len(columns)
     for place in places:
         columns += [f"t = {points[place]}", *(["relative"] if relative else [])]
+    more = _more_columns(series)
+    columns += more
     rows = []
     for key, found in series.items():
         runs = f"{found['worlds']} x {found['runs']}" if found["worlds"] > 1 else f"{found['runs']}"
@@ -71,14 +265,48 @@ def _curves(summary: Summary) -> Sheet:
             if relative:
                 told = "1" if key == found["baseline"] else _ratio(found, place)
                 cells.append(told)
-        rows.append(tuple(cells))
+        rows.append((*cells, *_more(found, more)))
     caption = f"{summary['measure']} ± standard error over {counted(summary)}"
     if relative:
         caption += ", and relative to the policy marked 1 in the same worlds"
     if tiers:
         caption += "; tier " + ", ".join(f"{tier}: {label}" for tier, label in sorted(tiers.items()))
+    caption += _more_words(more)
     numbers = columns_from(first_number, tuple(columns))
     return Sheet(summary["title"], caption, tuple(columns), tuple(rows), numbers, kept_in=KEPT_IN)
+
+
+ORACLE, Q95, Q99, WORST, LARGE, EXPONENT = "of the oracle", "q95", "q99", "CVaR95", "P(large)", "exponent"
+
+
+def _more_columns(series: dict[str, Series]) -> list[str]:
+    """Columns of the oracle and of tails, if any line has them."""
+    tails = any("tails" in found for found in series.values())
+    oracle = any("of_oracle" in found for found in series.values())
+    exponent = [EXPONENT] if any("exponent" in found.get("tails", {}) for found in series.values()) else []
+    return [*([ORACLE] if oracle else []), *([Q95, Q99, WORST, LARGE] if tails else []), *exponent]
+
+
+def _more(found: Series, columns: list[str]) -> list[str]:
+    cells = []
+    if ORACLE in columns:
+        cells.append(f"{found['of_oracle']:.2f} ± {found['of_oracle_se']:.2f}" if "of_oracle" in found else "")
+    if Q95 in columns:
+        tails = found.get("tails")
+        numbers = [] if tails is None else [tails["q95"], tails["q99"], tails["cvar95"]]
+        cells += ["" if value is None else f"{value:,.{1 if value < 10_000 else 0}f}" for value in numbers] or [""] * 3
+        cells.append("" if tails is None else f"{tails['over']:.1%}")
+        if EXPONENT in columns:
+            known = tails is not None and "exponent" in tails
+            cells.append(f"{tails['exponent']:.1f} ± {tails['exponent_se']:.1f}" if tails and known else "")
+    return cells
+
+
+def _more_words(columns: list[str]) -> str:
+    words = f"; {ORACLE}: as a multiple of the policy that is given most" if ORACLE in columns else ""
+    if Q95 in columns:
+        words += "; tails are over all worlds and runs, and large is twice the baseline's median"
+    return words
 
 
 def _ratio(found: Series, place: int) -> str:
@@ -138,62 +366,51 @@ def _example(summary: Summary) -> Sheet:
     return Sheet(summary["title"], caption, columns, rows, columns_from(3, columns), kept_in=KEPT_IN)
 
 
-SHEETS = {"theorem": _theorem, "example": _example}
+def _limits(summary: Summary) -> Sheet:
+    """Means over the worlds of a family: constants, eta^2, and what policies lose per ln t as a multiple of a bound."""
+    found = cast(list[LimitRow], summary["rows"])
+    rows = []
+    for family in dict.fromkeys(row["family"] for row in found):
+        worlds = [row for row in found if row["family"] == family]
+        plain = [row for row in worlds if row["policy"] == "ts"]
+        cells = [f"{_average([row[key] for row in plain]):.3g}" for key in ("c0", "cs", "cp", "eta2")]
+        for policy in ("ts", "causal-ts-known", "told-means", "ossb"):
+            played = [row for row in worlds if row["policy"] == policy]
+            mean = _average([row["regret"] for row in played])
+            se = math.sqrt(sum(row["regret_se"] ** 2 for row in played)) / max(len(played), 1)
+            cells.append(f"{mean:,.1f} ± {se:,.1f}" if played else "")
+        rows.append((family, f"{len(plain)}", "yes" if plain[0]["separates"] else "no", *cells))
+    columns = (
+        "worlds",
+        "number",
+        "separates",
+        "C_0",
+        "C_S",
+        "C_P",
+        "eta^2",
+        "TS",
+        "given S",
+        "given S, E[Y | S]",
+        "OSSB",
+    )
+    caption = (
+        f"means over worlds; regret ± standard error at T = {found[0]['horizon']:,}, {found[0]['runs']} runs each; "
+        "where no set separates, C_S and C_P are what the variables would be worth if they did"
+    )
+    return Sheet(summary["title"], caption, columns, tuple(rows), columns_from(3, columns), kept_in=KEPT_IN)
+
+
+def _average(values: list[float]) -> float:
+    return sum(values) / max(len(values), 1)
+
+
+SHEETS = {"theorem": _theorem, "example": _example, "limits": _limits}
 """Of figures that are not curves."""
-
-
-class Measured(Protocol):
-    """A difference that a claim depends on."""
-
-    @property
-    def text(self) -> str:
-        """What it is the difference of."""
-
-    @property
-    def difference(self) -> float:
-        """Its value."""
-
-    @property
-    def se(self) -> float:
-        """Its standard error."""
-
-    @property
-    def z(self) -> float:
-        """One over the other."""
-
-    @property
-    def verdict(self) -> str:
-        """holds, fails or open."""
-
-
-class Verdict(Protocol):
-    """The verdict on a claim."""
-
-    @property
-    def where(self) -> str:
-        """In the paper."""
-
-    @property
-    def text(self) -> str:
-        """The claim."""
-
-    @property
-    def verdict(self) -> str:
-        """holds, fails or open."""
-
-    @property
-    def words(self) -> str:
-        """The verdict for people."""
-
-    @property
-    def measured(self) -> Sequence[Measured]:
-        """The differences it depends on."""
 
 
 def evidence(measured: Measured) -> str:
     """A difference in words.
 
-    >>> from causal_bandits.experiments.claims import Measured
     >>> evidence(Measured("b - a", 0.25, 0.05))
     'b - a = 0.25 ± 0.05 (5.0 s.e.)'
     """

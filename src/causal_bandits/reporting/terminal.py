@@ -1,16 +1,26 @@
-"""Tables on a terminal: text as it was written, no name cut, and nothing in a name that a terminal would obey."""
+"""Tables and progress on a terminal: no name is cut, and escape sequences in names have no effect."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Literal
 
 from rich.box import SIMPLE
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
-from ..markup import printable
+from ..core.markup import printable
 from .sheets import Sheet
 
 SHOWN_ROWS = 12
@@ -18,24 +28,22 @@ SHOWN_ROWS = 12
 
 
 def written(text: str, style: str = "") -> Text:
-    """Text as it is: brackets and colons in a name are neither markup nor emoji; escape sequences are spelled out."""
+    """Literal text: brackets and colons are neither markup nor emoji; escape sequences are spelled out."""
     return Text(printable(text, keep="\n"), style=style)
 
 
 class PlainConsole(Console):
-    """A console that prints text as it is; a terminal obeys nothing in it."""
+    """A console that prints text literally; escape sequences in it have no effect."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print; what a terminal would obey is spelled out first."""
+        """Print, with escape sequences spelled out."""
         shown = (printable(each, keep="\n\t") if isinstance(each, str) else each for each in objects)
         super().print(*shown, **options)
 
 
 def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
-    """The widths of columns whose cells and whose longest words are so wide.
-
-    Words stay whole where there is room for them, and then the narrow columns stay on one line; without the room the
-    widest columns give way.
+    """Widths of columns, from the widths of their cells and of their longest words. Words stay whole and narrow columns
+    stay on one line if they fit; otherwise the widest columns are wrapped.
 
     >>> fitted([5, 30, 40], [5, 10, 12], 90)
     [5, 30, 40]
@@ -54,7 +62,7 @@ def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
 
 
 class FittedTable:
-    """A table that is laid out when it is printed, for the width there is."""
+    """A table that is laid out when it is printed, for the current width."""
 
     def __init__(self, title: str, columns: Sequence[str], *, numbers: Sequence[int], caption: str = "") -> None:
         self._title, self._caption = printable(title), caption
@@ -114,3 +122,63 @@ def terminal_table(sheet: Sheet) -> FittedTable:
         for row in rows:
             table.add_row(*row[first:])
     return table
+
+
+# Progress of long work: bars with the time left on a terminal, otherwise occasional lines
+
+
+Tell = Callable[[str, int, int], None]
+"""Called with (what, parts done, all parts)."""
+
+
+@contextlib.contextmanager
+def progress(console: Console) -> Iterator[Tell]:
+    """Yields a function to call when parts are done; several tasks share one bar."""
+    if not console.is_terminal:
+        yield _lines(console)
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("elapsed"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
+    with Progress(*columns, console=console, transient=True) as bars:
+        yield _Bars(bars).tell
+
+
+class _Bars:
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self._done: dict[str, tuple[int, int]] = {}
+        self._overall: TaskID | None = None
+
+    def tell(self, what: str, done: int, of: int) -> None:
+        """One more part done."""
+        if what not in self._tasks:
+            self._tasks[what] = self._bars.add_task(printable(what), total=of, start=False)
+            if len(self._tasks) == 2:
+                self._overall = self._bars.add_task("all")
+        if done:
+            self._bars.start_task(self._tasks[what])
+        self._done[what] = (done, of)
+        self._bars.update(self._tasks[what], completed=done, total=of)
+        if self._overall is not None:
+            everything = [sum(each) for each in zip(*self._done.values(), strict=True)]
+            self._bars.update(self._overall, completed=everything[0], total=everything[1])
+
+
+def _lines(console: Console) -> Tell:
+    said: dict[str, int] = {}
+
+    def tell(what: str, done: int, of: int) -> None:
+        tenth = 10 * done // max(of, 1)
+        if done and tenth > said.get(what, 0):
+            said[what] = tenth
+            console.print(f"{printable(what)}: {done} of {of} done", highlight=False, markup=False)
+
+    return tell

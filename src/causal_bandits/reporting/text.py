@@ -1,13 +1,42 @@
-"""Names are data: whatever they hold, they are shown as they are, and nothing in them is obeyed."""
+"""Names that fit in a figure, shown literally."""
 
-from ..markup import printable
+from unicodedata import east_asian_width
+
+from ..core.markup import printable
 
 
 def label(text: str, most: int) -> str:
-    """Printable text for a drawing, cut where there is no room for more.
+    """Printable text for a figure, cut if it is too long.
 
     >>> label("a very long name", 8)
     'a very …'
     """
     shown = printable(text)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def _size(name: str) -> int:
+    """The width of a text in letters; those of East Asia take two."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in name)
+
+
+def shortened(name: str, most: int) -> str:
+    """A name at most `most` letters wide, with its middle left out, since arms differ at either end. It is cut between
+    words, unless its first or last word is too long for its half.
+
+    >>> shortened("do(banner=red, discount=10%)", 20)
+    'do(banner=…=10%)'
+    """
+    if _size(name) <= most:
+        return name
+    start, end = len(name) // 2, len(name) - len(name) // 2
+    while start and _size(name[:start]) > most // 2:
+        start -= 1
+    while end < len(name) and _size(name[end:]) > most - most // 2 - 1:
+        end += 1
+    first, last = start, end
+    while first and name[first - 1 : first + 1].isalnum():
+        first -= 1
+    while last < len(name) and name[last - 1 : last + 1].isalnum():
+        last += 1
+    return f"{name[: first or start]}…{name[last if last < len(name) else end :]}"

@@ -1,4 +1,4 @@
-"""How figures look, and how their ink follows the reader's light or dark page."""
+"""Colors for all kinds of color vision, the style of figures, and colors that follow a light or dark page."""
 
 from __future__ import annotations
 
@@ -7,13 +7,41 @@ import io
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .palette import GRID, INK, PLAIN, SOFT
+from ..libraries import require_matplotlib
 from .summaries import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class Shade(NamedTuple):
+    """A color of a page that the reader may have light or dark."""
+
+    light: str
+    dark: str
+
+
+INK = Shade("#1b1b1b", "#ececec")
+SOFT = Shade("#565656", "#a9a9a9")
+PLAIN = Shade("#434343", "#c4c4c4")
+GRID = Shade("#dcdcdc", "#3d3d3d")
+PAPER = Shade("#fdfdfc", "#161616")
+CARD = Shade("#f4f4f1", "#202020")
+GOOD = Shade("#0a6b3d", "#5fd39a")
+BAD = Shade("#a3260f", "#ff8a73")
+OPEN = Shade("#7a5a00", "#e9c25c")
+
+# Okabe and Ito's colors, for all kinds of color vision, visible on light and dark.
+BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+SKY, ORANGE, BROWN, VIOLET = "#56B4E9", "#E69F00", "#8C6D31", "#7B61A8"
+PALETTE = (BLUE, VERMILION, GREEN, PURPLE, SKY, ORANGE, BROWN, VIOLET)
+GREY, DIM = "#999999", "#777777"
+
+SHARED, ALONE = Shade(BLUE, SKY), Shade(GREY, GREY)
+"""An arm with sharing, and by its own rows alone."""
+
 
 THEMED = (INK, SOFT, PLAIN, GRID)
 """What a page may show in light or in dark."""
@@ -42,7 +70,8 @@ Painter = Callable[["Figure", Summary, bool], None]
 
 @contextlib.contextmanager
 def drawing(changes: dict[Any, Any]) -> Iterator[None]:
-    """Drawings in our style. Text is no formula; a character that the font does not have is drawn as a box."""
+    """Figures in our style. Text is never a formula; a character that the font lacks is drawn as a box."""
+    require_matplotlib()
     import matplotlib as mpl
 
     with mpl.rc_context({**STYLE, **changes}), warnings.catch_warnings():
@@ -52,7 +81,8 @@ def drawing(changes: dict[Any, Any]) -> Iterator[None]:
 
 
 def save(paint: Painter, summary: Summary, path: Path) -> None:
-    """A figure file; PNG or SVG by the path's ending. No date and no maker: equal figures are equal files."""
+    """Write a PNG or SVG file, by the suffix of the path. It has no date or creator: equal figures are equal files."""
+    require_matplotlib()
     from matplotlib.figure import Figure  # takes a while, and most commands draw nothing
 
     with drawing({}):
@@ -62,7 +92,8 @@ def save(paint: Painter, summary: Summary, path: Path) -> None:
 
 
 def themed_svg(paint: Painter, summary: Summary, *, narrow: bool) -> str:
-    """The figure for a page: no background, and ink in the colours of the reader's page, light or dark."""
+    """The figure for a page: no background, and ink in the colors of the reader's page, light or dark."""
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     buffer = io.StringIO()

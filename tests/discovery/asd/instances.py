@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from causal_bandits.discovery.asd.graph_space import Graphs, Space, list_graphs
-from causal_bandits.discovery.asd.separation import separations
-from causal_bandits.discovery.asd.statements import all_statements
+from causal_bandits.core.discovery.asd.graph_space import Graphs, Space, list_graphs
+from causal_bandits.core.discovery.asd.separation import separations
+from causal_bandits.core.discovery.asd.statements import all_statements
 
 SPACES = [
     Space(2, (1,)),

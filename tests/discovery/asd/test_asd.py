@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from causal_bandits import ASD, CausalThompsonSampling, MixedGraph, Problem, separated
-from causal_bandits.data import CountTables, History, TableLayout
-from causal_bandits.discovery import discovery_from_dict
-from causal_bandits.discovery.asd.asp import Asp
-from causal_bandits.discovery.asd.background import Background
-from causal_bandits.discovery.asd.graph_space import Space
+from causal_bandits import ASD, CausalThompsonSampling, MixedGraph, Problem
+from causal_bandits.core.data import CountTables, History, TableLayout
+from causal_bandits.core.discovery import discovery_from_dict
+from causal_bandits.core.discovery.asd.asp import Asp
+from causal_bandits.core.discovery.asd.background import Background
+from causal_bandits.core.discovery.asd.graph_space import Space
+from causal_bandits.core.graphs import separated
+from causal_bandits.core.independence import g_squared
+from causal_bandits.core.independence.pairs import JointCounts, g_squared_of_pairs
 from causal_bandits.errors import MissingExtraError, OptionError, UnknownVariableError
-from causal_bandits.independence import g_squared
-from causal_bandits.independence.pairs import JointCounts, g_squared_of_pairs
-from causal_bandits.simulation import play
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import paper_world
 
 CHAIN = paper_world(MixedGraph(["A", "B", "C", "Y"], directed=[("A", "B"), ("B", "C"), ("C", "Y"), ("A", "Y")]), seed=5)
 

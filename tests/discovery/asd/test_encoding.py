@@ -6,7 +6,7 @@ from typing import NamedTuple
 import clingo
 import pytest
 
-RULES = resources.files("causal_bandits.discovery.asd").joinpath("encoding.lp").read_text()
+RULES = resources.files("causal_bandits.core.discovery.asd").joinpath("encoding.lp").read_text()
 
 
 class Case(NamedTuple):

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from causal_bandits.discovery.asd.asp import Asp
-from causal_bandits.discovery.asd.background import Background
-from causal_bandits.discovery.asd.cache import separation_table
-from causal_bandits.discovery.asd.enumeration import Enumeration, ancestors
-from causal_bandits.discovery.asd.graph_space import Graphs, Space
-from causal_bandits.discovery.asd.queries import Query
+from causal_bandits.core.discovery.asd.asp import Asp
+from causal_bandits.core.discovery.asd.background import Background
+from causal_bandits.core.discovery.asd.cache import separation_table
+from causal_bandits.core.discovery.asd.enumeration import Enumeration, ancestors
+from causal_bandits.core.discovery.asd.graph_space import Graphs, Space
+from causal_bandits.core.discovery.asd.queries import Query
+from causal_bandits.core.graphs import MixedGraph
 from causal_bandits.errors import OptionError
-from causal_bandits.graphs import MixedGraph
 from tests.reference import asd as naive
 
 from .instances import SPACES, truth, weights
@@ -23,7 +23,7 @@ INSTANCES = int(os.environ.get("ASD_INSTANCES", "12"))
 """How many instances both engines solve; 200 were run for the release."""
 
 ROUNDING = 1e-3
-"""clingo minimises whole millionths of a nat: 576 roundings stay below this while weights add up to 2147 nats."""
+"""clingo minimizes whole millionths of a nat: 576 roundings stay below this while weights add up to 2147 nats."""
 
 
 def enumeration(space: Space, background: Background | None = None) -> Enumeration:

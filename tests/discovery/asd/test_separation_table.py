@@ -13,10 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from causal_bandits import errors
-from causal_bandits.discovery.asd import cache
-from causal_bandits.discovery.asd.graph_space import Graphs, Space, list_graphs
-from causal_bandits.discovery.asd.separation import SeparationTable, build_table
-from causal_bandits.discovery.asd.statements import all_statements
+from causal_bandits.core.discovery.asd import cache
+from causal_bandits.core.discovery.asd.graph_space import Graphs, Space, list_graphs
+from causal_bandits.core.discovery.asd.separation import SeparationTable, build_table
+from causal_bandits.core.discovery.asd.statements import all_statements
 from causal_bandits.errors import CacheWarning
 from tests.reference import asd as naive
 
@@ -133,7 +133,7 @@ def test_a_damaged_table_is_said_once_and_built_again(folder: Path, damage: str)
     (file,) = folder.iterdir()
     whole = file.read_bytes()
     file.write_bytes(DAMAGES[damage](whole))
-    with pytest.warns(CacheWarning, match="is damaged; it is built again and replaced"):
+    with pytest.warns(CacheWarning, match="is corrupt; it is built again and replaced"):
         assert same(table_again(), built)
     assert cache._unpack(file.read_bytes()[32:]).truth.shape == built.truth.shape
     file.write_bytes(DAMAGES[damage](whole))
@@ -145,7 +145,7 @@ def test_the_table_of_another_space_is_not_taken_for_it(folder: Path) -> None:
     built = table_again()
     table_again(other)
     shutil.copy(cache.cache_file(other), cache.cache_file(SMALL))
-    with pytest.warns(CacheWarning, match="is damaged"):
+    with pytest.warns(CacheWarning, match="is corrupt"):
         assert same(table_again(), built)
 
 
@@ -163,7 +163,7 @@ def test_what_is_no_table_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPa
         os.mkfifo(file)
     elif thing == "loop":
         file.symlink_to(file)
-    with pytest.warns(CacheWarning, match=r"is damaged|cannot be read|cannot be cached"):
+    with pytest.warns(CacheWarning, match=r"is corrupt|cannot be read|cannot be cached"):
         assert same(table_again(), built)
 
 

@@ -2,16 +2,10 @@
 
 import numpy as np
 
-from causal_bandits import (
-    DiscreteSCM,
-    Mechanism,
-    MixedGraph,
-    perfect,
-)
-from causal_bandits.policies import (
-    CountingPolicy,
-)
-from causal_bandits.simulation import play
+from causal_bandits import DiscreteSCM, MixedGraph
+from causal_bandits.research.comparators import CountingPolicy
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import Mechanism, perfect
 from tests.reference import comparators as slow
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from causal_bandits import MixedGraph
-from causal_bandits.policies.comparators.allocation import allocation_value, best_allocation
-from causal_bandits.policies.comparators.lattimore import rare_arms
-from causal_bandits.worlds import paper_world, parallel_world
+from causal_bandits.research.comparators.allocation import allocation_value, best_allocation
+from causal_bandits.research.comparators.lattimore import rare_arms
+from causal_bandits.research.worlds import paper_world, parallel_world
 
 
 def test_closed_forms() -> None:

@@ -8,14 +8,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, Problem, simulate
+from causal_bandits import DiscreteSCM, MixedGraph, Problem, simulate
 from causal_bandits.errors import OptionError, ProblemError
-from causal_bandits.experiments import FAMILIES
-from causal_bandits.policies import BackDoorBandit
-from causal_bandits.policies.comparators.back_door import back_door_prior, mixture_index, parent_posterior
-from causal_bandits.policies.comparators.mixture_quantile import beta_tail, upper_quantile
-from causal_bandits.simulation import field, play, told
-from causal_bandits.worlds import from_bif, lee_bareinboim_world
+from causal_bandits.research.comparators import BackDoorBandit
+from causal_bandits.research.comparators.back_door import back_door_prior, mixture_index, parent_posterior
+from causal_bandits.research.comparators.mixture_quantile import beta_tail, upper_quantile
+from causal_bandits.research.experiments import FAMILIES
+from causal_bandits.research.simulation import field, play, told
+from causal_bandits.research.worlds import Mechanism, from_bif, lee_bareinboim_world
 from tests.contracts.kinds import WORLD
 from tests.policies.comparators.plans import copies, rows_of
 from tests.reference import newer_comparators as slow

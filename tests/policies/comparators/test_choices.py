@@ -1,4 +1,4 @@
-"""What is asked for, after random rows, is what the formulas made anew from the rows say."""
+"""What is asked for, after random rows, is what the formulas made again from the rows say."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from causal_bandits import Problem
-from causal_bandits.compiled import interpreted
-from causal_bandits.data import Rows
-from causal_bandits.policies import (
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.data import Rows
+from causal_bandits.core.policies import POLICIES, choose, learn
+from causal_bandits.research.comparators import (
     CTS,
     CUCB,
     HACUCB,
     KLUCB,
-    POLICIES,
     UCB1,
     UCBV,
     CountingPolicy,
@@ -28,11 +28,9 @@ from causal_bandits.policies import (
     SmallUCB,
     UCBPlus,
     UCBTuned,
-    choose,
-    learn,
 )
-from causal_bandits.policies.comparators.settings import settings_of
-from causal_bandits.simulation import play
+from causal_bandits.research.comparators.settings import settings_of
+from causal_bandits.research.simulation import play
 from tests.contracts.kinds import KNOWLEDGE, SINGLES, WORLD, world_of
 from tests.policies.cases import full_state
 from tests.policies.g_tests import FALSE_ALARM, g_test

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph, perfect, pomis_sets
+from causal_bandits import DiscreteSCM, MixedGraph
+from causal_bandits.core.graphs import pomis_sets
 from causal_bandits.errors import OptionError, ProblemError
-from causal_bandits.policies import PartialDiscovery
-from causal_bandits.policies.comparators.elahi import elahi_rows, random_sets, reduction, stronger
-from causal_bandits.simulation import play
-from causal_bandits.worlds import DIAGRAMS, parallel_world
+from causal_bandits.research.comparators import PartialDiscovery
+from causal_bandits.research.comparators.elahi import elahi_rows, random_sets, reduction, stronger
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import DIAGRAMS, Mechanism, parallel_world, perfect
 from tests.policies.comparators.plans import DETERMINED, copies, rounds, rows_of
 from tests.reference import newer_comparators as slow
 
@@ -81,7 +82,7 @@ def _open(policy: PartialDiscovery) -> list[bool]:
 
 
 def test_what_moved_is_counted_row_by_row() -> None:
-    """Ancestors, and the hidden cause, from frequencies that are counted anew from the list of rows."""
+    """Ancestors, and the hidden cause, from frequencies that are counted again from the list of rows."""
     world = instrument()
     policy = PartialDiscovery(world.problem, budget=60, shuffle=3, seed=0)
     play(policy, world, 9 * 60, np.random.default_rng(2))

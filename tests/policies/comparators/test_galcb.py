@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
-from causal_bandits import LinearGaussianSCM, MixedGraph, Problem, random_dag
+from causal_bandits import LinearGaussianSCM, MixedGraph, Problem
+from causal_bandits.core.graphs import random_dag
+from causal_bandits.core.policies.arms import mechanism_numbers
+from causal_bandits.core.policies.protocol import draw_many
 from causal_bandits.errors import OptionError, ProblemError, WorldError
-from causal_bandits.policies import LinearCausalBandit
-from causal_bandits.policies.arms import mechanism_numbers
-from causal_bandits.policies.comparators.galcb_beliefs import means_and_variances
-from causal_bandits.policies.comparators.galcb_rules import KNOWN, LAST, STEP
-from causal_bandits.policies.comparators.galcb_structure import candidate_parents, causal_order, lasso
-from causal_bandits.policies.protocol import draw_many
-from causal_bandits.simulation import play, told
-from causal_bandits.worlds import layered_world, random_linear_world, shift
+from causal_bandits.research.comparators import LinearCausalBandit
+from causal_bandits.research.comparators.galcb_beliefs import means_and_variances
+from causal_bandits.research.comparators.galcb_rules import KNOWN, LAST, STEP
+from causal_bandits.research.comparators.galcb_structure import candidate_parents, causal_order, lasso
+from causal_bandits.research.simulation import play, told
+from causal_bandits.research.worlds import layered_world, random_linear_world, shift
 from tests.contracts.kinds import LINEAR_WORLD
 from tests.reference import galcb as slow
 from tests.simulation.worlds import SACHS, SCM
@@ -189,8 +190,8 @@ def test_a_variable_without_a_lever_passes_on_what_its_causes_do() -> None:
 def test_draws_have_the_means_and_variances_that_are_stated() -> None:
     """Null: over 4,000 draws of all equations means and variances are those to first order.
 
-    z-tests of 4 means, standard error sqrt(v / 4000), at 4.5 (false alarms below 3e-5); variances within 15 %, more
-    than 6 standard errors of 2.2 %: what is beyond first order comes on top. Seed 0.
+    z-tests of 4 means, standard error sqrt(v / 4000), at 4.5 (false alarms below 3e-5); variances within 15%, more
+    than 6 standard errors of 2.2%: what is beyond first order comes on top. Seed 0.
     """
     policy = LinearCausalBandit(LINEAR_WORLD.problem, horizon=10**9, pulls=50, alpha=10.0, seed=0)
     play(policy, LINEAR_WORLD, 200, np.random.default_rng(0))
@@ -203,10 +204,10 @@ def test_draws_have_the_means_and_variances_that_are_stated() -> None:
 
 
 def test_intervals_cover() -> None:
-    """Null: 95 % intervals hold the truth in 95 % of runs. 100 runs, 4 arms; standard error .022 of one arm's share.
+    """Null: 95% intervals hold the truth in 95% of runs. 100 runs, 4 arms; standard error .022 of one arm's share.
 
     Each arm's share is at least .86, four standard errors below: false alarms below 3e-4. Seeds 0 to 99. With 30 pulls
-    in place of 300 the penalty of the ridge shows: the worst arm is covered in 90 % of 400 runs.
+    in place of 300 the penalty of the ridge shows: the worst arm is covered in 90% of 400 runs.
     """
     held = np.zeros(4)
     for seed in range(100):

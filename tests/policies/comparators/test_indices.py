@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from causal_bandits.compiled import interpreted
-from causal_bandits.policies.comparators import hac_ucb, indices
+from causal_bandits.core.compiled import interpreted
+from causal_bandits.research.comparators import hac_ucb, indices
 from tests.reference import comparators as slow
 
 COUNTS = st.integers(1, 5000)

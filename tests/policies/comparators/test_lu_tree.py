@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from causal_bandits import DiscreteSCM, MixedGraph
-from causal_bandits.policies import LuTree
-from causal_bandits.simulation import told
+from causal_bandits.research.comparators import LuTree
+from causal_bandits.research.simulation import told
 from tests.policies.comparators.plans import copies, rounds
 
 CHAIN = MixedGraph(["A", "B", "C", "D", "E", "Y"], [("A", "B"), ("B", "C"), ("C", "D"), ("D", "E")])
@@ -65,7 +65,7 @@ def test_it_finds_the_parent_with_few_questions(parent: str) -> None:
     rounds(policy, world, 7 * 800)
     assert {next(iter(world.problem.arms[arm].active)) for arm in rounds(policy, world, 50)} == {f"I_{parent}"}
     assert len(policy._asked) <= 3
-    assert 2 in policy._asked  # C is the centre
+    assert 2 in policy._asked  # C is the center
 
 
 WANTED = {
@@ -80,7 +80,7 @@ WANTED = {
 
 @pytest.mark.parametrize("parent", WANTED)
 def test_a_forest_by_hand(parent: str) -> None:
-    """The largest tree first, and its centre; what is left decides the rest.
+    """The largest tree first, and its center; what is left decides the rest.
 
     The weakest effect is .405, the threshold .2 and the standard error of a difference .025 with 800 rows: 8 of them,
     so no comparison errs. Seeds 0 and 1.

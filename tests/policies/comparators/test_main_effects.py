@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import beta, multivariate_normal
 
 from causal_bandits import Problem
-from causal_bandits.policies import MainEffectsThompson
-from causal_bandits.policies.comparators.main_effects import (
+from causal_bandits.research.comparators import MainEffectsThompson
+from causal_bandits.research.comparators.main_effects import (
     DEVIATION_SDS,
     beta_posterior,
     fit_effects,

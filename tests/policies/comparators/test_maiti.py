@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from causal_bandits import DiscreteSCM, MixedGraph
-from causal_bandits.experiments.families import single_interventions
-from causal_bandits.graphs import random_mixed_graph
-from causal_bandits.policies import MaitiObserving
-from causal_bandits.policies.comparators.lattimore import smallest_tau
-from causal_bandits.policies.comparators.maiti import (
+from causal_bandits.core.graphs import random_mixed_graph
+from causal_bandits.research.comparators import MaitiObserving
+from causal_bandits.research.comparators.lattimore import smallest_tau
+from causal_bandits.research.comparators.maiti import (
     c_component,
     condition,
     effect_means,
     is_identified,
     observed_ease,
 )
-from causal_bandits.worlds import paper_world, parallel_world
+from causal_bandits.research.experiments.families import single_interventions
+from causal_bandits.research.worlds import paper_world, parallel_world
 from tests.policies.comparators.plans import rounds, rows_of
 
 FRONT_DOOR = MixedGraph(["X", "Z", "Y"], [("X", "Z"), ("Z", "Y")], [("X", "Y")])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from causal_bandits import DiscreteSCM, Mechanism, MixedGraph
-from causal_bandits.policies import (
+from causal_bandits import DiscreteSCM, MixedGraph
+from causal_bandits.research.comparators import (
     HACUCB,
     LattimoreGeneral,
     LattimoreParallel,
@@ -19,12 +19,12 @@ from causal_bandits.policies import (
     UCBPlus,
     UnknownUCBPlus,
 )
-from causal_bandits.policies.comparators.raps import raps_budget
-from causal_bandits.policies.comparators.sen import clipped_pool, pair_divergence, phase_allocation
-from causal_bandits.policies.comparators.ucb_plus import enough_actions
-from causal_bandits.policies.comparators.ucb_plus_unknown import phases
-from causal_bandits.simulation import play, told
-from causal_bandits.worlds import bilodeau_world, paper_world, parallel_world
+from causal_bandits.research.comparators.raps import raps_budget
+from causal_bandits.research.comparators.sen import clipped_pool, pair_divergence, phase_allocation
+from causal_bandits.research.comparators.ucb_plus import enough_actions
+from causal_bandits.research.comparators.ucb_plus_unknown import phases
+from causal_bandits.research.simulation import play, told
+from causal_bandits.research.worlds import Mechanism, bilodeau_world, paper_world, parallel_world
 from tests.contracts.kinds import PARENTS, WORLD
 from tests.policies.comparators.plans import DETERMINED, copies, rounds, rows_of
 from tests.reference import comparators as slow
@@ -41,7 +41,7 @@ def test_successive_elimination_by_hand() -> None:
     for n in range(first):
         assert sorted(arms[3 * n : 3 * n + 3]) == [0, 1, 2]
     assert sorted(set(arms[3 * first :])) == [0, 2]
-    assert abs(arms[3 * first :].count(0) - 20) <= 1  # the two that are left go on in turn
+    assert abs(arms[3 * first :].count(0) - 20) <= 1  # the two that are left continue in turn
 
 
 def _switch() -> dict[str, Any]:

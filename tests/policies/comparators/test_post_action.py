@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from causal_bandits import Problem
 from causal_bandits.errors import OptionError
-from causal_bandits.policies import PostActionNonSeparator, PostActionSeparator
-from causal_bandits.policies.comparators.tracking import (
+from causal_bandits.research.comparators import PostActionNonSeparator, PostActionSeparator
+from causal_bandits.research.comparators.tracking import (
     VARIANCE,
     best_shares,
     enough_evidence,
@@ -20,8 +20,8 @@ from causal_bandits.policies.comparators.tracking import (
     hardest_gap,
     pulls_towards,
 )
-from causal_bandits.simulation import play
-from causal_bandits.worlds import bilodeau_world
+from causal_bandits.research.simulation import play
+from causal_bandits.research.worlds import bilodeau_world
 from tests.contracts.kinds import PARENTS, WORLD
 from tests.reference import newer_comparators as slow
 
@@ -119,7 +119,7 @@ def test_the_context_helps_to_stop_and_arms_alike_are_one() -> None:
 
 @pytest.mark.statistical
 def test_a_wrong_arm_is_proven_no_more_often_than_delta() -> None:
-    """Null: with four contexts and arms 0.05 apart, a wrong arm is ever proven in more than delta = 20 % of runs.
+    """Null: with four contexts and arms 0.05 apart, a wrong arm is ever proven in more than delta = 20% of runs.
 
     600 runs of 400 rounds with a context at random, looked at every 20 rounds; the standard error of a share of .2 is
     .016, and the test passes below .12, so a false pass is rarer than 1e-6. Measured: none at all, so the bound is far

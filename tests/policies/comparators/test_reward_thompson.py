@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from causal_bandits import Problem, load_policy
+from causal_bandits.core.policies import RewardThompson
+from causal_bandits.core.policies.reward_thompson import intercept_given
 from causal_bandits.errors import ProblemError
-from causal_bandits.policies import RewardThompson
-from causal_bandits.policies.comparators.reward_thompson import intercept_given
 from tests.policies.cases import full_state
 from tests.policies.test_safe_rewards import REWARDS, VALUES, problem_of, table_of
 

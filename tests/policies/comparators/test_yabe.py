@@ -3,8 +3,8 @@
 import numpy as np
 
 from causal_bandits import MixedGraph
-from causal_bandits.policies import YabePropagating
-from causal_bandits.worlds import paper_world
+from causal_bandits.research.comparators import YabePropagating
+from causal_bandits.research.worlds import paper_world
 from tests.contracts.kinds import SINGLES
 from tests.policies.comparators.plans import rounds
 

@@ -1,0 +1,192 @@
+"""Where compiled code is cached, and whether the cached code is valid.
+
+numba writes and reads the files; `Locator`, which its setting CACHE_LOCATOR_CLASSES names, says where. The folder is
+named by a digest of the sources and of the versions of numba, llvmlite and numpy, so that an edit of any function that
+takes part is noticed. Beside the files of each function are their digests: numba runs what it finds, whole or not.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ...errors import warn_once
+
+PACKAGE = Path(__file__).parents[2]
+COUNT = ("core", "research")
+"""The packages whose sources compiled code is made of."""
+STALE_SECONDS = 30 * 86400.0
+"""Code of other sources that was not extended for this long is deleted."""
+ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written"
+
+
+@lru_cache(maxsize=1)
+def sources() -> str:
+    """A digest of all that compiled code depends on."""
+    digest = hashlib.sha256(sys.version.encode())
+    for library in ("numba", "llvmlite", "numpy"):
+        with contextlib.suppress(PackageNotFoundError):
+            digest.update(f"{library} {version(library)}\n".encode())
+    for path in sorted(path for each in COUNT for path in (PACKAGE / each).rglob("*.py")):
+        with contextlib.suppress(OSError):  # it is being replaced
+            digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def folder() -> Path | None:
+    """The folder for compiled code of these sources; None if no folder can be read or written."""
+    checked = "-bounds" if os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0") else ""
+    return _folder(os.environ.get("NUMBA_CACHE_DIR", ""), f"{sources()}{checked}")
+
+
+@lru_cache(maxsize=8)
+def _folder(given: str, name: str) -> Path | None:
+    """In NUMBA_CACHE_DIR, else beside the package, else in the user's cache folder."""
+    for base in _bases(given):
+        found = base / name
+        if found.is_dir() and (os.access(found, os.W_OK) or any(found.glob("*.sums"))):
+            return found
+        with contextlib.suppress(OSError):
+            found.mkdir(parents=True, mode=0o700)
+            _drop_stale(base)
+            return found
+    tried = f"{given!r} cannot be written" if given else "no folder can be written"
+    warn_once("compiled code, kept", f"compiled code cannot be cached: {tried}; {ADVICE}")
+    return None
+
+
+def _bases(given: str) -> list[Path]:
+    if given:
+        return [Path(given) / "causal-bandits"]
+    from platformdirs import user_cache_path
+
+    return [PACKAGE / "__pycache__" / "compiled", user_cache_path("causal-bandits") / "compiled"]
+
+
+def _drop_stale(base: Path) -> None:
+    for each in base.iterdir():
+        with contextlib.suppress(OSError):
+            if each.is_dir() and each.stat().st_mtime < time.time() - STALE_SECONDS:
+                shutil.rmtree(each)
+
+
+class Locator:
+    """What numba asks of a place for the compiled code of one function."""
+
+    def __init__(self, function: Callable[..., object], where: Path) -> None:
+        self._module, self._where = function.__module__, where
+
+    @classmethod
+    def from_function(cls, function: Callable[..., object], file: str) -> "Locator | None":
+        """The place for a function; None if there is none."""
+        where = folder()
+        return None if where is None else cls(function, where)
+
+    def ensure_cache_path(self) -> None:
+        """Create the folder, which may have been deleted."""
+        self._where.mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        """The folder."""
+        return str(self._where)
+
+    def get_source_stamp(self) -> str:
+        """The digest of the sources."""
+        return sources()
+
+    def get_disambiguator(self) -> str:
+        """A part of the files' names: two modules may have functions of the same name."""
+        return self._module
+
+
+def _files(function: Any) -> list[Path]:
+    """The files of a function: numba's index and code, one for each signature."""
+    where = folder()
+    return [] if where is None else sorted(where.glob(f"*.{function.__qualname__}-{function.__module__}.py*.nb[ic]"))
+
+
+def _sums_path(function: Any) -> Path | None:
+    where = folder()
+    return None if where is None else where / f"{function.__module__}.{function.__qualname__}.sums"
+
+
+def _sums(function: Any) -> str:
+    """The names and digests of a function's files."""
+    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}\n" for path in _files(function))
+
+
+def has(function: Any) -> bool:
+    """Whether there is compiled code of a function, for whatever arguments."""
+    path = _sums_path(function)
+    return path is not None and path.exists()
+
+
+def is_whole(function: Any) -> bool:
+    """Whether the files of a function are those that were written."""
+    path = _sums_path(function)
+    try:
+        return path is not None and path.read_text(encoding="utf-8") == _sums(function)
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is None:  # an alarm that raises TimeoutError, say
+            raise
+        return False
+
+
+def seal(function: Any) -> None:
+    """Record the digests of a function's files, which were just written."""
+    path = _sums_path(function)
+    if path is None or not _files(function):
+        return
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    with contextlib.suppress(OSError):
+        temporary.write_text(_sums(function), encoding="utf-8")
+        temporary.replace(path)
+
+
+def remove(function: Any) -> None:
+    """Delete the files of a function."""
+    for path in (*_files(function), _sums_path(function)):
+        with contextlib.suppress(OSError):
+            if path is not None:
+                path.unlink()
+
+
+def say_not_kept(error: Exception) -> None:
+    """Warn once that compiled code could not be written."""
+    reason = getattr(error, "strerror", None) or error
+    warn_once("compiled code, kept", f"compiled code cannot be cached in {str(folder())!r} ({reason}); {ADVICE}")
+
+
+def one_writer(function: Any) -> contextlib.AbstractContextManager[None]:
+    """One process at a time compiles a function: numba's index does not support two writers."""
+    return locked(f"{function.__module__}.{function.__qualname__}")
+
+
+@contextlib.contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Hold a lock of the cache folder. The system releases it when the process ends, however it does."""
+    where = folder()
+    with contextlib.ExitStack() as stack:
+        if where is not None:
+            with contextlib.suppress(OSError):
+                lock = stack.enter_context((where / f"{name}.lock").open("ab"))
+                _lock(lock.fileno())
+        yield
+
+
+def _lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

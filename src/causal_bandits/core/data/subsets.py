@@ -1,0 +1,77 @@
+"""Candidate sets: the subsets of the observed variables, in a fixed order."""
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...errors import OptionError, UnknownVariableError, brief, listing
+from ..problem import Problem
+
+LIMIT_BYTES = 4 * 2**30
+
+
+@dataclass(frozen=True)
+class SubsetLayout(ABC):
+    """All subsets of the observed variables with at most `max_size` members, smaller ones first."""
+
+    problem: Problem
+    max_size: int
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Memory needed for the sets, known before it is allocated."""
+
+    @property
+    def count(self) -> int:
+        """How many sets there are, without listing them."""
+        return sum(math.comb(len(self.problem.observed), size) for size in range(self.max_size + 1))
+
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """The positions of each set's variables, by size and then by order."""
+        places = range(len(self.problem.observed))
+        sizes = range(self.max_size + 1)
+        return tuple(itertools.chain.from_iterable(itertools.combinations(places, size) for size in sizes))
+
+    @cached_property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The variables of each set."""
+        observed = self.problem.observed_names
+        return tuple(tuple(observed[place] for place in members) for members in self.members)
+
+    def find(self, names: Iterable[str]) -> int:
+        """The position of a set."""
+        wanted = frozenset((names,) if isinstance(names, str) else names)
+        unknown = sorted(wanted - set(self.problem.observed_names))
+        if unknown:
+            known = listing(self.problem.observed_names)
+            raise UnknownVariableError(f"{brief(unknown[0])} is not an observed variable; expected some of {known}")
+        if len(wanted) > self.max_size:
+            raise OptionError(f"{sorted(wanted)} has more than max_size={self.max_size} variables; raise max_size")
+        return self._places[wanted]
+
+    @cached_property
+    def _places(self) -> dict[frozenset[str], int]:
+        return {frozenset(names): place for place, names in enumerate(self.names)}
+
+
+def gib(size: int) -> str:
+    """Bytes in words."""
+    return f"{size / 2**30:.1f} GiB"
+
+
+def fitting_size(problem: Problem, kind: Callable[[Problem, int], SubsetLayout]) -> str:
+    """A max_size that fits, for the error message about one that is too large."""
+    sizes = [kind(problem, size) for size in range(len(problem.observed) + 1)]
+    fitting = [layout for layout in sizes if layout.nbytes <= LIMIT_BYTES]
+    if not fitting:
+        return "list fewer arms with arms=[...], or observe fewer variables"
+    best = fitting[-1]
+    return (
+        f"lower max_size ({best.max_size} takes {gib(best.nbytes)}), observe fewer levels, or list the arms that can "
+        "be pulled with arms=[...]"
+    )

@@ -1,0 +1,216 @@
+"""CountTables: for every candidate set S the counts N(Y = y, S = s, I = arm), kept while playing.
+
+Everything that the tests, estimators and posteriors of the discrete bandit need is one of these
+counts or a sum of them, so a round costs the same after a million rows as after ten.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ProblemError, whole_number
+from ..compiled import Ints, by_reference, compiled
+from ..problem import Problem
+from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
+
+DEFAULT_BYTES = 64 * 2**20
+DEFAULT_SETS = 4096
+BLOCK = 512
+"""Rows that are counted in one table after the other; their codes stay in the processor's cache."""
+
+
+NONE_PENDING: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+
+
+@by_reference
+class CountTables(NamedTuple):
+    """The tables of all candidate sets, flat in one array: set, then arm, then cell, then reward.
+
+    The first table is that of the empty set: the rewards of each arm.
+    """
+
+    strides: Ints
+    """(sets, variables): the cell of a row in table S is the dot product of its codes with row S."""
+    cells: Ints
+    """(sets,): how many joint values S has."""
+    starts: Ints
+    """(sets,): where the table begins in `counts`."""
+    counts: NDArray[np.int32]
+    pending: NDArray[np.int32] = NONE_PENDING
+    """Rows whose reward is not known yet: set, then arm, then cell; empty while there was none."""
+
+    def table(self, place: int) -> NDArray[np.int32]:
+        """One table as a view of shape (arms, cells, 2)."""
+        arms = self.starts[1] // 2 if len(self.starts) > 1 else len(self.counts) // 2
+        cells = self.cells[place]
+        start = self.starts[place]
+        return self.counts[start : start + arms * cells * 2].reshape(arms, cells, 2)
+
+    def pending_table(self, place: int) -> NDArray[np.int32]:
+        """The pending rows of one table as a view of shape (arms, cells); none if there never was one."""
+        arms, cells, _ = self.table(place).shape
+        start = self.starts[place] // 2
+        return self.pending[start : start + arms * cells].reshape(-1, cells)
+
+
+@compiled
+def cell_of(tables: CountTables, place: int, codes: Ints) -> int:
+    """The cell of a row in a table; -1 when it has no value for a variable of the set, so that it does not count."""
+    cell = 0
+    for variable in range(tables.strides.shape[1]):
+        stride = tables.strides[place, variable]
+        if stride > 0:
+            if codes[variable] < 0:
+                return -1
+            cell += codes[variable] * stride
+    return cell
+
+
+@compiled
+def count_row(tables: CountTables, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row in every table whose variables it has."""
+    for place in range(len(tables.cells)):
+        cell = cell_of(tables, place, codes)
+        if cell >= 0:
+            tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
+
+
+@compiled
+def count_filled(tables: CountTables, arm: int, before: Ints, after: Ints, reward: int) -> None:
+    """Count a row in the tables of the sets that it had a missing value for before, and has all values for now."""
+    for place in range(len(tables.cells)):
+        cell = cell_of(tables, place, after) if cell_of(tables, place, before) < 0 else -1
+        if cell >= 0:
+            tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
+
+
+@compiled
+def count_pending(tables: CountTables, arm: int, codes: Ints, change: int) -> None:
+    """Add `change` rows whose reward is pending to every table whose variables they have; the capacity must suffice."""
+    for place in range(len(tables.cells)):
+        cell = cell_of(tables, place, codes)
+        if cell >= 0:
+            tables.pending[tables.starts[place] // 2 + arm * tables.cells[place] + cell] += change
+
+
+def with_pending(tables: CountTables) -> CountTables:
+    """The same tables with capacity for pending rows."""
+    room = len(tables.counts) // 2
+    return tables if len(tables.pending) == room else tables._replace(pending=np.zeros(room, dtype=np.int32))
+
+
+@compiled
+def _count_block(tables: CountTables, place: int, members: Ints, arms: Ints, codes: Ints, rewards: Ints) -> None:
+    """Count some rows in one table, whose variables are `members`."""
+    start, cells = tables.starts[place], tables.cells[place]
+    for row in range(len(arms)):
+        cell = 0
+        for variable in members:
+            if codes[row, variable] < 0:
+                cell = -1
+                break
+            cell += codes[row, variable] * tables.strides[place, variable]
+        if cell >= 0:
+            tables.counts[start + (arms[row] * cells + cell) * 2 + rewards[row]] += 1
+
+
+@compiled
+def count_rows(tables: CountTables, arms: Ints, codes: Ints, rewards: Ints) -> None:
+    """Count many rows: a block of them table by table, so that the variables of a set are looked up once."""
+    for first in range(0, len(arms), BLOCK):
+        block = slice(first, first + BLOCK)
+        for place in range(len(tables.cells)):
+            members = np.flatnonzero(tables.strides[place])
+            _count_block(tables, place, members, arms[block], codes[block], rewards[block])
+
+
+@dataclass(frozen=True)
+class TableLayout(SubsetLayout):
+    """Which sets S have a table: all subsets of the observed variables with at most `max_size` members.
+
+    >>> problem = Problem("Y", {"A": 2, "B": 3}, {"I": 2})
+    >>> layout = TableLayout.of(problem)
+    >>> layout.names
+    ((), ('A',), ('B',), ('A', 'B'))
+    >>> layout.empty().cells.tolist()
+    [1, 2, 3, 6]
+    """
+
+    @classmethod
+    def of(cls, problem: Problem, max_size: int | None = None) -> "TableLayout":
+        """The layout for a problem; without `max_size` the largest that stays small (64 MB, 4096 sets)."""
+        observed = len(problem.observed)
+        for variable in problem.observed:
+            if variable.is_real:
+                raise ProblemError(
+                    f"{variable.name!r} is a real number; cut it with bins(...) or use a Gaussian policy"
+                )
+        if problem.reward_is_real:
+            said = "a real number; use a Gaussian policy"
+            if problem.reward.kind != "real":
+                said = f"{problem.reward.words}; use 'safe' or 'reward-ts'"
+            raise ProblemError(f"the reward {problem.target!r} is {said}")
+        if max_size is not None:
+            return sized(cls, problem, max_size)
+        fitting = cls(problem, 0)
+        if fitting.nbytes > LIMIT_BYTES:
+            raise ProblemError(f"the counts of {len(problem.arms)} arms take {gib(fitting.nbytes)}; list fewer arms")
+        for size in range(1, observed + 1):
+            layout = cls(problem, size)
+            if not is_small(layout):
+                break
+            fitting = layout
+        return fitting
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the counts."""
+        return joint_values(self) * len(self.problem.arms) * 2 * np.dtype(np.int32).itemsize
+
+    def empty(self) -> CountTables:
+        """Tables that have counted nothing yet."""
+        return empty_tables(self, len(self.problem.arms))
+
+
+L = TypeVar("L", bound=SubsetLayout)
+
+
+def sized(kind: type[L], problem: Problem, max_size: object) -> L:
+    """A layout of tables with sets up to a size that a caller asks for."""
+    layout = kind(problem, min(whole_number("max_size", max_size, 0), len(problem.observed)))
+    if layout.nbytes > LIMIT_BYTES:
+        fits = fitting_size(problem, kind)
+        raise ProblemError(f"tables of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
+    return layout
+
+
+def joint_values(layout: SubsetLayout) -> int:
+    """How many joint values the sets of a layout have, all together."""
+    # The sum over all sets of at most k variables of the product of their sizes is a sum of
+    # elementary symmetric polynomials: no need to list a million sets to reject them.
+    symmetric = [1] + [0] * layout.max_size
+    for variable in layout.problem.observed:
+        for size in range(layout.max_size, 0, -1):
+            symmetric[size] += symmetric[size - 1] * variable.size
+    return sum(symmetric)
+
+
+def empty_tables(layout: SubsetLayout, arms: int) -> CountTables:
+    """Tables of a layout's sets for a number of arms."""
+    sizes = [variable.size for variable in layout.problem.observed]
+    strides = np.zeros((len(layout.members), len(sizes)), dtype=np.int64)
+    cells = np.ones(len(layout.members), dtype=np.int64)
+    for place, members in enumerate(layout.members):
+        for variable in members:
+            strides[place, variable] = cells[place]
+            cells[place] *= sizes[variable]
+    lengths = cells * arms * 2
+    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
+    return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32))
+
+
+def is_small(layout: TableLayout) -> bool:
+    """Whether tables of all sets are small enough to keep."""
+    return layout.count <= DEFAULT_SETS and layout.nbytes <= DEFAULT_BYTES

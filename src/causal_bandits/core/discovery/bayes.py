@@ -1,0 +1,108 @@
+"""Bayes factors: how much more probable the rewards are if S separates a lever from them than if it does not."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from ...errors import OptionError, brief
+from ..compiled import Bools, Floats, Ints
+from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout, levels_of, margins_of
+from ..independence import Neighbors, conditional_factors, marginal_factors, regression_factors
+from ..problem import Problem
+from ..validation import check_fields, is_number
+from .base import Findings
+from .declared import Declared
+from .grounds import Weighed
+
+Others = Literal["both", "either", "marginal", "conditional"]
+
+
+@dataclass(frozen=True)
+class BayesFactors(Declared):
+    """Accept a lever I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
+
+    Unlike a test that does not reject, a Bayes factor needs evidence *for* a set: without data it is 0, and nothing is
+    shared. Where rewards are 0 or 1, every chance of a reward has a uniform prior. Where they are real numbers, one
+    linear regression on S is weighed against one for every level of I, and no unit of Y or S matters
+    (`independence.regressions` has the formula). The other levers may be
+
+    - averaged over (``marginal``): few cells, so that true sets are found early, and false ones too;
+    - held fixed (``conditional``): what sharing needs, and late to be sure of;
+    - ``both`` (default): sets are accepted by the first, and no more probable than the weaker of the two makes them;
+    - ``either``: the same, but what exceeds the threshold in either way is accepted. Real-valued policies do best so.
+
+    Args:
+        threshold: Evidence that a set needs, in nats (natural logarithm of the Bayes factor).
+        reading: How the other levers are treated, as above.
+        veto: Reject a set when the factor with the other levers held fixed is this many nats against it.
+
+    >>> BayesFactors(threshold=2).reading
+    'both'
+    """
+
+    name: ClassVar[str] = "bayes"
+    threshold: float = 1.0
+    reading: Others = "both"
+    veto: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, nats, such in (("threshold", self.threshold, 1), ("veto", self.veto, 5)):
+            if nats is None and name == "veto":
+                continue
+            if not is_number(nats) or not math.isfinite(float(nats)):  # type: ignore[arg-type]
+                raise OptionError(f"{name}={brief(nats)}; expected a number of nats, such as {such}")
+        check_fields(self)
+        if self.reading not in get_args(Others):
+            raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Others))}")
+
+    def discover(self, layout: SubsetLayout, statistics: CountTables | ArmMoments, rows: int) -> Findings:
+        """Weigh every set of the layout, from tables or from moments."""
+        found = _factors(layout, statistics, given_others=self.reading == "conditional")
+        given = _factors(layout, statistics, given_others=True) if self.reading in ("both", "either") else None
+        return Findings(layout, rows, self._accepted(found, given), Weighed(found, given))
+
+    def _accepted(self, found: Floats, given: Floats | None) -> Bools:
+        accepted: Bools = found > self.threshold
+        if given is None:
+            return accepted
+        if self.reading == "either":
+            accepted = accepted | (given > self.threshold)
+        return accepted if self.veto is None else accepted & ~(given < -self.veto)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"name": self.name, **vars(self)}
+
+
+def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, given_others: bool) -> Floats:
+    """(sets, levers): log Bayes factors, the other variables averaged over or held fixed."""
+    if isinstance(layout, TableLayout) and isinstance(statistics, CountTables):
+        if not given_others:
+            return marginal_factors(margins_of(layout, statistics), levels_of(layout.problem).starts)
+        everything = np.ones((layout.count, len(layout.problem.interventions)), dtype=np.bool_)
+        return conditional_factors(statistics, _neighbors(layout.problem), everything)
+    if not isinstance(layout, DesignLayout) or not isinstance(statistics, ArmMoments):
+        raise TypeError("expected tables with a TableLayout, or moments with a DesignLayout")
+    chosen = layout.chosen(with_reward=True)
+    found = np.empty((len(chosen), len(layout.problem.interventions)))
+    for place, (strata, cells) in enumerate(_groups(layout.problem, given_others=given_others)):
+        found[:, place] = regression_factors(statistics, chosen, strata, cells)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _groups(problem: Problem, *, given_others: bool) -> list[tuple[Ints, Ints]]:
+    """Per lever, of every arm: its setting of the others (or 0), and that with its own level."""
+    levers = problem.intervention_names
+    others = [[other for other in levers if other != name] if given_others else [] for name in levers]
+    return [
+        (problem.arm_groups(rest), problem.arm_groups([*rest, name])) for name, rest in zip(levers, others, strict=True)
+    ]
+
+
+@lru_cache(maxsize=32)
+def _neighbors(problem: Problem) -> Neighbors:
+    return Neighbors.of(problem)

@@ -1,0 +1,85 @@
+"""Direct testing where the reward is a real number: the residual test instead of G2 (sec. 4.1)."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import OptionError
+from ..data import ArmMoments, DesignLayout
+from ..independence import Factor, residual_tests
+from ..independence.residual import check_factor
+from ..problem import Problem
+from ..validation import check_fields
+from .base import Findings, check_alpha
+from .declared import Declared
+from .grounds import ByTests
+
+ResidualReading = Literal["conditional", "joint"]
+
+
+@dataclass(frozen=True)
+class ResidualTesting(Declared):
+    """Accept I' for S when the residual test does not reject that the reward's equation is the same, at level alpha.
+
+    The readings of what a set is tested against are
+
+    - ``conditional`` (default): each lever given the others. Arms that differ in that variable alone
+      are the environments; there is a regression for every setting of the others, and their tests are combined by
+      Bonferroni. This is what eq. 6 needs.
+    - ``joint``: all levers at once, every arm an environment. A set separates all or nothing.
+
+    It assumes what Peters et al. (2016) do: given S the noise has one distribution in every arm, and one near enough
+    to a normal one for t- and F-tests. Arms that share a mean but not a variance are rejected. With zeros and heavy
+    tails, such as revenue, that happens to almost every set (docs/results/rewards.md); `MeanTesting` assumes neither.
+
+    Args:
+        alpha: Significance level of the tests.
+        reading: One of the readings above.
+        factor: Bonferroni factor; ``"environments"`` holds the level with more than two environments
+            (`independence.residual` has the formula).
+        require_evidence: Reject a set whose test has no evidence (`dof` 0); otherwise such a test does not reject.
+
+    >>> ResidualTesting(alpha=0.01).reading
+    'conditional'
+    """
+
+    name: ClassVar[str] = "residual"
+    alpha: float = 0.05
+    reading: ResidualReading = "conditional"
+    factor: Factor = "environments-1"
+    require_evidence: bool = False
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha, 0.05)
+        check_fields(self)
+        if self.reading not in get_args(ResidualReading):
+            raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(ResidualReading))}")
+        check_factor(self.factor)
+
+    def discover(self, layout: DesignLayout, moments: ArmMoments, rows: int) -> Findings:
+        """Test every set of the layout."""
+        if not isinstance(layout, DesignLayout):
+            raise OptionError("ResidualTesting needs a real-valued reward; use DirectTesting() or ASD()")
+        tested, groups = levers_tested(layout.problem, self.reading)
+        results = residual_tests(moments, layout.chosen(), groups, factor=self.factor)
+        accepted = results.p_value > self.alpha
+        if self.require_evidence:
+            accepted &= results.dof > 0
+        separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted
+        return Findings(layout, rows, separated, ByTests(tested, *results))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"name": self.name, **vars(self)}
+
+
+@lru_cache(maxsize=32)
+def levers_tested(problem: Problem, reading: ResidualReading) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
+    """What is tested together, and for each test the group of every arm: its setting of the other variables."""
+    levers = problem.intervention_names
+    tested = (levers,) if reading == "joint" else tuple((name,) for name in levers)
+    others = [[name for name in levers if name not in names] for names in tested]
+    return tested, np.array([problem.arm_groups(names) for names in others])

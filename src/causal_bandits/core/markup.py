@@ -1,0 +1,212 @@
+"""Text, tables and HTML that show names literally: neither a terminal nor a browser interprets them."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from urllib.parse import quote
+
+UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff]"
+)
+"""Controls, marks of direction, spaces without width, what XML forbids, and halves of characters."""
+
+MOST_ROWS = 20
+"""Of a table in a notebook."""
+VOID = frozenset({"img", "link", "meta", "source"})
+"""Elements that have no end."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Text in which control characters, lone surrogates and what turns the direction of writing are spelled out.
+
+    >>> printable("a\x1b[31mb\n"), printable("one\ntwo", keep="\n")
+    ('a\\x1b[31mb\\n', 'one\ntwo')
+    """
+    return UNSEEN.sub(lambda found: found[0] if found[0] in keep else _spelled(found[0]), text)
+
+
+def _spelled(one: str) -> str:
+    """As Python writes it; above ASCII as JSON does, too."""
+    return f"\\u{ord(one):04x}" if ord(one) > 126 else one.encode("unicode_escape").decode()
+
+
+SMALLEST = 1e-6
+"""A number closer to 0 than this is written in scientific notation."""
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number to read; a dash if there is none.
+
+    >>> number(None), number(0.25), number(0.00001234), number(12345.6), number(3.2e-146)
+    ('–', '0.250', '0.0000123', '12,346', '<0.000001')
+    """
+    if value is None or math.isnan(value):
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    if 0 < abs(value) < SMALLEST:
+        return f"<{SMALLEST:f}" if value > 0 else f">-{SMALLEST:f}"
+    if 0 < abs(value) < 0.001:
+        places = digits - 1 - math.floor(math.log10(abs(value)))
+        return f"{value:.{places}f}".rstrip("0")
+    return f"{value:.{digits}g}" if value == 0 else f"{value:.{digits}f}"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """Both ends of an interval; an end that is nothing beside the other reads 0.
+
+    >>> between(0.02, 0.4), between(1.5e-56, 0.13)
+    ('0.020 – 0.400', '0 – 0.130')
+    """
+    least = 1e-3 * max(abs(low or 0.0), abs(high or 0.0))
+    return " – ".join(number(0.0 if end is not None and abs(end) < least else end) for end in (low, high))
+
+
+def signed(value: float | None) -> str:
+    """A difference to read, with its sign.
+
+    >>> signed(0.25), signed(-0.25), signed(0.0), signed(None)
+    ('+0.250', '-0.250', '0', '–')
+    """
+    return f"+{number(value)}" if value is not None and value >= SMALLEST else number(value)
+
+
+def chance_words(probability: float | None) -> str:
+    """A probability from draws; never certain, and a dash if it is not known.
+
+    >>> chance_words(0.624), chance_words(1.0), chance_words(0.0), chance_words(None)
+    ('62%', 'over 99%', 'under 1%', '–')
+    """
+    if probability is None or math.isnan(probability):
+        return "–"
+    if probability >= 0.995:
+        return "over 99%"
+    return "under 1%" if probability < 0.005 else f"{100 * probability:.0f}%"
+
+
+def braces(variables: Iterable[str] | None) -> str:
+    """A set in braces; None is an arm that uses no set."""
+    return "no set" if variables is None else "{" + ", ".join(variables) + "}"
+
+
+def through_words(variables: Iterable[str] | None, share: float) -> str:
+    """The set that an arm was judged through, and how much it counts where it is one of several.
+
+    >>> through_words(["cart"], 1.0), through_words(["cart"], 0.31), through_words(None, 1.0)
+    ('{cart}', '{cart} (31%)', 'no set')
+    """
+    return braces(variables) + ("" if share > 0.995 else f" ({weight_words(share)})")
+
+
+def evidence_words(tests: Iterable[tuple[Iterable[str], float]], nats: Mapping[str, float | None], source: str) -> str:
+    """The evidence for a set: p-values, or nats per lever, or else its source.
+
+    >>> evidence_words([(["banner", "discount"], 0.25)], {}, "tested"), evidence_words([], {}, "told")
+    ('banner, discount: p = 0.250', 'told')
+    """
+    shown = "; ".join(f"{', '.join(levers)}: p = {number(p_value)}" for levers, p_value in tests)
+    sure = "; ".join(f"{name}: {number(value, 1)} nats" for name, value in nats.items())
+    return shown or sure or source
+
+
+def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Iterable[int]) -> str:
+    """A table for a terminal, whose names are data; numbers are flush right, and only the first rows are shown.
+
+    >>> print(text_table(("arm", "rows"), [("banner=red", "7"), ("banner=none", "12")], numeric=[1]))
+    arm          rows
+    banner=red      7
+    banner=none    12
+    """
+    right = set(numeric)
+    lines = [[printable(cell) for cell in line] for line in (columns, *rows[:MOST_ROWS])]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = (
+        [
+            cell.rjust(wide) if place in right else cell.ljust(wide)
+            for place, (cell, wide) in enumerate(zip(line, widths, strict=True))
+        ]
+        for line in lines
+    )
+    more = [f"and {len(rows) - MOST_ROWS:,} more; to_frame() has all"] if len(rows) > MOST_ROWS else []
+    return "\n".join([*("  ".join(line).rstrip() for line in padded), *more])
+
+
+def weight_words(weight: float) -> str:
+    """How much of the arms' estimates comes through a set.
+
+    >>> weight_words(0.31), weight_words(0.001), weight_words(0.0)
+    ('31%', 'under 1%', '0%')
+    """
+    return "under 1%" if 0 < weight < 0.005 else f"{100 * weight:.0f}%"
+
+
+def probability_words(probability: float, weight: float | None) -> str:
+    """How probable it is that a set separates, and how much of the arms' estimates comes through it.
+
+    >>> probability_words(0.772, 0.31)
+    'separates with probability 0.77, weight 31%'
+    """
+    counts = "" if weight is None else f", weight {weight_words(weight)}"
+    return f"separates with probability {probability:.2f}{counts}"
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        """What templates insert without escaping."""
+        return self
+
+
+def markup(parts: Iterable[str]) -> Markup:
+    """Concatenated parts; everything that is not HTML yet is escaped, here and nowhere else."""
+    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts))
+
+
+def tag(name: str, *parts: str, at: Mapping[str, str] | None = None) -> Markup:
+    """An element with its attributes.
+
+    >>> tag("p", "1 < 2, ", tag("b", "so"), at={"class": "soft"})
+    '<p class="soft">1 &lt; 2, <b>so</b></p>'
+    """
+    attributes = "".join(f' {key}="{escape(value)}"' for key, value in (at or {}).items())
+    return Markup(f"<{name}{attributes}>" + ("" if name in VOID else f"{markup(parts)}</{name}>"))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Iterable[int] = ()) -> Markup:
+    """A table, which scrolls sideways where the screen is narrow; cells are plain text unless they are `Markup`."""
+    right = set(numeric)
+    body = [_row("td", cells, right) for cells in rows]
+    shown = tag("table", tag("thead", _row("th", columns, right)), tag("tbody", *body))
+    return tag("div", shown, at={"class": "scroll"})
+
+
+def _row(name: str, cells: Iterable[str], right: set[int]) -> Markup:
+    return tag("tr", *(tag(name, cell, at={"class": "n"} if n in right else None) for n, cell in enumerate(cells)))
+
+
+def titled_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: Iterable[int] = ()
+) -> str:
+    """What a notebook shows of an object: lines of text and the first rows of a table, both plain text.
+
+    >>> titled_table("<b>", ["name"], [["a & b"]])
+    '<p>&lt;b&gt;</p><div class="scroll"><table><thead><tr><th>name</th></tr></thead><tbody><tr><td>a &amp; b</td></tr></tbody></table></div>'
+    """  # noqa: E501
+    more = len(rows) - MOST_ROWS
+    cut = tag("p", f"and {more:,} more rows") if more > 0 else ""
+    lines = [tag("p", line) for line in title.splitlines()]
+    return printable(markup([*lines, table(columns, rows[:MOST_ROWS], numeric=numeric), cut]))
+
+
+def in_path(name: str) -> str:
+    """A name as one part of a URL.
+
+    >>> in_path("../x")
+    '..%2Fx'
+    """
+    return quote(name, safe="", errors="replace")

@@ -1,0 +1,347 @@
+"""What a policy knows of each arm, to read or to put into a table."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...libraries import pl, special
+from ..compiled import Bools
+from ..data import History
+from ..estimators import jeffreys_interval
+from ..estimators.reward_shapes import add_to_stats, learn_dispersion, one_more, own_limits, stats_for
+from ..markup import between, braces, printable, signed, text_table, through_words, titled_table
+from ..markup import number as shown
+from ..problem import Arm, Level, Problem
+from .posterior import Posterior
+
+LIFT_COLUMNS = (
+    *("lift", "lift_low", "lift_high"),
+    *("relative_lift", "relative_low", "relative_high", "probability_better"),
+)
+
+R = TypeVar("R")
+
+
+class Listed(Sequence[R]):
+    """Rows that stay as they are.
+
+    Args:
+        rows: The rows.
+    """
+
+    def __init__(self, rows: Sequence[R]) -> None:
+        self._rows = tuple(rows)
+
+    @overload
+    def __getitem__(self, place: int) -> R: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[R]: ...
+    def __getitem__(self, place: int | slice) -> R | Sequence[R]:
+        return self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._rows)
+
+
+class Lift(NamedTuple):
+    """How far an arm is above the control arm, from joint draws of both means; less their costs, where arms have some.
+
+    The relative lift is NaN if the control's mean may be 0 or below.
+    """
+
+    absolute: float
+    low: float
+    high: float
+    relative: float
+    relative_low: float
+    relative_high: float
+    probability_better: float
+    """That the arm's mean is above the control's."""
+
+
+@dataclass(frozen=True, repr=False)
+class ArmEstimate:
+    """One arm: posterior mean, 95% interval, the set it was learned through (None: own rows only).
+
+    Where a policy averages over sets, `through` is the one that counts most, and `through_share` how much.
+    `effective_rows` is how many own rows would give the same posterior variance; `used_rows` are the own rows that have
+    a value for every variable of the set (all of them, if nothing was missing). `own_mean`, `own_low` and `own_high`
+    are what its own rows say alone (NaN if it was never played). `pending_rows` wait for their reward;
+    `pending_effective` is how many of the effective rows they add.
+    """
+
+    arm: Arm
+    mean: float
+    low: float
+    high: float
+    through: tuple[str, ...] | None
+    own_rows: int
+    effective_rows: float
+    used_rows: int = -1
+    own_mean: float = math.nan
+    own_low: float = math.nan
+    own_high: float = math.nan
+    status: str = ""
+    """active or never played; not allowed after `restrict`; forbidden or retired in a study."""
+    pending_rows: int = 0
+    pending_effective: float = 0.0
+    lift: Lift | None = None
+    """Over the control, where one is named; None for the control itself and while too little is known."""
+    is_control: bool = False
+    cost: float = 0.0
+    """In units of the reward."""
+    through_share: float = 1.0
+
+    @property
+    def net(self) -> float:
+        """The mean less the cost."""
+        return self.mean - self.cost
+
+    @property
+    def was_played(self) -> bool:
+        """Whether it has own rows; without, all that is said of it comes from other arms."""
+        return self.own_rows > 0
+
+    def __post_init__(self) -> None:
+        if self.used_rows < 0:
+            object.__setattr__(self, "used_rows", self.own_rows)
+        if not self.status:
+            object.__setattr__(self, "status", "active" if self.was_played else "never played")
+
+    def __repr__(self) -> str:
+        columns = {
+            "mean": shown(self.mean),
+            "interval": between(self.low, self.high),
+            **({} if self.lift is None else {"lift": signed(self.lift.absolute)}),
+            "through": braces(self.through),
+            "own rows": f"{self.own_rows:,}",
+            "effective rows": f"{self.effective_rows:,.0f}",
+        }
+        said = ", ".join(f"{name} {value}" for name, value in columns.items())
+        return printable(f"ArmEstimate({self.arm.label}: {said})")
+
+    @property
+    def name(self) -> str:
+        """The arm in words, and whether it is the control or out of play."""
+        notes = ["control"] if self.is_control else []
+        if self.status not in ("active", "never played"):
+            notes.append(self.status)
+        return self.arm.label + (f" ({', '.join(notes)})" if notes else "")
+
+
+def segment_column(name: str) -> str:
+    """The column of a segment, which may be called like a column of the estimates."""
+    return f"segment {name}" if name in ("arm", "through", "status", *ArmEstimate.__annotations__) else name
+
+
+class Estimates(Listed[ArmEstimate]):
+    """The estimates of all arms, in the order of the problem's arms."""
+
+    def with_status(self, status: Callable[[int], str | None]) -> Estimates:
+        """The same where the arms that `status` has a word for, by their number, have that status."""
+        words = [status(number) for number in range(len(self))]
+        return Estimates(
+            [row if word is None else replace(row, status=word) for row, word in zip(self, words, strict=True)]
+        )
+
+    def with_own_widened(self, by: float) -> Estimates:
+        """The same where the intervals of own rows have `by` times the variance."""
+        if by == 1:
+            return self
+        root = math.sqrt(by)
+        return Estimates(
+            [
+                replace(
+                    row,
+                    own_low=row.own_mean - root * (row.own_mean - row.own_low),
+                    own_high=row.own_mean + root * (row.own_high - row.own_mean),
+                )
+                for row in self
+            ]
+        )
+
+    def of(self, segment: Mapping[str, Level] | None) -> Estimates:
+        """The arms of one segment; all arms for None."""
+        return self if segment is None else Estimates([row for row in self if row.arm.segment == segment])
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per arm; a segment has its own column, and so have costs and lifts where there are some."""
+        segments = self[0].arm.segment if len(self) else {}
+        frame = pl.DataFrame(
+            {
+                "arm": [row.arm.lever_arm.label for row in self],
+                **{segment_column(name): [str(row.arm[name]) for row in self] for name in segments},
+                "mean": [row.mean for row in self],
+                "low": [row.low for row in self],
+                "high": [row.high for row in self],
+                "through": [None if row.through is None else "{" + ", ".join(row.through) + "}" for row in self],
+                "own_rows": [row.own_rows for row in self],
+                "effective_rows": [row.effective_rows for row in self],
+                "used_rows": [row.used_rows for row in self],
+                "own_mean": [row.own_mean for row in self],
+                "own_low": [row.own_low for row in self],
+                "own_high": [row.own_high for row in self],
+                "status": [row.status for row in self],
+                "pending_rows": [row.pending_rows for row in self],
+                "pending_effective": [row.pending_effective for row in self],
+            },
+            schema_overrides={"through": pl.String},
+        )
+        if any(row.cost for row in self):
+            frame = frame.with_columns(cost=pl.Series([row.cost for row in self]), net=pl.Series([r.net for r in self]))
+        if any(row.is_control for row in self):
+            frame = frame.with_columns(is_control=pl.Series([row.is_control for row in self]), **self._lifts())
+        return frame
+
+    def _lifts(self) -> dict[str, pl.Series]:
+        lifts = [row.lift for row in self]
+        names = dict(zip(LIFT_COLUMNS, Lift._fields, strict=True))
+        return {
+            column: pl.Series([None if lift is None else getattr(lift, name) for lift in lifts], dtype=pl.Float64)
+            for column, name in names.items()
+        }
+
+    def plot(self, axes: Any = None, *, most: int | None = 12) -> Any:
+        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        drawing = importlib.import_module("causal_bandits.reporting.plots")  # by name: the core draws nothing
+        return drawing.plot_estimates(self, axes, most=most)
+
+    def __repr__(self) -> str:
+        best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
+        columns: dict[str, list[str]] = {
+            "arm": [f"{row.arm.label} (control)" if row.is_control else row.arm.label for row in best],
+            "mean": [shown(row.mean) for row in best],
+            "interval": [between(row.low, row.high) for row in best],
+            "through": [through_words(row.through, row.through_share) for row in best],
+            "own rows": [f"{row.own_rows:,}" for row in best],
+            "used": [f"{row.used_rows:,}" for row in best],
+            "effective": [f"{row.effective_rows:,.0f}" for row in best],
+            "own mean": [shown(row.own_mean) for row in best],
+            "own interval": [between(row.own_low, row.own_high) for row in best],
+        }
+        if any(row.status != "active" for row in best):
+            columns["status"] = [row.status for row in best]
+        if any(row.pending_rows for row in best):
+            columns["pending"] = [f"{row.pending_rows:,}" for row in best]
+            columns["worth"] = [f"{row.pending_effective:,.0f}" for row in best]
+        if any(row.cost for row in best):
+            columns["cost"] = [shown(row.cost) for row in best]
+            columns["net"] = [shown(row.net) for row in best]
+        if any(row.lift for row in best):
+            columns["lift"] = ["" if row.lift is None else signed(row.lift.absolute) for row in best]
+            columns["lift interval"] = [
+                "" if row.lift is None else between(row.lift.low, row.lift.high) for row in best
+            ]
+        rows = list(zip(*columns.values(), strict=True))
+        words = ("arm", "through", "status")
+        return text_table(list(columns), rows, [n for n, name in enumerate(columns) if name not in words])
+
+    def _repr_html_(self) -> str:
+        return self.table(f"{len(self)} arms, the best first")
+
+    def table(self, title: str) -> str:
+        """The best arms as HTML under a line of text."""
+        best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
+        rows = [
+            (
+                row.name,
+                shown(row.mean),
+                between(row.low, row.high),
+                "" if row.lift is None else signed(row.lift.absolute),
+                "" if row.lift is None else between(row.lift.low, row.lift.high),
+                through_words(row.through, row.through_share),
+                f"{row.own_rows:,}",
+                f"{row.effective_rows:,.0f}",
+            )
+            for row in best
+        ]
+        columns = ("arm", "mean", "interval", "lift", "lift interval", "through", "own rows", "effective rows")
+        return titled_table(title, columns, rows, numeric=(1, 2, 3, 4, 6, 7))
+
+
+def estimates_of(problem: Problem, posterior: Posterior, level: float) -> Estimates:
+    """The mean and interval of every arm, and the rows behind them."""
+    low, high = posterior.interval(level)
+    numbers = zip(posterior.means.tolist(), low.tolist(), high.tolist(), strict=True)
+    return Estimates(
+        [
+            ArmEstimate(
+                arm,
+                *each,
+                through=source.through,
+                own_rows=source.own_rows,
+                effective_rows=source.effective_rows,
+                used_rows=source.used_rows,
+                through_share=source.through_share,
+            )
+            for arm, each, source in zip(problem.arms, numbers, posterior.sources, strict=True)
+        ]
+    )
+
+
+def with_own_rows(found: Estimates, history: History, level: float, allowed: Bools) -> Estimates:
+    """The same with what each arm's own rows say alone; an arm that is not allowed has that status.
+
+    Jeffreys' interval of a chance, Student's t of a real-valued mean; of counts, revenue and levels a score interval
+    with the dispersion of all arms, which zeros alone do not make certain.
+    """
+    rows, arms = history.rows, len(found)
+    n = np.bincount(rows.arms, minlength=arms)
+    total = np.bincount(rows.arms, rows.rewards, minlength=arms)
+    square = np.bincount(rows.arms, np.asarray(rows.rewards, dtype=np.float64) ** 2, minlength=arms)
+    kind = history.problem.reward.kind
+    stats = stats_for(history.problem.reward)
+    if kind not in ("binary", "real"):
+        for reward in rows.rewards:
+            add_to_stats(stats, reward)
+        stats.rate[0] = max(stats.mean[0], one_more(stats) / (stats.rows[0] + 1)) if len(rows.arms) else stats.rate[0]
+        own = np.stack([n, total / np.maximum(n, 1), square - total**2 / np.maximum(n, 1)], axis=1)
+        learn_dispersion(stats, own)
+    filled = []
+    for number, row in enumerate(found):
+        if n[number] == 0:
+            filled.append(row)
+            continue
+        mean = float(total[number] / n[number])
+        if kind == "real":
+            reach = _t_reach(int(n[number]), float(square[number] - n[number] * mean * mean), level)
+            low, high = mean - reach, mean + reach
+        elif kind != "binary":
+            far = float(special.ndtri((1 + level) / 2))
+            low, high = own_limits(stats, far, *own[number])
+        else:
+            low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
+        filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))
+    return Estimates(filled).with_status(lambda number: None if allowed[number] else "not allowed")
+
+
+def with_pending_rows(found: Estimates, without: Posterior, arms: NDArray[np.int64]) -> Estimates:
+    """The same with how many rows of each arm wait for their reward, and what they add to a posterior without them."""
+    waiting = np.bincount(arms, minlength=len(found))
+    return Estimates(
+        [
+            replace(
+                row,
+                pending_rows=int(waiting[number]),
+                pending_effective=max(row.effective_rows - without.sources[number].effective_rows, 0.0),
+            )
+            for number, row in enumerate(found)
+        ]
+    )
+
+
+def _t_reach(rows: int, scatter: float, level: float) -> float:
+    """Half the width of Student's interval of a mean; infinite from a single row."""
+    if rows < 2:
+        return math.inf
+    return float(special.stdtrit(rows - 1, (1 + level) / 2)) * math.sqrt(max(scatter, 0.0) / (rows - 1) / rows)

@@ -1,0 +1,388 @@
+"""Thompson Sampling from each arm's own rows, for counts, revenue, ordered levels and stats.
+
+A hierarchical normal model gives the prior of an arm's mean:
+
+    mean of arm a  =  intercept  +  deviation[a],     deviations ~ N(0, deviation variance)
+
+The deviation variance is averaged over a grid, weighted by its posterior probability. Given the intercept, own rows
+lead to the conjugate posterior of `estimators.reward_shapes`, with a dispersion that is learned from all arms.
+"""
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ProblemError
+from ...libraries import special
+from ..compiled import Bools, Floats, by_reference, compiled, total
+from ..data import CellLayout, Rows, add_reward
+from ..discovery.tiers import Tier
+from ..estimators import beta_interval, gamma_interval
+from ..estimators.reward_shapes import (
+    BOUNDED,
+    NUMBER,
+    POSITIVE,
+    WEAKEST,
+    RewardStats,
+    add_to_stats,
+    draw_conjugate,
+    into_range,
+    learn_dispersion,
+    one_more,
+    own_dispersion,
+    row_variance,
+    shape_at,
+    slope_at,
+    stats_arrays,
+    stats_for,
+)
+from ..problem import Problem
+from ..seeds import Seed
+from .base import Policy
+from .posterior import Posterior, Source, sampler_of, snapshot
+from .protocol import choose, indices, learn, prepare, prepare_nothing, sample_means
+
+DEVIATION_SDS = np.array([0.06, 0.2, 0.6, 1.6])
+"""The grid of standard deviations, in units of one log-odds, one logarithm, or one standard deviation of a reward."""
+TYPICAL_SD, SD_FACTOR = 0.35, 1.6
+"""Prior of the standard deviation over arms: lognormal, the median and the standard deviation of the log."""
+LEAST_VARIANCE, LEAST_PIVOT = 1e-6, 1e-18
+"""Added to the variance over arms, in squared units; the smallest posterior variance of the intercept."""
+INTERCEPT_VARIANCE = 4.0
+"""Prior variance of the intercept, in variances of one reward."""
+EDGE = 0.05
+"""Predicted means are kept this share of the mean over arms away from the ends of the reward's range."""
+EXPLORATION = 0.8
+"""Arms are chosen with the posterior standard deviation of the intercept multiplied by this."""
+FEWEST_PLAYS, BY_THEN = 5, 100
+"""Every arm is played this many times once there are this many rows per arm, whatever its first rewards were."""
+WIDEST = 0.95
+"""Where rewards are bounded, the largest posterior variance of a mean, as a share of the largest possible one."""
+FREEDOM = 3.0
+"""Degrees of freedom of an interval with one row, where the reward is a number."""
+REFITS, EXPENSIVE = 5, 2**15
+"""The posterior is read after this many refits from nothing; a refit of more arms than this is expensive."""
+
+
+@by_reference
+class RewardFit(NamedTuple):
+    """The prior and the posterior of every arm's mean as of the last refit."""
+
+    posterior_mean: Floats
+    posterior_variance: Floats
+    prior_mean: Floats
+    """(arms,): what the other arms predict."""
+    intercept: Floats
+    """(2,): posterior mean and standard deviation."""
+    deviation: Floats
+    """(1,): variance of the deviations."""
+
+
+@by_reference
+class RewardState(NamedTuple):
+    """Rows of every arm, and the fitted model."""
+
+    own: Floats
+    """(arms, 3): rows, mean reward, sum of squared deviations from it."""
+    stats: RewardStats
+    fit: RewardFit
+    allowed: Bools
+
+
+@compiled
+def _inside(stats: RewardStats, mean: float) -> float:
+    """A mean kept away from the lowest and highest possible value."""
+    return into_range(stats, mean, stats.rate[0], EDGE)
+
+
+@compiled
+def posterior(
+    stats: RewardStats, prior: float, variance: float, rows: float, mean: float, scatter: float
+) -> tuple[float, float]:
+    """Mean and variance of an arm's mean after own rows, from those before; exact for a Dirichlet prior of levels."""
+    if stats.shape == BOUNDED:
+        single = row_variance(stats, prior)
+        k = max(single / variance - 1, WEAKEST)
+        found = (k * prior + rows * mean) / (k + rows)
+        spread = k * (single + (prior - found) ** 2) + scatter + rows * (mean - found) ** 2
+        return found, spread / (k + rows) / (k + rows + 1)
+    dispersion = own_dispersion(stats, rows, mean, scatter)
+    k = dispersion * shape_at(stats, prior) / variance
+    found = (k * prior + rows * mean) / (k + rows)
+    return found, dispersion * shape_at(stats, found) / (k + rows)
+
+
+@compiled
+def mean_over_arms(state: RewardState) -> float:
+    """Mean of the posterior means, with one more row that keeps it away from the lowest value."""
+    stats = state.stats
+    mean = total(state.fit.posterior_mean) / len(state.own)
+    if stats.rows[0] == 0 or stats.shape == NUMBER:
+        return float(stats.rate[0] if stats.rows[0] == 0 else mean)
+    share, more = 1 / (stats.rows[0] + 1), one_more(stats)
+    if stats.shape == POSITIVE:
+        return float(max(mean, 0.5 * (stats.mean[0] * stats.rows[0] + more) * share, share * more))
+    return float((1 - share) * mean + share * more)
+
+
+@compiled
+def measured(state: RewardState) -> tuple[Floats, Floats]:
+    """Own means relative to the mean over arms, and their precisions.
+
+    The noise of an arm is taken at a mean between its posterior and what the others predict: an arm whose rewards are
+    all 0 would otherwise have none.
+    """
+    stats, fit = state.stats, state.fit
+    values, precision, more = np.zeros(len(state.own)), np.zeros(len(state.own)), 1 / (stats.rows[0] + 1)
+    for arm in range(len(values)):
+        rows, mean, scatter = state.own[arm]
+        if rows > 0:
+            at = _inside(stats, 0.5 * (fit.posterior_mean[arm] + fit.prior_mean[arm]))
+            precision[arm] = rows / (own_dispersion(stats, rows, mean, scatter) * shape_at(stats, at))
+            if stats.shape != NUMBER:
+                mean = (mean + more * one_more(stats)) / (1 + more)
+            values[arm] = mean - stats.rate[0]
+    return values, precision
+
+
+@compiled
+def intercept_given(
+    values: Floats, precision: Floats, prior_variance: float, deviation: float
+) -> tuple[float, float, float]:
+    """Posterior mean and variance of the intercept, and the log evidence, given the deviation variance."""
+    evidence, weights, weighted = 0.0, 0.0, 0.0
+    for arm in range(len(values)):
+        if precision[arm] > 0:
+            weight = 1 / (1 / precision[arm] + deviation)
+            evidence += 0.5 * math.log(weight) - 0.5 * weight * values[arm] ** 2
+            weights += weight
+            weighted += weight * values[arm]
+    variance = 1 / (weights + 1 / prior_variance)
+    mean = variance * weighted
+    return mean, variance, evidence + 0.5 * (math.log(variance / prior_variance) + mean * weighted)
+
+
+@compiled
+def fit_deviation(values: Floats, precision: Floats, prior_variance: float, unit: float) -> float:
+    """The deviation variance, averaged over the grid."""
+    weights, highest = np.empty(len(DEVIATION_SDS)), -np.inf
+    for place in range(len(weights)):
+        variance = DEVIATION_SDS[place] ** 2
+        away = (0.5 * math.log(variance + LEAST_VARIANCE) - math.log(TYPICAL_SD)) / SD_FACTOR
+        evidence = intercept_given(values, precision, prior_variance, variance * unit**2)[2]
+        weights[place] = evidence - 0.5 * away**2
+        highest = max(highest, weights[place])
+    everything, variance = 0.0, 0.0
+    for place in range(len(weights)):
+        weight = math.exp(weights[place] - highest)
+        everything += weight
+        variance += weight * DEVIATION_SDS[place] ** 2
+    return float(variance / everything * unit**2)
+
+
+@compiled
+def refit(state: RewardState) -> None:
+    """Fit dispersion, intercept and deviation variance to all rows, in place."""
+    stats, fit = state.stats, state.fit
+    rate = mean_over_arms(state)
+    stats.rate[0] = rate
+    learn_dispersion(stats, state.own)
+    values, precision = measured(state)
+    prior_variance = INTERCEPT_VARIANCE * row_variance(stats, rate)
+    deviation = fit_deviation(values, precision, prior_variance, slope_at(stats, rate))
+    mean, variance, _ = intercept_given(values, precision, prior_variance, deviation)
+    for arm in range(len(values)):
+        weight = 1 / (1 / precision[arm] + deviation) if precision[arm] > 0 else 0.0
+        rest = max(1 - weight * variance, 1e-9)
+        prior = _inside(stats, rate + (mean - weight * variance * values[arm]) / rest)
+        rows, own, scatter = state.own[arm]
+        found, spread = posterior(stats, prior, variance / rest + deviation, rows, own, scatter)
+        fit.prior_mean[arm], fit.posterior_mean[arm], fit.posterior_variance[arm] = prior, found, spread
+    fit.intercept[0], fit.intercept[1] = rate + mean, math.sqrt(max(variance, LEAST_PIVOT))
+    fit.deviation[0] = deviation
+
+
+@compiled
+def draw_means(state: RewardState, width: float, rng: np.random.Generator) -> Floats:
+    """One joint draw of all allowed arms' means, NaN for the others; `width` scales the spread of the intercept."""
+    stats, means = state.stats, np.full(len(state.own), np.nan)
+    intercept = state.fit.intercept[0] + state.fit.intercept[1] * (width * rng.standard_normal())
+    prior = _inside(stats, intercept)
+    one, spread, own_rows = np.empty(1), np.empty(1), np.empty(1)
+    for arm in range(len(means)):
+        if state.allowed[arm]:
+            rows, mean, scatter = state.own[arm]
+            one[0], spread[0] = posterior(stats, prior, state.fit.deviation[0], rows, mean, scatter)
+            own_rows[0] = rows
+            means[arm] = draw_conjugate(stats, one, spread, own_rows, rng)[0]
+    return means
+
+
+@compiled
+def neglected(state: RewardState) -> int:
+    """The first allowed arm with too few plays by now; -1 if there is none."""
+    if total(state.own[:, 0]) >= BY_THEN * len(state.own):
+        for arm in range(len(state.own)):
+            if state.allowed[arm] and state.own[arm, 0] < FEWEST_PLAYS:
+                return arm
+    return -1
+
+
+@indices.of(RewardState)
+@compiled
+def compared_means(state: RewardState, rng: np.random.Generator) -> Floats:
+    """The draws that `choose` compares; NaN if a neglected arm is next."""
+    return np.full(len(state.own), np.nan) if neglected(state) >= 0 else draw_means(state, EXPLORATION, rng)
+
+
+@choose.of(RewardState)
+@compiled
+def choose_arm(state: RewardState, rng: np.random.Generator) -> int:
+    """A neglected arm, or else the one with the highest draw."""
+    arm = neglected(state)
+    return arm if arm >= 0 else int(np.argmax(np.where(state.allowed, draw_means(state, EXPLORATION, rng), -np.inf)))
+
+
+prepare.of(RewardState)(prepare_nothing)
+
+
+@sample_means.of(RewardState)
+@compiled
+def sample_posterior(state: RewardState, prepared: int, rng: np.random.Generator) -> Floats:
+    """One joint draw from the posterior."""
+    return draw_means(state, 1.0, rng)
+
+
+@learn.of(RewardState)
+@compiled
+def count_reward(state: RewardState, arm: int, values: Floats, reward: float) -> None:
+    """Count one row."""
+    add_reward(state.own[arm], reward)
+    add_to_stats(state.stats, reward)
+
+
+@compiled
+def moments(state: RewardState, arm: int) -> tuple[float, float]:
+    """Posterior mean and variance of an arm's mean, no wider than its own rows allow."""
+    stats, mean, variance = state.stats, state.fit.posterior_mean[arm], state.fit.posterior_variance[arm]
+    rows, own, scatter = state.own[arm]
+    low, high, rate = stats.low, stats.high, stats.rate[0]
+    if stats.shape != NUMBER:
+        mean = max(mean, low + EDGE * (rate - low) / (1 + rows))
+    if stats.shape == BOUNDED:
+        mean = min(mean, high - EDGE * (high - rate) / (1 + rows))
+    if rows > 0:
+        own = (rows * own + one_more(stats)) / (rows + 1)
+        spread = own_dispersion(stats, rows, own, scatter) * shape_at(stats, own) / rows
+        share = min(shape_at(stats, mean) / shape_at(stats, own), 1.0)
+        variance = min(variance, share * (spread + (mean - own) ** 2))
+    if stats.shape == BOUNDED:
+        variance = min(variance, WIDEST * (mean - low) * (high - mean))
+    return mean, variance
+
+
+class RewardThompson(Policy[RewardState]):
+    """Plain Thompson Sampling where the reward is a count, revenue, an ordered level or a number.
+
+    Each arm learns from its own rows: Gamma for counts and revenue, Dirichlet for levels, Student's t for stats, with
+    a prior that is learned from all arms. Mediators and levers are ignored.
+
+    Args:
+        problem: What is played; its reward is "count", "revenue", levels with values, or `float`.
+        seed: Seed or Generator of its draws.
+
+    >>> problem = Problem("calls", {"visit": 2}, {"page": ["old", "new"]}, reward="count")
+    >>> policy = RewardThompson(problem, seed=0)
+    >>> policy.tell_many([{"page": "old", "visit": 1, "calls": 1}, {"page": "new", "visit": 1, "calls": 3}] * 30)
+    >>> policy.recommend().arm
+    do(page=new)
+    """
+
+    name = "reward-ts"
+    tier = Tier.REWARDS
+    layout: CellLayout
+    numbers = float
+    growth: ClassVar[float] = 0.1
+    plays_highest = True
+    rolls_out_late = True
+
+    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
+        super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> CellLayout:
+        if not problem.reward_is_real:
+            raise ProblemError(f"the reward {problem.target!r} is 0 or 1; use ThompsonSampling")
+        return CellLayout.of(problem, 0)
+
+    def _empty(self) -> RewardState:
+        arms, stats = len(self.problem.arms), stats_for(self.problem.reward)
+        rate = float(stats.rate[0])
+        deviation = row_variance(stats, rate)
+        mean, variance = np.full(arms, rate), np.full(arms, deviation)
+        fit = RewardFit(mean, variance, mean.copy(), np.array([rate, 0.0]), np.array([deviation]))
+        return RewardState(np.zeros((arms, 3)), stats, fit, np.ones(arms, dtype=np.bool_))
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """A row counts without any observed variable."""
+        return ()
+
+    def _seen(self, rows: Rows) -> NDArray[Any]:
+        return rows.codes.astype(np.float64)
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        """Observed variables are ignored."""
+
+    def _is_expensive(self) -> bool:
+        return len(self.problem.arms) > EXPENSIVE
+
+    def _refresh(self) -> None:
+        refit(self._state)
+
+    def _recount(self) -> None:
+        super()._recount()
+        refit(self._state)
+
+    def _latest(self) -> RewardState:
+        state = self._state
+        if self.schedule.is_due(self.progress):
+            state = snapshot(state)
+            refit(state)
+        return state
+
+    def _fit(self, *, pending: bool) -> RewardState:
+        fresh, seen = self._empty(), self._state
+        learnt = {name: getattr(fresh.stats, name) for name in ("rate", "dispersion", "steady")}
+        state = fresh._replace(own=seen.own, stats=seen.stats._replace(**learnt))
+        for _ in range(REFITS):
+            refit(state)
+        return state
+
+    def _posterior(self, state: RewardState) -> Posterior:
+        means, variances = np.array([moments(state, arm) for arm in range(len(state.own))]).T
+        own = state.own[:, 0].astype(np.int64).tolist()
+        known = list(zip(means.tolist(), variances.tolist(), own, strict=True))
+        sources = [Source(rows, row_variance(state.stats, mean) / variance) for mean, variance, rows in known]
+
+        def limits(level: float) -> tuple[Floats, Floats]:
+            low, high = np.array([self._interval(*each, level) for each in known]).T
+            return low, high
+
+        return Posterior(self.rows, means, sources, sampler_of(state, len(own)), limits)
+
+    def _interval(self, mean: float, variance: float, rows: int, level: float) -> tuple[float, float]:
+        """The interval of a mean: Beta between the lowest and highest value, Gamma, or Student's t."""
+        reward = self.problem.reward
+        if reward.kind == "levels":
+            low, width = min(reward.values), max(reward.values) - min(reward.values)
+            found = beta_interval((mean - low) / width, variance / width**2, level)
+            return low + width * found.low, low + width * found.high
+        if reward.kind != "real":
+            return gamma_interval(mean, variance, level)
+        reach = float(special.stdtrit(FREEDOM + max(rows - 1, 0), (1 + level) / 2)) * math.sqrt(variance)
+        return mean - reach, mean + reach
+
+    def _sums(self) -> dict[str, NDArray[Any]]:
+        return {**stats_arrays(self._state.stats), **self._state.fit._asdict()}

@@ -1,0 +1,47 @@
+"""When discovery runs: the 25% rule over rounds, and a little patience where it is expensive."""
+
+import math
+from dataclasses import dataclass
+
+from ..discovery import GROWTH, next_refresh
+
+PATIENCE = 1.01
+"""An expensive discovery also waits for 1% more rows, prior ones included."""
+
+
+@dataclass
+class Schedule:
+    """Rows told before the first arm was asked for are prior data, not rounds: the 25% rule counts rounds.
+
+    >>> schedule = Schedule()
+    >>> schedule.ran(100, expensive=False)  # a table of 100 rows was told first
+    >>> schedule.due, schedule.prior
+    (101, 100)
+    """
+
+    due: int = 0
+    """The number of rows at which discovery runs again."""
+    prior: int | None = None
+    """How many rows there were when the first arm was asked for; None: none was."""
+    growth: float = GROWTH
+    """Discovery runs again when the rounds have grown by this share."""
+
+    def is_due(self, rows: int) -> bool:
+        """Whether discovery runs before the next arm."""
+        return rows >= self.due
+
+    def ran(self, rows: int, *, expensive: bool) -> None:
+        """Discovery was looked at with this many rows."""
+        if self.prior is None:
+            self.prior = rows
+        self.due = after(rows, self.prior, expensive=expensive, growth=self.growth)
+
+    def left(self, rows: int) -> int:
+        """How many rows may come before it runs again."""
+        return max(self.due - rows, 0)
+
+
+def after(rows: int, prior: int, *, expensive: bool, growth: float = GROWTH) -> int:
+    """When discovery is due again after it ran with `rows`, of which `prior` came before the first round."""
+    due = prior + next_refresh(rows - prior, growth)
+    return max(due, math.ceil(rows * PATIENCE)) if expensive else due

@@ -1,6 +1,0 @@
-"""Public data that come with the package; nothing is downloaded."""
-
-from .dataset import Dataset
-from .sachs_2005 import sachs
-
-__all__ = ["Dataset", "sachs"]

@@ -1,0 +1,1 @@
+"""For people who run experiments: live studies, the HTTP service, and the analysis of logged tables."""

@@ -1,0 +1,229 @@
+"""Request bodies. Unknown fields are rejected; the library validates values."""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from ...errors import OptionError
+from ..options import SECONDS, Option, StudyOptions, options_of, unknown_option
+from .problems import sentence
+
+Level = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Value = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+"""A level or a value; the library validates it."""
+Settings = Annotated[dict[str, Level], Field(description="An arm: lever -> level; a lever that is not named is idle.")]
+AnyArm = Annotated[
+    Any, WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})
+]
+Text = Annotated[Any, WithJsonSchema({"type": "string"})]
+Pair = Annotated[Any, WithJsonSchema({"type": "array", "items": {}})]
+Whole = StrictInt
+Number = StrictInt | StrictFloat
+Duration = Annotated[Any, WithJsonSchema(SECONDS.schema)]
+
+MOST_DECISIONS = 10_000
+"""In one request: this many take half a second, for which a study answers nobody else."""
+
+PROBLEM_EXAMPLE: dict[str, Any] = {
+    "target": "purchase",
+    "observed": {"clicked": 2, "cart": ["empty", "some", "full"]},
+    "interventions": {"banner": ["none", "red", "blue"], "discount": ["none", "10%"]},
+}
+
+
+class Body(BaseModel):
+    """A JSON object with these fields and no others.
+
+    Validation stops at the first unknown field, and the items of lists and objects are for the library to check: an
+    error for each of many would take far longer than reading them.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                raise PydanticCustomError(
+                    "unknown_option", "{said}", {"said": str(unknown_option(name, cls.model_fields))}
+                )
+        return given
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """A body from its JSON value, or one sentence."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first: dict[str, Any] = dict(error.errors(include_url=False)[0])
+        raise OptionError(sentence({**first, "loc": ("body", *first["loc"])}))
+
+
+class NamedProblem(Body):
+    """A study to create."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "checkout", "problem": PROBLEM_EXAMPLE, "seed": 1}]}
+    )
+    name: StrictStr
+    problem: dict[str, Any] = Field(description="target, observed and interventions; optionally arms, idle, reward.")
+
+
+def _asked(option: Option) -> Any:
+    """The field of an option; the library checks its value."""
+    schema = {"anyOf": [option.kind.schema, {"type": "null"}], "default": None}
+    return Annotated[Any, WithJsonSchema(schema)], Field(None, description=option.help)
+
+
+if TYPE_CHECKING:
+    NewStudy = NamedProblem
+else:
+    _OPTIONS = {name: _asked(option) for name, option in options_of(StudyOptions).items()}
+    NewStudy = create_model("NewStudy", __base__=NamedProblem, **_OPTIONS)
+
+
+def _few(count: int) -> int:
+    if count > MOST_DECISIONS:
+        raise ValueError(f"expected at most {MOST_DECISIONS:,} decisions in one request; ask for the rest in others")
+    return count
+
+
+class Ask(Body):
+    """Decisions to make."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"count": 1}, {"count": 2, "arms": [{"banner": "red"}]}]})
+    count: Annotated[Whole, AfterValidator(_few)] = Field(
+        1, ge=1, json_schema_extra={"maximum": MOST_DECISIONS}, description="How many, all from the same state."
+    )
+    segment: Settings | None = Field(None, description="Which segment they are for, where the problem has segments.")
+    arms: list[AnyArm] | None = Field(None, description="Choose only among these arms.")
+    key: Text | None = Field(
+        None, description="The visitor: the same key returns the same decisions, for as long as the option sticky says."
+    )
+
+
+class Outcome(Body):
+    """The outcome of a decision, complete or partial."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"mediators": {"clicked": 1, "cart": "some"}, "reward": 0}, {"reward": 1}]}
+    )
+    mediators: dict[str, Value] | None = Field(None, description="Variable -> value; null marks a variable as missing.")
+    reward: Value = None
+    final: StrictBool = Field(False, description="Treat variables that are still unknown as missing.")
+
+
+class KeyedOutcome(Outcome):
+    """What came of the decision of a key."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"key": "visitor-42", "mediators": {"clicked": 1}, "reward": 1}]}
+    )
+    key: Text = Field(description="The key that the decision was asked for with.")
+
+
+class Correction(Body):
+    """Values on record to replace, of a decision that is named by its id or its key."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": 7, "reward": 0, "reason": "refund"}]})
+    id: Whole | None = Field(None, description="The decision.")
+    key: Text | None = Field(None, description="The key that the decision was asked for with.")
+    mediators: dict[str, Value] | None = Field(
+        None, description="Variable -> the value that replaces the recorded one."
+    )
+    reward: Value = None
+    reason: Text = Field("", description="Why.")
+
+
+class Which(Body):
+    """Decisions by their ids, or by what they have in common."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": [7, 9]}, {"key_prefix": "bot-"}]})
+    ids: list[Whole] | None = Field(None, description="Decisions.")
+    since: Text | None = Field(None, description="Asked for at this time or later, such as 2026-11-18.")
+    until: Text | None = Field(None, description="Asked for before this time.")
+    arm: Settings | None = Field(None, description="Their arm; null stands for any level of a lever.")
+    segment: Settings | None = Field(None, description="Their segment.")
+    key_prefix: Text | None = Field(None, description="How their keys begin.")
+
+
+class Exclusion(Which):
+    """Decisions that no longer count."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"key_prefix": "bot-", "reason": "bots"}]})
+    reason: Text = Field(description="Why they do not count.")
+
+
+class Table(Body):
+    """A table by its columns: an empty cell is not known yet."""
+
+    columns: dict[str, list[Value]]
+
+
+class Rows(Body):
+    """Logged rows to import, by rows or by columns."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"rows": [{"banner": "red", "discount": "none", "clicked": 1, "cart": "some", "purchase": 0}]},
+                {"columns": {"clicked": [0, 1], "cart": ["empty", "some"], "purchase": [0, 1]}, "arm": {}},
+            ]
+        }
+    )
+    rows: list[dict[str, Value]] | None = None
+    columns: dict[str, list[Value]] | None = None
+    arm: Settings | None = Field(None, description="The arm of every row; {} for rows of the control.")
+
+
+class ArmState(Body):
+    """Whether an arm is chosen."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"state": "forbidden"}]})
+    state: Literal["allowed", "forbidden", "retired"]
+
+
+class NewArm(Body):
+    """One more arm."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"arm": {"banner": "green"}, "new_levels": True}]})
+    arm: Settings
+    new_levels: StrictBool = Field(False, description="Allow levels that no arm had before.")
+
+
+class NewLevel(Body):
+    """A new level of a lever, with every setting of the other levers."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"lever": "banner", "level": "green"}]})
+    lever: StrictStr
+    level: Level
+
+
+class NewAnnotation(Body):
+    """What happened at a time."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "new landing page", "at": "2026-11-18"}]})
+    text: StrictStr | None
+    at: StrictStr | None = Field(None, description="A date or a time in ISO 8601, UTC unless it says so; now.")
+
+
+class Expiry(Body):
+    """Which open decisions to close."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"older_than": 86400}]})
+    older_than: Duration = Field(description="Age of the decisions to close.")

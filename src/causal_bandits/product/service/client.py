@@ -1,0 +1,998 @@
+"""The client: the studies of a server, with the methods of `Study`, in threads or in an event loop (extra `client`).
+
+`StudyOperations` says for each method of `Study` which request it sends and how its answer is read, and
+`ServerOperations` does so for studies by name. `Client` and `RemoteStudy` send these requests and wait. `AsyncClient`
+and `AsyncRemoteStudy` have the same methods and attributes, whose results are awaited. No method is written twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import functools
+import io
+import json
+import os
+import re
+import ssl
+import weakref
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar, Unpack, overload
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+
+from ... import errors
+from ..._version import __version__
+from ...core.data.frames import columns_of
+from ...core.discovery import SeparatingSets
+from ...core.estimators.explained import ExplainedVariance
+from ...core.markup import in_path
+from ...core.policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
+from ...core.policies.advice import CONFIDENCE, TOLERANCE, Advices
+from ...core.policies.posterior import Source
+from ...core.policies.recommendation import Recommendations
+from ...core.problem import Arm, Level, Problem, Segment, check_problem
+from ...core.secrecy import may_hold_secret
+from ...core.serialization import from_json
+from ...errors import (
+    AccessError,
+    CausalBanditsError,
+    ObservationError,
+    OptionError,
+    StorageError,
+    UnknownArmError,
+    UnknownDecisionError,
+    UnknownStudyError,
+    brief,
+    missing_extra,
+)
+from ...libraries import pl
+from ...reporting.described import StudyDescription
+from ...reporting.plots import MOST_ARMS, plot_estimates
+from ...reporting.study_page import write_study_page
+from ..options import StudyOptions
+from ..studies import (
+    Alarm,
+    Annotation,
+    AuditRow,
+    Change,
+    Decision,
+    DecisionRow,
+    Evaluation,
+    Explanation,
+    Final,
+    Funnel,
+    Guardrails,
+    Health,
+    Newest,
+    Staleness,
+    StudyInfo,
+    StudySettings,
+    Waiting,
+)
+from ..studies.decisions import LooksBack
+from ..studies.evaluation import Method
+from ..studies.excluding import Chosen
+from ..studies.outcomes import Keyed
+from ..studies.settings import checked_key, checked_name, plain_option
+from ..studies.study import Pattern, Settable, named
+
+try:
+    import httpx
+except ImportError as error:
+    raise missing_extra(error.name or "httpx", "client") from None
+
+SECONDS = 130.0
+"""How long an answer may take: a little longer than the server waits for its storage."""
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """One request, and how its answer is read."""
+
+    method: str
+    path: str
+    read: Callable[[httpx.Response], T]
+    body: Any = None
+    headers: Mapping[str, Any] = field(default_factory=dict)
+
+    def then(self, work: Callable[[T], Any]) -> Call[Any]:
+        """The same request, and what is made of its answer."""
+        return replace(self, read=lambda answer: work(self.read(answer)))
+
+
+class operation(Generic[P, T]):  # noqa: N801 (a decorator, as `property` is)
+    """A method that sends one request: it gives the answer itself, or in an event loop something to await."""
+
+    def __init__(self, call: Callable[Concatenate[Any, P], Call[T]]) -> None:
+        self._call = call
+        self.__doc__ = call.__doc__
+
+    @overload
+    def __get__(self, sender: None, kind: type) -> Callable[..., Call[T]]: ...
+    @overload
+    def __get__(self, sender: Client | RemoteStudy, kind: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, sender: AsyncClient | AsyncRemoteStudy, kind: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, sender: Any, kind: type) -> Any:
+        if sender is None:
+            return self._call
+
+        @functools.wraps(self._call)
+        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return sender._send(self._call(sender, *args, **kwargs))
+
+        return method
+
+
+class attribute(Generic[T]):  # noqa: N801
+    """An attribute that sends one request whenever it is read."""
+
+    def __init__(self, call: Callable[[Any], Call[T]]) -> None:
+        self._call = call
+        self.__doc__ = call.__doc__
+
+    @overload
+    def __get__(self, sender: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, sender: RemoteStudy, kind: type) -> T: ...
+    @overload
+    def __get__(self, sender: AsyncRemoteStudy, kind: type) -> Coroutine[Any, Any, T]: ...
+    def __get__(self, sender: Any, kind: type) -> Any:
+        return self if sender is None else sender._send(self._call(sender))
+
+
+# The methods of a study
+
+
+class StudyOperations:
+    """The requests of one study, and what its settings say."""
+
+    def __init__(self, client: Any, settings: StudySettings, *, is_new: bool = False) -> None:
+        self._client = client
+        self._settings = settings
+        self._problem = Problem.from_dict(settings.problem)
+        self._path = f"/studies/{in_path(settings.name)}"
+        self._tag: str | None = None
+        self.is_new = is_new
+        """Whether this object created the study."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.policy_name}, server={self._client.server.place!r})"
+
+    def _send(self, call: Call[Any]) -> Any:
+        return self._client._send(call)
+
+    def _get(self, path: str, kind: Any, *, field: str | None = None, **query: Any) -> Call[Any]:
+        text = urlencode({name: _in_query(value) for name, value in _given(query).items()})
+        return self._call("GET", f"{path}?{text}" if text else path, kind, field=field)
+
+    def _call(
+        self, method: str, path: str, kind: Any, body: Any = None, *, field: str | None = None, key: str | None = None
+    ) -> Call[Any]:
+        """A request whose answer, or one field of it, is the JSON of a kind."""
+
+        def read(answer: httpx.Response) -> Any:
+            found = answer.json()
+            return from_json(kind, found if field is None else found[field], self._problem)
+
+        return Call(method, self._path + path, read, body, _keyed(key))
+
+    # Settings
+
+    @property
+    def name(self) -> str:
+        """Its name on the server."""
+        return self._settings.name
+
+    @property
+    def created(self) -> datetime:
+        """When it was created."""
+        return self._settings.created
+
+    @property
+    def seed(self) -> int:
+        """What its random numbers come from."""
+        return self._settings.seed
+
+    @property
+    def policy_name(self) -> str:
+        """Its policy's name in the registry."""
+        return self._settings.policy
+
+    @property
+    def mode(self) -> str:
+        """ "transactional", or "high-throughput": decided from snapshots in memory."""
+        return self._settings.mode
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """The guardrail metrics that outcomes may have: name -> "binary", "real" or [lowest, highest]."""
+        return dict(self._settings.rules.get("metrics", {}))
+
+    @attribute
+    def settings(self) -> Call[StudySettings]:
+        """What it was created with, and its problem as it is now."""
+        return self._get("/settings", StudySettings)
+
+    @attribute
+    def problem(self) -> Call[Problem]:
+        """The problem as it is now: arms may have been added."""
+
+        def read(answer: httpx.Response) -> Problem:
+            if answer.status_code != 304:
+                found: StudySettings = from_json(StudySettings, answer.json())
+                if found.problem != self._settings.problem:
+                    self._problem, self._settings = Problem.from_dict(found.problem), found
+                self._tag = answer.headers["etag"]
+            return self._problem
+
+        headers = {} if self._tag is None else {"If-None-Match": self._tag}
+        return Call("GET", f"{self._path}/settings", read, None, headers)
+
+    @attribute
+    def newest(self) -> Call[Newest]:
+        """The number of the newest event and a mark of all events so far."""
+
+        def read(answer: httpx.Response) -> Newest:
+            event, _, _ = answer.headers["etag"].strip('"').partition(".")
+            number, _, mark = event.partition("-")
+            return Newest(int(number), mark)
+
+        return Call("GET", f"{self._path}/settings", read)
+
+    # Looking
+
+    @operation
+    def recommend(self, *, segment: Segment | None = None, margin: float | None = None) -> Call[Recommendation | Any]:
+        """The arm to deploy (see `Study.recommend`)."""
+        return self._get("/recommendation", Recommendation | Recommendations, segment=segment, margin=margin)
+
+    @operation
+    def advice(
+        self,
+        *,
+        margin: float | None = None,
+        confidence: float = CONFIDENCE,
+        tolerance: float = TOLERANCE,
+        segment: Segment | None = None,
+    ) -> Call[Advice | Any]:
+        """Stop, continue or drop arms (see `Study.advice`)."""
+        asked: dict[str, Any] = {"margin": margin, "confidence": confidence, "tolerance": tolerance}
+        return self._get("/advice", Advice | Advices, segment=segment, **asked)
+
+    @operation
+    def explained_variance(self, *, level: float = 0.95) -> Call[ExplainedVariance]:
+        """How much of the reward's variance the mediators explain (see `Study.explained_variance`)."""
+        return self._get("/explained-variance", ExplainedVariance, level=level)
+
+    @operation
+    def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Call[Estimates]:
+        """What is known of each arm (see `Study.estimates`)."""
+        return self._get("/estimates", Estimates, level=level, segment=segment)
+
+    @operation
+    def posterior(self) -> Call[Posterior]:
+        """The posterior of all arms' means; it resamples 1,000 joint draws of the server."""
+
+        def read(found: dict[str, Any]) -> Posterior:
+            sources = from_json(Sequence[Source], found["sources"])
+            return Posterior.resampled(found["rows"], sources, np.array(found["means"]), np.array(found["draws"]))
+
+        return self._get("/posterior", Any).then(read)
+
+    @operation
+    def effects(self, *, level: float = 0.95) -> Call[Effects]:
+        """What each level of each lever does (see `Study.effects`)."""
+        return self._get("/effects", Effects, level=level)
+
+    @operation
+    def guardrails(self) -> Call[Guardrails]:
+        """What the rows say of each arm and guardrail (see `Study.guardrails`)."""
+        return self._get("/guardrails", Guardrails)
+
+    @operation
+    def health(self) -> Call[Health]:
+        """Checks of the study itself (see `Study.health`)."""
+        return self._get("/health", Health)
+
+    @operation
+    def alarms(self) -> Call[Sequence[Alarm]]:
+        """Alarms and notices that were raised (see `Study.alarms`)."""
+        return self._get("/alarms", Sequence[Alarm])
+
+    @operation
+    def funnel(self) -> Call[Funnel]:
+        """What levers do to mediators, and both to the reward (see `Study.funnel`)."""
+        return self._get("/funnel", Funnel)
+
+    @operation
+    def waiting(self) -> Call[Waiting]:
+        """Open decisions by age, and how long outcomes take (see `Study.waiting`)."""
+        return self._get("/waiting", Waiting)
+
+    @operation
+    def separating_sets(self, *, rejected: bool = False) -> Call[SeparatingSets]:
+        """The sets in use with their evidence (see `Study.separating_sets`)."""
+        return self._get("/sets", SeparatingSets, rejected=rejected)
+
+    @operation
+    def explain(self, decision: int | Decision) -> Call[Explanation]:
+        """Why a decision was what it was (see `Study.explain`)."""
+        return self._get(f"/decisions/{number_of(decision)}/explanation", Explanation)
+
+    @operation
+    def evaluate(
+        self,
+        policy: Settable | Mapping[Arm, float] | Policy[Any],
+        *,
+        method: Method | None = None,
+        level: float = 0.95,
+        draws: int = 200,
+    ) -> Call[Evaluation]:
+        """What an arm or a mapping arm -> probability would have earned (see `Study.evaluate`)."""
+        if isinstance(policy, Policy) or not isinstance(policy, Mapping):
+            raise OptionError(
+                "a server evaluates an arm or a mapping arm -> probability; evaluate a policy where the storage is, "
+                "with Study.load(...).evaluate(policy)"
+            )
+        mixed = bool(policy) and all(isinstance(arm, Arm) for arm in policy)
+        arms: Sequence[Any] = [*policy] if mixed else [policy]
+        query = [("arm", json.dumps(dict(arm))) for arm in arms]
+        query += [("share", str(float(chance))) for chance in policy.values()] if mixed else []
+        query += [("level", str(level)), ("draws", str(draws))]
+        query += [("method", method)] if method is not None else []
+        return self._get(f"/evaluation?{urlencode(query)}", Evaluation)
+
+    @operation
+    def propensity(self, decision: int | Decision) -> Call[float]:
+        """The probability with which a decision's arm was chosen (see `Study.propensity`)."""
+        return _propensity(self._path, number_of(decision))
+
+    @operation
+    def to_frame(self) -> Call[pl.DataFrame]:
+        """One row per decision (see `Study.to_frame`)."""
+        return Call("GET", f"{self._path}/export.parquet", lambda answer: pl.read_parquet(io.BytesIO(answer.content)))
+
+    @operation
+    def changes(self, after: int = 0, *, limit: int = 1000) -> Call[Sequence[Change]]:
+        """What happened after the event with this number, in brief and in order."""
+        return self._get("/changes", Sequence[Change], after=after, limit=limit)
+
+    @operation
+    def decisions(self, after: int = 0, *, limit: int = 100) -> Call[Sequence[DecisionRow]]:
+        """The decisions after this id with their outcomes so far, in order."""
+        return self._get("/decisions", Sequence[DecisionRow], field="decisions", after=after, limit=limit)
+
+    @operation
+    def annotations(self) -> Call[Sequence[Annotation]]:
+        """Notes added with `annotate`, oldest first."""
+        return self._get("/annotations", Sequence[Annotation])
+
+    @operation
+    def audit(self, *, limit: int = 100) -> Call[Sequence[AuditRow]]:
+        """Changes that people made, newest first."""
+        return self._get("/audit", Sequence[AuditRow], limit=limit)
+
+    @operation
+    def decision(self, decision: int | Decision | None = None, *, key: str | None = None) -> Call[DecisionRow]:
+        """One decision with its outcome so far, by its id or by the key that it was asked for with."""
+        given = named("decision", decision, key)
+        if isinstance(given, Keyed):
+            page = self._get("/decisions", Sequence[DecisionRow], field="decisions", key=given.key)
+            return page.then(lambda rows: rows[0])
+        return self._get(f"/decisions/{number_of(given)}", DecisionRow)
+
+    @operation
+    def describe(self, *, history: bool = False) -> Call[StudyDescription]:
+        """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
+        return self._get("", Any, history=history)
+
+    @operation
+    def staleness(self) -> Call[Staleness]:
+        """How far the current snapshot is behind what was acknowledged; 0 for a transactional study."""
+        return self._get("/staleness", Staleness)
+
+    @operation
+    def missing(self) -> Call[dict[str, int]]:
+        """For each observed variable in how many of the counted rows it has no value."""
+        return self._get("/missing", Any)
+
+    @operation
+    def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Call[Any]:
+        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        found = self._get("/estimates", Estimates)
+        return found.then(lambda rows: plot_estimates(rows, axes, most=most, title=f"Study {self.name}"))
+
+    @operation
+    def report(self, path: str | os.PathLike[str]) -> Call[Path]:
+        """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
+        return self.__class__.report_values(self).then(lambda about: write_study_page(about, path))
+
+    @operation
+    def report_values(self) -> Call[StudyDescription]:
+        """What `report` shows, in plain values; of a finished study as it was then."""
+        return self._get("/report", Any)
+
+    # Acting
+
+    @operation
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        segment: Segment | None = None,
+        key: str | None = None,
+        arms: Iterable[Settable] | None = None,
+    ) -> Call[Any]:
+        """The next decision, or `n` of them from the same state; stored before it is returned.
+
+        A `key` names the visitor: repeating it returns the same decisions, to any caller, as long as the option
+        `sticky` says. Pass one also where a lost answer is asked for again.
+        """
+        if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
+            raise OptionError(f"arms={brief(arms)}; expected a list of arms")
+        among = None if arms is None else [_arm(arm) for arm in arms]
+        unit = None if key is None else checked_key(key)
+        given = {"count": n, "segment": segment, "arms": among, "key": unit}
+        asked = self._call("POST", "/decisions", Any, _given(given))
+        made = asked.then(lambda rows: [self._decision(row) for row in rows])
+        return made if n is not None else made.then(lambda decisions: decisions[0])
+
+    def _decision(self, row: dict[str, Any]) -> Decision:
+        arm = Arm(row["arm"], self._problem.idle_settings, names=self._problem.names)
+        propensities = Propensities(self._client, self._path)
+        return Decision(row["id"], arm, datetime.fromisoformat(row["time"]), propensities, row["segment"])
+
+    @operation
+    def tell(
+        self,
+        decision: int | Decision | None = None,
+        mediators: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        reward: Any = None,
+        final: bool = False,
+    ) -> Call[None]:
+        """Record the outcome of a decision, named by its id or its key: all at once or in parts, late, in any order."""
+        given = named("tell", decision, key)
+        body = {
+            **_given({"mediators": mediators, "reward": reward}),
+            **({"final": final} if final is not False else {}),
+        }
+        if isinstance(given, Keyed):
+            return Call("PATCH", f"{self._path}/decisions", _nothing, {**body, "key": given.key})
+        return Call("PATCH", f"{self._path}/decisions/{number_of(given)}", _nothing, body)
+
+    @operation
+    def correct(
+        self,
+        decision: int | Decision | None = None,
+        mediators: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        reward: Any = None,
+        reason: str = "",
+    ) -> Call[bool]:
+        """Replace recorded values of a decision, as after a refund (see `Study.correct`)."""
+        given = named("correct", decision, key)
+        which = {"key": given.key} if isinstance(given, Keyed) else {"id": number_of(given)}
+        body = {**which, **_given({"mediators": mediators, "reward": reward}), "reason": reason}
+        return self._call("POST", "/corrections", bool, body, field="changed")
+
+    @operation
+    def exclude(
+        self,
+        decisions: Chosen | None = None,
+        *,
+        reason: str,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        arm: Pattern | None = None,
+        segment: Segment | None = None,
+        key_prefix: str | None = None,
+    ) -> Call[Sequence[int]]:
+        """Leave decisions out of everything that is counted, until `include` (see `Study.exclude`)."""
+        body = {**_which(decisions, since, until, arm, segment, key_prefix), "reason": reason}
+        return self._call("POST", "/exclusions", Sequence[int], body, field="ids")
+
+    @operation
+    def include(
+        self,
+        decisions: Chosen | None = None,
+        *,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        arm: Pattern | None = None,
+        segment: Segment | None = None,
+        key_prefix: str | None = None,
+    ) -> Call[Sequence[int]]:
+        """Count excluded decisions again (see `Study.include`)."""
+        body = _which(decisions, since, until, arm, segment, key_prefix)
+        return self._call("POST", "/inclusions", Sequence[int], body, field="ids")
+
+    @operation
+    def finish(self, *, report: str | os.PathLike[str] | None = None) -> Call[Final]:
+        """End the study, and freeze the answer and the report (see `Study.finish`)."""
+        if report is not None:
+            raise OptionError("a server writes no report here; call finish(), and then report(path)")
+        return self._call("POST", "/finish", Final)
+
+    @attribute
+    def finished(self) -> Call[Final | None]:
+        """How the study was finished; None while it runs."""
+        return self._get("/finish", Final | None)
+
+    @operation
+    def tell_many(self, frame: Any, *, final: bool = False) -> Call[int]:
+        """Record outcomes from a table with a column `id` or `key` and one per variable: all its rows, or none."""
+        return self._call("POST", f"/outcomes{'?final=true' if final else ''}", int, _table(frame), field="told")
+
+    @operation
+    def abandon(self, decision: int | Decision) -> Call[None]:
+        """Close a decision that will never get its outcome; partial outcomes are not counted."""
+        return Call("POST", f"{self._path}/decisions/{number_of(decision)}/abandon", _nothing)
+
+    @operation
+    def expire(self, older_than: float | str) -> Call[Sequence[int]]:
+        """Close the open decisions that are older than this; returns their ids."""
+        return self._call("POST", "/expire", Sequence[int], {"older_than": older_than}, field="expired")
+
+    @operation
+    def import_rows(self, frame: Any, *, arm: Settable | None = None, key: str | None = None) -> Call[int]:
+        """Import the rows of a logged table as prior data; returns the number of new rows."""
+        rows = _table(frame)
+        body = {**(rows if isinstance(rows, dict) else {"rows": rows}), **({} if arm is None else {"arm": _arm(arm)})}
+        return self._call("POST", "/imports", int, body, field="imported", key=key)
+
+    @operation
+    def publish(self) -> Call[Staleness]:
+        """High-throughput mode: count all rows that wait, now; otherwise that happens a moment later."""
+        return self._call("POST", "/publish", Staleness)
+
+    @operation
+    def annotate(self, text: str | None, at: datetime | date | str | None = None) -> Call[Annotation | None]:
+        """Add a note at a time, now by default; None removes the note of that time."""
+        when = at.isoformat() if isinstance(at, date) else at
+        return self._call("POST", "/annotations", Annotation | None, {"text": text, "at": when})
+
+    # Changing arms
+
+    @operation
+    def retire(self, arm: Pattern) -> Call[Sequence[Arm]]:
+        """Never choose this arm again, or these (`...` matches any level). Returns the arms that changed."""
+        return self._change("retired", _pattern(arm))
+
+    @operation
+    def forbid(self, arm: Pattern) -> Call[Sequence[Arm]]:
+        """Do not choose this arm, or these, until allowed again. Returns the arms that changed."""
+        return self._change("forbidden", _pattern(arm))
+
+    @operation
+    def allow(self, arm: Pattern) -> Call[Sequence[Arm]]:
+        """Choose a forbidden arm again, or several. Returns the arms that changed."""
+        return self._change("allowed", _pattern(arm))
+
+    @operation
+    def retire_level(self, lever: str, level: Level) -> Call[Sequence[Arm]]:
+        """Never choose an arm with this level of a lever again. Returns the arms that changed."""
+        return self._change("retired", self._having(lever, level))
+
+    @operation
+    def forbid_level(self, lever: str, level: Level) -> Call[Sequence[Arm]]:
+        """Do not choose any arm with this level of a lever until it is allowed. Returns the arms that changed."""
+        return self._change("forbidden", self._having(lever, level))
+
+    @operation
+    def allow_level(self, lever: str, level: Level) -> Call[Sequence[Arm]]:
+        """Choose forbidden arms with this level of a lever again. Returns the arms that changed."""
+        return self._change("allowed", self._having(lever, level))
+
+    def _having(self, lever: str, level: Level) -> dict[str, Any]:
+        """Every arm that sets a lever to a level: the other levers have any level."""
+        return {**dict.fromkeys(self._problem.intervention_names), self._problem.intervention(lever).name: level}
+
+    def _change(self, state: str, pattern: dict[str, Any]) -> Call[Sequence[Arm]]:
+        try:
+            text = json.dumps(pattern)
+        except (TypeError, ValueError):
+            raise UnknownArmError(f"{brief(pattern)} is not an arm; levels are texts, numbers, True or False") from None
+        return self._call("PUT", f"/arms/{in_path(text)}/state", list[Arm], {"state": state}, field="arms")
+
+    @operation
+    def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Call[Arm]:
+        """One more arm from now on; with `new_levels` its levers may have values that no arm had before."""
+        body = {"arm": settings, "new_levels": new_levels}
+        return self._call("POST", "/arms", list[Arm], body, field="arms").then(lambda arms: arms[0])
+
+    @operation
+    def add_level(self, lever: str, level: Level) -> Call[Sequence[Arm]]:
+        """A new level of a lever, with every setting of the other levers that an arm not retired has."""
+        return self._call("POST", "/levels", list[Arm], {"lever": lever, "level": level}, field="arms")
+
+
+def _propensity(study: str, decision: int) -> Call[float]:
+    return Call("GET", f"{study}/decisions/{decision}/propensity", lambda answer: float(answer.json()["propensity"]))
+
+
+class Propensities(LooksBack):
+    """What a decision asks for its propensity; not its study, so that no cycle keeps connections open."""
+
+    def __init__(self, client: Client | AsyncClient, study: str) -> None:
+        self._client, self._study = client, study
+
+    def propensity(self, decision: int, /) -> float:
+        """The probability with which the arm of a decision was chosen."""
+        if isinstance(self._client, AsyncClient):
+            raise OptionError("decision.propensity would wait for the server; use await study.propensity(decision)")
+        return self._client._send(_propensity(self._study, decision))
+
+
+class RemoteStudy(StudyOperations, contextlib.AbstractContextManager["RemoteStudy"]):
+    """A study on a server; `Client.create` and `Client.load` make one. Its methods are those of `Study`."""
+
+    def close(self) -> None:
+        """Close the connections; they are reopened when needed."""
+        self._client.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return self.estimates().table(f"{self!r}")
+
+
+class AsyncRemoteStudy(StudyOperations, contextlib.AbstractAsyncContextManager["AsyncRemoteStudy"]):
+    """A study on a server, for an event loop. Its methods are those of `Study`, awaited.
+
+    So are the attributes that the server is asked for: `await study.settings`, `await study.problem` and
+    `await study.newest`.
+    """
+
+    async def close(self) -> None:
+        """Close the connections of its client permanently."""
+        await self._client.close()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+# Studies by name
+
+S = TypeVar("S", bound=StudyOperations)
+
+
+class ServerOperations(Generic[S]):
+    """The requests about studies by name."""
+
+    server: Server
+    _study: type[S]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.server.place!r})"
+
+    @operation
+    def create(self, name: str, problem: Problem, **options: Unpack[StudyOptions]) -> Call[S]:
+        """Create a study; the same call again returns the existing one (see `Study.create`)."""
+        check_problem(problem)
+        body = {"problem": problem.to_dict(), **_sent_options(problem, {**options})}
+        given = {"name": name, **_given(body)}  # the server says what is wrong with a name that is None
+        return Call("POST", "/studies", self._opened, given)
+
+    @operation
+    def load(self, name: str) -> Call[S]:
+        """Open an existing study."""
+        return Call("GET", f"/studies/{_named(name)}/settings", self._opened)
+
+    def _opened(self, answer: httpx.Response) -> S:
+        return self._study(self, from_json(StudySettings, answer.json()), is_new=answer.status_code == 201)
+
+    @operation
+    def list(self) -> Call[Sequence[StudyInfo]]:
+        """List the studies of the server, the oldest first."""
+        return Call("GET", "/studies", lambda answer: from_json(Sequence[StudyInfo], answer.json()))
+
+    @operation
+    def delete(self, name: str) -> Call[None]:
+        """Delete a study and all its decisions permanently."""
+        return Call("DELETE", f"/studies/{_named(name)}", _nothing)
+
+
+def _named(name: object) -> str:
+    if checked_name(name) in (".", ".."):
+        raise UnknownStudyError(f"a server has no study {name!r}; such a name cannot be part of an address")
+    return in_path(str(name))
+
+
+class Client(ServerOperations[RemoteStudy], contextlib.AbstractContextManager["Client"]):
+    """Studies on a server (`causal-bandits serve`), with the methods that `Study` has for a storage.
+
+    Any number of threads may use one client; it keeps its connections open.
+
+    Args:
+        url: Address of the server, such as http://127.0.0.1:8080, with the prefix of its proxy if it has one.
+        token: One of the server's tokens, if it has any.
+        timeout: Seconds to wait for an answer.
+
+    >>> client = Client("http://127.0.0.1:8080")
+    >>> client
+    Client('http://127.0.0.1:8080')
+    """
+
+    _study = RemoteStudy
+
+    def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
+        self.server = Server(url, token)
+        self._timeout = timeout
+        self._http: httpx.Client | None = None
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; they are reopened when needed."""
+        http, self._http = self._http, None
+        if http is not None:
+            http.close()
+
+    def _send(self, call: Call[T]) -> T:
+        if self._http is None:
+            self._http = httpx.Client(timeout=self._timeout, verify=_tls(), limits=_UNLIMITED)
+            weakref.finalize(self, self._http.close)
+        try:
+            answer = self._http.request(**self.server.request(call))
+        except httpx.HTTPError as error:
+            self.server.fail(error)
+        return call.read(self.server.checked(answer))
+
+
+class AsyncClient(ServerOperations[AsyncRemoteStudy], contextlib.AbstractAsyncContextManager["AsyncClient"]):
+    """`Client` for an event loop: every method is awaited.
+
+    Args:
+        url: Address of the server, such as http://127.0.0.1:8080, with the prefix of its proxy if it has one.
+        token: One of the server's tokens, if it has any.
+        timeout: Seconds to wait for an answer.
+    """
+
+    _study = AsyncRemoteStudy
+
+    def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
+        self.server = Server(url, token)
+        self._http = httpx.AsyncClient(timeout=timeout, verify=_tls(), limits=_UNLIMITED)
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections permanently."""
+        await self._http.aclose()
+
+    async def _send(self, call: Call[T]) -> T:
+        try:
+            answer = await self._http.request(**self.server.request(call))
+        except httpx.HTTPError as error:
+            self.server.fail(error)
+        return call.read(self.server.checked(answer))
+
+
+# Requests and errors
+
+
+class Server:
+    """The address of a server, requests to it and errors from it, for both kinds of clients."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        self.place = _checked_url(url)
+        self.headers = {"User-Agent": f"causal-bandits/{__version__}", "Accept": "application/json"}
+        if token is not None:
+            if not isinstance(token, str) or not token.isascii() or not token.isprintable():
+                raise OptionError("token is not a printable ASCII text; pass one of the server's tokens")
+            self.headers["Authorization"] = f"Bearer {token}"
+
+    def request(self, call: Call[Any]) -> dict[str, Any]:
+        """The arguments of httpx for a call."""
+        given, content = {**self.headers, **call.headers}, None
+        if call.body is not None:
+            content = encoded(call.body)
+            given["Content-Type"] = "application/json"
+        return {"method": call.method, "url": f"{self.place}/api/v1{call.path}", "content": content, "headers": given}
+
+    def checked(self, answer: httpx.Response) -> httpx.Response:
+        """An answer that can be read; an error of the server is raised here."""
+        if answer.status_code >= 400:
+            raise self._error_in(answer)
+        kind = answer.headers.get("content-type", "")
+        other = answer.content and not kind.startswith(("application/json", "application/vnd.apache.parquet"))
+        if other or answer.has_redirect_location:
+            raise StorageError(f"server {self.place} answered with something else than JSON; is it the right one?")
+        return answer
+
+    def fail(self, error: httpx.HTTPError) -> NoReturn:
+        """Raise what is to be said of a request that got no answer."""
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            raise StorageError(f"server {self.place} cannot be reached ({reason}); check that it runs") from None
+        raise StorageError(
+            f"server {self.place} did not answer ({reason}); the last call may or may not have been stored; "
+            "check, or repeat it"
+        ) from None
+
+    def _error_in(self, answer: httpx.Response) -> CausalBanditsError:
+        """The error that a server reports: the library's own where it names one."""
+        try:
+            told = answer.json()
+            sentence, name = str(told["detail"]), str(told.get("error"))
+        except (ValueError, TypeError, LookupError, AttributeError):
+            return StorageError(
+                f"server {self.place} answered with status {answer.status_code} and no sentence; is it the right one?"
+            )
+        kind = getattr(errors, name, None)
+        if isinstance(kind, type) and issubclass(kind, CausalBanditsError):
+            return kind(sentence)
+        if answer.status_code in (401, 403):
+            return AccessError(sentence)
+        if answer.status_code >= 500:
+            return StorageError(f"server {self.place}: {sentence}")
+        return OptionError(sentence)
+
+
+# Encoding of values
+
+
+_UNLIMITED = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """Made once: reading the certificates takes longer than a request."""
+    return httpx.create_ssl_context()
+
+
+def _checked_url(url: object) -> str:
+    """The address of a server, without a slash at its end."""
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        _ = None if parts is None else parts.port
+    except ValueError:
+        parts = None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        shown = "" if isinstance(url, str) and may_hold_secret(url) else f" {brief(url)}"
+        raise OptionError(f"url{shown} is not the address of a server; write for example 'http://127.0.0.1:8080'")
+    if parts.username is not None or parts.password is not None:
+        raise OptionError("url holds a user or a password; pass the server's token as token=...")
+    if not parts.netloc.isascii() or not re.fullmatch(r"[!-~]*", parts.path):
+        raise OptionError("url holds characters that an address cannot have; write them as %XX, and a name as xn--...")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def encoded(body: Any) -> bytes:
+    """Values as JSON; numbers of numpy are numbers, and arms are mappings."""
+    try:
+        return _JSON.encode(body).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ObservationError(f"these values cannot be sent as JSON ({' '.join(str(error).split())[:160]})") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if hasattr(value, "keys"):
+        return dict(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{brief(value)} is of type {type(value).__name__}")
+
+
+_JSON = json.JSONEncoder(default=_plain, separators=(",", ":"))
+
+
+def _in_query(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value))
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _nothing(_answer: httpx.Response) -> None:
+    """The answer says nothing that the caller does not know."""
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def number_of(decision: object) -> int:
+    """The number of a decision."""
+    given = decision.id if isinstance(decision, Decision) else decision
+    try:
+        found = 0 if isinstance(given, bool) else int(given.__index__())  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        found = 0
+    if found < 1:
+        raise UnknownDecisionError(f"decision {brief(given)} is not known; expected its id, a whole number from 1")
+    return found
+
+
+def _which(
+    decisions: Chosen | None,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    arm: Pattern | None,
+    segment: Segment | None,
+    key_prefix: str | None,
+) -> dict[str, Any]:
+    """Decisions, or what they have in common, in the values of JSON."""
+    ids = None
+    if decisions is not None:
+        several = isinstance(decisions, Iterable) and not isinstance(decisions, str | Mapping)
+        ids = [number_of(each) for each in decisions] if several else [number_of(decisions)]  # type: ignore[union-attr]
+    pattern = None if arm is None else _pattern(arm)
+    times = {"since": since, "until": until}
+    return _given({"ids": ids, **times, "arm": pattern, "segment": segment, "key_prefix": key_prefix})
+
+
+def _arm(arm: object) -> dict[str, Level]:
+    if not isinstance(arm, Mapping):
+        raise UnknownArmError(f"{brief(arm)} is not an arm; pass an arm from ask() or a mapping lever -> value")
+    return dict(arm)
+
+
+def _pattern(arm: object) -> dict[str, Any]:
+    """An arm as its address has it: null for any level."""
+    given: dict[str, Any] = {**_arm(arm)}
+    return {name: None if level is ... else level for name, level in given.items()}
+
+
+def _keyed(key: str | None) -> dict[str, bytes]:
+    if key is None:
+        return {}
+    if checked_key(key) != key.strip() or not key.isprintable():
+        raise OptionError(
+            f"key={brief(key)} cannot be sent in a header; expected printable text without spaces around it"
+        )
+    return {"Idempotency-Key": key.encode("utf-8", "replace")}
+
+
+def _table(frame: Any) -> Any:
+    """Rows as they are, any other table by its columns."""
+    if isinstance(frame, Sequence) and not isinstance(frame, str | bytes):
+        return [*frame]
+    return {"columns": {name: [*column] for name, column in columns_of(frame).items()}}
+
+
+def _sent_options(problem: Problem, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a new study in the values of JSON."""
+    policy = options.get("policy")
+    if isinstance(policy, Policy):
+        if policy.problem != problem or policy.rows or options.get("options"):
+            raise OptionError("a policy given to a study must be new, have its problem, and hold its options")
+        options |= {"policy": policy.name, "options": policy.options()}
+    if isinstance(options.get("options"), Mapping):
+        options["options"] = {name: plain_option(value) for name, value in options["options"].items()}
+    return {name: _by_text(value) for name, value in options.items()}
+
+
+def _by_text(given: object) -> object:
+    """What was said, where it is said by names or arms, with arms and types as texts: JSON has no others."""
+    if not isinstance(given, Mapping):
+        return given
+    return {
+        _text(key) if isinstance(key, Mapping) else key: value.__name__ if isinstance(value, type) else value
+        for key, value in given.items()
+    }
+
+
+def _text(arm: Mapping[str, Level]) -> str:
+    """An arm as `parse_arm` reads it."""
+    line = io.StringIO()
+    csv.writer(line).writerow(f"{name}={level}" for name, level in arm.items())
+    return line.getvalue().strip()

@@ -1,0 +1,311 @@
+"""A study as pages show it: names of arms, one plain sentence, and what is kept until the study changes.
+
+What is known today is read again after every event. How it came about is a replay of all rows; where that takes long it
+is made again only when there are enough new rows for it to look different.
+"""
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ....core.markup import chance_words, printable
+from ....core.policies.overview import (
+    ChanceCourse,
+    EvidenceCourse,
+    chances_over_time,
+    with_newest_chances,
+    with_newest_evidence,
+)
+from ....core.problem import Level, Problem, setting_words
+from ....errors import CausalBanditsError
+from ....reporting.axes import Unit
+from ....reporting.described import StudyDescription, in_display_names
+from ....reporting.text import shortened
+from ...studies import TRANSACTIONAL, Study
+from ...studies.deciding import open_arms
+from ...studies.describe import add_history, described, times_of_rows
+from ...studies.following import closed_windows
+from ...studies.snapshots import pack, restore
+from ...studies.state import StudyState
+
+log = logging.getLogger("causal_bandits.service")
+
+# Names of arms
+
+
+LONGEST, LONGEST_ARM = 90, 200
+"""Letters of a name on a page, and of an arm; its middle is left out where it has more."""
+
+
+def short(name: object, most: int = LONGEST) -> str:
+    """A name to show literally.
+
+    >>> short("a" * 100, 9), short("two\\nlines")
+    ('aaaa…aaaa', 'two\\\\nlines')
+    """
+    text = printable(str(name))
+    if len(text) > 2 * most:  # its middle is left out anyway
+        text = text[:most] + text[-most:]
+    return shortened(text, most)
+
+
+def arm_name(problem: Problem, settings: Mapping[str, Level]) -> str:
+    """An arm in words: every lever with its level, as people call them.
+
+    >>> problem = Problem("Y", {}, {"banner": ["none", "red"], "text": ["short", "long"]}, names={"text": "Text"})
+    >>> arm_name(problem, {"banner": "red", "text": "short"})
+    'banner=red, Text=short'
+    """
+    levers = (name for name in settings if name not in problem.segments)
+    return short(", ".join(setting_words(name, settings[name], problem.names) for name in levers), LONGEST_ARM)
+
+
+def segment_name(problem: Problem, settings: Mapping[str, Any]) -> str:
+    """The segment of an arm; empty if there is none."""
+    found = (name for name in settings if name in problem.segments)
+    return short(", ".join(setting_words(name, settings[name], problem.names) for name in found))
+
+
+# What is kept
+
+
+MOST_KEPT = 100
+MOST_LINES = 7
+"""Arms that have their own color."""
+LONG_SECONDS, GROWTH = 0.1, 1.05
+LARGE = 2_000_000
+"""Rows times arms."""
+
+
+class View(NamedTuple):
+    """A study at one moment."""
+
+    mark: str
+    """Of everything that it counts."""
+    about: StudyDescription
+    problem: Problem
+    colored: tuple[int, ...]
+    """Arms with their own color, by number, in the order of the colors."""
+    chances: ChanceCourse
+    times: list[str]
+    """When there were as many rows as in `chances`."""
+    explained: dict[int, Any]
+    """Explanations of decisions, which never change."""
+    is_newest: bool = True
+    """False where something happened since; a newer view is being made."""
+
+
+class _Kept(NamedTuple):
+    view: View
+    course: EvidenceCourse
+    """As `Study.describe` has it; the view has names that people read."""
+    rows: int
+    """In the courses."""
+    seconds: float
+    """What making the courses took."""
+    again: float
+    """When a view of a large study may be made again, by the monotonic clock."""
+
+
+def mark_of(study: Study) -> str:
+    """What changes whenever pages of a study change: its newest event, and which reward windows have closed."""
+    newest, closed = study.newest, closed_windows(study._session)
+    return f"{newest.sequence}-{newest.mark}{f'.{closed}' if closed else ''}"
+
+
+class Views:
+    """The newest views of studies, by name and time of creation; any number of threads may ask.
+
+    A view of a large study takes seconds. Once there is one, it is shown while another thread makes the next.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, datetime], _Kept] = OrderedDict()
+        self._making: set[tuple[str, datetime]] = set()
+
+    def of(self, study: Study) -> View:
+        """A view that is not older than this call, unless the study is large."""
+        key, mark = (study.name, study.created), mark_of(study)
+        kept = self.kept(key)
+        if kept is not None and kept.view.mark == mark:
+            return kept.view
+        if kept is not None and is_large(kept.view):
+            self._make_soon(key, study, kept)
+            return kept.view._replace(is_newest=False)
+        return self._keep(key, study._session.read(lambda state: _made(study, state, mark, kept)))
+
+    def kept(self, key: tuple[str, datetime]) -> _Kept | None:
+        """What was seen last, old or not."""
+        with self._lock:
+            return self._kept.get(key)
+
+    def _keep(self, key: tuple[str, datetime], made: _Kept) -> View:
+        with self._lock:
+            self._kept[key] = made
+            self._kept.move_to_end(key)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return made.view
+
+    def _make_soon(self, key: tuple[str, datetime], study: Study, kept: _Kept) -> None:
+        """Make a newer view in another thread, from a copy of the state, so that nobody waits for it."""
+        with self._lock:
+            if key in self._making or time.monotonic() < kept.again:
+                return
+            self._making.add(key)
+
+        def work() -> None:
+            try:
+                mark = mark_of(study)
+                state = study._session.read(lambda state: restore(state.settings, pack(state)))
+                self._keep(key, _made(study, state, mark, kept))
+            except CausalBanditsError as error:
+                log.warning("the pages of study %r are not up to date: %s", study.name, error)
+            finally:
+                with self._lock:
+                    self._making.discard(key)
+
+        threading.Thread(target=work, name="view", daemon=True).start()
+
+
+def is_large(view: View) -> bool:
+    """Whether looking at a study takes long: its size decides, so that the same study is always treated alike."""
+    return view.about["rows"] * len(view.problem.arms) >= LARGE
+
+
+def _made(study: Study, state: StudyState, mark: str, before: _Kept | None) -> _Kept:
+    started = time.monotonic()
+    about = described(study._session, state, history=False)
+    if study.mode != TRANSACTIONAL:
+        about["staleness"] = study.staleness()._asdict()
+    same = before is not None and len(before.view.problem.arms) == len(about["arms"])
+    if before is not None and same and before.seconds > LONG_SECONDS and about["rows"] < GROWTH * before.rows:
+        course = with_newest_evidence(before.course, about["rows"], about["sets"])
+        about["evidence_over_time"] = {**course, "times": times_of_rows(state, course["rows"])}
+        about["decisions_over_time"] = before.view.about["decisions_over_time"]
+        view = _up_to_now(before.view._replace(mark=mark, about=in_display_names(about)), state)
+        return before._replace(view=view, course=course, again=_again(started))
+    looked = time.monotonic()
+    add_history(about, state)
+    problem, colored = state.problem, _colored(about, state.problem)
+    chances = chances_over_time(state.policy, colored, open_arms(state, None), state.cost)
+    explained = {} if before is None else before.view.explained
+    view = _up_to_now(View(mark, in_display_names(about), problem, colored, chances, [], explained), state)
+    return _Kept(view, about["evidence_over_time"], about["rows"], time.monotonic() - looked, _again(started))
+
+
+def _again(started: float) -> float:
+    """Views of large studies take a tenth of the time, at most."""
+    now = time.monotonic()
+    return now + 9 * (now - started)
+
+
+def _up_to_now(view: View, state: StudyState) -> View:
+    """The view whose last probabilities are those that the study states."""
+    newest = {view.problem.index(row["settings"]): row.get("probability_best") for row in view.about["arms"]}
+    chances = with_newest_chances(view.chances, view.about["rows"], newest)
+    return view._replace(chances=chances, times=times_of_rows(state, chances["rows"]))
+
+
+def _colored(about: StudyDescription, problem: Problem) -> tuple[int, ...]:
+    """The arms that are looked at most: those with the most decisions, the best ones, and the control."""
+    rows = about["arms"]
+    by_traffic = sorted(rows, key=lambda row: -row.get("decisions", 0))
+    first = [row for row in rows[:3] if row["width"] is not None]
+    control = [row for row in rows if row.get("is_control") or row["settings"] == problem.idle_settings]
+    chosen = dict.fromkeys(problem.index(row["settings"]) for row in [*first, *control[:1], *by_traffic])
+    return tuple(sorted(list(chosen)[:MOST_LINES]))
+
+
+# What is known, how sure, and what to do
+
+
+NAMED_ARMS = 4
+NOTHING = "No data yet: nothing is recommended. Ask for decisions and tell their outcomes."
+TOO_FEW = "Nothing is recommended yet: no arm has enough rows."
+
+
+class Answer(NamedTuple):
+    """The recommended action."""
+
+    action: str
+    """stop, good enough, drop, continue or wait."""
+    says: str
+    segment: str
+    progress: float | None
+    """The share of the evidence that a stop needs; None before any arm has rows enough."""
+    guarantee: str
+
+
+def answers(view: View) -> list[Answer]:
+    """One for the study, or one for each segment."""
+    advices: list[Any] = view.about.get("advices", [view.about["advice"]])
+    return [_answer(view, advice) for advice in advices]
+
+
+def unit_of(problem: Problem) -> Unit:
+    """Rewards of 0 or 1 have rates."""
+    return Unit(percent=problem.reward.kind == "binary")
+
+
+def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
+    problem, unit = view.problem, unit_of(view.problem)
+    segment = advice.get("segment") or {}
+    where = segment_name(view.problem, segment)
+    rows = [row for row in view.about["arms"] if not segment or row.get("segment") == segment]
+    playing = sum(row.get("status") not in ("retired", "forbidden") for row in rows)
+    if advice["arm"] is None or not view.about["rows"]:
+        return Answer("wait", TOO_FEW if view.about["rows"] else NOTHING, where, None, "")
+    row = next(row for row in rows if row["settings"] == advice["arm"])
+    leads = _worth(row, problem, unit)
+    sure = f"{100 * advice['confidence']:.3g}% confidence"
+    less = " after costs" if less_costs(view) else ""
+    if advice["action"] == "stop":
+        near = unit.show(advice["margin"]) if advice["margin_share"] is None else f"{100 * advice['margin_share']:.3g}%"
+        claim = "the best" if advice["is_best"] else f"within {near} of the best"
+        says = f"Stop and deploy {leads}. It is {claim} of {playing} arms{less} with {sure}."
+    elif advice["action"] == "good enough":
+        says = (
+            f"Good enough: deploying {leads} is expected to lose less than {100 * advice['tolerance']:.3g}% of the "
+            f"control's mean{less}. This is an estimate, not a proof."
+        )
+    elif advice["action"] == "drop":
+        gone = _listed(advice["drop"], problem)
+        control = " The control is among them; keep it if you still need lifts." if advice["drops_control"] else ""
+        says = f"Retire {gone}: not the best{less}, with {sure}.{control} Then continue; {_ahead(leads, advice, unit)}"
+    else:
+        says = f"Keep going: {_ahead(leads, advice, unit)}"
+    return Answer(advice["action"], says, where, advice["progress"], advice["guarantee"])
+
+
+def less_costs(view: View) -> str:
+    """What to add to the name of an effect where arms have costs: means are as they are, differences less costs."""
+    return ", less costs" if any(row.get("cost") for row in view.about["arms"]) else ""
+
+
+def _ahead(leads: str, advice: Mapping[str, Any], unit: Unit) -> str:
+    """Which arm leads, and what stopping now would risk."""
+    if advice["probability_best"] is None:
+        return f"{leads} leads."
+    chance, loss = chance_words(advice["probability_best"]), unit.change(advice["expected_loss"]).lstrip("+-")
+    return (
+        f"{leads} leads and is the best arm with a probability of {chance}. "
+        f"Deploying it now is expected to lose {loss} per decision against the best arm."
+    )
+
+
+def _worth(row: Mapping[str, Any], problem: Problem, unit: Unit) -> str:
+    mean, ends = unit.show(row["mean"]), (row["low"], row["high"])
+    between = "" if None in ends else f", {unit.show(ends[0])} to {unit.show(ends[1])}"
+    return f"{arm_name(problem, row['settings'])} ({short(problem.name_of(problem.target), 40)} {mean}{between})"
+
+
+def _listed(dropped: list[dict[str, Any]], problem: Problem) -> str:
+    shown = "; ".join(arm_name(problem, settings) for settings in dropped[:NAMED_ARMS])
+    more = len(dropped) - NAMED_ARMS
+    return shown + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,49 @@
+"""Pages from templates; everything that is put into them is escaped."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from ...core.markup import Markup, braces, chance_words, in_path, printable, through_words
+from ...reporting import charts
+from ...reporting.sheets import pending_words
+from .pages.views import arm_name, short
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+
+
+def progress(share: float) -> Markup:
+    """A bar that fills up."""
+    return charts.bars([(share, "own"), (1 - share, "rest")], f"{share:.0%}")
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates, with escaping everywhere and no names that are not given."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["in_path"] = in_path
+    made.filters["printable"] = printable
+    made.filters["short"] = short
+    made.filters["braces"] = braces
+    made.filters["key"] = charts.key
+    made.filters["share"] = progress
+    made.filters["progress"] = progress
+    made.filters["pending"] = pending_words
+    made.filters["through"] = through_words
+    made.filters["chance"] = chance_words
+    made.globals["arm_name"] = arm_name
+    return made
+
+
+def render(template: str, /, **values: Any) -> str:
+    """One page; control characters in names are spelled out wherever they are, in tooltips too."""
+    return printable(environment().get_template(template).render(**values), keep="\n\t")

@@ -1,0 +1,221 @@
+"""Answers as JSON, typed in the OpenAPI document, and conditional ones.
+
+The newest event of a study, and which windows have closed since, is the ETag of all answers about it. A request that
+changes something is answered with one of the typed dictionaries below; other answers are classes of the library.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypedDict
+
+from fastapi import Path
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ...core.policies.posterior import Source
+from ...core.problem import Arm
+from ...core.serialization import Schema, json_schema, to_json
+from ..studies import DecisionRow, Study
+from ..studies.following import closed_windows
+from .gate import name_in
+from .measuring import Measures
+from .problems import MEDIA
+from .registry import StudyRegistry
+
+StudyName = Annotated[
+    str, Path(alias="name", description="The study, percent-encoded; / as %2F."), AfterValidator(name_in)
+]
+_JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+Id = Annotated[int, Path(alias="id", ge=1, description="A decision.")]
+
+
+def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:
+    """What the OpenAPI document says of refusals."""
+    content = {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    common = {400: "malformed", 401: "no valid token", 403: "the token does not allow this", 422: "unusable values"}
+    others = {404: "unknown", 409: "contradicts what is stored", 413: "too long", 415: "of another type"}
+    chosen = {**common, **{status: others[status] for status in more}, 503: "the storage cannot be used"}
+    return {status: {"description": words, "content": content} for status, words in chosen.items()}
+
+
+SCHEMAS: dict[str, Schema] = {}
+"""The schemas of all classes that answers have, for the OpenAPI document."""
+
+
+def answers(kind: Any, *errors: int, status: int = 200) -> dict[str, Any]:
+    """What the OpenAPI document says of a route that answers with the JSON of a class; pass it to the decorator."""
+    described = (getattr(kind, "__doc__", None) or "").partition("\n")[0] if isinstance(kind, type) else ""
+    found = {"description": described or "Success", "content": json_content(kind)}
+    return {"response_model": None, "status_code": status, "responses": {**errors_of(*errors), status: found}}
+
+
+def json_content(kind: Any) -> dict[str, Any]:
+    """JSON of a class, as the OpenAPI document describes a body."""
+    return {"application/json": {"schema": json_schema(kind, SCHEMAS)}}
+
+
+def registry_of(request: Request) -> StudyRegistry:
+    """The open studies."""
+    registry: StudyRegistry = request.app.state.registry
+    return registry
+
+
+def measures_of(request: Request) -> Measures:
+    """The counters."""
+    measures: Measures = request.app.state.measures
+    return measures
+
+
+def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer as JSON."""
+    return Response(_JSON.encode(to_json(value)), status, headers, "application/json")
+
+
+def look(request: Request, name: str, work: Callable[[Study], Any]) -> Response:
+    """Read something from a study; 304 if nothing has changed since the last request."""
+    return look_as(request, name, lambda study: answer(work(study)))
+
+
+def look_as(request: Request, name: str, work: Callable[[Study], Response]) -> Response:
+    """The same, where the answer is not JSON. The tag is read first, so it is never newer than the answer."""
+
+    def looked(study: Study) -> Response:
+        newest, closed = study.newest, closed_windows(study._session)
+        tag = f'"{newest.sequence}-{newest.mark}{f".{closed}" if closed else ""}"'
+        if is_known(request.headers.get("if-none-match"), tag):
+            return Response(status_code=304, headers={"ETag": tag})
+        found = work(study)
+        found.headers["ETag"] = tag
+        return found
+
+    return registry_of(request).look(name, looked)
+
+
+def is_known(given: str | None, tag: str) -> bool:
+    """Whether a caller has an answer with this tag.
+
+    >>> is_known('W/"3-ab", "4-cd"', '"4-cd"'), is_known(None, '"4-cd"')
+    (True, False)
+    """
+    return given is not None and any(each.strip().removeprefix("W/") in (tag, "*") for each in given.split(","))
+
+
+# Answers that are no class of the library
+
+
+class Problem(BaseModel):
+    """An error: one sentence, and the library's name for it where it has one."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "Not Found",
+                    "status": 404,
+                    "detail": "decision 9 is not known; the study has made decisions 1 to 1",
+                    "error": "UnknownDecisionError",
+                }
+            ]
+        }
+    )
+    type: str
+    title: str
+    status: int
+    detail: str
+    error: str | None = None
+
+
+class Recorded(TypedDict):
+    """A decision about which something is stored now."""
+
+    id: int
+
+
+class Corrected(TypedDict):
+    """Whether a correction changed something."""
+
+    changed: bool
+
+
+class DecisionIds(TypedDict):
+    """Decisions that changed."""
+
+    ids: list[int]
+
+
+class Told(TypedDict):
+    """How many rows of a batch added something."""
+
+    told: int
+
+
+class Imported(TypedDict):
+    """How many rows are new; 0 where the key had imported them before."""
+
+    imported: int
+
+
+class Expired(TypedDict):
+    """Decisions that were closed."""
+
+    expired: list[int]
+
+
+class Arms(TypedDict):
+    """Arms that changed."""
+
+    arms: list[Arm]
+
+
+class DecisionPage(TypedDict):
+    """Some decisions; `next` is the id to pass as `after`, null at the end."""
+
+    decisions: list[DecisionRow]
+    next: int | None
+
+
+class SetDrift(TypedDict):
+    """Whether a set that is in use still holds: above 0 its evidence says that it does not."""
+
+    variables: list[str]
+    alarm: bool
+    evidence: float
+    row: int
+
+
+class Drifts(TypedDict):
+    """The sets in use; `alarms` counts those that no longer hold."""
+
+    alarms: int
+    sets: list[SetDrift]
+
+
+class PosteriorDraws(TypedDict):
+    """The posterior of all arms' means, in the order of the problem's arms."""
+
+    rows: int
+    means: list[float]
+    sources: list[Source]
+    draws: list[list[float]]
+    """Joint draws: one row each, one column per arm."""
+
+
+class Propensity(TypedDict):
+    """The probability with which a decision's arm was chosen."""
+
+    id: int
+    propensity: float
+
+
+class Ready(TypedDict):
+    """The server takes requests."""
+
+    status: Literal["ok"]
+
+
+class Unready(TypedDict):
+    """Why the server takes no requests now."""
+
+    status: Literal["stopping", "storage unavailable"]

@@ -1,0 +1,190 @@
+"""What the dashboard does: forms that change a study, each with a page that says what will happen before it does.
+
+Forms are plain HTML and need no script. The gate lets them pass only from a page of this server, by its Origin, and
+only with the scope admin. Every change is an event of the study, and a line of the log.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ....core.markup import in_path
+from ....core.problem import Problem
+from ....core.secrecy import without_secrets
+from ....errors import CausalBanditsError, OptionError, brief
+from ....reporting.study_page import study_page as report_of
+from ...studies import Study, level_like
+from ...studies.arms import Change, changed_arms
+from ...studies.audit import read_time
+from ...studies.decisions import moment
+from ...studies.levels import combinations, matching
+from ..gate import MOST_FIELDS
+from ..pages import figures
+from ..pages.fields import Given, choices, pattern_of
+from ..pages.views import View, arm_name, segment_name, short
+from ..responses import StudyName, look_as, registry_of
+from .pages import common, page, views_of
+
+router = APIRouter(include_in_schema=False)
+
+MOST_CHANGES = 50
+
+
+class Plan(NamedTuple):
+    """What a form will do: in a sentence, with the arms that it concerns, and the work itself."""
+
+    says: str
+    concerned: Sequence[str]
+    work: Callable[[Study], object]
+
+
+class Action(NamedTuple):
+    """A form: its title, the words on its button, and what it plans; `grave` cannot be undone."""
+
+    title: str
+    button: str
+    plan: Callable[[Study, Given], Plan]
+    grave: bool = False
+
+
+# What forms plan
+
+
+def _changing(how: Change, method: str, promise: str) -> Callable[[Study, Given], Plan]:
+    def plan(study: Study, given: Given) -> Plan:
+        pattern = pattern_of(study.problem, given)
+        arms = study._session.read(lambda state: changed_arms(state, how, matching(state.problem, pattern)))
+        if not arms:
+            raise OptionError(f"no arm with these levels would change: they are {how} already, or retired")
+        count = f"{len(arms):,} {'arm' if len(arms) == 1 else 'arms'}"
+        named = [_named(study.problem, arm) for arm in arms]
+        return Plan(f"{count} {promise}", named, lambda acting: getattr(acting, method)(pattern))
+
+    return plan
+
+
+def _named(problem: Problem, arm: Mapping[str, Any]) -> str:
+    segment = segment_name(problem, arm)
+    return arm_name(problem, arm) + (f" | {segment}" if segment else "")
+
+
+def _plan_level(study: Study, given: Given) -> Plan:
+    lever, text = given.get("lever", ""), given.get("level", "").strip()
+    if not text:
+        raise OptionError("the new level is empty; give it a name")
+    problem = study.problem
+    level = level_like(problem.intervention(lever), text)
+    new = study._session.read(lambda state: combinations(state.problem, lever, level, state.retired))
+    if not new:
+        raise OptionError(f"{lever} has the level {brief(level)} already, with every setting of the other levers")
+    says = f"{short(problem.name_of(lever), 60)} gets the level {short(text, 60)}, which makes {len(new):,} new arms."
+    return Plan(says, [_named(problem, arm) for arm in new], lambda acting: acting.add_level(lever, level))
+
+
+def _plan_annotation(_: Study, given: Given) -> Plan:
+    text = given.get("text", "").strip() or None
+    at = f"{given.get('date', '')}T{given.get('time') or '00:00'}"
+    when = f"{moment(read_time(at)):%Y-%m-%d %H:%M} UTC"
+    says = f"The annotation of {when} is removed." if text is None else f"{when} is annotated: {text}"
+    return Plan(says, [], lambda study: study.annotate(text, at))
+
+
+ACTIONS: dict[str, Action] = {
+    "retire": Action(
+        "Retire arms",
+        "Retire for good",
+        _changing("retired", "retire", "will never be chosen again; what they taught stays. This cannot be undone:"),
+        grave=True,
+    ),
+    "forbid": Action(
+        "Forbid arms", "Forbid", _changing("forbidden", "forbid", "will not be chosen until allowed again:")
+    ),
+    "allow": Action("Allow arms", "Allow", _changing("allowed", "allow", "will be chosen again:")),
+    "add-level": Action("Add a level", "Add the level", _plan_level),
+    "annotate": Action("Annotate a date", "Annotate", _plan_annotation),
+}
+
+
+# The pages
+
+
+async def form_in(request: Request) -> dict[str, str]:
+    """The fields of a form; of a field that comes twice the last one counts."""
+    text = (await request.body()).decode("utf-8", "replace")
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise OptionError(f"the form has more than {MOST_FIELDS:,} fields; send fewer") from None
+    return {name: value.replace("\r\n", "\n") for name, value in pairs}
+
+
+@router.get("/studies/{name}/manage")
+def manage(request: Request, name: StudyName) -> Response:
+    """The forms, downloads, and what was changed so far."""
+    return look_as(request, name, lambda study: _manage_page(request, study, {}, ""))
+
+
+def _manage_page(request: Request, study: Study, given: Given, error: str) -> Response:
+    view = views_of(request).of(study)
+    return page(
+        request,
+        "manage.html",
+        status=422 if error else 200,
+        **common(request, view, "manage.html"),
+        **_forms(study, view),
+        given=given,
+        error=error,
+    )
+
+
+def _forms(study: Study, view: View) -> dict[str, Any]:
+    return {
+        "choices": choices(view.problem),
+        "changes": study.audit(limit=MOST_CHANGES),
+        "most_changes": MOST_CHANGES,
+        "today": f"{datetime.now(UTC):%Y-%m-%d}",
+        "annotations": [{**each, "time": datetime.fromisoformat(each["time"])} for each in view.about["annotations"]],
+        "spell": figures.spell,
+    }
+
+
+@router.post("/studies/{name}/manage")
+async def act(request: Request, name: StudyName) -> Response:
+    """Say what a form will do; do it once that was confirmed."""
+    given = await form_in(request)
+    return await run_in_threadpool(_act, request, name, given)
+
+
+def _act(request: Request, name: str, given: dict[str, str]) -> Response:
+    registry = registry_of(request)
+    back = f"{request.scope['root_path']}/studies/{in_path(name)}/manage"
+    try:
+        action = ACTIONS.get(given.get("do", ""))
+        if action is None:
+            raise OptionError(f"do={brief(given.get('do'))}; expected one of {', '.join(ACTIONS)}")
+        plan = registry.look(name, lambda study: action.plan(study, given))
+        if given.get("confirmed") != "yes":
+            return page(request, "confirm.html", name=name, action=action, plan=plan, given=given, back=back)
+        registry.act(name, plan.work)
+    except CausalBanditsError as error:
+        said = without_secrets(str(error))
+        return registry.look(name, lambda study: _manage_page(request, study, given, said))
+    return RedirectResponse(back, 303)
+
+
+@router.get("/studies/{name}/report")
+def report(request: Request, name: StudyName) -> Response:
+    """The report of a study, to keep."""
+
+    def work(study: Study) -> Response:
+        text = report_of(study.describe(history=True))
+        headers = {"Content-Disposition": 'attachment; filename="report.html"'}
+        return Response(text, headers=headers, media_type="text/html; charset=utf-8")
+
+    return look_as(request, name, work)

@@ -1,0 +1,364 @@
+"""The pages and their files; pages are rendered here and work without JavaScript but for live updates."""
+
+import hashlib
+import mimetypes
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlencode
+
+import numpy as np
+from fastapi import APIRouter, Query
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from ....core.markup import in_path
+from ....core.secrecy import without_secrets
+from ....errors import CausalBanditsError
+from ....reporting.axes import PLAIN
+from ....reporting.charts import strip_axis
+from ....reporting.study_page import evidence_figure, notes_of
+from ...studies import DecisionRow, Study
+from ...studies.following import STATUSES, decision_row, select_decisions
+from ...studies.state import StudyState
+from ..pages import figures, views
+from ..pages.fields import LEVER, Given, choices, pattern_of
+from ..pages.views import View, Views
+from ..rendering import STATIC, render
+from ..responses import Id, StudyName, is_known, registry_of
+
+router = APIRouter(include_in_schema=False)
+
+MOST_ARMS = 12
+"""That are drawn unless all are asked for."""
+AT_ONCE = 50
+"""Decisions on a page."""
+LIST_SECONDS = 0.25
+"""How long the list of studies may look at studies that have changed; of others it says what was seen last."""
+
+TABS = {
+    "study.html": "Overview",
+    "sets.html": "Sets",
+    "funnel.html": "Funnel",
+    "decisions.html": "Decisions",
+    "decision.html": "Decisions",
+    "health.html": "Health",
+    "manage.html": "Manage",
+}
+
+COMPARED_ARMS = 6
+"""Of each of two studies side by side."""
+
+Arms = Annotated[str, Query(max_length=10)]
+Chosen = Annotated[str, Query(max_length=1000)]
+
+
+def page(request: Request, template: str, status: int = 200, **values: object) -> Response:
+    """One page of this server."""
+    common = {
+        "root_path": request.scope["root_path"],
+        "signed_in": bool(request.app.state.settings.tokens),
+        "may_change": may_change(request),
+    }
+    return HTMLResponse(render(template, **common, **values), status)
+
+
+def may_change(request: Request) -> bool:
+    """Whether the sender has the scope admin; others see no forms, and the gate refuses what they send."""
+    return bool(request.scope.get("state", {}).get("held") == "admin")
+
+
+def views_of(request: Request) -> Views:
+    """What pages have seen of studies."""
+    found: Views = request.app.state.views
+    return found
+
+
+def study_page(request: Request, name: str, template: str, work: Callable[[Study, View], dict[str, Any]]) -> Response:
+    """One page of a study; 304 if nothing has happened since it was last asked for."""
+
+    def looked(study: Study) -> Response:
+        view = views_of(request).of(study)
+        tag = f'"{view.mark}{"" if may_change(request) else "r"}"'
+        if view.is_newest and is_known(request.headers.get("if-none-match"), tag):
+            return Response(status_code=304, headers={"ETag": tag})
+        found = page(request, template, **common(request, view, template), **work(study, view))
+        if view.is_newest:
+            found.headers["ETag"] = tag
+        return found
+
+    return registry_of(request).look(name, looked)
+
+
+def common(request: Request, view: View, template: str) -> dict[str, Any]:
+    """What all pages of a study show."""
+    return {
+        "about": view.about,
+        "view": view,
+        "problem": view.problem,
+        "here": _address(request, view.about["name"]),
+        "tab": TABS[template],
+    }
+
+
+def _address(request: Request, name: str) -> str:
+    return f"{request.scope['root_path']}/studies/{in_path(name)}"
+
+
+def _counted(view: View) -> str:
+    """What the sum of an arm's rewards and the number of its rows are called."""
+    return "Conversions / visitors" if view.problem.reward.kind == "binary" else "Total / visitors"
+
+
+def _waits(study: Study) -> dict[str, Any]:
+    return {"waits": study.waiting(), "duration": figures.duration}
+
+
+@router.get("/")
+def studies(request: Request) -> Response:
+    """All studies."""
+    return page(request, "studies.html", lines=_listed(request), place=registry_of(request).place)
+
+
+def _listed(request: Request) -> list[dict[str, Any]]:
+    """The newest first; those that there is no time to read are shown as they were last seen."""
+    registry, seen = registry_of(request), views_of(request)
+    until = time.monotonic() + LIST_SECONDS
+    lines = []
+    for row in reversed(registry.list()):
+        view: View | None = None
+        error = row.error
+        if row.created is not None and time.monotonic() >= until:
+            kept = seen.kept((row.name, row.created))
+            view = None if kept is None else kept.view
+        elif error is None:
+            try:
+                view = registry.look(row.name, seen.of)
+            except CausalBanditsError as refused:  # corrupt, or deleted meanwhile: the others are listed all the same
+                error = without_secrets(str(refused))
+        answer = views.answers(view) if view is not None else []
+        lines.append(
+            {
+                "row": row,
+                "created": row.created,
+                "view": view,
+                "answer": answer[0] if answer else None,
+                "error": error,
+            }
+        )
+    return lines
+
+
+@router.get("/studies/{name}")
+def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
+    """One study: the answer, how certain it is, and what to do."""
+
+    def work(_: Study, view: View) -> dict[str, Any]:
+        rows = view.about["arms"]
+        drawn = rows if arms == "all" else rows[:MOST_ARMS]
+        axis = figures.arms_axis(drawn, views.unit_of(view.problem))
+        segments = range(len(view.problem.segment_settings))
+        wanted = sorted({int(view.problem.arm_segments[arm]) for arm in view.colored})
+        return {
+            "answers": views.answers(view),
+            "axis": strip_axis(axis),
+            "lines": figures.arm_lines(view, drawn, axis),
+            "best": [
+                (view.problem.segment_settings[place], figures.best(view, place))
+                for place in segments
+                if place in wanted
+            ],
+            "traffic": figures.traffic(view),
+            "rewards": figures.rewards(view),
+            "newest": figures.newest(view),
+            "control": figures.control_row(view),
+            "less": views.less_costs(view),
+            "unit": views.unit_of(view.problem),
+            "counted": _counted(view),
+        }
+
+    return study_page(request, name, "study.html", work)
+
+
+@router.get("/compare")
+def compare(request: Request, left: Chosen = "", right: Chosen = "") -> Response:
+    """Two studies side by side."""
+    names = [row for row in registry_of(request).list() if row.error is None]
+    newest = [row.name for row in reversed(names)]
+    chosen = {"left": left or (newest[0] if newest else ""), "right": right or (newest[1] if len(newest) > 1 else "")}
+    sides = [_side(request, name) for name in chosen.values() if name]
+    return page(request, "compare.html", names=names, chosen=chosen, sides=sides)
+
+
+def _side(request: Request, name: str) -> dict[str, Any]:
+    view = registry_of(request).look(name, views_of(request).of)
+    rows = view.about["arms"][:COMPARED_ARMS]
+    segments = sorted({int(view.problem.arm_segments[arm]) for arm in view.colored})
+    return {
+        "about": view.about,
+        "problem": view.problem,
+        "here": _address(request, name),
+        "answers": views.answers(view),
+        "lines": figures.arm_lines(view, rows, figures.arms_axis(rows, views.unit_of(view.problem))),
+        "control": figures.control_row(view),
+        "unit": views.unit_of(view.problem),
+        "counted": _counted(view),
+        "alarms": sum(check["alarm"] for check in view.about.get("health", [])),
+        "best": [figures.best(view, segment) for segment in segments],
+    }
+
+
+@router.get("/studies/{name}/sets")
+def study_sets(request: Request, name: StudyName) -> Response:
+    """The separating sets: evidence over time, drift."""
+
+    def work(_: Study, view: View) -> dict[str, Any]:
+        evidence = evidence_figure(view.about["evidence_over_time"], notes_of(view.about["annotations"]))
+        return {"lines": figures.set_lines(view), "evidence": evidence, "averaged": figures.are_averaged(view)}
+
+    return study_page(request, name, "sets.html", work)
+
+
+@router.get("/studies/{name}/funnel")
+def study_funnel(request: Request, name: StudyName) -> Response:
+    """Lever, mediator, reward: the effect on every step."""
+
+    def work(study: Study, view: View) -> dict[str, Any]:
+        found, unit = figures.named(study.funnel(), view.problem), views.unit_of(view.problem)
+        return {
+            "drawn": figures.drawing(found, view.problem),
+            "steps": (
+                ("Levers to mediators", figures.step_lines(found.to_mediators, PLAIN)),
+                (f"Mediators to {view.about['target']}", figures.step_lines(found.mediators_to_reward, unit)),
+                (
+                    f"Levers to {view.about['target']}{views.less_costs(view)}",
+                    figures.step_lines(found.levers_to_reward, unit),
+                ),
+            ),
+        }
+
+    return study_page(request, name, "funnel.html", work)
+
+
+@router.get("/studies/{name}/decisions")
+def study_decisions(request: Request, name: StudyName, before: Annotated[int | None, Query(ge=1)] = None) -> Response:
+    """Decisions, the newest first; those that fit the filter, where one is given."""
+    given = {key: value for key, value in request.query_params.items() if value and key != "before"}
+
+    def work(study: Study, view: View) -> dict[str, Any]:
+        error = ""
+        try:
+            made, rows = study._session.read(lambda state: _chosen(state, given, before))
+        except CausalBanditsError as refused:
+            (made, rows), error = ([], []), str(refused)
+        last = len(made) if before is None else int(np.searchsorted(made, before))
+        query = urlencode(given)
+        return {
+            "rows": [
+                (row, views.arm_name(view.problem, row["arm"]), views.segment_name(view.problem, row["arm"]))
+                for row in rows
+            ],
+            "older": f"{query}&before={made[last - AT_ONCE]}" if last > AT_ONCE else None,
+            "newer": f"{query}&before={made[last + AT_ONCE] if last + AT_ONCE < len(made) else made[-1] + 1}"
+            if last < len(made)
+            else None,
+            "count": len(made),
+            "given": given,
+            "error": error,
+            "statuses": STATUSES,
+            "choices": choices(view.problem),
+            "spell": figures.spell,
+            "values": figures.values,
+        }
+
+    return study_page(request, name, "decisions.html", work)
+
+
+def _chosen(state: StudyState, given: Given, before: int | None) -> tuple[list[int], list[DecisionRow]]:
+    """The decisions that a filter leaves, the oldest first, and the rows of one page, the newest first."""
+    until = given.get("until")
+    found = select_decisions(
+        state,
+        status=given.get("status"),
+        arm=pattern_of(state.problem, given) if any(key.startswith(LEVER) for key in given) else None,
+        since=given.get("since"),
+        until=None if until is None else until if "T" in until else f"{until}T23:59:59.999999",
+    )
+    last = len(found) if before is None else int(np.searchsorted(found, before))
+    return found, [decision_row(state, number) for number in reversed(found[max(last - AT_ONCE, 0) : last])]
+
+
+@router.get("/studies/{name}/decisions/{id}")
+def decision(request: Request, name: StudyName, number: Id, arms: Arms = "") -> Response:
+    """A decision explained."""
+
+    def work(study: Study, view: View) -> dict[str, Any]:
+        found = view.explained.get(number)
+        if found is None:
+            found = study.explain(number)
+            while len(view.explained) >= AT_ONCE:
+                view.explained.pop(next(iter(view.explained)))
+            view.explained[number] = found
+        most = None if arms == "all" else MOST_ARMS
+        return {
+            "found": found,
+            "through": found.estimate.through and [view.problem.name_of(name) for name in found.estimate.through],
+            "row": study.decision(number),
+            "compared": figures.compared(view, found, most),
+            "spell": figures.spell,
+            "values": figures.values,
+            "unit": views.unit_of(view.problem),
+        }
+
+    return study_page(request, name, "decision.html", work)
+
+
+@router.get("/studies/{name}/health")
+def health(request: Request, name: StudyName) -> Response:
+    """Open, late, missing and pending outcomes; ages change with the clock, so this page has no ETag."""
+
+    def looked(study: Study) -> Response:
+        view = views_of(request).of(study)
+        checks: dict[str, Any] = {"health": study.health(), "alarms": study.alarms()}
+        return page(request, "health.html", **common(request, view, "health.html"), **_waits(study), **checks)
+
+    return registry_of(request).look(name, looked)
+
+
+# Style sheets and scripts: read once, served from memory, and nothing else by any address
+
+
+MEDIA_TYPES = {".js": "text/javascript", ".ts": "application/typescript"}
+"""Where the system's table may say something else."""
+
+
+class File(NamedTuple):
+    """A file of the pages, or of the JavaScript client."""
+
+    content: bytes
+    media_type: str
+    tag: str
+
+
+@cache
+def files() -> dict[str, File]:
+    """All of them, by name."""
+    found = {}
+    for path in sorted(STATIC.iterdir()):
+        content = path.read_bytes()
+        media_type = MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        found[path.name] = File(content, media_type, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+    return found
+
+
+@router.get("/static/{file}")
+async def static(request: Request, file: str) -> Response:
+    """One file."""
+    found = files().get(file)
+    if found is None:
+        raise HTTPException(404)
+    if is_known(request.headers.get("if-none-match"), found.tag):
+        return Response(status_code=304, headers={"ETag": found.tag})
+    return Response(found.content, headers={"ETag": found.tag}, media_type=found.media_type)

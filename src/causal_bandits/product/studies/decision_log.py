@@ -1,0 +1,222 @@
+"""The decision log: how decisions and outcomes are stored. One interface, and an implementation for each mode.
+
+`tests/studies/test_contract.py` is its contract; every implementation must pass it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ...core.problem import Arm, Level, Problem, Segment
+from ...errors import ConflictError, DecisionClosedError
+from .deciding import check_open, choose, subset
+from .decisions import Decision
+from .events import Event
+from .keys import decision_of, keeps
+from .outcomes import Keyed, Outcome, OutcomeRules, corrected_values, new_outcomes
+from .segments import asked_among
+from .session import Draft, Session
+from .settings import checked_key
+from .storage import Transaction
+
+Outcomes = Callable[[OutcomeRules], Iterable[Outcome]]
+"""Makes outcomes when the study is known: a table needs the names of its variables."""
+
+
+class Asked(NamedTuple):
+    """What an ask answered: its first decision, the time, the arms by number, and the problem that has them."""
+
+    first: int
+    time: float
+    arms: Sequence[int]
+    problem: Problem
+
+
+class Staleness(NamedTuple):
+    """How far a study's snapshot is behind what was acknowledged; a transactional study is never behind."""
+
+    version: int
+    """The newest event that is counted; decisions are made from it."""
+    rows: int
+    """Decisions and outcomes that were acknowledged since and are not counted yet."""
+    seconds: float
+    """How long the oldest of them has waited."""
+
+    def __str__(self) -> str:
+        if not self.rows:
+            return f"snapshot {self.version} has everything"
+        return f"snapshot {self.version} is {self.rows:,} rows and {self.seconds:.1f} s behind"
+
+
+class DecisionLog(ABC):
+    """Where decisions and outcomes of a study go: what is returned is stored, whatever happens afterwards."""
+
+    @abstractmethod
+    def ask(
+        self, count: int, *, segment: Segment | None, key: str | None, arms: Iterable[Arm | Mapping[str, Level]] | None
+    ) -> Asked:
+        """Decide. Repeating a key returns the same decisions; using it for another call is a `ConflictError`."""
+
+    @abstractmethod
+    def tell(self, outcomes: Outcomes, *, final: bool) -> int:
+        """Record outcomes, all or none (see `outcomes`); returns how many added something."""
+
+    @abstractmethod
+    def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
+        """Replace recorded values of a decision; whether that changed something."""
+
+    @abstractmethod
+    def find(self, key: str) -> int:
+        """The decision of a key."""
+
+    @abstractmethod
+    def abandon(self, decision: int | Decision) -> None:
+        """Close a decision without an outcome; repeating the call changes nothing."""
+
+    @abstractmethod
+    def expire(self, seconds: float) -> Sequence[int]:
+        """Close the open decisions that are older than this; returns their ids."""
+
+    @abstractmethod
+    def publish(self) -> int:
+        """Count all that is stored; returns how many rows that were."""
+
+    @abstractmethod
+    def staleness(self) -> Staleness:
+        """How far what is counted is behind what is stored."""
+
+    @abstractmethod
+    def check_key(self, transaction: Transaction, key: str) -> None:
+        """Raise a `ConflictError` for a key of an ask that no event has yet."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop what runs in the background."""
+
+
+class TransactionalLog(DecisionLog):
+    """Every call is one transaction that adds events, so each decision knows all outcomes acknowledged before it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def ask(
+        self, count: int, *, segment: Segment | None, key: str | None, arms: Iterable[Arm | Mapping[str, Level]] | None
+    ) -> Asked:
+        """Decide from the newest state, in the transaction that stores the decision."""
+
+        def work(draft: Draft) -> Asked:
+            problem = draft.state.problem
+            wanted = {"among": subset(draft.state, arms), "segment": problem.segment(segment)}
+            event, earlier = self._session.event_of(draft, key, "asked"), 0
+            if event is not None and not keeps(draft.state, event.body["first"], event.time, draft.now):
+                earlier, event = event.body.get("earlier", 0) + len(event.body["arms"]), None
+            if event is None:
+                event = self.decide(draft, count, wanted, key, earlier)
+            if len(event.body["arms"]) != count or any(event.body.get(name) != wanted[name] for name in wanted):
+                raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
+            return Asked(event.body["first"], event.time, event.body["arms"], problem)
+
+        return self._session.write(work)
+
+    def decide(self, draft: Draft, count: int, wanted: Mapping[str, Any], key: str | None, earlier: int) -> Event:
+        """Choose arms, and add the event that says so; the key had this many decisions before."""
+        state, after = draft.state, self._session.settings.expire_after
+        among = asked_among(state.problem, wanted)
+        check_open(state, among)
+        draft.close_windows()
+        if after is not None:
+            draft.expire(after)
+        check_open(state, among)  # rows that count now may show that an arm breaks a guardrail
+        draft.touched = True  # discovery may be due
+        body = {"first": len(state.decisions) + 1, "arms": choose(state, count, among)}
+        about = {**wanted, "key": key, "earlier": earlier or None}
+        event = draft.add("asked", {**body, **{name: given for name, given in about.items() if given is not None}})
+        if key is not None:
+            draft.transaction.put_key(key, event.seq)
+        return event
+
+    def tell(self, outcomes: Outcomes, *, final: bool) -> int:
+        """Record outcomes, an event for each that adds something."""
+
+        def work(draft: Draft) -> int:
+            state = draft.state
+            rules = state.outcome_rules
+            made = outcomes(rules)
+            draft.close_windows()
+            told = 0
+            find = partial(self._find, draft.transaction)
+            for number, news in new_outcomes(
+                rules, made, len(state.decisions), state.on_record, final=final, find=find
+            ):
+                draft.add("told", {"id": number, **news})
+                told += 1
+            return told
+
+        return self._session.write(work)
+
+    def _find(self, transaction: Transaction, key: str) -> int:
+        seq, sticky = transaction.key(checked_key(key)), self._session.settings.sticky
+        found = [] if seq is None else transaction.events(seq - 1, seq)
+        body: dict[str, Any] = {"first": 0, "arms": ()}
+        if found and found[0].kind == "asked":
+            body = found[0].body
+        newest = range(body["first"], body["first"] + len(body["arms"]))
+        return decision_of(sticky, key, newest, body.get("earlier", 0))
+
+    def find(self, key: str) -> int:
+        """The decision of a key, by the table of keys."""
+        return self._session.store.read(self._session.row.id, lambda transaction: self._find(transaction, key))
+
+    def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
+        """Add the event that says so."""
+
+        def work(draft: Draft) -> bool:
+            state = draft.state
+            given = self._find(draft.transaction, decision.key) if isinstance(decision, Keyed) else decision
+            number = state.decisions.check(given)
+            draft.close_windows()
+            news = corrected_values(state.outcome_rules, number, values, reward, state.on_record(number))
+            if news:
+                draft.add("corrected", {"id": number, "values": news, "reason": reason})
+            return bool(news)
+
+        return self._session.write(work)
+
+    def abandon(self, decision: int | Decision) -> None:
+        """Close a decision; one that has its outcome is rejected."""
+
+        def work(draft: Draft) -> None:
+            number = draft.state.decisions.check(decision)
+            draft.close_windows()
+            status = draft.state.decisions.status(number)
+            if status == "told":
+                raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
+            if status == "open":
+                draft.add("abandoned", {"ids": [number]})
+
+        self._session.write(work)
+
+    def expire(self, seconds: float) -> Sequence[int]:
+        """Close the open decisions that are older than this."""
+
+        def work(draft: Draft) -> Sequence[int]:
+            draft.close_windows()
+            return draft.expire(seconds)
+
+        return self._session.write(work)
+
+    def publish(self) -> int:
+        """Everything that is stored is counted."""
+        return 0
+
+    def staleness(self) -> Staleness:
+        """Never behind."""
+        return Staleness(self._session.head().seq, 0, 0.0)
+
+    def check_key(self, transaction: Transaction, key: str) -> None:
+        """Every key has its event."""
+
+    def close(self) -> None:
+        """Nothing runs in the background."""

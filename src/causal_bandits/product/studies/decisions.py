@@ -1,0 +1,176 @@
+"""Decisions: what a study answered when it was asked, and what became of it."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...core.markup import printable
+from ...core.problem import Arm, Level
+from ...errors import StorageError, UnknownDecisionError, brief
+
+Status = Literal["open", "told", "abandoned", "expired"]
+
+OPEN, ABANDONED, EXPIRED, KEPT_OUT = -1, -2, -3, -4
+"""Values of the column `row` for decisions that have no row yet, never will, or whose row is excluded."""
+STATUS: dict[int, Status] = {OPEN: "open", ABANDONED: "abandoned", EXPIRED: "expired", KEPT_OUT: "told"}
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+LATEST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+"""Times that can be shown end here."""
+
+COLUMNS: dict[str, type] = {
+    "arm": np.int32,
+    "row": np.int64,
+    "seq": np.int64,
+    "asked": np.float64,
+    "since": np.float64,
+    "done": np.float64,
+    "excluded": np.int32,
+}
+
+
+class LooksBack(Protocol):
+    """A study as a decision needs it: it knows with which probability each decision was made."""
+
+    def propensity(self, decision: int, /) -> float:
+        """The probability with which the arm of a decision was chosen."""
+
+
+@dataclass(frozen=True, repr=False)
+class Decision:
+    """An arm to play for one unit. Decisions are numbered from 1 in each study.
+
+    `segment` is the one that it was asked for, if the problem has segments; `arm` has the levers alone.
+    """
+
+    id: int
+    arm: Arm
+    time: datetime
+    _study: LooksBack = field(repr=False, compare=False)
+    segment: dict[str, Level] = field(default_factory=dict, hash=False)
+
+    def __repr__(self) -> str:
+        segment = "".join(f"{name}={level}, " for name, level in self.segment.items())
+        return printable(f"Decision({self.id}, {self.arm.label}, {segment}{self.time.isoformat(timespec='seconds')})")
+
+    @cached_property
+    def propensity(self) -> float:
+        """The probability with which this arm was chosen, from the study as it stood then (see `Study.propensity`)."""
+        return self._study.propensity(self.id)
+
+
+def microseconds(seconds: ArrayLike) -> NDArray[np.float64]:
+    """Times rounded to the microsecond, everywhere in the same way."""
+    parts, whole = np.modf(np.asarray(seconds, dtype=np.float64))
+    rounded: NDArray[np.float64] = whole * 1e6 + np.rint(parts * 1e6)
+    return rounded
+
+
+def moment(seconds: float) -> datetime:
+    """A time to read."""
+    return EPOCH + timedelta(microseconds=int(microseconds(seconds)))
+
+
+def checked_time(now: float) -> float:
+    """The time that a clock reads, if it can be stored and shown."""
+    if not 0 <= now < LATEST:
+        raise StorageError(f"the system clock reads {now!r} seconds since 1970; correct it")
+    return now
+
+
+def checked_number(number: object, made: int) -> int:
+    """The number of one of the decisions that were made."""
+    if isinstance(number, Decision):
+        number = number.id
+    try:
+        found = 0 if isinstance(number, bool) else int(number.__index__())  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        found = 0
+    if not 1 <= found <= made:
+        there = f"decisions 1 to {made}" if made else "no decision yet"
+        raise UnknownDecisionError(f"decision {brief(number)} is not known; the study has made {there}")
+    return found
+
+
+class Decisions:
+    """All decisions of a study as columns: arm, row of the history, event that asked, times.
+
+    `excluded` is the number of the exclusion that a decision is in, from 1, or 0.
+    `asked` is what the clock said. Clocks go wrong and are set back, so ages count from `since`: never later than the
+    time of any event after it. It never falls from one decision to the next.
+    """
+
+    def __init__(self) -> None:
+        self._length = 0
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(64, dtype=kind) for name, kind in COLUMNS.items()}
+        self.open: dict[int, None] = {}
+        """The open ones, the oldest first."""
+
+    def __len__(self) -> int:
+        return self._length
+
+    def column(self, name: str) -> NDArray[Any]:
+        """One column, for all decisions; not a copy."""
+        return self._columns[name][: self._length]
+
+    def add(self, arms: list[int], seq: int, time: float | NDArray[np.float64]) -> None:
+        """New decisions, all open; asked for at one time, or each at its own (times that never fall)."""
+        start, end = self._length, self._length + len(arms)
+        if end > len(self._columns["arm"]):
+            for name, old in self._columns.items():
+                self._columns[name] = np.concatenate([old[:start], np.empty(max(end, start), dtype=old.dtype)])
+        for name, value in self._fresh(arms, seq, time):
+            self._columns[name][start:end] = value
+        self._length = end
+        self.open.update(dict.fromkeys(range(start + 1, end + 1)))
+
+    @staticmethod
+    def _fresh(arms: list[int], seq: int, time: float | NDArray[np.float64]) -> tuple[tuple[str, Any], ...]:
+        times = ("asked", time), ("since", time), ("done", np.nan)
+        return ("arm", arms), ("row", OPEN), ("seq", seq), *times, ("excluded", 0)
+
+    def pass_time(self, time: float) -> None:
+        """Record the time of an event: no earlier decision was asked for later than that."""
+        since = self.column("since")
+        if len(since) and since[-1] > time:
+            since[np.searchsorted(since, time, side="right") :] = time
+
+    def close(self, number: int, row: int, time: float) -> None:
+        """Record the row of a decision, or that it will never have one."""
+        self._columns["row"][number - 1] = row
+        self._columns["done"][number - 1] = time
+        del self.open[number]
+
+    @property
+    def included(self) -> NDArray[np.bool_]:
+        """Which decisions are not excluded."""
+        found: NDArray[np.bool_] = self.column("excluded") == 0
+        return found
+
+    def check(self, number: object) -> int:
+        """Validate the number of a decision."""
+        return checked_number(number, len(self))
+
+    def status(self, number: int) -> Status:
+        """What became of a decision."""
+        return STATUS.get(int(self._columns["row"][number - 1]), "told")
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Plain arrays for a snapshot."""
+        return {f"decisions_{name}": self.column(name) for name in COLUMNS}
+
+    @classmethod
+    def of(cls, arrays: dict[str, NDArray[Any]]) -> "Decisions":
+        """Read back what `arrays` gave."""
+        made = cls()
+        made._columns = {name: arrays[f"decisions_{name}"].astype(kind) for name, kind in COLUMNS.items()}
+        made._length = len(made._columns["arm"])
+        if any(len(column) != made._length for column in made._columns.values()):
+            raise ValueError("its decisions have columns of different lengths")
+        made.open = dict.fromkeys((np.flatnonzero(made._columns["row"] == OPEN) + 1).tolist())
+        return made

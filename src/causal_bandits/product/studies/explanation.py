@@ -1,0 +1,185 @@
+"""Why an arm was chosen: the state as it stood then, and the numbers that were compared."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from ...core.compiled import Floats
+from ...core.discovery import SeparatingSet
+from ...core.markup import between, braces, number, printable, titled_table, weight_words
+from ...core.policies import ArmEstimate
+from ...core.problem import Arm
+from .answers import estimates as estimates_of
+from .asking import asking
+from .deciding import compared as compared_by
+from .decisions import moment
+from .drift import drift_of
+from .keys import sticky_words
+from .propensities import propensities
+from .session import Session
+from .state import StudyState
+
+
+@dataclass(frozen=True)
+class ArmView:
+    """One arm at the time of a decision; `index` is what was compared, where arms were compared."""
+
+    estimate: ArmEstimate
+    index: float | None
+    propensity: float
+
+    @property
+    def arm(self) -> Arm:
+        """The arm."""
+        return self.estimate.arm
+
+    @property
+    def borrowed_rows(self) -> float:
+        """How many own rows it would need to know as much as it learned from the other arms."""
+        return max(self.estimate.effective_rows - self.estimate.own_rows, 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Why a decision was what it was.
+
+    `through` is the set its arm was judged through, or that counted most (None: its own rows).
+    """
+
+    id: int
+    arm: Arm
+    time: datetime
+    rows: int
+    """How many rows had been counted."""
+    reason: str
+    propensity: float
+    estimate: ArmEstimate
+    through: SeparatingSet | None
+    arms: tuple[ArmView, ...]
+    """All arms of that time, the most probable choice first."""
+    key: str | None = None
+    """The key that it was asked for with."""
+    assignment: str = ""
+    """How long that key keeps it, in words; empty without a key."""
+
+    @property
+    def own_rows(self) -> int:
+        """Rows of the chosen arm."""
+        return self.estimate.own_rows
+
+    @property
+    def borrowed_rows(self) -> float:
+        """What sharing added, in rows."""
+        return next(view.borrowed_rows for view in self.arms if view.arm == self.arm)
+
+    def __repr__(self) -> str:
+        return printable(f"Explanation(decision {self.id}: {self.arm.label}, probability {number(self.propensity)})")
+
+    def __str__(self) -> str:
+        variables, share = self.estimate.through, self.estimate.through_share
+        if variables is not None:
+            average = f" ({weight_words(share)} of an average over sets)" if share < 1 else ""
+            through = f"through the set {braces(variables)}{average}"
+        else:
+            through = "by its own rows" + (
+                " and what other arms say of its levers" if self.borrowed_rows >= 0.5 else ""
+            )
+        lines = [
+            f"decision {self.id}: {self.arm.label}, chosen with probability {number(self.propensity)} "
+            f"after {self.rows:,} rows",
+            f"  {self.reason}",
+            f"  judged {through}: mean {number(self.estimate.mean)} "
+            f"({between(self.estimate.low, self.estimate.high)}), "
+            f"{self.own_rows:,} own rows and {self.borrowed_rows:,.0f} borrowed",
+        ]
+        if self.key is not None:
+            lines.append(f"  key {self.key!r} {self.assignment}")
+        if self.estimate.pending_rows:
+            lines.append(
+                f"  {self.estimate.pending_rows} rows of this arm waited for their reward; "
+                f"what they say of its mediators was worth {self.estimate.pending_effective:.0f} rows"
+            )
+        if self.through is not None and self.through.drift is not None and self.through.drift.alarm:
+            lines.append(f"  alarm: this set no longer held, as row {self.through.drift.row} showed")
+        return printable("\n".join(lines), keep="\n")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                view.arm.label + (" (chosen)" if view.arm == self.arm else ""),
+                number(view.propensity),
+                "not compared" if view.index is None else number(view.index),
+                number(view.estimate.mean),
+                between(view.estimate.low, view.estimate.high),
+                f"{view.estimate.own_rows:,}",
+                f"{view.borrowed_rows:,.0f}",
+            )
+            for view in self.arms
+        ]
+        columns = ("arm", "probability", "compared", "mean", "interval", "own rows", "borrowed rows")
+        return titled_table(str(self), columns, rows, numeric=range(1, 7))
+
+
+def explain(session: Session, number: int) -> Explanation:
+    """Replay the study up to a decision, and look."""
+    asked = asking(session, number)
+    then, arm_number = asked.then, asked.arm
+    chances = propensities(then, number, asked.among, len(asked.ask.arms))
+    estimates = estimates_of(then, 0.95)
+    compared = compared_by(then, asked.before, len(asked.ask.arms), asked.among, asked.random)
+    indices = None if isinstance(compared, int) else compared
+    views = [
+        ArmView(estimate, None if indices is None or np.isnan(indices[place]) else float(indices[place]), float(chance))
+        for place, (estimate, chance) in enumerate(zip(estimates, chances, strict=True))
+    ]
+    chosen = estimates[arm_number]
+    return Explanation(
+        number,
+        chosen.arm,
+        moment(asked.time),
+        then.policy.rows,
+        _reason(then, compared, arm_number),
+        float(chances[arm_number]),
+        chosen,
+        _set(then, chosen.through),
+        tuple(sorted(views, key=lambda view: -view.propensity)),
+        asked.ask.given,
+        "" if asked.ask.given is None else sticky_words(then.settings.sticky),
+    )
+
+
+def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str:
+    """What decided, in words; None if the policy does not store what it compares, a number for an own share."""
+    policy = then.policy
+    if then.finished is not None:
+        return "the study was finished before, and this arm is its winner"
+    if isinstance(compared, int):
+        if compared in then.controls and then.rules.control_share is not None:
+            return f"this decision was reserved for the control, whose share is {number(then.rules.control_share)}"
+        least = number(float(then.rules.shares(then.problem)[0][chosen]))
+        return f"this decision was part of the least share of this arm, {least}"
+    if policy.exact_shares and compared is not None:
+        return f"the policy drew it with probability {number(float(compared[chosen]))}"
+    what = policy.compares if then.cost is None else f"{policy.compares}, less its cost"
+    if compared is None:
+        return f"{what} was the highest; the policy does not store what it compares"
+    if np.isnan(compared[chosen]):
+        return policy.without_comparing
+    if np.isinf(compared[chosen]):
+        return "it had no rows yet; the policy tries such arms first"
+    value = float(compared[chosen])
+    others = np.where(np.arange(len(compared)) == chosen, np.nan, compared)
+    if np.isnan(others).all():
+        return f"it was the only arm in play ({what}: {number(value)})"
+    best = int(np.nanargmax(others))
+    next_best = f"{policy.problem.arms[best].label} with {number(float(others[best]))}"
+    return f"{what}, {number(value)}, was the highest; the next was {next_best}"
+
+
+def _set(then: StudyState, variables: tuple[str, ...] | None) -> SeparatingSet | None:
+    for found in then.policy.separating_sets():
+        if found.variables == variables:
+            drift = drift_of(then.policy.layout, then.policy.history.rows, found, then.settings.seed)
+            return SeparatingSet(found.variables, found.separated, found.evidence, drift)
+    return None

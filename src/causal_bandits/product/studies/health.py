@@ -1,0 +1,556 @@
+"""Checks of a study itself: do its decisions and outcomes look as they should, and is there news?
+
+Every check has a stable code (`CODES`), under which an alarm is logged, shown and delivered (`studies.alarms`).
+
+*lost-outcomes.* Whether a decision has an outcome should not depend on its arm: an arm whose page crashes loses the
+users it drives away. Decisions are compared within stretches of `STRETCH` that were asked for one after the other, so
+that neither traffic that shifts between arms nor outcomes that are still to come look like a fault (the test of
+Cochran, Mantel and Haenszel, all arms at once). Decisions after the last one that has an outcome are left out: a batch
+that is still open was chosen from another state than the one before it. The test is done at the numbers of decisions in
+`looks`, with what was known then, and the rate of false alarms is spread over these looks; so `health()` may be called
+at any time and as often as one likes. Excluded decisions are in no check but *sample-ratio*, which is about how
+decisions were made.
+
+*outcomes-stopped.* Decisions that are much older than any outcome took should have one as often as decisions did
+before.
+
+*missing-mediators.* Rows that have their reward should get their observed variables too. Rows that still wait for one
+are counted, nothing is tested.
+
+*sample-ratio.* Decisions in which the control had its share are counted, and so are those it got. How much more likely
+that is under another share, averaged over all shares, is a process whose expectation stays 1 (Lindon and Malek 2022):
+it reaches 1 / rate with a probability of at most the rate, however often one looks.
+
+*missing-zeros.* Where no reward window is set, rewards of 0 must be reported, too. If all are positive while decisions
+have none, they seem not to be, and every mean is that of those who bought.
+
+*idle-guardrails, broken-guardrails.* Values of every guarded metric should be reported, and show a range; otherwise it
+can exclude no arm. An arm that breaks a guardrail is no longer chosen, which people should know.
+
+*reward-drift, mediator-shift.* The rewards and the observed variables of each arm should not depend on when they came
+(`studies.drift`, a test that may be looked at after every row). If they do while traffic moves between arms, means over
+the whole study compare arms at different times.
+
+*set-drift.* Given a set in use, the reward should not change over time.
+
+*traffic-shift.* An hour with far more decisions than any before looks like bots, a long silence like a broken release.
+
+*windows-closed, stop-advised.* News, not faults: no reward can come any more; the evidence suffices to stop.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.compiled import Floats, Ints
+from ...core.discovery import SeparatingSets
+from ...core.independence.drift import RATE, Drift
+from ...core.markup import braces, printable, titled_table
+from ...core.policies.advice import CONFIDENCE, TOLERANCE, Advices
+from ...errors import CausalBanditsError, listing
+from ...libraries import pl, special
+from .answers import advice
+from .decisions import Decisions
+from .drift import drift_by_variable, watched_sets
+from .state import StudyState
+
+FALSE_ALARMS = 0.01
+"""The rate of false alarms of each check, over the whole study."""
+STRETCH = 50
+FIRST_LOOK, GROWTH = 200, 1.5
+FEWEST = 5.0
+"""Arms with fewer expected outcomes (told, or not) are taken together."""
+FEWEST_WAITING, MOST_WAITING = 20, 0.1
+"""Raise an alarm when at least this many rows with a reward, and this share of them, wait for the same variable."""
+FEWEST_ROWS = 100
+"""Rows after which a guarded metric should have been reported."""
+SHIFTED = 0.1
+"""Traffic has shifted where so much of it went to other arms in the second half of the decisions."""
+OVERDUE, LEAST_OVERDUE = 2.0, 600.0
+"""A decision is overdue after this many times the longest time that an outcome took, and after this many seconds."""
+FEWEST_OVERDUE, RARE = 50, 1e-6
+"""Outcomes have stopped where this many decisions in a row are overdue, and that was as unlikely as this before."""
+HOUR = 3600.0
+FIRST_HOURS, RECENT_HOURS = 24, 24
+"""Hours of traffic to compare with, and hours that are compared with them."""
+SURGE, FEWEST_PER_HOUR = 3.0, 20
+"""An hour is a surge with this many times the decisions of the busiest hour before, or of an hour with so few."""
+
+CODES = {
+    "lost-outcomes": "Outcomes are lost in some arms",
+    "outcomes-stopped": "Outcomes have stopped",
+    "missing-mediators": "Rows wait for a mediator",
+    "sample-ratio": "The control does not get its share",
+    "missing-zeros": "Rewards of 0 are not reported",
+    "broken-guardrails": "An arm breaks a guardrail",
+    "idle-guardrails": "A guardrail cannot exclude an arm",
+    "unread-rows": "Rows of the log could not be counted",
+    "reward-drift": "Rewards have changed",
+    "mediator-shift": "A mediator has changed",
+    "set-drift": "A separating set no longer holds",
+    "traffic-shift": "Traffic has changed",
+    "recorded-changes": "Decisions were excluded or corrected",
+    "windows-closed": "All reward windows have closed",
+    "stop-advised": "The evidence suffices to stop",
+}
+"""Every check by its code, with what it means when it is raised."""
+NOTICES = frozenset({"windows-closed", "stop-advised"})
+"""News that is not a fault."""
+COUNTED = "none: {} are counted, nothing is tested"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: whether it raises an alarm, in words, and how often it does so in vain.
+
+    Args:
+        code: What is checked: one of `CODES`.
+        raised: Whether something is wrong, or for a notice whether there is news.
+        says: What was found, in one sentence.
+        p_value: The smallest p-value allowing for all looks, or a bound on it; NaN if there was too little to test.
+        false_alarms: How often there is an alarm if nothing is wrong, at most, and over what.
+        about: The variables, arms or guardrails that it is raised for, where it names some.
+    """
+
+    code: str
+    raised: bool
+    says: str
+    p_value: float
+    false_alarms: str
+    about: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> str:
+        """ "alarm" for faults, "notice" for news."""
+        return "notice" if self.code in NOTICES else "alarm"
+
+    @property
+    def alarm(self) -> bool:
+        """Whether something is wrong."""
+        return self.raised and self.code not in NOTICES
+
+    @property
+    def word(self) -> str:
+        """ "ALARM", "notice" or "ok"."""
+        return "ALARM" if self.alarm else "notice" if self.raised else "ok"
+
+
+class Health(tuple[Check, ...]):
+    """All checks of a study."""
+
+    __slots__ = ()
+
+    @property
+    def raised(self) -> tuple[Check, ...]:
+        """Alarms and notices."""
+        return tuple(check for check in self if check.raised)
+
+    @property
+    def alarms(self) -> tuple[Check, ...]:
+        """Those that say that something is wrong."""
+        return tuple(check for check in self if check.alarm)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.alarms
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per check."""
+        return pl.DataFrame([vars(check) for check in self])
+
+    def __str__(self) -> str:
+        return "\n".join(printable(f"{each.word:7}{each.code}: {each.says}") for each in self)
+
+    def __repr__(self) -> str:
+        return f"Health({len(self.alarms)} alarms)\n{self}"
+
+    def _repr_html_(self) -> str:
+        rows = [(each.word, each.code, each.says, each.false_alarms) for each in self]
+        found = len(self.alarms)
+        title = f"{found or 'No'} {'alarm' if found == 1 else 'alarms'} in {len(self)} checks"
+        return titled_table(title, ("", "check", "what was found", "false alarms"), rows)
+
+
+def health_of(state: StudyState, now: float | None = None, *, sets: SeparatingSets | None = None) -> Health:
+    """All checks that apply; without the time, a silence cannot be noticed. `sets` are the watched sets, if known."""
+    now = now if state.finished is None else None  # no more decisions are expected
+    checks = [outcomes_check(state), stopped_check(state, now), mediators_check(state)]
+    if state.rules.control_share is not None:
+        checks.append(control_check(state))
+    if state.held:
+        checks.append(rewards_check(state))
+    if state.rules.guardrails:
+        checks += [broken_check(state), idle_check(state)]
+    if state.aside:
+        checks.append(log_check(state))
+    checks += [*drift_checks(state), sets_check(watched_sets(state) if sets is None else sets)]
+    checks.append(traffic_check(state, now))
+    if state.late.window is not None:
+        checks.append(windows_check(state))
+    if state.corrections or not state.decisions.included.all():
+        checks.append(changes_check(state))
+    return Health([*checks, stop_check(state)])
+
+
+# Outcomes
+
+
+def looks(decisions: int) -> list[int]:
+    """When outcomes are tested: after this many decisions.
+
+    >>> looks(1000)
+    [200, 300, 450, 675]
+    """
+    found = []
+    at = float(FIRST_LOOK)
+    while at <= decisions:
+        found.append(int(at))
+        at *= GROWTH
+    return found
+
+
+def share_of_look(number: int) -> float:
+    """The part of the false alarms that a look may have; over all looks, from 0 on, they add up to 1."""
+    return 1 / ((number + 1) * (number + 2))
+
+
+def uneven(arms: Ints, missing: Floats, count: int) -> tuple[float, float]:
+    """Statistic and p-value: is `missing` (0 or 1 of each decision) the same for all arms within stretches?"""
+    stretch = np.arange(len(arms)) // STRETCH
+    blocks = int(stretch[-1]) + 1
+    n, m = np.zeros((blocks, count)), np.zeros((blocks, count))
+    np.add.at(n, (stretch, arms), 1.0)
+    np.add.at(m, (stretch, arms), missing)
+    size, gone = n.sum(axis=1), m.sum(axis=1)
+    rare = _expected(n, size, gone) < FEWEST
+    rare |= _expected(n, size, size - gone) < FEWEST
+    if rare.any():  # the rare arms are one
+        n = np.column_stack([n[:, ~rare], n[:, rare].sum(axis=1)])
+        m = np.column_stack([m[:, ~rare], m[:, rare].sum(axis=1)])
+    share = n / size[:, None]
+    apart = (m - gone[:, None] * share).sum(axis=0)
+    spread = gone * (size - gone) / np.maximum(size - 1, 1)
+    variance = np.diag(spread @ share) - (share * spread[:, None]).T @ share
+    values, vectors = np.linalg.eigh(variance)
+    kept = values > 1e-9 * max(values.max(), 1e-300)
+    kept &= values > 1e-12
+    dof = int(kept.sum())
+    if dof == 0:
+        return 0.0, 1.0
+    statistic = float((((vectors.T @ apart)[kept]) ** 2 / values[kept]).sum())
+    return statistic, float(special.gammaincc(dof / 2, statistic / 2))
+
+
+def _expected(n: Floats, size: Floats, marked: Floats) -> Floats:
+    found: Floats = (n * (marked / size)[:, None]).sum(axis=0)
+    return found
+
+
+def missing_at(decisions: Decisions, look: int) -> Floats:
+    """Which of the first `look` decisions had no outcome when the next one was asked for, or have none now."""
+    told, asked = decisions.column("row")[:look] >= 0, decisions.column("asked")
+    if look >= len(decisions):
+        return (~told).astype(np.float64)
+    late = ~(decisions.column("done")[:look] <= asked[look])  # NaN: not done yet
+    found: Floats = (~told | late).astype(np.float64)
+    return found
+
+
+def outcomes_check(state: StudyState) -> Check:
+    """Are outcomes missing unevenly between arms?"""
+    decisions, count, included = state.decisions, len(state.problem.arms), state.decisions.included
+    every = decisions.column("arm").astype(np.int64)
+    arms = every[included]
+    lowest = math.inf
+    for number, look in enumerate(looks(len(decisions))):
+        here = np.flatnonzero(included[:look])
+        missing = missing_at(decisions, look)[here]
+        told = np.flatnonzero(missing == 0)
+        end = int(told[-1]) + 1 if len(told) else 0
+        p_value = uneven(every[here[:end]], missing[:end], count)[1] if end else 1.0
+        lowest = min(lowest, p_value / share_of_look(number))
+    said = (
+        f"at most {FALSE_ALARMS:.0%} over the whole study, however often one looks (approximately: a chi-square test)"
+    )
+    if math.isinf(lowest):
+        few = f"too few decisions to tell ({len(arms):,} of {FIRST_LOOK})"
+        return Check("lost-outcomes", False, few, math.nan, said)
+    alarm = lowest <= FALSE_ALARMS
+    has_outcome = decisions.column("row")[included] >= 0
+    rates = np.bincount(arms, has_outcome, minlength=count) / np.maximum(np.bincount(arms, minlength=count), 1)
+    played = np.flatnonzero(np.bincount(arms, minlength=count) >= STRETCH)
+    share = has_outcome.mean() if len(arms) else 0.0
+    words = f"{share:.1%} of {len(arms):,} decisions have an outcome"
+    if alarm and len(played):
+        worst = played[rates[played].argmin()]
+        words += (
+            f", and that depends on the arm (lowest: {state.problem.arms[worst].label}, {rates[worst]:.1%}); means of "
+            "arms are then of different users, so find out what gets lost before trusting them"
+        )
+    elif not alarm:
+        words += ", alike in all arms"
+    return Check("lost-outcomes", alarm, words, min(lowest, 1.0), said)
+
+
+def stopped_check(state: StudyState, now: float | None) -> Check:
+    """Have outcomes stopped coming?"""
+    numbers = np.flatnonzero(state.decisions.included) + 1
+    asked, done, row = (state.decisions.column(name)[numbers - 1] for name in ("since", "done", "row"))
+    told = row >= 0
+    said = f"about {RARE:.0e} at each decision, where outcomes come at random as often as before"
+    if not told.any():
+        return Check("outcomes-stopped", False, "no outcome yet", math.nan, said)
+    slowest = max(OVERDUE * float((done[told] - asked[told]).max()), LEAST_OVERDUE)
+    latest = float(np.nanmax([asked[-1], np.nanmax(done)])) if now is None else now
+    overdue = told[: int(np.searchsorted(asked, latest - slowest, side="left"))]
+    last = int(np.flatnonzero(overdue)[-1]) + 1 if overdue.any() else 0
+    run = len(overdue) - last
+    share = overdue[:last].mean() if last else 0.0
+    p_value = float((1 - share) ** run)
+    if run < FEWEST_OVERDUE or p_value > RARE:
+        words = f"{run:,} overdue decisions since the last that has an outcome"
+        return Check("outcomes-stopped", False, words, min(p_value, 1.0), said)
+    words = (
+        f"none of the last {run:,} overdue decisions has an outcome, from decision {numbers[last]:,} on; before, "
+        f"{share:.1%} had one; check whatever reports outcomes"
+    )
+    return Check("outcomes-stopped", True, words, p_value, said)
+
+
+# Mediators
+
+
+def mediators_check(state: StudyState) -> Check:
+    """Do rows with a reward wait for observed variables, or have none at all?"""
+    target, names = state.problem.target, state.problem.observed_names
+    open_parts = (part for number, part in state.parts.items() if not state.is_excluded(number))
+    rewarded = [*state.incomplete.values(), *(part for part in open_parts if target in part)]
+    total = state.policy.rows + len(rewarded) - len(state.incomplete)
+    missing = state.policy.history.missing
+    uncounted = len(rewarded) - len(state.incomplete)
+    never = {name for name in names if total and missing.get(name, 0) + uncounted == total}
+    never -= {name for name in never if any(part.get(name) is not None for part in rewarded)}
+    lacking = {name: sum(name not in part for part in rewarded) for name in names}
+    waiting = {name: count for name, count in lacking.items() if count or name in never}
+    said = COUNTED.format("rows")
+    if not waiting:
+        return Check(
+            "missing-mediators", False, f"no row with a reward waits for one of {listing(names)}", math.nan, said
+        )
+    alarm = max(waiting.values()) >= max(FEWEST_WAITING, MOST_WAITING * total)
+    alarm |= bool(never) and total >= FEWEST_WAITING
+    words = "; ".join(
+        f"{count:,} of {total:,} rows with a reward wait for {name!r}"
+        + (", which was never reported" if name in never else "")
+        for name, count in waiting.items()
+    )
+    needed = [name for name in waiting if name in state.policy.needed]
+    if needed:
+        words += f"; policy {state.settings.policy!r} counts no row without {listing(needed)}"
+    elif any(waiting.values()):
+        words += "; until then a row counts for everything that does not need the missing value"
+    else:
+        words += "; rows count for everything that does not need the missing value"
+    if alarm:
+        words += "; report the values, or pass final=True if they will never come"
+    return Check("missing-mediators", alarm, words, math.nan, said, tuple(waiting) if alarm else ())
+
+
+# Control
+
+
+def share_evidence(trials: int, hits: int, share: float) -> float:
+    """The logarithm of how much more likely this many hits are under a share drawn evenly from 0 to 1."""
+    return float(
+        special.betaln(1 + hits, 1 + trials - hits) - hits * math.log(share) - (trials - hits) * math.log1p(-share)
+    )
+
+
+def control_check(state: StudyState) -> Check:
+    """Did the control get its share?"""
+    share, (trials, hits) = state.rules.control_share or 0.0, state.reserved
+    evidence = share_evidence(trials, hits, share)
+    alarm = evidence >= -math.log(FALSE_ALARMS)
+    got = f"{hits / trials:.2%} of {trials:,} decisions" if trials else "no decision yet"
+    words = f"the control got {got}, and {share:.4g} is its share"
+    said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often one looks"
+    return Check("sample-ratio", alarm, words, min(1.0, math.exp(min(-evidence, 0.0))), said)
+
+
+# Rewards
+
+
+def rewards_check(state: StudyState) -> Check:
+    """Are only positive rewards reported?"""
+    words = f"{state.held[0].lower()}{state.held[1:-1]}; until then no claim is made about arms"
+    return Check("missing-zeros", True, words, math.nan, COUNTED.format("rewards"))
+
+
+# Guardrails
+
+
+def broken_check(state: StudyState) -> Check:
+    """Does an arm break a guardrail?"""
+    broken = state.guards.status(state.policy).broken
+    said = f"at most {1 - state.rules.confidence:.2g} over the whole study, however often one looks"
+    words = "; ".join(f"{each}; it is no longer chosen" for each in broken) or "no arm breaks one"
+    about = tuple(f"{each.arm} {each.guardrail}" for each in broken)
+    return Check("broken-guardrails", bool(broken), words, math.nan, said, about)
+
+
+def idle_check(state: StudyState) -> Check:
+    """Can the guardrails exclude an arm?"""
+    said = COUNTED.format("values")
+    idle = state.guards.idle(state.policy)
+    if not idle or state.policy.rows < FEWEST_ROWS:
+        return Check("idle-guardrails", False, "values of the guarded metrics are reported", math.nan, said)
+    words = f"a guardrail excludes no arm after {state.policy.rows:,} rows: {'; '.join(idle)}"
+    return Check("idle-guardrails", True, words, math.nan, said)
+
+
+# The log of a study in high-throughput mode
+
+
+def log_check(state: StudyState) -> Check:
+    """Were rows of the log set aside?"""
+    position, decision, reason = state.aside[0]
+    rows = "1 row" if len(state.aside) == 1 else f"{len(state.aside):,} rows"
+    words = (
+        f"{rows} of the log could not be counted and were set aside; everything else counts. "
+        f"The first is row {position:,}, of decision {decision:,}: {reason}"
+    )
+    return Check("unread-rows", True, words, math.nan, COUNTED.format("rows"))
+
+
+# What was excluded or corrected
+
+
+def changes_check(state: StudyState) -> Check:
+    """How much of what was recorded was changed later?"""
+    counts = np.bincount(state.decisions.column("excluded"), minlength=len(state.exclusions) + 1)[1:]
+    found = [f"{count:,} ({each.reason})" for each, count in zip(state.exclusions, counts, strict=True) if count]
+    words = f"of {len(state.decisions):,} decisions "
+    words += f"{'; '.join(found)} are excluded" if found else "none is excluded"
+    corrected = len(state.corrections)
+    words += f", and {corrected:,} {'was' if corrected == 1 else 'were'} corrected" if corrected else ""
+    return Check("recorded-changes", False, words, math.nan, COUNTED.format("decisions"))
+
+
+# Drift
+
+
+def shifted(arms: Ints, count: int) -> float:
+    """The part of the traffic that went to other arms in the second half of the decisions than in the first."""
+    if len(arms) < 2 * STRETCH:
+        return 0.0
+    halves = np.array_split(arms, 2)
+    first, second = (np.bincount(half, minlength=count) / len(half) for half in halves)
+    return float(np.abs(first - second).sum() / 2)
+
+
+def drift_checks(state: StudyState) -> list[Check]:
+    """Do the rewards and the observed variables of an arm stay as they are, and does traffic shift between arms?"""
+    drifts = drift_by_variable(state)
+    moved = shifted(state.decisions.column("arm").astype(np.int64)[state.decisions.included], len(state.problem.arms))
+    reward = {name: drift for name, drift in drifts.items() if name == state.problem.target}
+    rest = {name: drift for name, drift in drifts.items() if name not in reward}
+    found = [_drift_check(state, "reward-drift", reward, moved)]
+    return [*found, _drift_check(state, "mediator-shift", rest, moved)] if rest else found
+
+
+def _drift_check(state: StudyState, code: str, drifts: dict[str, Drift], moved: float) -> Check:
+    traffic = f"{moved:.0%} of the traffic moved to other arms between the halves of the study"
+    said = f"at most {RATE:.0%} over the whole study for rewards and mediators together, however often one looks"
+    p_value = min(drift.p_value for drift in drifts.values())
+    changed = {name: drift for name, drift in drifts.items() if drift.alarm}
+    if not changed:
+        return Check(code, False, f"{listing(drifts)} of each arm stay as they are; {traffic}", p_value, said)
+    arms = state.policy.history.rows.arms
+    words = "; ".join(
+        f"{name!r} of {state.problem.arms[arms[drift.row - 1]].label} has changed, as row {drift.row:,} shows"
+        for name, drift in changed.items()
+    )
+    if moved >= SHIFTED:
+        words += (
+            f", and {traffic}: means over the whole study compare arms at different times; "
+            "evaluate arms with method='doubly-robust'"
+        )
+    else:
+        words += f"; {traffic}, so arms are still compared at the same times"
+    missing = missing_at(state.decisions, len(state.decisions))[state.decisions.included]
+    if state.late.window is None and missing.any():
+        words += "; rewards that are reported sooner if they are high look the same, set reward_window to rule that out"
+    return Check(code, True, words, p_value, said, tuple(changed))
+
+
+def sets_check(sets: SeparatingSets) -> Check:
+    """Do the sets in use still hold on recent rows?"""
+    watched = [found for found in sets if found.drift is not None]
+    changed = {
+        braces(found.variables): found.drift for found in watched if found.drift is not None and found.drift.alarm
+    }
+    said = f"at most {RATE:.0%} over the whole study for all sets together, however often one looks"
+    p_value = min((found.drift.p_value for found in watched if found.drift), default=math.nan)
+    if not changed:
+        return Check("set-drift", False, "every set in use holds on recent rows", p_value, said)
+    words = "; ".join(
+        f"the set {name} no longer holds on recent rows, as row {drift.row:,} shows" for name, drift in changed.items()
+    )
+    words += "; what it taught may be out of date"
+    return Check("set-drift", True, words, p_value, said, tuple(changed))
+
+
+# Traffic
+
+
+def traffic_check(state: StudyState, now: float | None) -> Check:
+    """Did a recent hour have far more decisions than any before, or is there a silence?"""
+    asked, said = state.decisions.column("since")[state.decisions.included], COUNTED.format("decisions")
+    span = float(asked[-1] - asked[0]) if len(asked) else 0.0
+    if len(asked) < FIRST_LOOK or span < FIRST_HOURS * HOUR:
+        few = f"too little traffic to compare ({len(asked):,} decisions in {span / HOUR:,.0f} hours)"
+        return Check("traffic-shift", False, few, math.nan, said)
+    per_hour = np.bincount(((asked - asked[0]) // HOUR).astype(np.int64))
+    recent = max(len(per_hour) - RECENT_HOURS, FIRST_HOURS)
+    usual, most = int(per_hour[:recent].max()), int(per_hour[recent:].max(initial=0))
+    silence, pause = (asked[-1] if now is None else now) - asked[-1], float(np.diff(asked).max())
+    if most >= SURGE * max(usual, FEWEST_PER_HOUR):
+        words = (
+            f"{most:,} decisions in one hour, and never more than {usual:,} in an hour before; if these are bots, "
+            "their rows should not count"
+        )
+        return Check("traffic-shift", True, words, math.nan, said)
+    if silence > max(HOUR, SURGE * pause):
+        words = f"no decision for {silence / HOUR:,.1f} hours; the longest pause before was {pause / HOUR:,.1f} hours"
+        return Check("traffic-shift", True, words, math.nan, said)
+    words = f"at most {max(most, usual):,} decisions in an hour, {usual:,} in the hours before the last day"
+    return Check("traffic-shift", False, words, math.nan, said)
+
+
+# News
+
+
+def windows_check(state: StudyState) -> Check:
+    """Have all reward windows closed?"""
+    closed, count = state.late.closed, len(state.decisions)
+    done = closed == count >= FEWEST_ROWS
+    words = f"the reward windows of {closed:,} of {count:,} decisions have closed"
+    return Check("windows-closed", done, words, math.nan, COUNTED.format("windows"))
+
+
+def stop_check(state: StudyState) -> Check:
+    """Does the evidence suffice to stop?"""
+    said = f"a stop is ever wrong with a probability of at most {1 - CONFIDENCE:.2g}, however often one looks"
+    try:
+        found = advice(state, segment=None, margin=None, confidence=CONFIDENCE, tolerance=TOLERANCE)
+    except CausalBanditsError as error:  # no arm is left, or the policy cannot compare arms
+        return Check("stop-advised", False, str(error), math.nan, said)
+    every = [*found] if isinstance(found, Advices) else [found]
+    stops = [each for each in every if each.action == "stop"]
+    words = "; ".join(" ".join(str(each).split()) for each in stops) or "the evidence does not suffice to stop yet"
+    about = tuple(str(each.arm) for each in stops)
+    return Check("stop-advised", bool(stops), words, math.nan, said, about)

@@ -1,0 +1,376 @@
+"""The aggregator: counts what was appended, in order, and so publishes the next snapshot.
+
+Each process has one aggregator for all its studies in a database: one thread with one connection, on which PostgreSQL
+notifies it of rows that wait and of new events. Of the processes that have a study open, the one that holds the
+study's leader lock counts; when that process or its connection ends, another takes the lock. Nothing depends on there
+being one at a time: counting takes the study's write lock and begins where the last event ended. So a process also
+counts when the leader does not. Now and then each process looks at all its studies in one query, should a notification
+have been lost.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import selectors
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from ....errors import CausalBanditsError, StorageError
+from ..session import MALFORMED, Draft, Session
+from ..storage import AppendLog, Row, corrupt, fork_safety
+from ..storage.append_log import GROWTH, LISTEN, MOST_ROWS, STOP_LEADING, TRY_LEAD, Ends, ends_of
+from ..storage.connections import Connections
+from ..storage.error_messages import database_errors
+
+log = logging.getLogger("causal_bandits.studies")
+
+CHUNK = 5000
+"""Rows in one event, at most."""
+SWEEP_SECONDS = 5.0
+"""How often a process looks at all its studies without being notified."""
+STUCK_SECONDS = 5.0
+"""Rows that wait for longer than this, and than five times what was asked for, are counted by whoever sees it."""
+RETRY_SECONDS = 1.0
+"""Pause after an error."""
+
+
+def counted_body(after: int, first: int, rows: Sequence[Row]) -> dict[str, Any]:
+    """The body of the event that counts rows behind a position; `first` is the next decision."""
+    asked: list[Any] = []
+    told: list[Any] = []
+    made = first - 1
+    for row in rows:
+        body = json.loads(row.body)
+        if row.kind == "asked":
+            if row.decision != made + 1:
+                raise ValueError(f"decision {row.decision} after {made}")
+            asked.append([row.time, *body])
+            made += len(body[2])
+        elif "corrected" in body:
+            told.append([row.decision, row.time, [body["corrected"], body["reason"]]])
+        elif "closed" in body:
+            told.append([row.decision, row.time, body["closed"]])
+        else:
+            told.append([row.decision, row.time, body["seen"], *([body["metrics"]] if "metrics" in body else [])])
+    return {"after": after, "until": after + len(rows), "first": first, "asked": asked, "told": told}
+
+
+class UncountableError(Exception):
+    """Rows of the log cannot be counted together; `rows` is how many they are."""
+
+    def __init__(self, rows: int, reason: str) -> None:
+        super().__init__(reason)
+        self.rows = rows
+
+
+class Counter:
+    """Counts the rows of one study, in its own state, so that decisions need not wait."""
+
+    def __init__(self, session: Session, rows: AppendLog) -> None:
+        self._session, self._rows = Session(session.store, session.row), rows
+        self._session.clock = partial(_time_of, session)
+        self._lock = threading.RLock()
+        fork_safety.register(self)
+
+    def start_afresh(self) -> None:
+        """In a child process another thread may have been counting."""
+        self._lock = threading.RLock()
+
+    def count(self) -> int:
+        """Count all that is appended; returns how many rows that were.
+
+        A row that cannot be counted is set aside: fewer rows are tried until it is alone.
+        """
+        total, most = 0, CHUNK
+        with self._lock:
+            while True:
+                try:
+                    now = self._session.write(partial(self._count_some, most=most))
+                except UncountableError as error:
+                    if error.rows > 1:
+                        most = error.rows // 2
+                        continue
+                    now = self._session.write(partial(self._set_aside, reason=str(error)))
+                total += now
+                if now < most:
+                    return total
+                most = min(2 * most, CHUNK)
+
+    def _count_some(self, draft: Draft, *, most: int) -> int:
+        state = draft.state
+        rows = self._rows.after(draft.transaction, state.appended, most)
+        if not rows:
+            return 0
+        try:
+            draft.add("counted", counted_body(state.appended, len(state.decisions) + 1, rows))
+        except StorageError:
+            raise
+        except (*MALFORMED, CausalBanditsError) as error:
+            raise UncountableError(len(rows), f"{type(error).__name__}: {error}") from error
+        self._rows.set_counted(draft.transaction, state.appended)
+        return len(rows)
+
+    def _set_aside(self, draft: Draft, *, reason: str) -> int:
+        """Continue after the next row; decisions that it made get no outcome."""
+        state = draft.state
+        row = self._rows.after(draft.transaction, state.appended, 1)[0]
+        body = {**counted_body(state.appended, len(state.decisions) + 1, []), "until": row.position}
+        try:
+            arms = json.loads(row.body)[2] if row.kind == "asked" else []
+            draft.add("counted", {**body, "aside": [row.position, row.decision, [*arms], reason]})
+        except MALFORMED as error:
+            what = f"row {row.position} of the append log of study {self._session.row.name!r}"
+            raise corrupt(self._session.store.place, what) from error
+        self._rows.set_counted(draft.transaction, state.appended)
+        log.error(
+            "study %r: row %d of its log (decision %d) cannot be counted and is set aside: %s",
+            *(self._session.row.name, row.position, row.decision, reason),
+        )
+        return 1
+
+    def overdue(self) -> list[int]:
+        """Decisions that have been open for too long, of those that are counted."""
+        after = self._session.settings.expire_after
+        if after is None:
+            return []
+        return self._session.at_hand(lambda state: state.overdue(self._session.clock(), after))
+
+
+def _time_of(session: Session) -> float:
+    return session.clock()
+
+
+class Watched(Protocol):
+    """A study in use that wants its rows counted and newer versions read."""
+
+    session: Session
+
+    def refresh(self, version: int | None) -> None:
+        """Take a newer version into memory, unless this is the one."""
+
+    def count(self) -> None:
+        """Count all rows that wait."""
+
+
+class _Watch:
+    """One study of this process: who uses it, and since when rows wait."""
+
+    def __init__(self, first: Watched) -> None:
+        settings = first.session.settings
+        self.study, self.name = first.session.row.id, first.session.row.name
+        self.logs = weakref.WeakSet([first])
+        self.publish_rows, self.publish_seconds = settings.publish_rows, settings.publish_seconds
+        self.leads = False
+        self.waits_since: float | None = None
+        self.counted = -1
+        self.look_at = 0.0
+        """When to look at it next, unless notified; infinity if nothing waits."""
+        self.error = ""
+
+    def is_due(self, ends: Ends, now: float) -> bool:
+        """Whether enough rows wait, or for long enough."""
+        waiting = ends.position - ends.counted
+        if waiting <= 0 or ends.counted != self.counted or self.waits_since is None:
+            self.counted, self.waits_since = ends.counted, now if waiting > 0 else None
+        if self.waits_since is None:
+            self.look_at = float("inf")
+            return False
+        self.look_at = self.waits_since + self.publish_seconds
+        enough = self.publish_rows or min(MOST_ROWS, max(1, int(GROWTH * ends.counted)))
+        return waiting >= enough or now >= self.look_at
+
+    def is_stuck(self, now: float) -> bool:
+        """Whether the leader should have counted long ago; looked at again then."""
+        assert self.waits_since is not None
+        self.look_at = self.waits_since + max(STUCK_SECONDS, 5 * self.publish_seconds)
+        return now >= self.look_at
+
+
+class Aggregator:
+    """Counts for all studies in high-throughput mode that this process uses in one database."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._watched: dict[int, _Watch] = {}
+        self._begin()
+        fork_safety.register(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._listening: Any = None
+        self._left: deque[int] = deque()
+        self._wake_end, self._wake_start = os.pipe()
+        os.set_blocking(self._wake_end, False)
+
+    def start_afresh(self) -> None:
+        """In a child process: no thread of the parent is here, and its locks and connection are not ours."""
+        if self._listening is not None:
+            _inherited.append(self._listening)
+        for watched in self._watched.values():
+            watched.leads = False
+        self._begin()
+
+    def watch(self, one: Watched) -> None:
+        """See to it that the rows of a study are counted and its new versions are read."""
+        thread = self._thread
+        known = self._watched.get(one.session.row.id)
+        if known is not None and one in known.logs and thread is not None and thread.is_alive():
+            return
+        with self._lock:
+            known = self._watched.setdefault(one.session.row.id, _Watch(one))
+            known.logs.add(one)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="causal-bandits-aggregator", daemon=True)
+                self._thread.start()
+        self._wake()
+
+    def leave(self, one: Watched) -> bool:
+        """A study is closed; whether this process was the one to count it, or nobody is."""
+        study = one.session.row.id
+        with self._lock:
+            known = self._watched.get(study)
+            if known is None or one not in known.logs:
+                return False
+            known.logs.discard(one)
+            if known.logs:
+                return False
+            del self._watched[study]
+            if known.leads:
+                self._left.append(study)
+            thread = self._thread
+        self._wake()
+        if not self._watched and thread is not None:
+            thread.join(STUCK_SECONDS)
+        return known.leads or self._connections.statements(partial(_nobody_leads, str(study)))
+
+    def leads(self, study: int) -> bool:
+        """Whether this process holds the leader lock of a study."""
+        known = self._watched.get(study)
+        return known is not None and known.leads
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._wake_start, b".")
+
+    # The thread
+
+    def _run(self) -> None:
+        me, sweep_at, error = threading.current_thread(), 0.0, ""
+        while self._thread is me:
+            try:
+                studies = self._wait(min([sweep_at, *(each.look_at for each in list(self._watched.values()))]))
+                now = time.monotonic()
+                if now >= sweep_at:
+                    studies, sweep_at = set(self._watched), now + SWEEP_SECONDS
+                studies |= {study for study, each in list(self._watched.items()) if each.look_at <= now}
+                self._look(studies)
+                error = ""
+            except Exception as problem:  # counting must continue when the trouble is over, whatever it was
+                if str(problem) != error:
+                    expected = isinstance(problem, (CausalBanditsError, *database_errors()))
+                    log.error("studies cannot be counted now, trying again: %s", problem, exc_info=not expected)
+                error = str(problem)
+                self._stop_listening()
+                time.sleep(RETRY_SECONDS)
+                sweep_at = 0.0
+            with self._lock:
+                for study, each in list(self._watched.items()):
+                    if not each.logs:  # dropped without being closed
+                        self._left.append(study)
+                        del self._watched[study]
+                if not self._watched and self._thread is me:
+                    self._thread = None
+                    self._stop_listening()  # before another thread begins
+
+    def _wait(self, until: float) -> set[int]:
+        """Wait for notifications, for a call of this process or for a time; gives the studies that were named."""
+        raw = self._listen()
+        with selectors.DefaultSelector() as selector:
+            selector.register(raw.fileno(), selectors.EVENT_READ)
+            selector.register(self._wake_end, selectors.EVENT_READ)
+            selector.select(max(until - time.monotonic(), 0.0))
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_end, 4096)
+        named = {int(each.payload.split()[0]) for each in raw.notifies(timeout=0)}
+        while self._left:
+            raw.execute(STOP_LEADING, (str(self._left.popleft()),))
+        return {study for study in named if study in self._watched}
+
+    def _listen(self) -> Any:
+        """The connection for notifications and leader locks."""
+        if self._listening is None:
+            found = self._connections.own()
+            raw = found.dbapi_connection
+            raw.execute(f"SET application_name = 'causal-bandits aggregator {os.getpid()}'")
+            raw.execute(f'LISTEN "{raw.execute(LISTEN).fetchone()[0]}"')
+            self._listening = found
+        return self._listening.dbapi_connection
+
+    def _stop_listening(self) -> None:
+        found, self._listening = self._listening, None
+        for each in list(self._watched.values()):
+            each.leads = False
+        self._left.clear()
+        if found is not None:
+            with contextlib.suppress(Exception):
+                found.close()
+
+    def _look(self, studies: Iterable[int]) -> None:
+        """Read new versions of studies, and count their rows where that is due and ours to do."""
+        known = {study: each for study in studies if (each := self._watched.get(study)) is not None}
+        found = ends_of(self._connections, list(known)) if known else {}
+        for study, each in known.items():
+            if study not in found:  # deleted
+                each.look_at = float("inf")
+                continue
+            try:
+                self._look_at(each, found[study])
+                each.error = ""
+            except CausalBanditsError as problem:
+                each.look_at = time.monotonic() + RETRY_SECONDS
+                if str(problem) != each.error:
+                    log.error("study %r cannot be counted now, trying again: %s", each.name, problem)
+                each.error = str(problem)
+
+    def _look_at(self, each: _Watch, ends: Ends) -> None:
+        now = time.monotonic()
+        logs = list(each.logs)
+        for one in logs:
+            one.refresh(ends.seq)
+        if not logs or not each.is_due(ends, now):
+            return
+        if not each.leads:
+            each.leads = bool(self._listen().execute(TRY_LEAD, (str(each.study),)).fetchone()[0])
+        if not each.leads and not each.is_stuck(now):
+            return
+        logs[0].count()
+        each.waits_since, each.look_at = None, 0.0  # rows that came meanwhile wait from now on
+        for one in logs[1:]:
+            one.refresh(None)
+
+
+_inherited: list[Any] = []
+"""Connections of a parent process: neither used nor closed."""
+_making = threading.Lock()
+
+
+def _nobody_leads(study: str, raw: Any) -> bool:
+    free = bool(raw.execute(TRY_LEAD, (study,)).fetchone()[0])
+    if free:
+        raw.execute(STOP_LEADING, (study,))
+    return free
+
+
+def aggregator_for(connections: Connections) -> Aggregator:
+    """The aggregator of this process for a database."""
+    with _making:
+        if not isinstance(connections.aggregator, Aggregator):
+            connections.aggregator = Aggregator(connections)
+        return connections.aggregator

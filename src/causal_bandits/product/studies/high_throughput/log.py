@@ -1,0 +1,200 @@
+"""The decision log of high-throughput mode: decide from the state in memory, append in batches, count later.
+
+The state in memory is the study's as of some event, its version. The aggregator of the process brings it up to date
+when a newer version is published.
+"""
+
+import atexit
+import contextlib
+import json
+import secrets
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from ....core.problem import Arm, Level, Segment
+from ....errors import CausalBanditsError
+from ..deciding import check_open, choose, reserved_for, subset
+from ..decision_log import Asked, DecisionLog, Outcomes, Staleness
+from ..decisions import Decision
+from ..keys import NEVER, decision_of, keeps, occurrence
+from ..outcomes import Keyed, Outcome
+from ..segments import asked_among
+from ..session import Session, key_used
+from ..settings import checked_key
+from ..state import StudyState
+from ..storage import AppendLog, Row, Transaction, fork_safety, mark_of
+from ..storage.append_log import ends_of
+from .aggregator import Counter, aggregator_for
+from .batches import Batches, StoreCalls
+from .calls import Ask, Call, Close, Correct, Decided, Tell
+from .deriving import random_of
+
+_open: "weakref.WeakSet[HighThroughputLog]" = weakref.WeakSet()
+
+
+class HighThroughputLog(DecisionLog):
+    """Asks and tells of one study, from any number of threads."""
+
+    def __init__(self, session: Session) -> None:
+        store, study = session.store, session.row.id
+        self.session = session
+        self._rows = AppendLog(store.connections, study, store.place)
+        self._counter = Counter(session, self._rows)
+        self._aggregator = aggregator_for(store.connections)
+        self.start_afresh()
+        fork_safety.register(self)
+        _open.add(self)
+
+    def start_afresh(self) -> None:
+        """In a child process no batch of the parent is on its way."""
+        self._batches = Batches(StoreCalls(self._rows, self.session.settings.publish_rows))
+
+    def _submit(self, call: Call) -> Any:
+        """Store a call, together with those that other threads make meanwhile."""
+        self._aggregator.watch(self)
+        return fork_safety.inside(lambda: self._batches.submit(call))
+
+    def ask(
+        self, count: int, *, segment: Segment | None, key: str | None, arms: Iterable[Arm | Mapping[str, Level]] | None
+    ) -> Asked:
+        """Decide from the version in memory; the random numbers come from the seed, the key and the version."""
+        name = f"\0{secrets.token_urlsafe(12)}" if key is None else self._name_of(checked_key(key))
+
+        def decide(state: StudyState) -> Decided:
+            about: dict[str, Any] = {"among": subset(state, arms), "segment": state.problem.segment(segment)}
+            among = asked_among(state.problem, about)
+            check_open(state, among)
+            chosen = choose(state, count, among, random_of(state.settings.seed, name, state.seq))
+            about["reserved"] = reserved_for(state, among) if state.rules.control_share is not None else None
+            return Decided(state.seq, chosen, {what: given for what, given in about.items() if given is not None})
+
+        while True:
+            call = Ask(name, self.session.now(), self.session.at_hand(decide), own_key=key is None)
+            first, time, chosen = self._submit(call)
+            if key is None or self.session.settings.sticky != NEVER or not call.was_there:
+                break
+            name = self._name_of(key)  # another worker was faster
+        problem = self.session.at_hand(lambda state: state.problem)
+        if max(chosen) >= len(problem.arms):  # decided by a worker that knows of new arms
+            problem = self.session.read_counted(lambda state: state.problem)
+        return Asked(first, time, chosen, problem)
+
+    def _asks(self, key: str) -> list[Row]:
+        """The asks with a key, the first one first."""
+        rows: list[Row] = []
+        size = 1 if self.session.settings.sticky is None else 16
+        while True:
+            names = [occurrence(key, number) for number in range(len(rows), len(rows) + size)]
+            known = self._rows.known(names, [])
+            found = [*takewhile(lambda row: row is not None, (known.asks.get(mark_of(name)) for name in names))]
+            rows += [row for row in found if row is not None]
+            if len(found) < size:
+                return rows
+            size = 2 * size
+
+    def _name_of(self, key: str) -> str:
+        """The name of the next ask with a key: that of its newest one, as long as the key keeps it."""
+        settings = self.session.settings
+        finished = self.session.at_hand(lambda state: state.finished)
+        if settings.sticky is None and finished is None:
+            return key
+        rows, now = self._asks(key), self.session.now()
+        newest = rows[-1] if rows else None
+        if newest is None:
+            return key
+        kept = self.session.at_hand(lambda state: keeps(state, newest.decision, newest.time, now))
+        return occurrence(key, len(rows) - kept)
+
+    def find(self, key: str) -> int:
+        """The decision of a key, by the log."""
+        rows = self._asks(checked_key(key))
+        counts = [len(json.loads(row.body)[2]) for row in rows]
+        newest = range(rows[-1].decision, rows[-1].decision + counts[-1]) if rows else ()
+        return decision_of(self.session.settings.sticky, key, newest, sum(counts[:-1]))
+
+    def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
+        """Append other values of a decision."""
+        given = self.find(decision.key) if isinstance(decision, Keyed) else decision
+        rules = self.session.at_hand(lambda state: state.outcome_rules)
+        changed: bool = self._submit(Correct(rules, given, values, reward, reason, self.session.now()))
+        return changed
+
+    def _found(self, outcome: Outcome) -> Outcome:
+        """An outcome with the decision of its key."""
+        if not isinstance(outcome.decision, Keyed):
+            return outcome
+        try:
+            return outcome._replace(decision=self.find(outcome.decision.key))
+        except CausalBanditsError as error:
+            raise (error if outcome.row is None else type(error)(f"row {outcome.row}: {error}")) from None
+
+    def tell(self, outcomes: Outcomes, *, final: bool) -> int:
+        """Append outcomes, a row for each that adds something."""
+        rules = self.session.at_hand(lambda state: state.outcome_rules)
+        told = [self._found(each) for each in outcomes(rules)]
+        return self._submit(Tell(rules, told, self.session.now(), final=final)) if told else 0
+
+    def abandon(self, decision: int | Decision) -> None:
+        """Append that a decision gets no outcome."""
+        self._close_decisions([decision], "abandoned")
+
+    def expire(self, seconds: float) -> Sequence[int]:
+        """Append that decisions get no outcome; all that is stored is counted before."""
+        self.publish()
+        now = self.session.now()
+        return self._close_decisions(self.session.read_counted(lambda state: state.overdue(now, seconds)), "expired")
+
+    def _close_decisions(self, numbers: Sequence[object], how: str) -> list[int]:
+        rules = self.session.at_hand(lambda state: state.outcome_rules)
+        closed: list[int] = self._submit(Close(rules, numbers, how, self.session.now()))
+        return closed
+
+    # Snapshots
+
+    def publish(self) -> int:
+        """Count all that is appended, now and here."""
+        counted = self._counter.count()
+        self.session.read_counted(lambda _: None)
+        return counted
+
+    def count(self) -> None:
+        """Publish, and close the decisions that have been open for too long."""
+        self.publish()
+        overdue = self._counter.overdue()
+        if overdue:
+            self._close_decisions(overdue, "expired")
+
+    def refresh(self, version: int | None) -> None:
+        """Take a newer version into memory, unless this is the one."""
+        if version is None or self.session.at_hand(lambda state: state.seq) != version:
+            self.session.read_counted(lambda _: None)
+
+    def staleness(self) -> Staleness:
+        """How far the newest snapshot is behind."""
+        seq, counted = self.session.read_counted(lambda state: (state.seq, state.appended))
+        study = self.session.row.id
+        ends = ends_of(self.session.store.connections, [study]).get(study)
+        behind = 0 if ends is None else max(ends.position - counted, 0)
+        if not behind:
+            return Staleness(seq, 0, 0.0)
+        oldest = self.session.store.read(study, lambda transaction: self._rows.after(transaction, counted, 1))
+        return Staleness(seq, behind, max(self.session.clock() - oldest[0].time, 0.0) if oldest else 0.0)
+
+    def check_key(self, transaction: Transaction, key: str) -> None:
+        """Reject the key of an ask."""
+        if self._rows.has_key(transaction, key):
+            raise key_used(key)
+
+    def close(self) -> None:
+        """Stop watching; if nobody else is to count, count what is left."""
+        with contextlib.suppress(CausalBanditsError):
+            if self._aggregator.leave(self):
+                self.publish()
+
+
+@atexit.register
+def _close_all() -> None:
+    for each in list(_open):
+        each.close()

@@ -1,0 +1,184 @@
+"""The state of a study: a function of its settings and its events, in their order, and of nothing else.
+
+Processes on machines of one kind that have applied the same events have the same state to the bit, and choose the same
+arm next: the random numbers of a decision come from the study's seed and the decision's number. On another kind of CPU
+the last bits may differ. `applying` changes the state, `deciding` and `answers` read it.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...core.compiled import Floats
+from ...core.data import History, Rows
+from ...core.policies import Policy
+from ...core.problem import Problem
+from .changes import Correction, ExcludedRows, Exclusion, Finished
+from .decisions import Decisions
+from .guardrails import Guards
+from .late import LateRewards, mediators_known, unreported_zeros
+from .metrics import Metrics
+from .outcomes import OnRecord, OutcomeRules
+from .rules import Rules
+from .settings import Settings
+
+
+class StudyState:
+    """What the events say so far; with a policy that was restored, or with one that has seen nothing."""
+
+    def __init__(self, settings: Settings, policy: Policy[Any] | None = None) -> None:
+        self.settings = settings
+        self.rules = rules = Rules(settings.rules)
+        self._policy: Policy[Any] = settings.make_policy() if policy is None else policy
+        self._must_recount = False
+        first = len(settings.problem["arms"])
+        self.guards = Guards(rules.guardrails, rules.confidence, rules.metrics, first, rules.controls)
+        self.reserved = [0, 0]
+        """Decisions that the control had its share of, and how many of them it got."""
+        self.decisions = Decisions()
+        self.parts: dict[int, dict[str, Any]] = {}
+        """What was told of open decisions."""
+        self.incomplete: dict[int, dict[str, Any]] = {}
+        """What was told of decisions whose row counts, but whose observed variables are not all known yet."""
+        self.late = LateRewards(settings)
+        self.metrics = Metrics(rules.metrics)
+        self.retired: set[int] = set()
+        self.forbidden: set[int] = set()
+        self.annotations: dict[float, str] = {}
+        """What happened when, as people noted it: time -> text."""
+        self.seq = 0
+        """The number of the newest event."""
+        self.appended = 0
+        """The position in the append log up to which all is counted; 0 in a transactional study."""
+        self.aside: list[tuple[int, int, str]] = []
+        """Rows of the append log that could not be counted: position, decision, reason."""
+        self.excluded_rows = ExcludedRows()
+        self.exclusions: list[Exclusion] = []
+        """What was excluded when and why; the column `excluded` of decisions counts these from 1."""
+        self.corrections: dict[int, list[Correction]] = {}
+        """Corrected decisions, with their corrections in order."""
+        self.finished: Finished | None = None
+
+    @property
+    def policy(self) -> Policy[Any]:
+        """The policy, which has learned all rows that count."""
+        if self._must_recount:
+            self.relearn(self._policy.problem)
+        return self._policy
+
+    @property
+    def history(self) -> History:
+        """The rows that count."""
+        return self._policy.history
+
+    def recount(self) -> None:
+        """Rows have changed: the policy learns all of them again before it is used."""
+        self._must_recount = True
+
+    def relearn(self, problem: Problem) -> None:
+        """A new policy that learns all rows again; discovery runs at the next ask."""
+        old, self._must_recount = self._policy, False
+        self._policy = new = self.settings.make_policy(problem)
+        new.learn(new.history.recoded(old.history.rows), old.history.batches)
+        if self.late.numbers:
+            self.late.move(old, new)
+        gone = self.retired | self.forbidden
+        if gone:
+            new.restrict([arm for number, arm in enumerate(problem.arms) if number not in gone])
+
+    @property
+    def problem(self) -> Problem:
+        """The problem as it is now: arms may have been added."""
+        return self._policy.problem
+
+    @property
+    def controls(self) -> list[int]:
+        """The numbers of the control arm: one, or one in each segment; none if there is no control."""
+        return self.rules.controls(self.problem)
+
+    @property
+    def cost(self) -> Floats | None:
+        """What each arm costs, in units of the reward."""
+        return self.rules.cost(self.problem)
+
+    @property
+    def decided(self) -> int:
+        """The number of decisions so far."""
+        return len(self.decisions)
+
+    @property
+    def held(self) -> str:
+        """Why no claim about arms can be made, in one sentence; empty if claims can be made."""
+        rewards = np.asarray(self.history.packed["rewards"], dtype=np.float64)
+        return unreported_zeros(self.problem, self.decisions, rewards, self.late.window)
+
+    @property
+    def per_day(self) -> float:
+        """Decisions per day so far, without excluded ones; NaN before they span an hour."""
+        asked = self.decisions.column("asked")[self.decisions.included]
+        span = float(asked[-1] - asked[0]) if len(asked) else 0.0
+        return 86_400 * len(asked) / span if span >= 3600 else math.nan
+
+    # Telling
+
+    @property
+    def outcome_rules(self) -> OutcomeRules:
+        """What outcomes are checked by."""
+        policy, finished = self._policy, self.finished
+        frozen = 0 if finished is None else finished.decisions
+        return OutcomeRules(self.problem, policy.needed, self.metrics, policy.history.value, self.late.window, frozen)
+
+    def on_record(self, number: int) -> OnRecord:
+        """What is known of a decision, for the rules of outcomes."""
+        status = self.decisions.status(number)
+        closed = status if status in ("abandoned", "expired") else None
+        metrics = self.metrics.of(number) if self.metrics.kinds else {}
+        earlier: dict[str, list[Any]] = {}
+        for correction in self.corrections.get(number, ()):
+            for name, value in correction.before.items():
+                earlier.setdefault(name, []).append(value)
+        return OnRecord(self.known(number), metrics, closed, number <= self.late.closed, status == "open", earlier)
+
+    def known(self, number: int) -> dict[str, Any]:
+        """What was told of a decision so far."""
+        if number in self.incomplete:
+            return self.incomplete[number]
+        if number in self.excluded_rows.rows:
+            return self.excluded_rows.rows[number][1]
+        if self.decisions.status(number) == "told":
+            return self.history.observation(int(self.decisions.column("row")[number - 1]))
+        return self.parts.get(number, {})
+
+    def is_excluded(self, number: int) -> bool:
+        """Whether a decision is excluded."""
+        return bool(self.decisions.column("excluded")[number - 1])
+
+    def encoded(self, number: int, part: Mapping[str, Any]) -> Rows:
+        """The row of a decision, coded."""
+        arm = self.problem.arms[self.decisions.column("arm")[number - 1]]
+        return self.history.encode(arm, part, missing=True)
+
+    def keep_incomplete(self, number: int, part: dict[str, Any]) -> None:
+        """Remember a decision whose row counts while observed variables are still to come."""
+        if not mediators_known(self.problem, part):
+            self.incomplete[number] = part
+
+    def expect(self, number: int) -> None:
+        """Let an open decision count whose mediators are known now."""
+        arm = int(self.decisions.column("arm")[number - 1])
+        self.late.expect(self.policy, self.problem, number, arm, self.parts[number])
+
+    def overdue(self, now: float, after: float | None) -> list[int]:
+        """Open decisions that were asked for too long ago."""
+        if after is None:
+            return []
+        since = self.decisions.column("since")
+        late = []
+        for number in self.decisions.open:  # the oldest first
+            if since[number - 1] > now - after:
+                break
+            if self.late.window is None or self.problem.target not in self.parts.get(number, ()):
+                late.append(number)
+        return late

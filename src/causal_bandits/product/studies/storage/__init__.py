@@ -1,0 +1,35 @@
+"""Where studies are kept: SQLite by default, PostgreSQL by URL. Append-only events, and snapshots to load quickly."""
+
+from . import alarm_queue, fork_safety
+from .alarm_queue import Message, Raised, StoredAlarm
+from .append_log import AppendLog, Known, RaceError, Row, mark_of
+from .backup import backup
+from .chain import START, Head
+from .store import Store, StudyRow, UnreadableRow, engine_of, opened, upgrade
+from .transaction import Transaction, corrupt, deleted, newer
+
+__all__ = [
+    "START",
+    "AppendLog",
+    "Head",
+    "Known",
+    "Message",
+    "RaceError",
+    "Raised",
+    "Row",
+    "Store",
+    "StoredAlarm",
+    "StudyRow",
+    "Transaction",
+    "UnreadableRow",
+    "alarm_queue",
+    "backup",
+    "corrupt",
+    "deleted",
+    "engine_of",
+    "fork_safety",
+    "mark_of",
+    "newer",
+    "opened",
+    "upgrade",
+]

@@ -1,0 +1,190 @@
+"""The alarms of a storage, and the messages about them that no webhook has confirmed yet.
+
+Any number of processes may check studies and deliver: a check and a message are claimed by changing a row that nobody
+else has changed meanwhile. A message is deleted when it was confirmed and not before, so one whose process ended is
+delivered later, perhaps twice. A second alarm with the code of one that still waits is put into the same message: the
+queue has at most one row for each study, code and target.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from .schema import alarms, checks, heads, messages, studies
+from .store import Store
+
+REPEAT_SECONDS = 86_400.0
+"""An alarm that is raised again this soon after it was cleared is the same alarm."""
+
+
+class Raised(NamedTuple):
+    """What a check raises."""
+
+    code: str
+    says: str
+    about: tuple[str, ...]
+
+
+class StoredAlarm(NamedTuple):
+    """An alarm of a study since it was raised."""
+
+    code: str
+    says: str
+    about: tuple[str, ...]
+    raised: float
+    cleared: float | None
+
+
+class Message(NamedTuple):
+    """An alarm that a target has not confirmed yet."""
+
+    study: int
+    name: str
+    target: str
+    alarm: StoredAlarm
+    first: float
+    """When it was raised for the first time since the last confirmed message."""
+    times: int
+    attempts: int
+    due: float
+
+
+class Changes(NamedTuple):
+    """What a check changed: alarms that people should hear of, and alarms that are over."""
+
+    new: Sequence[StoredAlarm]
+    cleared: Sequence[StoredAlarm]
+
+
+def claim_check(store: Store, study: int, now: float, every: float, idle: float) -> bool:
+    """Whether a study is due for a check, and nobody else does it; without new events it is due less often."""
+
+    def work(connection: sa.Connection) -> tuple[int | None, int, float] | None:
+        head = connection.execute(sa.select(heads.c.seq).where(heads.c.study == study)).scalar()
+        last = connection.execute(sa.select(checks.c.seq, checks.c.time).where(checks.c.study == study)).first()
+        if head is None:
+            return None
+        return (int(head), -1, 0.0) if last is None else (int(head), int(last.seq), float(last.time))
+
+    found = store.run(work)
+    if found is None:
+        return False
+    head, seq, time = found
+    if seq >= 0 and now - time < (every if head != seq else idle):
+        return False
+
+    def claim(connection: sa.Connection) -> bool:
+        if seq < 0:
+            if connection.execute(sa.select(checks.c.study).where(checks.c.study == study)).first() is not None:
+                return False
+            connection.execute(checks.insert(), {"study": study, "seq": head, "time": now})
+            return True
+        same = sa.and_(checks.c.study == study, checks.c.time == time, checks.c.seq == seq)
+        return connection.execute(checks.update().where(same).values(seq=head, time=now)).rowcount == 1
+
+    return store.write(study, lambda transaction: claim(transaction.connection))
+
+
+def record(store: Store, study: int, now: float, raised: Sequence[Raised], targets: Sequence[str]) -> Changes:
+    """Store what a check found, with a message to each target for every alarm that is new."""
+
+    def work(connection: sa.Connection) -> Changes:
+        before = {each.code: each for each in _alarms(connection, study)}
+        new, cleared = [], []
+        for each in raised:
+            known = before.get(each.code)
+            recent = known is not None and (known.cleared is None or now - known.cleared < REPEAT_SECONDS)
+            fresh = known is None or not recent or not set(each.about) <= set(known.about)
+            about = each.about if known is None or not recent else tuple(dict.fromkeys((*known.about, *each.about)))
+            alarm = StoredAlarm(each.code, each.says, about, now if fresh or known is None else known.raised, None)
+            if alarm != known:
+                _put(connection, study, alarm, known is not None)
+            if fresh:
+                new.append(alarm)
+                for target in targets:
+                    _queue(connection, study, each.code, target, now)
+        found = {each.code for each in raised}
+        for known in before.values():
+            if known.code not in found and known.cleared is None:
+                cleared.append(known._replace(cleared=now))
+                _put(connection, study, cleared[-1], exists=True)
+        return Changes(new, cleared)
+
+    return store.write(study, lambda transaction: work(transaction.connection))
+
+
+def stored_alarms(store: Store, study: int) -> list[StoredAlarm]:
+    """All alarms of a study, the newest first; those that are over have the time when they were cleared."""
+    return store.run(lambda connection: _alarms(connection, study))
+
+
+def _alarms(connection: sa.Connection, study: int) -> list[StoredAlarm]:
+    query = sa.select(alarms).where(alarms.c.study == study).order_by(alarms.c.raised.desc(), alarms.c.code)
+    return [
+        StoredAlarm(row.code, row.says, tuple(json.loads(row.about)), row.raised, row.cleared)
+        for row in connection.execute(query)
+    ]
+
+
+def _put(connection: sa.Connection, study: int, alarm: StoredAlarm, exists: bool) -> None:
+    values = {**alarm._asdict(), "about": json.dumps(alarm.about)}
+    if exists:
+        connection.execute(alarms.update().where(alarms.c.study == study, alarms.c.code == alarm.code).values(values))
+    else:
+        connection.execute(alarms.insert(), {"study": study, **values})
+
+
+def _queue(connection: sa.Connection, study: int, code: str, target: str, now: float) -> None:
+    same = sa.and_(messages.c.study == study, messages.c.code == code, messages.c.target == target)
+    update = messages.update().where(same).values(times=messages.c.times + 1, due=now)
+    if connection.execute(update).rowcount == 0:
+        values = {"study": study, "code": code, "target": target, "first": now, "times": 1, "attempts": 0, "due": now}
+        connection.execute(messages.insert(), values)
+
+
+def due_messages(store: Store, now: float) -> list[Message]:
+    """Messages that should be sent by now, those that wait the longest first."""
+    query = (
+        sa.select(messages, studies.c.name, alarms.c.says, alarms.c.about, alarms.c.raised, alarms.c.cleared)
+        .join(studies, studies.c.id == messages.c.study)
+        .join(alarms, sa.and_(alarms.c.study == messages.c.study, alarms.c.code == messages.c.code))
+        .where(messages.c.due <= now)
+        .order_by(messages.c.due, messages.c.study, messages.c.code)
+    )
+
+    def made(row: sa.Row[tuple[object, ...]]) -> Message:
+        alarm = StoredAlarm(row.code, row.says, tuple(json.loads(row.about)), row.raised, row.cleared)
+        return Message(row.study, row.name, row.target, alarm, row.first, row.times, row.attempts, row.due)
+
+    return store.run(lambda connection: [made(row) for row in connection.execute(query)])
+
+
+def waiting_messages(store: Store) -> int:
+    """How many messages no target has confirmed yet."""
+    query = sa.select(sa.func.count()).select_from(messages)
+    return int(store.run(lambda connection: connection.execute(query).scalar_one()))
+
+
+def _unchanged(message: Message, due: float) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        messages.c.study == message.study,
+        messages.c.code == message.alarm.code,
+        messages.c.target == message.target,
+        messages.c.times == message.times,
+        messages.c.due == due,
+    )
+
+
+def postpone(store: Store, message: Message, due: float) -> Message | None:
+    """Claim a message until it is due again, as one more attempt; None if somebody else did, or it has changed."""
+    update = messages.update().where(_unchanged(message, message.due)).values(due=due, attempts=message.attempts + 1)
+    claimed = store.run(lambda connection: connection.execute(update).rowcount == 1, write=True)
+    return message._replace(due=due, attempts=message.attempts + 1) if claimed else None
+
+
+def confirm(store: Store, message: Message) -> None:
+    """Delete a message that was delivered, unless there is more to say by now."""
+    delete = messages.delete().where(_unchanged(message, message.due))
+    store.run(lambda connection: connection.execute(delete).rowcount, write=True)

@@ -1,0 +1,405 @@
+"""Plots on given or new matplotlib axes: arms, simulations, plans, and discovered graphs."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ..core.files import file_path, replacing
+from ..core.markup import printable
+from ..errors import OptionError, OutputError, brief, whole_number
+from ..libraries import require_matplotlib
+from .axes import unit_for
+from .text import label
+from .theme import ALONE, BLUE, DIM, INK, PALETTE, PLAIN, SHARED, SOFT, VERMILION, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.patches import FancyArrowPatch
+
+    from ..core.discovery import DiscoveredGraphs
+    from ..core.graphs import MixedGraph
+    from ..core.policies import ArmEstimate
+
+
+# Arms and simulations
+
+
+class Simulated(Protocol):
+    """What is drawn of a simulation."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs."""
+
+    def summary(self) -> Any:
+        """A table with the columns t, mean and se."""
+
+
+MOST_ARMS = 12
+WIDEST, LINES = 36, 3
+"""Characters in a line of a name, and lines."""
+
+
+@contextlib.contextmanager
+def styled_axes(given: Axes | None, width: float, height: float) -> Iterator[Axes]:
+    """The axes that were given, or new ones of this size in inches, to draw on in our style.
+
+    The figure is made outside of the style. A notebook configures pyplot when the first figure is made, and a style
+    that ends later would undo that.
+    """
+    if given is not None and not hasattr(given, "errorbar"):
+        raise OptionError(f"axes={brief(given)}; expected axes of matplotlib, or None for new ones")
+    figure: Any = None
+    if given is None:
+        require_matplotlib()
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=(width, height), layout="constrained")
+    with drawing({}):
+        yield figure.add_subplot() if given is None else given
+
+
+def wrapped(text: str, widest: int = WIDEST) -> str:
+    """A name over several lines, never cut within a word.
+
+    >>> wrapped("banner=red, discount=10%, headline=Try it now").splitlines()
+    ['banner=red, discount=10%,', 'headline=Try it now']
+    """
+    lines = textwrap.wrap(printable(text), widest, break_on_hyphens=False) or [""]
+    return "\n".join(lines if len(lines) <= LINES else [*lines[: LINES - 1], f"{lines[LINES - 1]} …"])
+
+
+def plot_estimates(
+    rows: Sequence[ArmEstimate], axes: Axes | None = None, *, most: int | None = MOST_ARMS, title: str = ""
+) -> Axes:
+    """The arms, the best first: thick with sharing, thin by own rows alone, a line at the mean of the control.
+
+    The control is the idle arm, unless the estimates name another.
+
+    Args:
+        rows: Estimates of all arms.
+        axes: Where to draw; new ones by default.
+        most: Number of arms to draw, and the control; None: all.
+        title: Title of the plot.
+    """
+    count = len(rows) if most is None else whole_number("most", most, 1)
+    best = sorted(rows, key=lambda row: (math.isnan(row.mean), -row.mean))
+    controls = _controls(best)
+    shown = _with_controls(best, count, controls)
+    segments = list(dict.fromkeys(_segment(row) for row in rows))
+    shown.sort(key=lambda row: segments.index(_segment(row)))
+    with styled_axes(axes, 7.2, 1.4 + 0.45 * len(shown)) as found:
+        for place, row in enumerate(shown):
+            _interval(
+                found, place + 0.16, (row.own_mean, row.own_low, row.own_high), ALONE.light, 1.2, "own rows alone"
+            )
+            _interval(found, place - 0.16, (row.mean, row.low, row.high), SHARED.light, 3.5, "with sharing")
+        _draw_controls(found, shown, controls)
+        _name_arms(found, shown)
+        _percent(found, [row.mean for row in shown])
+        more = f"{len(shown)} of {len(rows)} arms" if len(shown) < len(rows) else f"{len(rows)} arms"
+        found.set_title(wrapped(f"{title}: {more}" if title else more), loc="left", fontsize=11)
+        _add_legend(found)
+    return found
+
+
+def _segment(row: ArmEstimate) -> tuple[Any, ...]:
+    return tuple(sorted(row.arm.segment.items()))
+
+
+def _controls(rows: Sequence[ArmEstimate]) -> dict[tuple[Any, ...], ArmEstimate]:
+    """The control of each segment, or the only one: the idle arm, unless the estimates name another."""
+    found: dict[tuple[Any, ...], ArmEstimate] = {}
+    for row in sorted(rows, key=lambda row: not row.is_control):
+        if row.is_control or not row.arm.active:
+            found.setdefault(_segment(row), row)
+    return found
+
+
+def _with_controls(
+    best: Sequence[ArmEstimate], count: int, controls: Mapping[tuple[Any, ...], ArmEstimate]
+) -> list[ArmEstimate]:
+    """The best arms and the controls of their segments, `count` in all if that leaves room for an arm."""
+    top = best[:count]
+    others = [row for row in top if row is not controls.get(_segment(row))]
+    wanted = {_segment(row): controls[_segment(row)] for row in top if _segment(row) in controls}
+    kept = others[: max(count - len(wanted), 1)]
+    among = {id(row) for row in (*kept, *(wanted[_segment(row)] for row in kept if _segment(row) in wanted))}
+    return [row for row in best if id(row) in among] if kept else list(top)
+
+
+def _draw_controls(axes: Axes, shown: Sequence[ArmEstimate], controls: Mapping[tuple[Any, ...], ArmEstimate]) -> None:
+    """A broken line at the mean of the control; if there are segments, beside the arms of each."""
+    for segment, control in controls.items():
+        places = [place for place, row in enumerate(shown) if _segment(row) == segment]
+        if places and math.isfinite(control.mean):
+            look: dict[str, Any] = {"color": SOFT.light, "linestyle": "--", "linewidth": 1}
+            if len(controls) == 1:
+                axes.axvline(control.mean, label=_control_name(control), **look)
+            else:
+                ends = [places[0] - 0.45, places[-1] + 0.45]
+                axes.plot([control.mean] * 2, ends, label="control of the segment", **look)
+
+
+def _control_name(row: ArmEstimate) -> str:
+    return wrapped(f"control, {row.arm.label}")
+
+
+def _add_legend(axes: Axes) -> None:
+    """One entry for each kind of line, a fixed distance below the axes."""
+    from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+    entries = {text: handle for handle, text in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure: Any = axes.figure
+    below = axes.transAxes + ScaledTranslation(0, -0.5, figure.dpi_scale_trans)
+    if len(figure.axes) == 1:  # names of arms may leave the axes less than half of the figure
+        below = blended_transform_factory(figure.transFigure, below)
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "bbox_transform": below}
+    axes.legend(entries.values(), entries.keys(), ncols=3, fontsize=9, **place)
+
+
+def _interval(axes: Axes, place: float, row: tuple[float, float, float], color: str, width: float, name: str) -> None:
+    """A mean with its interval; nothing if there is no finite one."""
+    mean, low, high = row
+    if not math.isfinite(mean):
+        return
+    if math.isfinite(low) and math.isfinite(high):
+        axes.plot([low, high], [place, place], color=color, linewidth=width, solid_capstyle="butt", label=name)
+    axes.plot([mean], [place], "o" if width > 2 else "|", color=color, markersize=6 if width > 2 else 8)
+
+
+def _name_arms(axes: Axes, rows: Sequence[ArmEstimate]) -> None:
+    names = [row.arm.label if row.status == "active" else f"{row.arm.label} ({row.status})" for row in rows]
+    axes.set_yticks(range(len(rows)), [wrapped(name) for name in names])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("mean reward")
+    axes.locator_params(axis="x", nbins=6)
+
+
+def _percent(axes: Axes, means: Sequence[float]) -> None:
+    """Percent where rates are small."""
+    from matplotlib.ticker import PercentFormatter
+
+    if unit_for(means).percent:
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+
+
+def plot_simulation(simulation: Simulated, axes: Axes | None = None, *, name: str | None = None) -> Axes:
+    """Mean regret over rounds with a band of two standard errors; call it again on its axes to compare.
+
+    Args:
+        simulation: What was simulated.
+        axes: Where to draw; new ones by default.
+        name: The policy in the legend.
+    """
+    table = simulation.summary()
+    t, mean, error = (table[column].to_numpy() for column in ("t", "mean", "se"))
+    with styled_axes(axes, 6.4, 4.0) as found:
+        color = PALETTE[len(found.lines) % len(PALETTE)]
+        found.plot(t, mean, color=color, linewidth=1.8, label=None if name is None else printable(name))
+        if simulation.runs > 1:
+            found.fill_between(t, mean - 2 * error, mean + 2 * error, color=color, alpha=0.2, linewidth=0)
+        found.set_xlabel("rounds")
+        found.set_ylabel("regret")
+        found.grid(visible=True)
+        band = ", band of two standard errors" if simulation.runs > 1 else ""
+        found.set_title(f"Mean regret of {simulation.runs:,} runs{band}", loc="left", fontsize=11, color=INK.light)
+        if name is not None:
+            found.legend()
+        if len(t):
+            found.annotate(f"{mean[-1]:.3g}", (t[-1], mean[-1]), xytext=(4, 0), textcoords="offset points")
+    return found
+
+
+# Plans
+
+
+ENDINGS = (".png", ".svg", ".pdf")
+
+
+class PlanCurve(NamedTuple):
+    """One way to stop, and one way of learning.
+
+    Args:
+        stop: "proof" or "good enough".
+        learning: "with mediators" or "without mediators".
+        decisions: After how many decisions it was looked at.
+        shares: The share of studies that have stopped then.
+        errors: Its standard errors.
+        needed: Decisions until the share is as wanted; infinite if it is not reached.
+        needed_error: Its standard error.
+        wrong: Share of the stops that named an arm which is not close to the best.
+    """
+
+    stop: str
+    learning: str
+    decisions: Sequence[int]
+    shares: Sequence[float]
+    errors: Sequence[float]
+    needed: float
+    needed_error: float
+    wrong: float
+
+
+def plot_plan(curves: Sequence[PlanCurve], axes: Axes | None = None, *, confidence: float, title: str) -> Axes:
+    """The share of studies that have stopped, over the number of decisions.
+
+    Args:
+        curves: What to draw.
+        axes: Where to draw; new ones by default.
+        confidence: The share that is wanted.
+        title: Title of the plot.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
+
+    with styled_axes(axes, 6.4, 4.2) as found:
+        for curve, color in zip(curves, PALETTE, strict=False):
+            low = [max(each - 2 * error, 0.0) for each, error in zip(curve.shares, curve.errors, strict=True)]
+            high = [min(each + 2 * error, 1.0) for each, error in zip(curve.shares, curve.errors, strict=True)]
+            about = f"{float(f'{curve.needed:.2g}'):,.0f} decisions" if math.isfinite(curve.needed) else "not reached"
+            found.plot(
+                curve.decisions,
+                curve.shares,
+                color=color,
+                linewidth=1.8,
+                label=f"{curve.stop} {curve.learning}: {about}",
+            )
+            found.fill_between(curve.decisions, low, high, color=color, alpha=0.15, linewidth=0)
+            if math.isfinite(curve.needed):
+                found.plot([curve.needed] * 2, [0, confidence], color=color, linestyle=":", linewidth=1.2)
+        found.axhline(confidence, color=SOFT.light, linestyle="--", linewidth=1)
+        found.set_xscale("log")
+        found.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        found.xaxis.set_minor_locator(NullLocator())
+        found.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        found.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        found.set_ylim(0, 1.02)
+        found.set_xlabel("decisions")
+        found.set_ylabel("studies that have stopped")
+        found.grid(visible=True)
+        found.set_title(wrapped(title, 70), loc="left", fontsize=11)
+        found.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=9)
+    return found
+
+
+def figure_file(path: str | os.PathLike[str]) -> Path:
+    """The path of a figure to write, checked before the work whose result it shows."""
+    file = file_path(path)
+    if file.suffix.lower() not in ENDINGS:
+        raise OutputError(f"{brief(str(file))} does not end in {', '.join(ENDINGS)}; name a figure file")
+    return file
+
+
+def save_plan(curves: Sequence[PlanCurve], path: str | os.PathLike[str], *, confidence: float, title: str) -> Path:
+    """Write the figure; PNG, SVG or PDF by the path's ending."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    file = figure_file(path)
+    with drawing({}), replacing(file) as temporary:
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        plot_plan(curves, figure.subplots(), confidence=confidence, title=title)
+        figure.savefig(temporary, dpi=160)
+    return file
+
+
+# Discovered graphs
+
+
+SYSTEM, CONTEXT, HIDDEN = BLUE, DIM, VERMILION
+PANELS = 3
+LONGEST_NODE = 20
+"""Characters of a name that is drawn."""
+
+Place = tuple[float, float]
+
+
+def draw_graphs(found: DiscoveredGraphs, path: str | Path) -> None:
+    """The best graphs side by side with their losses; numbers on edges are confidences in nats.
+
+    Circles are observed variables and the reward, squares levers (the bidirected edges among these,
+    which JCI takes for granted, are left out); dashed arcs with two heads are hidden common causes.
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    shown = found.graphs[:PANELS]
+    with drawing({"axes.grid": False}):
+        figure = Figure(figsize=(4.2 * len(shown), 4.6), layout="constrained")
+        for place, (graph, loss) in enumerate(shown):
+            axes = figure.add_subplot(1, len(shown), place + 1)
+            _draw_graph(axes, graph, found.interventions, found.edges if place == 0 else {})
+            rank = "best graph" if place == 0 else f"number {place + 1}"
+            axes.set_title(f"{rank}: loss {loss:.1f}", loc="left", fontsize=11)
+        told = "" if found.proven else " The search hit its time limit: better graphs may exist."
+        rows = found.sets[0].evidence.rows
+        figure.suptitle(f"Causal graphs from {rows} rows.{told}", x=0.01, ha="left", fontsize=11, fontweight="bold")
+        figure.savefig(path, dpi=160)
+
+
+def _draw_graph(axes: Axes, graph: MixedGraph, contexts: tuple[str, ...], confidence: dict[str, float]) -> None:
+    system = [node for node in graph.nodes if node not in contexts]
+    places = _places(graph, system, contexts)
+    for node, (x, y) in places.items():
+        color, shape = (CONTEXT, "square") if node in contexts else (SYSTEM, "circle")
+        box = {"boxstyle": f"{shape},pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 1.6}
+        axes.text(
+            x, y, label(node, LONGEST_NODE), ha="center", va="center", bbox=box, color=color, fontsize=10, zorder=3
+        )
+    for tail, head in graph.directed:
+        arrow = _arrow(axes, places[tail], places[head], CONTEXT if tail in contexts else SYSTEM)
+        arrow.set_arrowstyle("-|>", head_length=5, head_width=3)
+        _label(axes, places[tail], places[head], confidence.get(f"{tail} -> {head}"), 0.0)
+    for one, other in graph.bidirected:
+        if one in contexts:
+            continue
+        arrow = _arrow(axes, places[one], places[other], HIDDEN, bend=0.35)
+        arrow.set_arrowstyle("<|-|>", head_length=5, head_width=3)
+        arrow.set_linestyle((0, (4, 2)))
+        value = confidence.get(f"{one} <-> {other}", confidence.get(f"{other} <-> {one}"))
+        _label(axes, places[one], places[other], value, 0.35)
+    axes.set_xlim(-2.1, 2.1)
+    axes.set_ylim(-2.1, 2.1)
+    axes.set_aspect("equal")
+    axes.axis("off")
+
+
+def _places(graph: MixedGraph, system: list[str], contexts: tuple[str, ...]) -> dict[str, Place]:
+    """System nodes on a circle; a context outside of it, near what it acts on."""
+    angles = {node: math.pi / 2 - 2 * math.pi * k / len(system) for k, node in enumerate(system)}
+    places = {node: (math.cos(angle), math.sin(angle)) for node, angle in angles.items()}
+    for number, context in enumerate(contexts):
+        children = [angles[child] for child in graph.children(context)]
+        fallback = 2 * math.pi * number / max(len(contexts), 1)
+        x = sum(map(math.cos, children)) if children else math.cos(fallback)
+        y = sum(map(math.sin, children)) if children else math.sin(fallback)
+        length = math.hypot(x, y) or 1.0
+        places[context] = (1.75 * x / length, 1.75 * y / length)
+    return places
+
+
+def _arrow(axes: Axes, start: Place, end: Place, color: str, bend: float = 0.0) -> FancyArrowPatch:
+    from matplotlib.patches import FancyArrowPatch
+
+    arrow = FancyArrowPatch(
+        start, end, connectionstyle=f"arc3,rad={bend}", shrinkA=17, shrinkB=17, color=color, linewidth=1.4, zorder=2
+    )
+    axes.add_patch(arrow)
+    return arrow
+
+
+def _label(axes: Axes, start: Place, end: Place, value: float | None, bend: float) -> None:
+    if value is None:
+        return
+    x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+    x, y = x + bend / 2 * (end[1] - start[1]), y - bend / 2 * (end[0] - start[0])
+    box: dict[str, Any] = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+    axes.text(x, y, f"{value:.0f}", fontsize=8, ha="center", va="center", color=PLAIN.light, bbox=box, zorder=4)

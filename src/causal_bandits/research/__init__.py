@@ -1,0 +1,1 @@
+"""For people who simulate, compare and reproduce: worlds, simulation, comparators and experiments."""

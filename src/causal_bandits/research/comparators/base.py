@@ -1,0 +1,190 @@
+"""What comparators that count share: cells of one set, estimates from them, and checks of what they are told."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...core.compiled import Floats, Ints
+from ...core.data import Rows, TableLayout
+from ...core.graphs import MixedGraph
+from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
+from ...core.policies.protocol import learn, learn_many, prepare, sample_means
+from ...core.problem import Problem
+from ...core.seeds import Seed
+from ...core.validation import are_names
+from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
+from .counts import Counts, empty_counts, moments, moments_of_arms, narrowed, own_rows
+from .planning import Planned, PlanningPolicy
+
+MOST_COUNTS = 2**24
+"""Arms times cells times two: 128 MB."""
+
+
+S = TypeVar("S", bound=Planned)
+
+
+class CountingPolicy(PlanningPolicy):
+    """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+    """
+
+    layout: TableLayout
+    state: ClassVar[Any]
+    """The type of its state, where that holds counts alone."""
+    compares = "its upper confidence bound"
+    _through: tuple[str, ...] = ()
+    """The variables of the set Z whose cells are counted; a constructor may name some."""
+    _options: Mapping[str, Any] = MappingProxyType({})
+    """What it was told, as plain values for JSON; a constructor says so before it calls this one."""
+
+    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
+        if self._through == ALL:
+            self._through = problem.observed_names
+        self._strides, self._cells = _strides(problem, self._through)
+        super().__init__(problem, seed)
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        return TableLayout.of(problem, 0)
+
+    # The counts
+
+    def _start(self, counts: Counts) -> Any:
+        """The state to begin with."""
+        return self.state(counts)
+
+    def _first_state(self) -> Any:
+        return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
+
+    def _explore_up_to(self, state: S, rows: int) -> S:
+        """Plan pulls until every arm has this many own rows."""
+        return self._explore(state, np.maximum(rows - own_rows(state.counts), 0))
+
+    def _learn(self, rows: Rows, part: slice) -> None:
+        learn_many(narrowed(self._state, learn), rows.arms[part], rows.codes[part], rows.rewards[part])
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The variables of the set whose cells are counted."""
+        return self._through
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        """Variables outside of the set only say which other arms a row is credited to."""
+        if "credit" in self._state._fields:
+            self._recount()
+
+    def _shares(self, state: Any) -> bool:
+        """Whether arms are judged through the set."""
+        return "chances" in state._fields
+
+    def _posterior(self, state: Any) -> Posterior:
+        """Intervals are those of the Beta with the posterior's mean and variance."""
+        through, own = self._through if self._shares(state) else None, own_rows(state.counts).tolist()
+        means, variances = moments_of_arms(narrowed(state, moments)).T
+        sizes = (beta_sizes(means, variances) - 2).tolist()
+        sources = [Source(rows, size, through, rows) for rows, size in zip(own, sizes, strict=True)]
+        sampler = sampler_of(narrowed(state, prepare, sample_means), len(own))
+        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON."""
+        return dict(self._options)
+
+    @classmethod
+    def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
+        """A fresh policy from what `options` gave."""
+        told = {"graph": MixedGraph(**options["graph"])} if "graph" in options else {}
+        return cls(problem, **{**options, **told})
+
+
+ALL = ("*",)
+"""In place of a set: all observed variables."""
+
+
+def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:
+    """How the cell of a row is found: the last named variable runs fastest, as in an array with an axis per name."""
+    check_set(problem, names)
+    strides = np.zeros(len(problem.observed), dtype=np.int64)
+    cells = 1
+    for name in reversed(names):
+        place = problem.observed_names.index(name)
+        strides[place] = cells
+        cells *= problem.observed[place].size
+    if len(problem.arms) * cells * 2 > MOST_COUNTS:
+        raise ProblemError(
+            f"{len(problem.arms)} arms times {cells} joint values of {list(names)} are too many to count; name fewer"
+        )
+    return strides, cells
+
+
+def check_set(problem: Problem, names: tuple[str, ...]) -> None:
+    """Validate a set of observed variables."""
+    for name in names:
+        if name not in problem.observed_names:
+            known = listing(problem.observed_names)
+            raise UnknownVariableError(f"{brief(name)} is not an observed variable; expected some of {known}")
+    if len(set(names)) < len(names):
+        raise OptionError(f"the set {list(names)} names a variable twice")
+
+
+def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) -> Floats:
+    """P(Z | arm) as a table of shape (arms, cells); given with an axis for the arm and one per name, or flat."""
+    check_set(problem, names)
+    sizes = [problem.observed[problem.observed_names.index(name)].size for name in names]
+    shape = (len(problem.arms), *sizes)
+    try:
+        chances = np.asarray(given, dtype=np.float64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        chances = np.empty(0)
+    if chances.shape not in (shape, (shape[0], int(np.prod(sizes)))):
+        raise OptionError(f"chances has shape {chances.shape}; expected {shape}: P(Z | arm), an axis per variable of Z")
+    flat = chances.reshape(shape[0], -1)
+    if not np.all(flat >= 0) or not np.allclose(flat.sum(axis=1), 1):
+        raise OptionError("chances holds rows that are not probabilities; each arm's must be at least 0 and sum to 1")
+    return flat.copy()
+
+
+def plain_chances(chances: ArrayLike) -> NDArray[Any]:
+    """What was told, as it goes into a save file; `checked_chances` rejects the rest."""
+    try:
+        return np.asarray(chances)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"chances={brief(chances)}; expected an array of P(Z | arm)") from None
+
+
+def numbers_told(name: str, values: Any) -> NDArray[np.float64]:
+    """Numbers that a policy is given of its world."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise OptionError(f"{name} is {brief(values)}; expected probabilities") from None
+
+
+def set_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """The variables of a told set; one name may stand for itself."""
+    if not isinstance(names, str) and not are_names(names):
+        raise OptionError(f"separating={brief(names)}; expected a list of names")
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def checked_horizon(horizon: object) -> int:
+    """A number of rounds that a rule builds on."""
+    return whole_number("horizon", horizon, 2)
+
+
+def checked_budget(horizon: int, budget: int | None) -> int:
+    """The rounds of exploration: half the horizon by default."""
+    return max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)
+
+
+def checked_number(name: str, value: object, *, below: float = np.inf) -> float:
+    """An option that must be a positive number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < below:
+        limit = "" if below == np.inf else f" below {below:g}"
+        raise OptionError(f"{name}={brief(value)}; expected a positive number{limit}")
+    return float(value)

@@ -1,0 +1,65 @@
+"""Beyond the paper: sharing that is sharper where sets exist, and safe where none does."""
+
+from dataclasses import replace
+
+from ..comparators import GraphPosteriorThompson
+from .base import Scale
+from .claims import Claim, Contrast, Term, at_most
+from .curves import Curves
+from .de_kroon import CLASSES, DIRECT, PERFECT, TS
+from .methods import Method, told_nothing
+from .practice import SAFE
+from .worlds import orbit_sizes, structureless_world
+
+GRAPHS = Method(
+    "graph-posterior",
+    "Graph posterior TS",
+    GraphPosteriorThompson.hints,
+    told_nothing(GraphPosteriorThompson),
+    GraphPosteriorThompson.tier,
+)
+OF_DIRECT = 0.65
+
+
+def _less_than_direct() -> Contrast:
+    terms = (Term(OF_DIRECT, DIRECT.key), Term(-1.0, SAFE.key))
+    return Contrast(f"{OF_DIRECT:g} {DIRECT.key} - {SAFE.key}", terms)
+
+
+BEYOND = Curves(
+    name="beyond",
+    title="Beyond the paper: 4-node DAGs with and without separating sets, 27 arms",
+    question="Can one policy, given nothing, share more where sets separate and lose little where none does?",
+    scales={"smoke": Scale(500, 1), "quick": Scale(2000, 4), "paper": Scale(2000, 20)},
+    methods=(TS, DIRECT, SAFE, PERFECT, GRAPHS),
+    panels=(
+        replace(CLASSES, title="separating sets exist"),
+        replace(
+            CLASSES,
+            suffix="-structureless",
+            title="no set separates",
+            world=structureless_world,
+            without=(PERFECT.key,),
+            stream=(2,),
+        ),
+    ),
+    baseline="ts",
+    weights=orbit_sizes,
+    claims=(
+        Claim(
+            "Beyond",
+            "Where sets exist, Safe has at most 0.33 of the regret of Thompson Sampling.",
+            (at_most(0.33, SAFE.key),),
+        ),
+        Claim(
+            "Beyond",
+            "There it has at most 0.65 of the regret of the paper's policy with direct testing.",
+            (_less_than_direct(),),
+        ),
+        Claim(
+            "Beyond",
+            "Where no set separates, it has at most 1.25 times the regret of Thompson Sampling.",
+            (at_most(1.25, f"{SAFE.key}-structureless"),),
+        ),
+    ),
+)

@@ -1,0 +1,267 @@
+"""Families of worlds by name, for comparing policies over them."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.graphs import random_dag, random_mixed_graph
+from ..simulation.one_run import World
+from ..worlds import (
+    DiscreteSCM,
+    bilodeau_world,
+    count_world,
+    hillstrom_spend_world,
+    hillstrom_world,
+    layered_world,
+    lee_bareinboim_world,
+    loan_world,
+    ordered_world,
+    paper_world,
+    parallel_world,
+    practice_world,
+    random_linear_world,
+    revenue_world,
+    soft_world,
+)
+from ..worlds.practice import LEVERS, RATES, Kind
+from .cyclic_worlds import four_node_cycles
+from .networks import HIDDEN, SETTINGS, SMALL, hidden_network, perfect_network, small_network, soft_network
+from .worlds import class_world, random_world, structureless_world
+
+CYCLIC_ASD = ("causal-ts-asd-cyclic",)
+"""For worlds with cycles, and its table of graphs takes longer to build: left out elsewhere."""
+
+
+class Family(NamedTuple):
+    """Worlds to average over. `make(horizon, number, seed)` makes one."""
+
+    title: str
+    worlds: int
+    make: Callable[[int, int, np.random.SeedSequence], World]
+    claimed: tuple[str, ...] | None = None
+    """A set that is claimed to separate, although it does not."""
+    too_slow: tuple[str, ...] = CYCLIC_ASD
+    """Policies that are left out unless they are asked for."""
+    baseline: str = "ts"
+    """The policy that the others are compared with."""
+
+
+def single_interventions(world: DiscreteSCM) -> DiscreteSCM:
+    """The same world with the arms do() and do(X = x) alone."""
+    arms = [arm for arm in world.problem.arms if len(arm.active) <= 1]
+    return DiscreteSCM(
+        {name: variable.levels for name, variable in world.variables.items()},
+        world.mechanisms,
+        world.interventions,
+        target=world.problem.target,
+        noise={name: chances.tolist() for name, chances in world.noise.items()},
+        arms=arms,
+        cycles=world.cycles,
+        start=world.start,
+    )
+
+
+def _classes(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return class_world(number, seed)
+
+
+def _singles(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return single_interventions(class_world(number, seed))
+
+
+def _structureless(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return structureless_world(number, seed)
+
+
+def _random(nodes: int, _horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return random_world(nodes, number, seed)
+
+
+def _confounded(_horizon: int, _number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
+    """Random graphs over 4 variables with at least one hidden common cause, in which the reward has a parent."""
+    rng = np.random.default_rng(seed)
+    while True:
+        graph = random_mixed_graph(["A", "B", "C", "Y"], rng, p_directed=0.5, p_bidirected=0.3)
+        if graph.parents("Y") and graph.bidirected:
+            return paper_world(graph, seed=rng)
+
+
+def _confounded_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return single_interventions(_confounded(horizon, number, seed))
+
+
+def _network_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    return single_interventions(small_network(horizon, number, seed))
+
+
+def _benign(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return bilodeau_world("benign", horizon=horizon)
+
+
+def _worst(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return bilodeau_world("worst", horizon=horizon)
+
+
+def _parallel(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return parallel_world(5)
+
+
+def _diagram(name: str, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return lee_bareinboim_world(name, seed=np.random.default_rng(seed))  # type: ignore[arg-type]
+
+
+PRACTICE: dict[Kind, str] = {
+    "mediated": "the stages separate",
+    "noise": "the stages separate, with three columns of noise",
+    "direct": "levers act on the reward too",
+    "intent": "hidden intent",
+    "intent-direct": "hidden intent, and levers act on the reward too",
+    "none": "the reward depends on the arm alone",
+}
+SIZES = [(rate, arms) for rate in RATES for arms in LEVERS]
+
+
+def _practice(kinds: tuple[Kind, ...], _horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+    """Every kind with every control rate and number of arms."""
+    rate, arms = SIZES[number % len(SIZES)]
+    return practice_world(kinds[number // len(SIZES)], rate=rate, arms=arms, seed=np.random.default_rng(seed))
+
+
+def _hillstrom(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return hillstrom_world()
+
+
+def _soft(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return soft_world(seed=np.random.default_rng(seed))
+
+
+def _revenue(direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return revenue_world(direct=direct, seed=np.random.default_rng(seed))
+
+
+def _count(dispersed: bool, direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return count_world(dispersed=dispersed, direct=direct, seed=np.random.default_rng(seed))
+
+
+def _ordered(direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return ordered_world(direct=direct, seed=np.random.default_rng(seed))
+
+
+def _linear(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    rng = np.random.default_rng(seed)
+    return random_linear_world(random_dag(["A", "B", "C", "Y"], "Y", rng), seed=rng)
+
+
+def _layers(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
+    return layered_world(seed=np.random.default_rng(seed))
+
+
+def _loans(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return loan_world()
+
+
+def _hillstrom_spend(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
+    return hillstrom_spend_world()
+
+
+PLAIN = "reward-ts"
+"""The baseline where rewards are not 0 or 1."""
+REWARDS: dict[str, Family] = {
+    "revenue": Family("revenue, 97% zeros, 18 arms: the cart separates", 32, partial(_revenue, False), baseline=PLAIN),
+    "revenue-direct": Family(
+        "revenue, 97% zeros, 18 arms: levers act on the purchase too", 32, partial(_revenue, True), baseline=PLAIN
+    ),
+    "hillstrom-spend": Family("Hillstrom's e-mail experiment: spend, 3 arms", 1, _hillstrom_spend, baseline=PLAIN),
+    "count": Family("Poisson counts, 18 arms: the cart separates", 32, partial(_count, False, False), baseline=PLAIN),
+    "count-direct": Family(
+        "Poisson counts, 18 arms: levers act on the count too", 32, partial(_count, False, True), baseline=PLAIN
+    ),
+    "count-dispersed": Family(
+        "negative binomial counts, 18 arms: the cart separates", 32, partial(_count, True, False), baseline=PLAIN
+    ),
+    "levels": Family("ratings with values, 18 arms: the cart separates", 32, partial(_ordered, False), baseline=PLAIN),
+    "levels-direct": Family(
+        "ratings with values, 18 arms: levers act on the rating too", 32, partial(_ordered, True), baseline=PLAIN
+    ),
+}
+
+LINEAR: dict[str, Family] = {
+    "linear4": Family(
+        "random linear 4-node DAGs, levers that shift a mean, 27 arms", 32, _linear, baseline="gaussian-ts"
+    ),
+    "layers": Family(
+        "Yan and Tajer: two layers of 3, levers that change coefficients, 16 arms", 8, _layers, baseline="gaussian-ts"
+    ),
+}
+"""Real-valued worlds."""
+
+ASD = ("causal-ts-asd", *CYCLIC_ASD)
+"""Causal discovery with hidden common causes is quick over four variables and slow over more."""
+
+CYCLIC: dict[str, Family] = {
+    f"cyclic4{'-confounded' * confounded}{'' if separable else '-none'}": Family(
+        f"random 4-node graphs with cycles{' and hidden common causes' * confounded}, 27 arms: "
+        f"{'sets separate' if separable else 'no set separates'}",
+        48,
+        partial(four_node_cycles, confounded, separable),
+        too_slow=(),
+    )
+    for confounded in (False, True)
+    for separable in (True, False)
+}
+
+FAMILIES: dict[str, Family] = {
+    "dags4": Family("all 4-node DAGs, 27 arms", 64, _classes),
+    "dags4-singles": Family("all 4-node DAGs, do() and single interventions: 7 arms", 64, _singles),
+    "dags5": Family("random 5-node DAGs, 81 arms", 32, partial(_random, 5), too_slow=ASD),
+    "dags6": Family("random 6-node DAGs, 243 arms", 16, partial(_random, 6), too_slow=ASD),
+    "confounded4": Family("random 4-node graphs with hidden common causes, 27 arms", 64, _confounded),
+    "confounded4-singles": Family(
+        "random 4-node graphs with hidden common causes, do() and single interventions: 7 arms", 64, _confounded_singles
+    ),
+    **CYCLIC,
+    "structureless": Family(
+        "4 nodes, no set separates (a false one is given): 27 arms", 64, _structureless, ("A", "B", "C")
+    ),
+    "bilodeau-benign": Family("Bilodeau, Wang and Roy: Z separates, 20 arms", 1, _benign),
+    "bilodeau-worst": Family("Bilodeau, Wang and Roy: Z does not separate but is given, 20 arms", 1, _worst, ("Z",)),
+    "parallel": Family("Lattimore's parallel bandit, 5 variables", 1, _parallel, too_slow=ASD),
+    "iv": Family("Lee and Bareinboim: instrument", 16, partial(_diagram, "iv")),
+    "front-door": Family("Lee and Bareinboim: front door", 16, partial(_diagram, "front-door")),
+    "practice": Family(
+        "funnels of all kinds, 0.5 to 30%, 3 to 81 arms",
+        len(PRACTICE) * len(SIZES),
+        partial(_practice, tuple(PRACTICE)),
+        too_slow=ASD,
+    ),
+    **{
+        f"practice-{kind}": Family(f"funnels: {words}", len(SIZES), partial(_practice, (kind,)), too_slow=ASD)
+        for kind, words in PRACTICE.items()
+    },
+    "hillstrom": Family("Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, _hillstrom, ("visit",)),
+    "loans": Family("Karlan and Zinman's loan offers: applied separates, 10 arms", 1, _loans, ("applied",)),
+    "networks": Family(
+        "asia, survey and sachs with their published probabilities, 9 to 16 arms",
+        len(SETTINGS),
+        perfect_network,
+        too_slow=ASD,
+    ),
+    "networks-singles": Family(
+        "asia, survey and sachs, at most 4 variables, do() and single interventions: 5 to 7 arms",
+        len(SMALL),
+        _network_singles,
+        too_slow=ASD,
+    ),
+    "networks-soft": Family(
+        "asia, survey and sachs, two soft levers: 9 arms", len(SETTINGS), soft_network, too_slow=ASD
+    ),
+    "networks-hidden": Family(
+        "asia, survey and sachs with a hidden common cause, 9 to 16 arms", len(HIDDEN), hidden_network, too_slow=ASD
+    ),
+    "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, _soft),
+    **REWARDS,
+    **LINEAR,
+    "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),
+}

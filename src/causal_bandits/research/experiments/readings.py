@@ -1,0 +1,229 @@
+"""`reproduce readings`: every claim of the paper under each reading of what the paper leaves open.
+
+A game of 20,000 rounds contains the one of 5,000, so each policy plays once and claims are read at both ends. The
+claims are those of the figures, word for word: a reading only says which line each term stands for, and at which round.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, cast
+
+from ...errors import OptionError, listing
+from ...libraries import pl
+from ...reporting.summaries import CellRecord, ContrastRecord, MatrixRecord, Summary
+from .base import Chunk, Experiment, Scale
+from .claims import Contrast
+from .curves import Curves
+from .de_kroon import EXAMPLE, FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM
+from .matrix import INDEX, RESIDUAL, ROUNDS, TEST, UNIT, VARIANCE
+from .methods import Panel
+from .reading_parts import BOOTSTRAP, DAGS, NO_SET, OBSERVED, OF_BASE, SACHS, SIZES, TESTS, part_size, ucb_key
+from .summary import Line, lines_of, measure, series_of
+
+Reading = Mapping[str, str]
+UNITS = {"sets": "-set", "pairs": "-pair"}
+ALL_TESTS, FAST_TESTS = tuple(TESTS), tuple(name for name in TESTS if name != "permutation")
+UCB = {INDEX: ("Auer", "printed"), VARIANCE: ("closed form", "bootstrap"), RESIDUAL: ("per lever", "joint")}
+
+
+class Read(NamedTuple):
+    """A figure, the factors that its claims may be read by (the figure's own values first), and the line of a term."""
+
+    figure: Curves
+    factors: Mapping[str, tuple[str, ...]]
+    line: Callable[[str, Reading], str]
+
+
+def _tested(key: str, reading: Reading) -> str:
+    """The line of another test."""
+    return key.replace("causal-ts-direct", TESTS[reading[TEST]].key)
+
+
+def _without_sets(key: str, reading: Reading) -> str:
+    return _tested(key, reading) + NO_SET.panels[0].suffix
+
+
+def _observed(key: str, reading: Reading) -> str:
+    return _tested(key, reading).removesuffix("-obs0")
+
+
+def _accepted(key: str, reading: Reading) -> str:
+    method, rate = key.split("-")
+    name = TESTS[reading[TEST]].key if method == "direct" else "causal-ts-asd"
+    return f"{name}{UNITS[reading[UNIT]]}-{rate}"
+
+
+def _sachs(key: str, reading: Reading) -> str:
+    bootstrap = reading[VARIANCE] == "bootstrap"
+    suffix = key.removeprefix("causal-ucb-normal") + (BOOTSTRAP.panels[0].suffix if bootstrap else "")
+    return ucb_key(reading[INDEX] == "printed", reading[RESIDUAL] == "joint", bootstrap) + suffix
+
+
+READ = (
+    Read(FIG2A, {TEST: ALL_TESTS}, _tested),
+    Read(FIG2B, {TEST: FAST_TESTS}, _tested),
+    Read(FIG2C, {TEST: ALL_TESTS}, _without_sets),
+    Read(FIG3, {TEST: FAST_TESTS}, _observed),
+    Read(FIG4, {TEST: ALL_TESTS, UNIT: tuple(UNITS)}, _accepted),
+    Read(FIG5, UCB, _sachs),
+)
+"""The horizon is a factor of all of them."""
+
+
+@dataclass(frozen=True)
+class Readings(Experiment):
+    """All figures under all readings, or some of them under a reading that is given."""
+
+    reads: tuple[Read, ...] = READ
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def describe(self) -> list[Any]:
+        """The parts by name: what is played in them is fixed by the release."""
+        return [[part.name, part.describe()] for part in self.parts()]
+
+    def parts(self) -> tuple[Curves, ...]:
+        """What is played: of each part the panels and methods that a claim is read from."""
+        needed = {key for contrast, _ in self._contrasts(OF_BASE) for key in _keys(contrast)}
+        return tuple(cut for part in (DAGS, NO_SET, OBSERVED, SIZES, SACHS, BOOTSTRAP) for cut in _cut(part, needed))
+
+    def _contrasts(self, horizon: int) -> list[tuple[Contrast, Reading]]:
+        return [
+            (reread(contrast, read, reading, horizon), reading)
+            for read in self.reads
+            for claim in read.figure.claims
+            for reading in self.readings(read, horizon)
+            for contrast in claim.contrasts
+        ]
+
+    def readings(self, read: Read, horizon: int) -> list[dict[str, str]]:
+        """Every reading of a figure, that of the figure itself first."""
+        rounds = tuple(f"{each:,}" for each in (horizon // OF_BASE, horizon))
+        factors = {**read.factors, ROUNDS: rounds}
+        fixed = {name: (value,) for name, value in self.given.items()}
+        values = itertools.product(*({**factors, **fixed}[name] for name in factors))
+        return [dict(zip(factors, each, strict=True)) for each in values]
+
+    def rows(self, size: Scale) -> int:
+        """Those of all parts."""
+        return sum(part.rows(part_size(part, size)) for part in self.parts())
+
+    def chunks(self, size: Scale, seed: int) -> list[Chunk]:
+        """Those of all parts."""
+        return [
+            chunk._replace(name=f"{part.name}-{chunk.name}")
+            for part in self.parts()
+            if part_size(part, size).runs
+            for chunk in part.chunks(part_size(part, size), seed)
+        ]
+
+    def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
+        """The lines, and for every claim and reading the differences that it depends on."""
+        lines: dict[str, Line] = {}
+        shown: dict[str, Any] = {}
+        for part in self.parts():
+            if (of_part := part_size(part, size)).runs:
+                found = lines_of(part, rows.filter(pl.col("series").is_in(part.line_keys())), of_part, weighted=False)
+                lines |= found
+                shown |= series_of(part, found)
+        bases = {key: series["baseline"] for key, series in shown.items()}
+        made = {
+            **self.heading(size, seed),
+            "measure": "relative regret",
+            "rounds_axis": "log",
+            "worlds": max(series["worlds"] for series in shown.values()),
+            "weights": "equal",
+            "series": shown,
+            "claims": [],
+            "matrix": [record for read in self.reads for record in self._records(read, lines, bases, size)],
+            "unread": [figure.name for figure in (THEOREM, EXAMPLE)] if self.reads == READ else [],
+        }
+        return cast(Summary, made)
+
+    def _records(self, read: Read, lines: dict[str, Line], bases: dict[str, str], size: Scale) -> list[MatrixRecord]:
+        found: list[MatrixRecord] = []
+        for claim in read.figure.claims:
+            cells: list[CellRecord] = []
+            for reading in self.readings(read, size.horizon):
+                contrasts = [reread(each, read, reading, size.horizon) for each in claim.contrasts]
+                if all(_played(contrast, lines, size) for contrast in contrasts):
+                    measured = [measure(contrast, lines, bases, size) for contrast in contrasts]
+                    records = [cast(ContrastRecord, each._asdict()) for each in measured]
+                    cells.append({"reading": reading, "contrasts": records})
+            own = {**{name: values[0] for name, values in read.factors.items()}, ROUNDS: f"{size.horizon // OF_BASE:,}"}
+            found.append(
+                {"where": claim.where, "text": claim.text, "figure": read.figure.name, "own": own, "cells": cells}
+            )
+        return found
+
+    def under(self, figure: str, given: Mapping[str, str]) -> Readings:
+        """The claims of a figure (or of all that it applies to, "readings") under a reading of some factors."""
+        chosen = [read for read in self.reads if figure in (read.figure.name, self.name)]
+        if not chosen:
+            known = [self.name, *(read.figure.name for read in self.reads)]
+            raise OptionError(f"{figure} has no readings; those that do are {listing(known, limit=20)}")
+        fitting = tuple(read for read in chosen if all(_applies(read, *each) for each in given.items()))
+        if not fitting:
+            shown = ", ".join(f"{name}={value}" for name, value in given.items())
+            raise OptionError(f"reading {shown} does not apply to {figure}; {_offered(chosen)}")
+        name = "-".join([figure, *(value.replace(" ", "-").lower() for value in given.values())])
+        return replace(self, name=name, reads=fitting, given=dict(given))
+
+
+def _applies(read: Read, name: str, value: str) -> bool:
+    return value in read.factors.get(name, ())
+
+
+def _offered(chosen: list[Read]) -> str:
+    factors = {name: values for read in reversed(chosen) for name, values in read.factors.items()}
+    return "expected " + "; ".join(f"{name}={' or '.join(values)}" for name, values in factors.items())
+
+
+def reread(contrast: Contrast, read: Read, reading: Reading, horizon: int) -> Contrast:
+    """The same difference of other lines; moments before the end stay where they are in the figure's own horizon."""
+    ends = {1.0: int(reading[ROUNDS].replace(",", "")) / horizon}
+    terms = tuple(
+        term._replace(key=read.line(term.key, reading), at=ends.get(term.at, term.at / OF_BASE))
+        for term in contrast.terms
+    )
+    names = {term.key: after.key for term, after in zip(contrast.terms, terms, strict=True)}
+    text = re.sub("|".join(sorted(names, key=len, reverse=True)), lambda name: names[name[0]], contrast.text)
+
+    def rounds(found: re.Match[str]) -> str:
+        return f"at t = {round(ends.get(float(found[1]), float(found[1]) / OF_BASE) * horizon):,}"
+
+    timed = re.sub(r"at ([\d.]+) T", rounds, text)
+    return contrast._replace(text=timed if timed != text else f"{text} at t = {reading[ROUNDS]}", terms=terms)
+
+
+def _keys(contrast: Contrast) -> list[str]:
+    return [term.key for term in contrast.terms]
+
+
+def _played(contrast: Contrast, lines: dict[str, Line], size: Scale) -> bool:
+    """Whether its lines were played for as long as it looks at them."""
+    return all(term.key in lines and term.at * size.horizon <= lines[term.key].points[-1] for term in contrast.terms)
+
+
+def _cut(part: Curves, needed: set[str]) -> list[Curves]:
+    """A part with what is needed of it, and the baselines of that; nothing if nothing is."""
+    panels = [panel for panel in part.panels if any(_needs(part, panel, m.key, needed) for m in part.methods)]
+    methods = [m for m in part.methods if any(_needs(part, panel, m.key, needed) for panel in panels)]
+    bases = {method.baseline or part.baseline for method in methods}
+    kept = tuple(method for method in part.methods if method in methods or method.key in bases)
+    return [replace(part, panels=tuple(panels), methods=kept)] if panels else []
+
+
+def _needs(part: Curves, panel: Panel, key: str, needed: set[str]) -> bool:
+    return any(f"{key}{panel.suffix}{suffix}" in needed for suffix in part.measure.lines)
+
+
+READINGS = Readings(
+    name="readings",
+    title="Claims by reading: what the paper leaves open, and what depends on it",
+    question="Which claims hold under every reading of the paper, and which depend on a detail it does not print?",
+    scales={"smoke": Scale(400, 1, share=0.05), "quick": Scale(20000, 1, share=0.25), "paper": Scale(20000, 20)},
+)

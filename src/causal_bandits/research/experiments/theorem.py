@@ -1,0 +1,203 @@
+"""Theorem 3.1 and sec. 3.2 as tables: bias and variance of eq. 2 against what appendix A says of them."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from ...core.compiled import Floats
+from ...core.graphs import MixedGraph, random_mixed_graph, separating_sets
+from ...core.graphs.enumeration import DagClass
+from ...libraries import pl, special
+from ...reporting.summaries import ClaimRecord, Measured
+from ..worlds import DiscreteSCM, example_world, paper_world
+from ..worlds.examples import Best
+from .base import Scale
+from .claims import record
+from .fixed_designs import decomposed_variance, draw_tables, errors_of, see, shared_estimates
+from .worlds import four_node_classes
+
+FALSE_ALARM = 0.01
+"""Of each equality, over all arms and worlds together."""
+ROWS = (2, 9)
+"""Rows per arm in a world of the theorem: drawn from here, the end not included."""
+EXAMPLE_ROWS = (6, 10)
+SETS: dict[str, tuple[str, ...]] = {"AB": ("A", "B"), "S2": ("S2",), "S3": ("S3",), "empty": ()}
+WORLDS: tuple[Best, ...] = get_args(Best)
+
+
+def bound(comparisons: int) -> float:
+    """How many standard errors the largest of this many may reach by chance (Bonferroni)."""
+    return float(-special.ndtri(FALSE_ALARM / (2 * comparisons)))
+
+
+# Theorem 3.1
+
+
+def theorem_world(number: int, rng: np.random.Generator) -> tuple[DiscreteSCM, tuple[str, ...]]:
+    """One of the 64 classes, then random graphs with hidden common causes; with a random separating set."""
+    classes: tuple[DagClass, ...] = four_node_classes()
+    while True:
+        if number < len(classes):
+            graph = classes[number].graph
+        else:
+            graph = random_mixed_graph(["A", "B", "C", "Y"], rng, p_directed=0.5, p_bidirected=0.3)
+        world = paper_world(graph, seed=rng)
+        sets = separating_sets(_with_levers(world), world.problem.intervention_names, "Y")
+        if sets and graph.parents("Y"):
+            return world, tuple(sets[rng.integers(len(sets))])
+
+
+def _with_levers(world: DiscreteSCM) -> MixedGraph:
+    return world.graph.with_context(dict(world.problem.targets))
+
+
+def run_theorem(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.DataFrame:
+    """One world: one row."""
+    rng = np.random.default_rng(seed)
+    world, through = theorem_world(number, rng)
+    seen = see(world, through)
+    rows = rng.integers(*ROWS, size=len(seen.joint)).tolist()
+    errors = errors_of(seen, rows, size.runs, rng)
+    expected = decomposed_variance(seen, rows)
+    squared = errors.shared**2
+    saved = errors.own**2 - squared
+    bias, variance, saving = (in_standard_errors(each) for each in (errors.shared, squared - expected, saved))
+    return pl.DataFrame(
+        {
+            "world": [number],
+            "graph": [repr(world.graph).removeprefix("MixedGraph(").removesuffix(")")],
+            "set": ["{" + ", ".join(through) + "}"],
+            "arms": [len(rows)],
+            "data_sets": [size.runs],
+            "rows": [sum(rows)],
+            "variance": [float(squared.mean())],
+            "variance_se": [_error(squared.mean(axis=1))],
+            "decomposition": [float(expected.mean())],
+            "own_variance": [float((seen.means * (1 - seen.means) / rows).mean())],
+            "bias": [float(errors.shared.mean())],
+            "bias_se": [_error(errors.shared.mean(axis=1))],
+            "largest_bias_z": [float(np.abs(bias).max())],
+            "largest_variance_z": [float(np.abs(variance).max())],
+            "smallest_saving_z": [float(saving.min())],
+        }
+    )
+
+
+def in_standard_errors(samples: Floats) -> Floats:
+    """How far the mean over data sets is from 0; rounding alone (1e-15) is no distance."""
+    spread = samples.std(axis=0, ddof=1) / np.sqrt(len(samples))
+    distance: Floats = samples.mean(axis=0) / (spread + 1e-12)
+    return distance
+
+
+def _error(samples: Floats) -> float:
+    return float(samples.std(ddof=1) / np.sqrt(len(samples)))
+
+
+def theorem_claims(rows: pl.DataFrame) -> list[ClaimRecord]:
+    """Unbiased; as the decomposition says; never worse than the sample mean."""
+    arms = int(rows["arms"].sum())
+    off = _relative(rows, "decomposition")
+    saved, saved_se = _relative(rows, "own_variance")
+    bias = _mean(rows["bias"].to_numpy(), rows["bias_se"].to_numpy())
+    smallest = _number(rows["smallest_saving_z"].min())
+    return [
+        record(
+            "Theorem 3.1",
+            "The information sharing estimator is unbiased.",
+            [Measured("mean bias", *bias, "zero", bound(1)), _largest(rows, "bias", "largest_bias_z")],
+        ),
+        record(
+            "Appendix A",
+            "Its variance is that of the decomposition with alpha*.",
+            [
+                Measured("measured / decomposition - 1", *_mean(off[0] - 1, off[1]), "zero", bound(1)),
+                _largest(rows, "difference", "largest_variance_z"),
+            ],
+        ),
+        record(
+            "Theorem 3.1",
+            "Its variance is at most that of the sample mean.",
+            [
+                Measured("share of the variance saved", *_mean(1 - saved, saved_se)),
+                Measured(
+                    f"smallest saving of {arms} arms, in standard errors", smallest, 1.0, "not negative", bound(arms)
+                ),
+            ],
+        ),
+    ]
+
+
+def _relative(rows: pl.DataFrame, to: str) -> tuple[Floats, Floats]:
+    """The variance measured in each world over another one, and its standard error."""
+    return (rows["variance"] / rows[to]).to_numpy(), (rows["variance_se"] / rows[to]).to_numpy()
+
+
+def _largest(rows: pl.DataFrame, what: str, column: str) -> Measured:
+    """The largest of all arms, which chance alone makes large."""
+    arms = int(rows["arms"].sum())
+    text = f"largest {what} of {arms} arms, in standard errors"
+    return Measured(text, _number(rows[column].max()), 1.0, "zero", bound(arms))
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, float)
+    return value
+
+
+def _mean(values: Floats, errors: Floats) -> tuple[float, float]:
+    """Mean over worlds, each with its own standard error."""
+    return float(values.mean()), float(np.sqrt((errors**2).sum()) / len(errors))
+
+
+# Sec. 3.2
+
+
+def run_example(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.DataFrame:
+    """One world: a row per set, all estimated from the same data sets."""
+    best = WORLDS[number]
+    world = example_world(best)
+    observed = world.problem.observed_names
+    joint = np.array([world.distribution(arm, [*observed, "Y"]) for arm in world.problem.arms])
+    tables = draw_tables(joint, EXAMPLE_ROWS, size.runs, np.random.default_rng(seed))
+    together = np.zeros(len(EXAMPLE_ROWS), dtype=np.int64)
+    squared = {}
+    for name, through in SETS.items():
+        gone = tuple(2 + place for place, variable in enumerate(observed) if variable not in through)
+        marginal = tables.sum(axis=gone).reshape(size.runs, len(EXAMPLE_ROWS), -1, 2)
+        squared[name] = ((shared_estimates(marginal, together) - world.means) ** 2).mean(axis=1)
+    separating = separating_sets(_with_levers(world), world.problem.intervention_names, "Y")
+    return pl.DataFrame(
+        [
+            {
+                "world": f"{best} is best",
+                "set": "{" + ", ".join(through) + "}",
+                "key": name,
+                "separates": "by the graph" if tuple(through) in separating else "by the numbers",
+                "data_sets": size.runs,
+                "variance": float(squared[name].mean()),
+                "variance_se": _error(squared[name]),
+                "decomposition": float(decomposed_variance(see(world, through), EXAMPLE_ROWS).mean()),
+                "more_than_best": float((squared[name] - squared[best]).mean()),
+                "more_than_best_se": _error(squared[name] - squared[best]),
+            }
+            for name, through in SETS.items()
+            if name != "empty" or np.ptp(world.means) < 1e-12
+        ]
+    )
+
+
+def example_claims(rows: pl.DataFrame) -> list[ClaimRecord]:
+    """Each of the three sets is the best one somewhere."""
+    others = [
+        Measured(f"{row['world']}: variance through {row['set']} - through the best", *_more(row))
+        for row in rows.to_dicts()
+        if row["key"] not in ("empty", row["world"].split()[0])
+    ]
+    return [record("Sec. 3.2", "Which of {A, B}, {S2} and {S3} is best depends on the SCM.", others)]
+
+
+def _more(row: dict[str, Any]) -> tuple[float, float]:
+    return row["more_than_best"], row["more_than_best_se"]

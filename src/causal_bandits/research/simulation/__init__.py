@@ -1,0 +1,24 @@
+"""Run policies in worlds, once or many times, compiled if possible. Only this package computes regret."""
+
+from .bayes_oracle import BayesOracle
+from .delays import Batched, ByOutcome, Geometric
+from .knowledge import FIELD, field, told
+from .many_runs import simulate
+from .one_run import Run, observe, play
+from .results import Simulation, Tails
+
+__all__ = [
+    "FIELD",
+    "Batched",
+    "BayesOracle",
+    "ByOutcome",
+    "Geometric",
+    "Run",
+    "Simulation",
+    "Tails",
+    "field",
+    "observe",
+    "play",
+    "simulate",
+    "told",
+]

@@ -1,0 +1,173 @@
+"""Delays: how many rounds later a reward is known, or how rows are given in batches."""
+
+import contextlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...core.compiled import Ints, by_reference
+from ...core.validation import is_number
+from ...errors import OptionError, brief, whole_number
+
+MOST = 10**9
+"""Rounds; a reward that comes after the last round never comes."""
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """A delay of 0, 1, 2, ... rounds: every round the reward comes with the same chance.
+
+    Args:
+        mean: Mean number of rounds.
+
+    >>> Geometric(5).mean
+    5
+    """
+
+    mean: float
+
+    def __post_init__(self) -> None:
+        if not is_number(self.mean) or not 0 <= float(self.mean) <= MOST:
+            raise OptionError(f"mean={brief(self.mean)}; expected a mean delay in rounds, from 0 to {MOST:,}")
+
+
+@dataclass(frozen=True)
+class Batched:
+    """Rewards are given in batches, as in high-throughput mode: all that came since the last batch, at once.
+
+    Args:
+        every: Rounds from one batch to the next, at least; 1 tells every reward at once.
+        growth: The same as a share of the rounds so far.
+
+    >>> Batched(growth=0.5).ends(8).tolist()
+    [1, 2, 3, 4, 6, 9]
+    """
+
+    every: int = 1
+    growth: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole_number("every", self.every, 1, MOST)
+        if not is_number(self.growth) or not 0 <= float(self.growth) <= 1:
+            raise OptionError(f"growth={brief(self.growth)}; expected a share of the rounds so far, from 0 to 1")
+
+    def ends(self, horizon: int) -> Ints:
+        """The rounds after which a batch is told, up to the first one that is not before the horizon."""
+        ends = [0]
+        while ends[-1] < horizon:
+            ends.append(ends[-1] + max(self.every, int(self.growth * ends[-1])))
+        return np.array(ends[1:], dtype=np.int64)
+
+
+Wait = int | Geometric | Batched
+
+
+@dataclass(frozen=True)
+class ByOutcome:
+    """A delay that depends on the reward: purchases are known early, that nothing was bought only when time is up.
+
+    Args:
+        zero: Delay of a reward of 0.
+        other: Delay of any other reward.
+
+    >>> ByOutcome(zero=1000, other=Geometric(50))
+    ByOutcome(zero=1000, other=Geometric(mean=50))
+    """
+
+    zero: Wait
+    other: Wait
+
+    def __post_init__(self) -> None:
+        for name, wait in (("zero", self.zero), ("other", self.other)):
+            _checked(name, wait)
+
+
+Delay = Wait | ByOutcome
+
+
+@by_reference
+class Waits(NamedTuple):
+    """For each round, how much later its reward is known if it is 0, and otherwise."""
+
+    zero: Ints
+    other: Ints
+
+
+def check_delay(delay: object) -> None:
+    """Validate `delay`."""
+    if not isinstance(delay, ByOutcome):
+        _checked("delay", delay)
+
+
+def _checked(name: str, wait: object) -> None:
+    if not isinstance(wait, Geometric | Batched):
+        try:
+            whole_number(name, wait, 0, MOST)
+        except OptionError as error:
+            raise OptionError(f"{error}; a delay is a number of rounds, Geometric(mean) or ByOutcome(...)") from None
+
+
+def delay_in(text: str) -> Delay:
+    """A delay from a command line: 500, geometric:500, or zero=2000,other=geometric:50.
+
+    >>> delay_in("500"), delay_in("geometric:20")
+    (500, Geometric(mean=20.0))
+    >>> delay_in("zero=2000,other=geometric:50")
+    ByOutcome(zero=2000, other=Geometric(mean=50.0))
+    """
+    parts = [part.strip().partition("=") for part in text.split(",")]
+    if [name for name, _, _ in parts] == ["zero", "other"]:
+        return ByOutcome(*(_wait_in(wait, text) for _, _, wait in parts))
+    return _wait_in(text, text)
+
+
+def _wait_in(part: str, whole: str) -> Wait:
+    kind, colon, mean = part.strip().partition(":")
+    with contextlib.suppress(ValueError):
+        if colon and kind == "geometric":
+            return Geometric(float(mean))
+        if not colon and 0 <= int(part) <= MOST:
+            return int(part)
+    raise OptionError(
+        f"delay {brief(whole)}; expected a number of rounds such as 500, geometric:500, or zero=2000,other=geometric:50"
+    )
+
+
+def delay_words(delay: Delay) -> str:
+    """A delay in words.
+
+    >>> delay_words(ByOutcome(zero=2000, other=Geometric(50)))
+    'a reward of 0 after 2,000 rounds, another after 50 on average'
+    """
+    if isinstance(delay, ByOutcome):
+        return f"a reward of 0 after {_wait_words(delay.zero)} rounds, another after {_wait_words(delay.other)}"
+    if isinstance(delay, int):
+        return f"after {delay:,} rounds"
+    return f"after {_wait_words(delay)}, in rounds" if isinstance(delay, Geometric) else _wait_words(delay)
+
+
+def _wait_words(wait: Wait) -> str:
+    if isinstance(wait, Batched):
+        grown = f", or {wait.growth:.0%} of those so far" if wait.growth else ""
+        return f"in batches of {wait.every:,} rounds{grown}"
+    return f"{wait.mean:,g} on average" if isinstance(wait, Geometric) else f"{wait:,}"
+
+
+def draw_waits(delay: Delay, horizon: int, rng: np.random.Generator) -> Waits:
+    """The delays of all rounds; fixed ones take nothing from the Generator, so that worlds draw as without."""
+    if isinstance(delay, ByOutcome):
+        return Waits(_drawn(delay.zero, horizon, rng), _drawn(delay.other, horizon, rng))
+    same = _drawn(delay, horizon, rng)
+    return Waits(same, same)
+
+
+def _drawn(wait: Wait, horizon: int, rng: np.random.Generator) -> Ints:
+    if isinstance(wait, Geometric):
+        own = np.random.default_rng(int(rng.integers(2**63)))
+        return np.minimum(own.geometric(1 / (1 + float(wait.mean)), horizon) - 1, MOST).astype(np.int64)
+    if isinstance(wait, Batched):
+        ends, rounds = wait.ends(horizon), np.arange(1, horizon + 1)
+        left: Ints = ends[np.searchsorted(ends, rounds)] - rounds
+        return left
+    return np.full(horizon, int(wait), dtype=np.int64)

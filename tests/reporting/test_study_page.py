@@ -1,0 +1,75 @@
+"""Figures inside pages: ticks in percent, the control of each segment, the least chosen arms as one."""
+
+import re
+from typing import Any
+
+from causal_bandits.reporting.sheets import lifts_sheet
+from causal_bandits.reporting.study_page import MOST_ARMS, arms_figure, decisions_figure, evidence_figure, notes_of
+
+NOTHING = {"mean": None, "low": None, "high": None}
+
+
+def arm(name: str, mean: float | None, **more: Any) -> Any:
+    known = NOTHING if mean is None else {"mean": mean, "low": 0.5 * mean, "high": 2 * mean}
+    return {"arm": name, **known, "without_sharing": NOTHING, **more}
+
+
+def test_small_rates_have_ticks_in_percent_and_every_segment_its_control() -> None:
+    arms = [
+        arm("a | x", 0.04, segment={"s": "x"}),
+        arm("do() | x", 0.02, segment={"s": "x"}, is_control=True),
+        arm("do() | y", 0.03, segment={"s": "y"}, is_control=True),
+    ]
+    figure = arms_figure(arms)
+    assert ">2%</text>" in figure
+    low, same, high = map(float, re.findall(r'class="level" x1="([\d.]+)%', figure))
+    assert low == same < high
+    assert "with sharing: 4.00% (2.00% – 8.00%)" in figure
+    assert "Broken line: the control." in figure
+    sheet = lifts_sheet(arms)
+    assert sheet is not None
+    assert "do() | x, mean 0.020; do() | y, mean 0.030" in sheet.title
+    assert [row[0] for row in sheet.rows] == ["a | x"]
+
+
+def test_other_rewards_are_numbers_and_few_arms_are_drawn() -> None:
+    figure = arms_figure([arm(f"<{number}>", 3.0) for number in range(MOST_ARMS + 3)])
+    assert "%</text>" not in figure
+    assert f"The best {MOST_ARMS} of {MOST_ARMS + 3} arms." in figure
+    assert figure.count("<bdi>") == MOST_ARMS
+    assert "<0>" not in figure
+    assert "No arm has enough rows" in arms_figure([arm("a", None)])
+
+
+def test_what_was_chosen_least_is_one_grey_block() -> None:
+    arms = [f"arm {number}" for number in range(10)]
+    shares = [[0.46, *[0.06] * 9]] * 2
+    times = ["2026-11-18T00:00:00+00:00", "2026-11-18T12:00:00+00:00", "2026-11-20T00:00:00+00:00"]
+    figure = decisions_figure(
+        {"until": [10, 20], "times": times, "arms": arms, "shares": shares, "mean_reward": [None, None]},
+        notes_of([{"time": "2026-11-19T00:00:00+00:00", "text": "a <b>release</b>"}]),
+    )
+    assert "A: Nov 19, 2026, 00:00 UTC: a &lt;b&gt;release" in figure
+    assert ">Nov 19, 00:00<" in figure
+    assert "3 others" in figure
+    assert "arm 0" in figure
+    assert "100%" in figure
+    assert "No decision yet" in decisions_figure(
+        {"until": [], "times": [], "arms": arms, "shares": [], "mean_reward": []}
+    )
+
+
+def test_evidence_is_drawn_on_the_scale_it_has() -> None:
+    none: list[float | None] = [None, None]
+    course: Any = {"variables": ["A"], "probability": none, "nats": none, "p_value": none}
+    cases: list[tuple[str, list[float], str]] = [
+        ("probability", [0.2, 0.9], "it is more likely than not"),
+        ("nats", [-50.0, 2.0], "the broken line is 1."),
+        ("p_value", [0.3, 0.0], "the broken line is 0.05"),
+    ]
+    for name, values, words in cases:
+        sets: Any = [dict(course, **{name: values})]
+        figure = evidence_figure({"rows": [10, 20], "sets": sets})
+        assert words in figure
+        assert "{A}" in figure
+    assert "Too few rows" in evidence_figure({"rows": [10, 20], "sets": [course]})

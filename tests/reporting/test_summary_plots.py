@@ -1,0 +1,49 @@
+"""Lines over rounds: legends stay off the lines."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from causal_bandits.reporting.summary_plots import paint_curves
+
+ROUNDS = list(range(50, 5001, 50))
+
+
+def summary(panels: int, shapes: dict[str, float], *, different: bool) -> Any:
+    """Lines a t^power, scaled to end at 10 to 100 as they come."""
+    series = {}
+    for panel in range(panels):
+        for place, (name, power) in enumerate(list(shapes.items())[: len(shapes) - (panel if different else 0)]):
+            end = 100 - 90 * place / max(len(shapes) - 1, 1)
+            mean = [end * (t / 5000) ** power for t in ROUNDS]
+            series[f"{panel}-{name}"] = {
+                **{"t": ROUNDS, "mean": mean, "se": [1.0] * len(mean), "worlds": 2, "runs": 2},
+                **{
+                    "baseline": f"{panel}-p0",
+                    "method": name,
+                    "label": f"a policy called {name}",
+                    "knows": "nothing",
+                    "panel": f"panel {panel}",
+                },
+            }
+    about = {"figure": "made-up", "title": "Made up", "horizon": 5000, "measure": "regret", "seed": 0, "version": "0"}
+    return {**about, "series": series}
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("powers", [(0.3, 0.1, 0.1, 0.2, 0.5, 0.1), (1.0, 1.0, 1.0, 1.0), (0.1, 0.1, 0.1)])
+def test_no_line_runs_through_a_legend(powers: tuple[float, ...], narrow: bool) -> None:
+    made = summary(4, {f"p{place}": power for place, power in enumerate(powers)}, different=True)
+    figure = Figure(layout="constrained")
+    paint_curves(figure, made, narrow)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        assert legend is not None
+        box = legend.get_window_extent().transformed(axes.transData.inverted())
+        for line in axes.lines:
+            x, y = np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
+            inside = (x >= box.x0) & (x <= box.x1) & (y >= box.y0) & (y <= box.y1)
+            assert not inside.any()

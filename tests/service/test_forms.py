@@ -1,0 +1,225 @@
+"""What the forms of the dashboard do, and what they refuse: nothing happens before it is confirmed."""
+
+import json
+import logging
+import re
+from html import unescape
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from .calls import ADMIN, READ, TOKENS, Answered, Caller
+
+FORM = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost"}
+NEW = {
+    "name": "landing",
+    "levers": "headline: plain, social\r\nshipping: free, current",
+    "mediators": "clicked: 2\ncart: empty, some, full",
+    "target": "purchase",
+    "reward": "binary",
+    "names": "headline: Headline\nheadline=social: Social proof",
+    "option title": "Landing page",
+    "option description": "Which page sells best?",
+    "option control_share": "0.1",
+    "option reward_window": "7d",
+    "option guardrails": "clicked>=0.1",
+    "option seed": "3",
+}
+
+
+def send(call: Caller, page: str, /, **fields: str) -> Answered:
+    return call("POST", page, content=urlencode(fields).encode(), headers=FORM)
+
+
+def confirmed(call: Caller, page: str, /, **fields: str) -> Answered:
+    """Send a form, then the one that asks for confirmation, with the fields that it has."""
+    asked = send(call, page, **fields)
+    assert asked.status == 200, alarm(asked)
+    hidden = re.findall(r'<input type="hidden" name="(.*?)" value="(.*?)">', asked.text)
+    found = {unescape(name): unescape(value) for name, value in hidden}
+    assert found == {**fields, "confirmed": "yes"}
+    return send(call, page, **found)
+
+
+def alarm(answered: Answered) -> str:
+    found = re.search(r'role="alert">(.*?)</p>', answered.text, re.DOTALL)
+    return unescape(re.sub(r"<[^>]*>", "", found[1])) if found else ""
+
+
+def statuses(call: Caller) -> dict[str, str]:
+    rows = call("GET", "/api/v1/studies/shop").json["arms"]
+    return {row["arm"]: row["status"] for row in rows}
+
+
+def test_arms_and_levels(call: Caller) -> None:
+    call.create()
+    before = statuses(call)
+    asked = send(call, "/studies/shop/manage", **{"do": "forbid", "lever banner": "red", "lever discount": ""})
+    assert "2 arms will not be chosen until allowed again" in asked.text
+    assert "banner=red, discount=10%" in asked.text
+    assert statuses(call) == before, "nothing happened yet"
+    red = {"lever banner": "red", "lever discount": ""}
+    assert confirmed(call, "/studies/shop/manage", do="forbid", **red).status == 303
+    assert sum(status == "forbidden" for status in statuses(call).values()) == 2
+    assert confirmed(call, "/studies/shop/manage", do="allow", **red).status == 303
+    assert statuses(call) == before
+    one = {"lever banner": "blue", "lever discount": "10%"}
+    assert confirmed(call, "/studies/shop/manage", do="retire", **one).status == 303
+    assert statuses(call)["banner=blue, discount=10%"] == "retired"
+    assert confirmed(call, "/studies/shop/manage", do="add-level", lever="banner", level="green").status == 303
+    assert statuses(call)["banner=green, discount=none"] == "never played"
+    told = [row["says"] for row in call("GET", "/api/v1/studies/shop/audit").json]
+    assert told == [
+        "added 2 arms: banner=green, discount=none; banner=green, discount=10%",
+        "retired 1 arm: banner=blue, discount=10%",
+        "allowed 2 arms: banner=red, discount=none; banner=red, discount=10%",
+        "forbidden 2 arms: banner=red, discount=none; banner=red, discount=10%",
+        "created the study",
+    ]
+    page = call("GET", "/studies/shop/manage").text
+    assert all(says in page for says in told)
+
+
+def test_annotations(call: Caller) -> None:
+    address = call.create()
+    release = {"do": "annotate", "date": "2026-11-18", "time": "14:30", "text": "<b>release</b>"}
+    assert confirmed(call, "/studies/shop/manage", **release).status == 303
+    (found,) = call("GET", f"{address}/annotations").json
+    assert found == {"time": "2026-11-18T14:30:00+00:00", "text": "<b>release</b>"}
+    assert "&lt;b&gt;release&lt;/b&gt;" in call("GET", "/studies/shop/manage").text
+    assert confirmed(call, "/studies/shop/manage", **{**release, "text": ""}).status == 303
+    assert call("GET", f"{address}/annotations").json == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"do": "explode"}, "do='explode'; expected one of retire, forbid"),
+        ({"do": "retire"}, "in play and cannot be removed"),
+        ({"do": "retire", "lever banner": "pink"}, "'pink' is not a level of 'banner'"),
+        ({"do": "allow", "lever banner": "red"}, "no arm with these levels would change"),
+        ({"do": "add-level", "lever": "banner", "level": " "}, "the new level is empty"),
+        ({"do": "add-level", "lever": "banner", "level": "red"}, "has the level 'red' already"),
+        ({"do": "add-level", "lever": "hat", "level": "red"}, "'hat' is not a lever"),
+        ({"do": "annotate", "date": "soon", "text": "x"}, "at='soonT00:00'; expected a date"),
+    ],
+)
+def test_what_cannot_be_done_is_said(call: Caller, fields: dict[str, str], sentence: str) -> None:
+    call.create()
+    refused = send(call, "/studies/shop/manage", **fields)
+    assert refused.status == 422
+    assert sentence in alarm(refused)
+    assert len(call("GET", "/api/v1/studies/shop/audit").json) == 1
+
+
+def test_a_study_from_the_form(call: Caller) -> None:
+    previewed = send(call, "/new", **NEW, do="preview")
+    assert previewed.status == 200
+    shown = re.search(r'<pre id="preview" tabindex="0">(.*?)</pre>', previewed.text, re.DOTALL)
+    assert shown is not None
+    body: dict[str, Any] = json.loads(unescape(shown[1]))
+    assert call("GET", "/api/v1/studies").json == []
+    made = send(call, "/new", **NEW, do="create")
+    assert (made.status, made.headers["location"]) == (303, "/studies/landing")
+    assert call("POST", "/api/v1/studies", body).status == 200, "the preview is what was created"
+    page = call("GET", "/studies/landing").text
+    assert "<h1><bdi>Landing page</bdi></h1>" in page
+    assert "Which page sells best?" in page
+    assert "Headline=Social proof, shipping=current" in page
+    about = call("GET", "/api/v1/studies/landing").json
+    assert about["arms"][0]["arm"].startswith("Headline=")
+    assert next(row for row in about["arms"] if row["is_control"])["settings"]["shipping"] == "current"
+    again = send(call, "/new", **NEW, do="create")
+    assert (again.status, alarm(again)) == (422, "Not yet: study 'landing' is there already; use another name")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"name": " "}, "expected the name of the study"),
+        ({"name": ".."}, "cannot be part of an address"),
+        ({"levers": "headline"}, "levers: 'headline' is not of the form name: value"),
+        ({"levers": "headline: plain"}, "a variable needs at least 2"),
+        ({"target": ""}, "target"),
+        ({"names": "hat: Hat"}, "names has 'hat'"),
+        ({"option control_share": "2"}, "control_share=2"),
+        ({"option guardrails": "clicked"}, "expected metric<=limit"),
+        ({"option options": "{"}, "options is not JSON"),
+    ],
+)
+def test_a_form_that_is_not_complete(call: Caller, change: dict[str, str], sentence: str) -> None:
+    for button in ("preview", "create"):
+        refused = send(call, "/new", **{**NEW, **change, "do": button})
+        assert refused.status == 422
+        assert sentence in alarm(refused)
+    assert call("GET", "/api/v1/studies").json == []
+
+
+def test_only_admins_on_pages_of_this_server(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
+    call = Caller.to(f"sqlite:///{tmp_path}/s.db", TOKENS)
+    call.token = ADMIN
+    call.create()
+    body = urlencode({"do": "retire", "lever banner": "red", "confirmed": "yes"}).encode()
+    for odd in ({}, {"origin": "http://evil.example"}, {"origin": "null"}):
+        headers = {"content-type": FORM["content-type"], **odd}
+        assert call("POST", "/studies/shop/manage", content=body, headers=headers).status == 403
+    assert call("POST", "/studies/shop/manage", {"do": "retire"}, headers={"origin": "http://localhost"}).status == 415
+    call.token = READ
+    assert call("POST", "/studies/shop/manage", content=body, headers=FORM).status == 403
+    page = call("GET", "/studies/shop/manage").text
+    assert "<form" not in page.partition("<main")[2]
+    assert "scope admin" in page
+    assert "New study" not in call("GET", "/").text
+    call.token = ADMIN
+    with caplog.at_level(logging.INFO, "causal_bandits.audit"):
+        assert call("POST", "/studies/shop/manage", content=body.replace(b"yes", b"no"), headers=FORM).status == 200
+        assert not caplog.records
+        assert call("POST", "/studies/shop/manage", content=body, headers=FORM).status == 303
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(r"POST /studies/shop/manage: 303, from 127.0.0.1 by token [0-9a-f]{8}", line)
+    assert ADMIN not in line
+    call.close()
+
+
+def test_decisions_are_filtered(call: Caller) -> None:
+    address = call.create()
+    made = call("POST", f"{address}/decisions", {"count": 120}).json
+    told = [{"id": each["id"], "clicked": 1, "cart": "some", "purchase": 0} for each in made[:20]]
+    assert call("POST", f"{address}/outcomes", told).status == 200
+    red = [each["id"] for each in made if each["arm"]["banner"] == "red"]
+
+    def ids(query: str) -> list[int]:
+        text = call("GET", f"/studies/shop/decisions?{query}").text
+        return [int(found) for found in re.findall(r'/decisions/(\d+)">', text)]
+
+    assert ids("status=told") == [*range(20, 0, -1)]
+    assert ids("lever+banner=red") == red[::-1][:50]
+    assert ids("status=told&lever+banner=red") == [each for each in red[::-1] if each <= 20]
+    assert ids("since=2999-01-01") == []
+    assert ids("until=2999-01-01&before=71") == [*range(70, 20, -1)]
+    assert ids("before=121") == [*range(120, 70, -1)]
+    page = call("GET", "/studies/shop/decisions?until=2999-01-01&before=71").text
+    assert re.findall(r'href="\?(.*?)" rel="(.*?)"', page) == [
+        ("until=2999-01-01&amp;before=121", "prev"),
+        ("until=2999-01-01&amp;before=21", "next"),
+    ]
+    for odd in ("status=lost", "since=soon", "lever+banner=pink"):
+        assert "expected" in alarm(call("GET", f"/studies/shop/decisions?{odd}"))
+
+
+def test_two_studies_side_by_side(call: Caller) -> None:
+    for name in ("one", "two"):
+        address = call.create(name, title=f"Study {name}")
+        call("POST", f"{address}/decisions", {"count": 5})
+    page = call("GET", "/compare?left=one&right=two").text
+    assert page.index("Study one</bdi></a>") < page.index("Study two</bdi></a>")
+    assert page.count("No data yet") == 2
+    assert call("GET", "/compare?left=one&right=three", headers={"accept": "text/html"}).status == 404
+
+
+def test_the_report_is_downloaded(call: Caller) -> None:
+    call.create()
+    found = call("GET", "/studies/shop/report")
+    assert found.headers["content-disposition"] == 'attachment; filename="report.html"'
+    assert found.text.startswith("<!doctype html>")
