@@ -95,7 +95,7 @@ def test_exact_distributions_are_those_of_every_noise_gone_through(seed: int, st
 
 
 def rising(parents: list[str], rng: np.random.Generator) -> Mechanism:
-    """So that updates from all 0 or all 1 settle."""
+    """So that updates from all 0 or all 1 converge."""
     base, steps = int(rng.integers(3)), rng.integers(1, 3, size=len(parents))
 
     def chances(*levels: int) -> list[float]:
@@ -209,11 +209,11 @@ def test_d_separation_is_not_valid() -> None:
         ),
         (
             {"mechanisms": {**LOOP, "A": Mechanism(["B"], FOLLOW[::-1])}},
-            r"cycle through 'A', 'B' does not settle for some noise under do\(\): its updates repeat without end",
+            r"cycle through 'A', 'B' does not converge for some noise under do\(\): its updates repeat without end",
         ),
         (
             {"interventions": {"I": {0: {}, 1: {"A": Mechanism(["B"], FOLLOW[::-1])}}}},
-            r"does not settle for some noise under do\(I=1\)",
+            r"does not converge for some noise under do\(I=1\)",
         ),
         ({"mechanisms": {**LOOP, "A": Mechanism(["A"], FOLLOW)}}, "'A' is a parent of itself; a cycle needs two"),
         ({"cycles": "some"}, "cycles='some'; expected one of unique, iterate"),

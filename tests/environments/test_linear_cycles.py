@@ -134,5 +134,5 @@ def test_feedback_that_grows_under_one_arm_is_refused() -> None:
     """Two loops through A cancel: 1.44 - 1.2 = 0.24. Setting C leaves one of them."""
     coefficients = {("A", "B"): 1.2, ("B", "A"): 1.2, ("A", "C"): 1.2, ("C", "A"): -1.0, ("B", "Y"): 1.0}
     LinearGaussianSCM(coefficients, {"I": {"idle": {}, "up": {"C": shift(1.0)}}})
-    with pytest.raises(WorldError, match=r"'A', 'B' has a spectral radius of 1.2 under do\(I=set\), and values settle"):
+    with pytest.raises(WorldError, match=r"'A', 'B' has a spectral radius of 1.2 under do\(I=set\), and values"):
         LinearGaussianSCM(coefficients, {"I": {"idle": {}, "set": {"C": fix(1.0)}}})

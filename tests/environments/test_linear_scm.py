@@ -313,7 +313,7 @@ UP = {"idle": {}, "up": {"A": shift(1.0)}}
         (
             {"coefficients": {("A", "Y"): 1, ("Y", "A"): 1}},
             WorldError,
-            r"feedback among 'A', 'Y' has a spectral radius of 1 under do\(\), and values settle only below 1; lower",
+            r"feedback among 'A', 'Y' has a spectral radius of 1 under do\(\), and values converge only below 1; lower",
         ),
         ({"coefficients": {("A", "A"): 1, ("A", "Y"): 1}}, WorldError, "'A' has a coefficient on itself"),
         ({"coefficients": {("A", "Y"): np.nan}}, WorldError, "coefficient 'A' -> 'Y' is nan; expected a finite number"),

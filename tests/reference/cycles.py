@@ -55,17 +55,17 @@ def equilibrium(
     noise: Mapping[str, int],
 ) -> Values:
     """Component by component: all its variables at once, again and again, until nothing changes."""
-    settled: Values = dict(noise)
+    converged: Values = dict(noise)
     for names in parts:
-        settled |= {name: (world.start or {}).get(name, world.variables[name].levels[0]) for name in names}
+        converged |= {name: (world.start or {}).get(name, world.variables[name].levels[0]) for name in names}
         for _ in range(200):
-            new = {name: equation(world, name, how[name], uniforms[name], settled) for name in names}
-            if all(settled[name] == new[name] for name in names):
+            new = {name: equation(world, name, how[name], uniforms[name], converged) for name in names}
+            if all(converged[name] == new[name] for name in names):
                 break
-            settled |= new
+            converged |= new
         else:
-            raise AssertionError("it does not settle")
-    return {name: settled[name] for name in world.variables}
+            raise AssertionError("it does not converge")
+    return {name: converged[name] for name in world.variables}
 
 
 def simulated(world: DiscreteSCM, arm: Mapping[str, Level], draws: int, rng: np.random.Generator) -> Iterator[Values]:

@@ -12,7 +12,7 @@ from .posterior import (
     make_pools,
     no_pools,
     own_moments,
-    settle,
+    record_reward,
 )
 from .regression import linear_sharing
 from .sharing import information_sharing, pool, sample_mean, sharing_estimate
@@ -39,8 +39,8 @@ __all__ = [
     "no_pools",
     "own_moments",
     "pool",
+    "record_reward",
     "sample_mean",
-    "settle",
     "sharing_estimate",
     "sharing_variance",
 ]

@@ -7,7 +7,7 @@ A their sum, m_s and v_s the mean and variance of the Betas,
     F = sum a_s m_s,     Q = sum a_s^2 v_s + a_s (m_s^2 + v_s),
 
 and a new row changes one term of F and Q per arm: that is all `learn` does. A row whose reward is pending changes a_s
-alone (`expect`), and m_s and v_s when the reward comes (`settle`).
+alone (`expect`), and m_s and v_s when the reward comes (`record_reward`).
 
 Deviation: the paper estimates the variance from 200 samples; this is what that estimate converges to.
 """
@@ -157,7 +157,7 @@ def expect(tables: CountTables, pools: Pools, arm: int, codes: Ints, change: int
 
 
 @compiled
-def settle(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
+def record_reward(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
     """Count the reward of a pending row."""
     for index in range(len(pools.places)):
         place = pools.places[index]

@@ -16,7 +16,7 @@ from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonS
 from .lifts import Effects, LevelEffect
 from .posterior import Posterior, Source
 from .presets import DEFAULT, PRESETS, load_policy, policy_class, preset
-from .protocol import choose, expect, indices, learn, settle
+from .protocol import choose, expect, indices, learn, record_reward
 from .real import RealPolicy
 from .recommendation import Recommendation, Recommendations
 from .registry import POLICIES, find_policies
@@ -65,7 +65,7 @@ __all__ = [
     "load_policy",
     "policy_class",
     "preset",
-    "settle",
+    "record_reward",
 ]
 
 find_policies(__path__, __name__)

@@ -30,7 +30,7 @@ from .arms import allowed_arms, arm_numbers, arms_left
 from .estimates import Estimates, estimates_of, with_own_rows, with_pending_rows
 from .lifts import Effects, effects_of_levels, with_lifts
 from .posterior import Posterior, snapshot
-from .protocol import choose_many, choose_net_many, compared, expect_many, forget_many, learn_many, settle_many
+from .protocol import choose_many, choose_net_many, compared, expect_many, forget_many, learn_many, record_rewards
 from .recommendation import Ranking, Recommendation, Recommendations, checked_margin, rank, segment_masks
 from .registry import POLICIES
 from .saving import load, pack, write
@@ -189,7 +189,7 @@ class Policy(ABC, Generic[State]):
     def _complete(self, rows: Rows) -> None:
         """Count the rewards of rows that were pending."""
         if self.uses_pending:
-            settle_many(self._state, rows.arms, self._seen(rows), rows.rewards)
+            record_rewards(self._state, rows.arms, self._seen(rows), rows.rewards)
         else:
             self._count(rows)
 

@@ -1,8 +1,8 @@
 """The operations on a state; asking, telling and rollouts need nothing else.
 
 A state is a NamedTuple that holds arrays. Operations are compiled functions, registered by its type. Those of the model
-are `learn`, `expect`, `settle` and `forget`, which count rows, and `prepare` and `sample_means`, which draw from the
-posterior. Those of the explorer are `choose`, and `indices`, which says what `choose` compares.
+are `learn`, `expect`, `record_reward` and `forget`, which count rows, and `prepare` and `sample_means`, which draw from
+the posterior. Those of the explorer are `choose`, and `indices`, which says what `choose` compares.
 """
 
 from typing import Any
@@ -78,7 +78,7 @@ def expect(state: Any, arm: int, seen: Any) -> None:
 
 
 @Operation
-def settle(state: Any, arm: int, seen: Any, reward: float) -> None:
+def record_reward(state: Any, arm: int, seen: Any, reward: float) -> None:
     """Count the reward of a row that was expected.
 
     Args:
@@ -109,10 +109,10 @@ def wait(state: Any, arm: int, seen: Any) -> None:
     """`expect` and `forget` of a state that learns nothing without a reward."""
 
 
-@settle.otherwise
+@record_reward.otherwise
 @compiled
 def learn_at_last(state: Any, arm: int, seen: Any, reward: float) -> None:
-    """`settle` of such a state: the whole row is new."""
+    """`record_reward` of such a state: the whole row is new."""
     learn(state, arm, seen, reward)
 
 
@@ -124,10 +124,10 @@ def expect_many(state: Any, arms: Ints, seen: Any) -> None:
 
 
 @compiled
-def settle_many(state: Any, arms: Ints, seen: Any, rewards: Any) -> None:
+def record_rewards(state: Any, arms: Ints, seen: Any, rewards: Any) -> None:
     """Count the rewards of many rows that were expected."""
     for row in range(len(arms)):
-        settle(state, arms[row], seen[row], rewards[row])
+        record_reward(state, arms[row], seen[row], rewards[row])
 
 
 @compiled

@@ -17,7 +17,7 @@ from ..validation import is_number
 from .base import Policy
 from .posterior import Posterior, Source, sampler_of
 from .real_draws import prior_of, typical_reward
-from .real_rows import expect_real, forget_real, settle_real, with_late_rows
+from .real_rows import expect_real, forget_real, record_real_rewards, with_late_rows
 from .real_rules import RealOptions, RealState, beliefs
 
 Index = Literal["auer", "printed"]
@@ -183,7 +183,7 @@ class RealPolicy(Policy[RealState]):
         if self._has_views(rows):
             self.reserve(len(rows.arms))
             coded = self._coded(rows)
-            settle_real(self._state, *coded)
+            record_real_rewards(self._state, *coded)
             if len(self._state.late.counts):
                 expect_real(self._state, *coded)
 
@@ -201,7 +201,7 @@ class RealPolicy(Policy[RealState]):
         if not self.uses_pending:
             self._count(rows)
         else:
-            settle_real(self._state, *self._coded(rows))
+            record_real_rewards(self._state, *self._coded(rows))
 
     def _forget(self, rows: Rows) -> None:
         if self.uses_pending and np.any(rows.codes < 0):

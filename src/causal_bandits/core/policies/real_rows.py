@@ -15,7 +15,7 @@ def _is_in(holds: Bools, place: int, pattern: int) -> bool:
 
 
 @compiled
-def settle_row(state: RealState, arm: int, values: Floats, pattern: int) -> None:
+def record_row(state: RealState, arm: int, values: Floats, pattern: int) -> None:
     """Count one row of design columns and reward, but for what it says without the reward."""
     rows = state.moments.counts.sum()
     if pattern < 0 and rows < len(state.kept_arms):
@@ -56,15 +56,15 @@ def _design(state: RealState, values: Floats) -> Floats:
 def learn_values(state: RealState, arm: int, values: Floats, reward: float) -> None:
     """Count one row."""
     design = _design(state, values)
-    settle_row(state, arm, design, -1)
+    record_row(state, arm, design, -1)
     expect_row(state, arm, design, -1)
 
 
 @compiled
-def settle_real(state: RealState, arms: Ints, values: Floats, patterns: Ints) -> None:
+def record_real_rewards(state: RealState, arms: Ints, values: Floats, patterns: Ints) -> None:
     """Count the rewards of many rows; `patterns`: which variables each misses, -1 for none."""
     for row in range(len(arms)):
-        settle_row(state, arms[row], values[row], patterns[row])
+        record_row(state, arms[row], values[row], patterns[row])
 
 
 @compiled

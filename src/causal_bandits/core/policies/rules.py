@@ -12,8 +12,8 @@ from ..data import CountTables
 from ..estimators import Pools, draw_own, draw_shared, own_moments
 from ..estimators import expect as expect_row
 from ..estimators import learn as learn_row
-from ..estimators import settle as settle_row
-from .protocol import choose, expect, forget, indices, learn, prepare, sample_means, settle
+from ..estimators import record_reward as count_late_reward
+from .protocol import choose, expect, forget, indices, learn, prepare, record_reward, sample_means
 
 
 @by_reference
@@ -134,11 +134,11 @@ def expect_through_sets(state: ThompsonState, arm: int, codes: Ints) -> None:
     expect_row(state.tables, state.pools, arm, codes, 1)
 
 
-@settle.of(ThompsonState)
+@record_reward.of(ThompsonState)
 @compiled
-def settle_through_sets(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
+def record_through_sets(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
     """Count the reward of a pending row."""
-    settle_row(state.tables, state.pools, arm, codes, reward)
+    count_late_reward(state.tables, state.pools, arm, codes, reward)
 
 
 @forget.of(ThompsonState)

@@ -39,7 +39,7 @@ from ..seeds import Seed
 from .base import Policy
 from .explorer import draw_arm, mixed, play_shares, reweigh
 from .posterior import Posterior, Source, snapshot
-from .protocol import choose, expect, forget, learn, settle
+from .protocol import choose, expect, forget, learn, record_reward
 
 DRAWS, FEWEST_DRAWS = 256, 64
 """Draws that are played by; fewer with more than 256 arms."""
@@ -145,9 +145,9 @@ def learn_row(state: SafeState, arm: int, seen: Any, reward: float) -> None:
         update_shares(state)
 
 
-@settle.of(SafeState)
+@record_reward.of(SafeState)
 @compiled
-def settle_row(state: SafeState, arm: int, seen: Any, reward: float) -> None:
+def record_late_reward(state: SafeState, arm: int, seen: Any, reward: float) -> None:
     """Count the reward of a pending row."""
     count_late(state.counts.tables, arm, seen, -1)
     learn_row(state, arm, seen, reward)

@@ -22,7 +22,7 @@ from ...errors import whole_number
 from ...libraries import special
 from .base import checked_horizon, checked_number
 from .galcb_beliefs import means_and_variances
-from .galcb_rules import KNOWN, LinearModel, LinearState, Pulls, settle_model
+from .galcb_rules import KNOWN, LinearModel, LinearState, Pulls, fit_model
 from .galcb_structure import candidate_parents, causal_order, chosen_parents, single_levers
 from .planning import NEVER, PlanningPolicy
 
@@ -167,7 +167,7 @@ class LinearCausalBandit(PlanningPolicy):
         for place in range(len(idle)):
             model.reach[place] = REACH * math.sqrt(variances[model.parents[place, : model.sizes[place]]].sum())
         model.bound[0] = REACH * math.sqrt(variances[-1])
-        settle_model(state)
+        fit_model(state)
         return state
 
     def _moved(self, own: ArmMoments) -> Bools:

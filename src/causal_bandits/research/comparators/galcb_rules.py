@@ -170,7 +170,7 @@ def refine(state: LinearState) -> None:
 
 
 @compiled
-def settle_model(state: LinearState) -> None:
+def fit_model(state: LinearState) -> None:
     """Fit every equation, once parents are known."""
     state.stage[KNOWN] = 1
     for equation in range(len(state.model.variable)):

@@ -28,8 +28,8 @@ class GraphPosteriorThompson(Policy[GraphState]):
     """Draws a causal graph and its parameters from their exact posterior, and plays the arm that is best there.
 
     It is given what every lever acts on (``Problem(..., targets=...)``) and assumes that a lever overrides the other
-    causes of what it acts on, and that no two variables have a hidden common cause; where that is wrong, it may settle
-    on a bad arm. All graphs are listed, so there can be at most 4 observed variables. Every row must be complete.
+    causes of what it acts on, and that no two variables have a hidden common cause; where that is wrong, it may
+    converge on a bad arm. All graphs are listed, so there can be at most 4 observed variables. Rows must be complete.
 
     Args:
         problem: What is played; `targets` must say what every lever acts on.

@@ -21,8 +21,8 @@ from ...core.policies.protocol import (
     learn,
     prepare,
     prepare_nothing,
+    record_reward,
     sample_means,
-    settle,
 )
 from ...core.problem import Problem
 from ...core.seeds import Seed
@@ -67,7 +67,7 @@ def drop_pending(state: CorrectedState, arm: int, codes: Ints) -> None:
     state.waiting[arm] -= 1
 
 
-@settle.of(CorrectedState)
+@record_reward.of(CorrectedState)
 @compiled
 def count_late_reward(state: CorrectedState, arm: int, codes: Ints, reward: int) -> None:
     """A pending row has its reward."""
@@ -330,9 +330,9 @@ def forget_trace(state: TraceState, arm: int, codes: Ints) -> None:
     update(state, arm)
 
 
-@settle.of(TraceState)
+@record_reward.of(TraceState)
 @compiled
-def settle_trace(state: TraceState, arm: int, codes: Ints, reward: int) -> None:
+def record_trace(state: TraceState, arm: int, codes: Ints, reward: int) -> None:
     """A pending row is complete."""
     add_trace(state, arm, 1, codes, 0.0, -1.0)
     learn_trace(state, arm, codes, reward)

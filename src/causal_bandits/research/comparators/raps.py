@@ -164,7 +164,7 @@ class RapsUCB(CountingPolicy):
 
 
 def raps_budget(n: int, k: int, gap: float, eps: float, delta: float) -> int:
-    """B, the rows that settle a question for all of n variables with k levels with probability 1 - delta."""
+    """B, the rows that answer a question for all of n variables with k levels with probability 1 - delta."""
     outer = n * math.log(k + 1)
     mean = 32 * (math.log(8 * n * k / delta) + outer) / gap**2
     spread = 8 * (math.log(8 * n**2 * k**2 / delta) + outer) / eps**2

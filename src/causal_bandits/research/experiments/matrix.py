@@ -1,7 +1,7 @@
 """Claims by reading: the verdict on every claim under each reading of what a paper leaves open, from summaries alone.
 
 A reading gives every *factor* (the independence test, the unit of Figure 4, the horizon, ...) a value. A claim holds
-if it holds in every reading that settles it, and these are most; where it holds in some and fails in others, it depends
+if it holds in every reading that decides it, and these are most; where it holds in some and fails in others, it depends
 on the fewest factors that tell these apart.
 """
 
@@ -28,7 +28,7 @@ ACROSS = {TEST: (TEST,), INDEX: (INDEX, VARIANCE)}
 """The factors whose values are the columns, by one that the claim depends on."""
 LISTED = 4
 """Of more readings than this, only the factors are named."""
-SETTLED = ("holds", "fails")
+DECIDED = ("holds", "fails")
 IN_WORDS = {"holds": "holds", "fails": "fails", "open": "inconclusive"}
 Reading = Mapping[str, str]
 
@@ -94,18 +94,18 @@ def overall(cells: Sequence[MatrixCell]) -> tuple[str, str]:
         return "open", "not played"
     if len(cells) == 1 and cells[0].reading:
         return "open", f"{IN_WORDS[cells[0].verdict]} in the only reading played"
-    settled = [cell for cell in cells if cell.verdict in SETTLED]
-    found = sorted({cell.verdict for cell in settled})
+    decided = [cell for cell in cells if cell.verdict in DECIDED]
+    found = sorted({cell.verdict for cell in decided})
     if not found:
         return "open", "inconclusive"
-    left = len(cells) - len(settled)
+    left = len(cells) - len(decided)
     more = f" (inconclusive in {left} of {len(cells)} readings)" if left else ""
-    if len(found) == 1 and left >= len(settled):
-        return "open", f"inconclusive ({found[0]} in {len(settled)} of {len(cells)} readings)"
+    if len(found) == 1 and left >= len(decided):
+        return "open", f"inconclusive ({found[0]} in {len(decided)} of {len(cells)} readings)"
     if len(found) == 1:
         return found[0], f"{found[0]}{more}"
-    factors = deciding_factors(settled)
-    return "depends", f"depends on {_listed([WORDS[name] for name in factors])}{_which(settled, factors)}{more}"
+    factors = deciding_factors(decided)
+    return "depends", f"depends on {_listed([WORDS[name] for name in factors])}{_which(decided, factors)}{more}"
 
 
 def deciding_factors(cells: Sequence[MatrixCell]) -> tuple[str, ...]:
@@ -128,11 +128,11 @@ def _by_values(cells: Sequence[MatrixCell], factors: Sequence[str]) -> dict[tupl
 def _which(cells: Sequence[MatrixCell], factors: Sequence[str]) -> str:
     """Where it holds and where it fails; of many readings the rarer verdict, or nothing."""
     groups = _by_values(cells, factors).items()
-    where = {name: [values for values, found in groups if found == {name}] for name in SETTLED}
+    where = {name: [values for values, found in groups if found == {name}] for name in DECIDED}
     shown = {name: _listed([_valued(values) for values in found]) for name, found in where.items()}
     if len(factors) == 1:
         return f": holds with {shown['holds']}, fails with {shown['fails']}"
-    rare = min(SETTLED, key=lambda name: len(where[name]))
+    rare = min(DECIDED, key=lambda name: len(where[name]))
     return f": {rare} only with {shown[rare]}" if len(where[rare]) <= LISTED else ""
 
 

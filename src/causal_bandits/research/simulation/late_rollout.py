@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.compiled import Ints, by_reference, compiled
-from ...core.policies import choose, expect, learn, settle
+from ...core.policies import choose, expect, learn, record_reward
 from ..worlds.drawing import draw, scratch
 
 
@@ -46,7 +46,7 @@ def deliver(state: Any, step: int, come: int, whole: int, arms: Ints, seen: Any,
     late = queue.first[step]
     while late >= 0:
         if whole == 0:
-            settle(state, arms[late], seen[late], rewards[late])
+            record_reward(state, arms[late], seen[late], rewards[late])
         else:
             learn(state, arms[late], seen[late], rewards[late])
         queue.done[come] = late

@@ -15,7 +15,7 @@ def cyclic_world(graph: MixedGraph, *, target: str = "Y", seed: Seed = None) -> 
     Each parent of X has a target value; with m of them at theirs, P(X = 1) = (1 + m) / (2 + parents). Target values are
     random, but every variable on a cycle has a random level at rest, and is the likelier to leave it the more of its
     parents in the same strongly connected component have left theirs. So feedback is positive around every cycle, and
-    updates from rest settle for every noise: this is the equilibrium that is seen. Without cycles it is `paper_world`.
+    updates from rest converge for every noise: this equilibrium is seen. Without cycles it is `paper_world`.
 
     Args:
         graph: Graph over the variables and the target.

@@ -45,7 +45,7 @@ class DiscreteSCM(DiscreteWorld):
         cycles: Which values variables on a cycle take. ``"unique"``: the only solution of their equations; a world in
             which some noise has none or several is rejected. ``"iterate"``: the fixed point that synchronous updates
             reach from `start` with the noise held, one strongly connected component after the other, parents first; a
-            world in which some noise never settles is rejected.
+            world in which some noise never converges is rejected.
         start: Levels that the updates of ``cycles="iterate"`` start from; the first level where none is given.
 
     >>> from causal_bandits.research.worlds import perfect
@@ -188,7 +188,7 @@ class DiscreteSCM(DiscreteWorld):
             return
         codes = {name: self.variables[name].code(level) for name, level in (self.start or {}).items()}
         equilibria = Equilibria(self._factors, self.cycles, codes)
-        self._arms = [equilibria.settled(arm, chosen) for arm, chosen in zip(problem.arms, self._arms, strict=True)]
+        self._arms = [equilibria.converged(arm, chosen) for arm, chosen in zip(problem.arms, self._arms, strict=True)]
 
     def _order(self, factors: Iterable[int]) -> list[int]:
         """The nodes, parents first."""

@@ -24,7 +24,7 @@ from .factors import Factors
 from .mechanisms import Mechanism
 
 Cycles = Literal["unique", "iterate"]
-"""Equations must have exactly one solution for every noise; or updates from a start must settle."""
+"""Equations must have exactly one solution for every noise; or updates from a start must converge."""
 
 MOST_CASES = 1 << 22
 """Values of noise and parents together, times the joint levels of the component: about a second."""
@@ -119,12 +119,12 @@ def only_solution(equations: Equations, arm: Arm) -> list[Ints]:
         number = f"{wrong} solutions" if wrong else "no solution"
         raise WorldError(
             f"the cycle through {listing(equations.names)} has {number} for some noise under {arm}; make it exactly "
-            "one, or make a DiscreteSCM with cycles='iterate', which takes what updates from a start settle at"
+            "one, or make a DiscreteSCM with cycles='iterate', which takes what updates from a start converge at"
         )
     return solution
 
 
-def settled_solution(equations: Equations, start: list[int], arm: Arm) -> list[Ints]:
+def converged_solution(equations: Equations, start: list[int], arm: Arm) -> list[Ints]:
     """The fixed point that synchronous updates reach from a start; a WorldError unless they do in every case."""
     levels = equations.constant(start)
     for _ in range(math.prod(equations.sizes)):  # by then, updates that did not converge have met a state twice
@@ -133,8 +133,8 @@ def settled_solution(equations: Equations, start: list[int], arm: Arm) -> list[I
             return levels
         levels = updated
     raise WorldError(
-        f"the cycle through {listing(equations.names)} does not settle for some noise under {arm}: its updates repeat "
-        "without end; change its mechanisms, or start elsewhere (start=)"
+        f"the cycle through {listing(equations.names)} does not converge for some noise under {arm}: its updates "
+        "repeat without end; change its mechanisms, or start elsewhere (start=)"
     )
 
 
@@ -151,7 +151,7 @@ class Equilibria:
         self.factors, self.cycles, self.start = factors, cycles, start
         self._chains: dict[tuple[int, ...], list[Mechanism]] = {}
 
-    def settled(self, arm: Arm, chosen: list[int]) -> list[int]:
+    def converged(self, arm: Arm, chosen: list[int]) -> list[int]:
         """The numbers of mechanisms with the same law, and without cycles."""
         result, places = list(chosen), self.factors.places
         for part in self.factors.graph(chosen).strongly_connected_components():
@@ -169,7 +169,7 @@ class Equilibria:
         if self.cycles == "unique":
             levels = only_solution(equations, arm)
         else:
-            levels = settled_solution(equations, [self.start.get(name, 0) for name in equations.names], arm)
+            levels = converged_solution(equations, [self.start.get(name, 0) for name in equations.names], arm)
         law = equations.law(levels)
         before = [self.factors.nodes[place].name for place in equations.outside]
         mechanisms = []

@@ -19,7 +19,7 @@ def parts_in_order(graph: MixedGraph) -> list[list[int]]:
     return sorted(parts, key=lambda part: graph.masks.ancestors[part[0]].bit_count())
 
 
-def settle(weights: Floats, part: list[int], values: Floats) -> None:
+def converge(weights: Floats, part: list[int], values: Floats) -> None:
     """Turn what the equations of a part add by themselves into its values, in place: (I - B)^-1 of it."""
     outside = weights[part]
     outside[:, part] = 0.0
@@ -32,5 +32,5 @@ def check_stable(weights: Floats, part: list[int], names: tuple[str, ...], arm: 
     if not radius < 1:
         raise WorldError(
             f"the feedback among {listing(names[place] for place in part)} has a spectral radius of {radius:.4g} under "
-            f"{arm}, and values settle only below 1; lower the coefficients on the cycle"
+            f"{arm}, and values converge only below 1; lower the coefficients on the cycle"
         )

@@ -12,7 +12,7 @@ from ...core.problem import Arm, Level, Problem
 from ...errors import UnknownVariableError, WorldError, brief, listing
 from .changes import Change, finite_number
 from .continuous_world import ContinuousWorld
-from .feedback import check_stable, parts_in_order, settle
+from .feedback import check_stable, converge, parts_in_order
 from .real_sampler import gaussian_sampler
 from .separations import sets_of_graph
 
@@ -29,7 +29,7 @@ class LinearGaussianSCM(ContinuousWorld):
     """Every variable is a linear function of its parents plus Gaussian noise; all of them are observed.
 
     Coefficients may form cycles: the variables are then (I - B)^-1 (intercepts + noise), where updates with the noise
-    held settle. They settle if the spectral radius of B is below 1; a world with an arm in which it is not is rejected.
+    held converge. They do if the spectral radius of B is below 1; a world with an arm in which it is not is rejected.
     Linear equations obey d-separation with cycles, too (Spirtes 1995): more sets separate than sigma-separation says.
 
     Args:
@@ -191,8 +191,8 @@ class LinearGaussianSCM(ContinuousWorld):
                 if len(part) > 1:
                     free = [place for place in part if self.variables[place] not in cut]
                     check_stable(weights, free, self.variables, arm)
-                    settle(weights, free, mean)
-                    settle(weights, free, root)
+                    converge(weights, free, mean)
+                    converge(weights, free, root)
                 else:
                     mean[part[0]] += weights[part[0]] @ mean
                     root[part[0]] += weights[part[0]] @ root

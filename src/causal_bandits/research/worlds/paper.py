@@ -45,7 +45,7 @@ def random_targets(graph: MixedGraph, rng: np.random.Generator) -> dict[str, lis
 def counting_world(
     graph: MixedGraph, target: str, wanted: Mapping[str, list[int]], start: Mapping[str, Level] | None = None
 ) -> DiscreteSCM:
-    """The world with these target values; cycles settle from `start`."""
+    """The world with these target values; cycles converge from `start`."""
     return DiscreteSCM(
         variables=dict.fromkeys(graph.nodes, 2),
         mechanisms={name: _counting(_parents(graph, name), wanted[name]) for name in graph.nodes},
