@@ -43,7 +43,7 @@ def regret_and_information(draws: Floats, weights: Floats, allowed: Bools, cost:
 
 def play_shares(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) -> Floats:
     """The probability of every arm where no reward is waited for."""
-    return mixed(both_shares(draws, weights, allowed, cost), 10.0, 0.0)
+    return mixed(both_shares(draws, weights, allowed, cost), 1e6, 1.0)
 
 
 def ratio_of(shares: Floats, regret: Floats, information: Floats) -> float:

@@ -305,5 +305,5 @@ def test_a_batch_is_played_by_the_shares_of_a_batch() -> None:
     policy = policy_for("binary", [], [], [])
     play(policy, "binary", 30, np.random.default_rng(5))
     counts = np.bincount([int(arm["I"]) for arm in policy.ask(20_000)], minlength=4)
-    expected = mixed(policy._state.sums.shares, 30.0, 19_999.0)
+    expected = mixed(policy._state.sums.shares, 30.0, 20_000.0)
     assert stats.chisquare(counts, 20_000 * expected).pvalue > 1e-5

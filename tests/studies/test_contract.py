@@ -200,6 +200,14 @@ def test_tell_many(studies: Studies) -> None:
         study.tell_many([{"clicked": 1}])
 
 
+def test_decisions_are_spread_while_no_outcome_is_known(studies: Studies) -> None:
+    """Null: no arm of six has a probability above a third. Of 60 decisions more than 36 for one arm: 1e-5. Seed 1."""
+    study = shop(studies)
+    made = [study.ask().arm for _ in range(60)]
+    assert max(made.count(arm) for arm in SHOP.arms) <= 36
+    assert study.propensity(60) < 1 / 3
+
+
 def test_abandon_and_expire(studies: Studies) -> None:
     study = shop(studies, expire_after=100)
     now = [1000.0]

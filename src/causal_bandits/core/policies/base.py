@@ -312,16 +312,16 @@ class Policy(ABC, Generic[State]):
         *,
         among: Bools | None = None,
         cost: Floats | None = None,
-        batch: int | None = None,
+        awaited: int | None = None,
     ) -> Ints:
         """Arms by number, like `ask`, with the caller's random numbers and among some of the allowed arms only.
 
-        With `cost`, (arms,) in units of the reward, arms are compared by what is left after it. `batch` is how many
-        arms are asked for together; unless given, `count`.
+        With `cost`, (arms,) in units of the reward, arms are compared by what is left after it. `awaited` is how many
+        decisions have no outcome yet, these included; unless given, `count`.
         """
         left = arms_left(self.problem, self.allowed, among)  # before the model is refitted
         state = self.ready()
-        return _chosen(state if among is None else self._among(state, left), rng, count, cost, batch or count)
+        return _chosen(state if among is None else self._among(state, left), rng, count, cost, awaited or count)
 
     def ready(self, among: Bools | None = None) -> State:
         """The state that chooses the next arm, refitted if that is due; `among` replaces the allowed arms."""
@@ -337,18 +337,18 @@ class Policy(ABC, Generic[State]):
         *,
         among: Bools | None = None,
         cost: Floats | None = None,
-        batch: int = 1,
+        awaited: int = 1,
     ) -> Floats:
         """How often each arm is chosen in many draws from the state as it is, or exactly if known.
 
-        `batch` is how many arms are asked for together. It changes nothing.
+        `awaited` is as for `choose`. It changes nothing.
         """
         if self.exact_shares:
-            return self.shares(among=among, cost=cost, batch=batch)
-        chosen = _chosen(self._some(self._among(self._latest(), self.allowed), among), rng, draws, cost, batch)
+            return self.shares(among=among, cost=cost, awaited=awaited)
+        chosen = _chosen(self._some(self._among(self._latest(), self.allowed), among), rng, draws, cost, awaited)
         return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
 
-    def shares(self, *, among: Bools | None = None, cost: Floats | None = None, batch: int = 1) -> Floats:
+    def shares(self, *, among: Bools | None = None, cost: Floats | None = None, awaited: int = 1) -> Floats:
         """(arms,): the exact probability of every arm to be chosen next, where `exact_shares` says that it is known."""
         raise NotImplementedError
 
@@ -689,11 +689,11 @@ class Policy(ABC, Generic[State]):
         return load(cls, file_path(path))
 
 
-def _chosen(state: Any, rng: np.random.Generator, count: int, cost: Floats | None, batch: int) -> Ints:
+def _chosen(state: Any, rng: np.random.Generator, count: int, cost: Floats | None, awaited: int) -> Ints:
     """Arms, by number."""
     fields = getattr(state, "_fields", ())
-    if "batch" in fields:
-        state = state._replace(batch=float(batch - 1))
+    if "awaited" in fields:
+        state = state._replace(awaited=float(awaited))
     if cost is not None and "cost" in fields:
         state, cost = state._replace(cost=cost), None
     return choose_many(state, rng, count) if cost is None else choose_net_many(state, rng, count, cost)

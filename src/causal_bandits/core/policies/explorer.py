@@ -7,8 +7,8 @@ depends on that. With draws of all means both can be counted, and the mixture of
 
 is played (variance-based information-directed sampling, Russo and Van Roy 2018). In a share of rounds an arm is played
 as often as it is the best in the draws (Thompson 1933): at least in a few, so that every arm keeps a positive
-probability, which is known exactly, and the more rewards are waited for. What two arms tell is soon known, so a
-whole batch of them is a waste.
+probability, which is known exactly, and the more often, the more rewards are awaited, that of the next decision
+included. What two arms tell is soon known, so playing nothing else until the first reward comes is a waste.
 
 The draws are made when the model is refitted. Between two fits each reward reweighs them by its likelihood, so an arm's
 probability follows its rewards at once (a particle filter: Gordon, Salmond and Smith 1993).
@@ -68,9 +68,10 @@ def play_shares(draws: Floats, weights: Floats, allowed: Bools, cost: Floats) ->
 def mixed(shares: Floats, rows: float, waiting: float) -> Floats:
     """(arms,): the probability of every arm to be played, from what `play_shares` gave.
 
-    Thompson sampling has the share of rewards that are waited for among all rows, and at least THOMPSON.
+    Thompson sampling has the share of rewards that are awaited among all decisions, and at least THOMPSON. `waiting`
+    includes the next decision, so the very first one is drawn by Thompson sampling.
     """
-    part = max(THOMPSON, waiting / (rows + waiting)) if waiting > 0 else THOMPSON
+    part = max(THOMPSON, waiting / (rows + waiting))
     found: Floats = (1 - part) * shares[0] + part * shares[1]
     return found
 

@@ -97,8 +97,8 @@ class SafeState(NamedTuple):
     allowed: Bools
     cost: Floats
     """(arms,): what each arm costs."""
-    batch: float = 0.0
-    """Arms that are asked for together, but one."""
+    awaited: float = 1.0
+    """Decisions without an outcome, the next one included; without rows whose mediators count already."""
     second: float = 0.0
     """The share of rounds for the challenger of the best arm; 0: arms are played to earn."""
 
@@ -106,7 +106,7 @@ class SafeState(NamedTuple):
 @compiled
 def shares_of(state: SafeState) -> Floats:
     """(arms,): the probability of every arm to be played next."""
-    waiting, shares = state.batch + state.counts.tables.pending[: len(state.allowed)].sum(), state.sums.shares
+    waiting, shares = state.awaited + state.counts.tables.pending[: len(state.allowed)].sum(), state.sums.shares
     if not state.allowed.all() or state.cost.any():
         shares = play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
     return mixed(shares, state.counts.stats.rows[0], waiting)
@@ -411,10 +411,10 @@ class SafePolicy(Policy[SafeState]):
         seen = self._rows_seen() if self.history.has_missing else None
         return Findings(self.layout, self.rows, separated, Degrees(chances, weights), seen)
 
-    def shares(self, *, among: Bools | None = None, cost: Floats | None = None, batch: int = 1) -> Floats:
-        """(arms,): the exact probability of every arm to be played next, in a batch of this many; changes nothing."""
+    def shares(self, *, among: Bools | None = None, cost: Floats | None = None, awaited: int = 1) -> Floats:
+        """(arms,): the exact probability of every arm to be played next; `awaited` as for `choose`. Changes nothing."""
         allowed = self.allowed if among is None else self.allowed & among
-        state = self._latest()._replace(allowed=allowed, batch=float(batch - 1))
+        state = self._latest()._replace(allowed=allowed, awaited=float(awaited))
         return state_shares(state if cost is None else state._replace(cost=cost))
 
     def _sums(self) -> dict[str, NDArray[Any]]:

@@ -83,7 +83,7 @@ def winner(state: StudyState, among: Iterable[int] | None) -> int | None:
         when = moment(state.finished.time).isoformat(timespec="seconds")
         raise StudyFinishedError(f"the study was finished at {when} and makes no more decisions")
     if not found:
-        best = ", ".join(str(state.problem.arms[arm]) for arm in state.finished.winners)
+        best = "; ".join(state.problem.arms[arm].label for arm in state.finished.winners)
         raise StudyFinishedError(f"the study is finished, and its winner {best} is not among the given arms")
     return found[0]
 
@@ -111,6 +111,11 @@ def portions_of(state: StudyState, among: Iterable[int] | None) -> Portions:
     return portions(*state.rules.shares(state.problem), playable)
 
 
+def awaited(state: StudyState, count: int) -> int:
+    """Decisions without an outcome once `count` more are made, but for those whose mediators count already."""
+    return count + len(state.decisions.open) - len(state.late.numbers)
+
+
 def choose(state: StudyState, count: int, among: list[int] | None, rng: np.random.Generator | None = None) -> list[int]:
     """The next arms, by number; with the random numbers of the next decision, or others."""
     final = winner(state, among)
@@ -134,7 +139,8 @@ def choose(state: StudyState, count: int, among: list[int] | None, rng: np.rando
 def _policy_choice(
     state: StudyState, count: int, rng: np.random.Generator, mask: Bools | None, batch: int
 ) -> list[int]:
-    found: list[int] = state.policy.choose(count, rng, among=mask, cost=state.cost, batch=batch).tolist()
+    waiting = awaited(state, batch)
+    found: list[int] = state.policy.choose(count, rng, among=mask, cost=state.cost, awaited=waiting).tolist()
     return found
 
 
@@ -160,7 +166,7 @@ def compared(
     elif before:
         _policy_choice(state, before, rng, mask, count)
     if state.policy.exact_shares:
-        return state.policy.shares(among=mask, cost=state.cost, batch=count)
+        return state.policy.shares(among=mask, cost=state.cost, awaited=awaited(state, count))
     found, cost = state.policy.indices(rng, among=mask), state.cost
     return found if found is None or cost is None else found - cost
 
@@ -174,15 +180,15 @@ def frequencies(
         sure = np.zeros(len(state.problem.arms))
         sure[final] = 1.0
         return sure
-    cost = state.cost
+    cost, waiting = state.cost, awaited(state, batch)
     if not state.rules.shares_out:
-        return state.policy.frequencies(draws, rng, among=open_arms(state, among), cost=cost, batch=batch)
+        return state.policy.frequencies(draws, rng, among=open_arms(state, among), cost=cost, awaited=waiting)
     parts = portions_of(state, among)
     found = parts.floor.copy()
     left = 1 - parts.reserved
     for weight, mask in parts.parts() if left > 1e-12 else []:
         part = max(1, round(draws * weight))
-        chances = state.policy.frequencies(part, rng, among=mask, cost=cost, batch=batch)
+        chances = state.policy.frequencies(part, rng, among=mask, cost=cost, awaited=waiting)
         found += left * weight * chances
     return found
 
