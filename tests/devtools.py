@@ -15,7 +15,7 @@ from typing import Any
 from .browser import find_chromium
 
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run")
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds to wait for an answer."""
 
 
@@ -42,7 +42,7 @@ class Browser:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._sent, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             found = self._next(deadline)
             if found.get("id") == number:
@@ -72,7 +72,7 @@ class Browser:
         """Open a page and wait until it is loaded."""
         answer = self.call("Page.navigate", url=address)
         assert "errorText" not in answer, answer
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while answer["loaderId"] not in self._loaded:
             self._next(deadline)
 
@@ -92,7 +92,7 @@ class Browser:
 
     def wait_for(self, script: str) -> None:
         """Wait until an expression holds."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             with contextlib.suppress(AssertionError):  # a page that is being replaced answers with an error
                 if self.run(script):
@@ -116,6 +116,7 @@ class Browser:
     def click(self, selector: str) -> None:
         """Click on something, as somebody would, which is scrolled to if it is not in sight."""
         there = f"document.querySelector({json.dumps(selector)})"
+        self.wait_for(f"document.readyState === 'complete' && {there} !== null")  # nothing moves any more
         self.run(f"{there}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
         x, y = self.run(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({there}.getBoundingClientRect())")
         for kind in ("mousePressed", "mouseReleased"):
@@ -146,5 +147,5 @@ def browser(folder: Path) -> Iterator[Browser]:
         yield Browser(sent, received)
     finally:
         os.close(sent)  # it ends when nobody can tell it anything
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
         os.close(received)

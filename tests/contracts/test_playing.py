@@ -40,7 +40,7 @@ def case_of(name: str) -> Case:
 DAG = cb.worlds.paper_world(cb.MixedGraph([*"ABCY"], [("A", "B"), ("B", "C"), ("C", "Y")]), seed=3)
 CONFOUNDED = cb.worlds.paper_world(cb.MixedGraph([*"ABY"], [("A", "B"), ("B", "Y")], [("A", "Y")]), seed=4)
 LARGE = cb.worlds.paper_world(
-    cb.MixedGraph([f"X{n}" for n in range(6)] + ["Y"], [*((f"X{n}", f"X{n + 1}") for n in range(5)), ("X5", "Y")]),
+    cb.MixedGraph([f"X{n}" for n in range(5)] + ["Y"], [*((f"X{n}", f"X{n + 1}") for n in range(4)), ("X4", "Y")]),
     seed=6,
 )
 SOFT = cb.DiscreteSCM(

@@ -566,7 +566,7 @@ def test_a_real_problem_given_to_a_discrete_policy() -> None:
         ({"initial": -1}, OptionError, "initial=-1"),
         ({"initial": 2.5}, OptionError, "initial=2.5"),
         ({"variance": "guess"}, OptionError, "variance='guess'; expected one of closed-form, bootstrap"),
-        ({"variance": "bootstrap", "bootstraps": 1}, OptionError, "bootstraps=1; expected a whole number from 2"),
+        ({"variance": "bootstrap", "bootstraps": 1}, OptionError, "bootstraps=1; expected an integer >= 2"),
         ({"max_size": -1}, OptionError, "max_size=-1"),
         ({"max_size": 1, "discovery": KnownSets([["A", "C"]])}, OptionError, "raise max_size"),
         ({"discovery": KnownSets([["Z"]])}, UnknownVariableError, "'Z' is not an observed variable"),

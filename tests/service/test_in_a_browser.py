@@ -183,6 +183,14 @@ def test_every_action_of_the_dashboard(tmp_path: Path) -> None:
         assert ": new prices" in changes(page)
         assert [each.text for each in study.annotations()] == ["new prices"]
 
+        # Exclude decisions by a key
+        staff = study.ask(key="staff-1")
+        page.type("input[name=key_prefix]", "staff-")
+        page.type("input[name=reason]", "our own visits")
+        submit(page, "exclude", "Exclude decisions")
+        assert "our own visits" in changes(page)
+        assert study.decision(staff.id)["excluded"] == "our own visits"
+
         # What cannot be done is said, and nothing is changed
         page.click("button[value=retire]")
         page.wait_for("document.querySelector('[role=alert]') !== null")
@@ -206,6 +214,17 @@ def test_every_action_of_the_dashboard(tmp_path: Path) -> None:
         page.visit(f"{address}/studies/checkout/manage")
         page.call("Emulation.setEmulatedMedia", media="print")
         assert page.run("getComputedStyle(document.querySelector('main form')).display") == "none"
+        page.call("Emulation.setEmulatedMedia", media="screen")
+
+        # Finish: nothing can be changed after that, and everything can still be read
+        submit(page, "finish", "Finish the study")
+        assert "finished the study" in changes(page)
+        assert page.run("document.querySelectorAll('main form').length") == 0
+        assert page.run("document.querySelectorAll('a[download]').length") == 3
+        page.visit(f"{address}/studies/checkout")
+        winner = study.finished.answer.arm  # type: ignore[union-attr]
+        assert page.run("document.querySelector('.lead').innerText").startswith("Finished on ")
+        assert str(winner["discount"]) in page.run("document.querySelector('.lead').innerText")
         assert [each for each in page.complaints if "422" not in each and "401" not in each] == []
         page.visit("about:blank")
     study.close()
