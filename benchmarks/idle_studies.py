@@ -49,7 +49,7 @@ def idle(storage: str, *, studies: int = STUDIES, workers: int = WORKERS, second
 
         while one("SELECT count(*) FROM cb_log_ends WHERE counted < position"):
             time.sleep(0.5)
-        time.sleep(5.0)  # statistics of idle connections come late
+        time.sleep(15.0)  # statistics of idle connections come late
         count = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
         before, start = one(count), time.monotonic()
         time.sleep(seconds)

@@ -97,3 +97,11 @@ def test_a_family_may_have_the_name_of_a_figure() -> None:
     """`reproduce practice` is a figure and `compare --worlds practice` a family; only the first has a scale."""
     assert again("practice", {"options": {"runs": 1, "seed": 0}}) == ""
     assert again("practice", {"options": {"scale": "quick", "seed": 2}}).endswith("practice --scale quick --seed 2")
+
+
+@pytest.mark.parametrize(
+    ("family", "oracle"), [("dags4", "told-means"), ("loans", "told-means"), ("bilodeau-worst", "")]
+)
+def test_a_policy_that_is_misled_is_no_oracle(family: str, oracle: str) -> None:
+    policies = ["ts", "told-means", "causal-ts-known"]
+    assert field_experiment(family, policies, Scale(100, 1), 0).oracle == oracle

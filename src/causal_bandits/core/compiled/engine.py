@@ -255,7 +255,7 @@ class SafeGenerator(types.NumPyRandomGeneratorType):
     numba's own way calls `ctypes.cast`, a Python function, three times for each Generator of each call, and does not
     look at what it gives. A signal handler that raises there (Ctrl-C, an alarm) leaves a null pointer behind: a crash.
     The capsule holds the same pointers, so the random numbers are the same; reading it takes C calls alone, in which
-    Python runs no handler, and a fraction of the time. See docs/known-issues.md.
+    Python runs no handler, and a fraction of the time. See docs/reference/known-issues.md.
     """
 
 

@@ -1,7 +1,7 @@
 """How much of the reward's variance lies behind the mediators: eta^2, which bounds what sharing can be worth.
 
 Where a set S separates, learning through it needs about eta^2 = Var(E[Y | S]) / Var(Y) of the rows that learning from
-rewards alone needs (docs/limits.md).
+rewards alone needs (docs/explanation/limits.md).
 """
 
 import math

@@ -8,7 +8,7 @@ may be in has regret of at least C ln T in the long run, where C depends on what
                         (Honda and Takemura 2010, for the reward m(S)); else the program of Graves and Lai (1997)
     ... and P(S | a)    C_P = 0 where a best arm reaches every cell; else the same program with P(S | a) held
 
-docs/limits.md has the derivations. Cells that no arm reaches are left out of all three.
+docs/explanation/limits.md has the derivations. Cells that no arm reaches are left out of all three.
 """
 
 from collections.abc import Sequence
@@ -96,6 +96,8 @@ def lai_robbins(means: Floats) -> float:
 def least_divergence(p: Floats, k: Floats, goal: float) -> Floats:
     """For each row k of cell means: the least KL(p, q) over q with E_q k >= goal; infinite if no k is above goal.
 
+    Every row may have its own p, or all share one.
+
     By duality the maximum of E_p ln(1 - v (k - goal)) over 0 <= v <= 1 / (max k - goal), by bisection of its slope.
     """
     over = k - goal
@@ -120,8 +122,7 @@ def separated_limit(p: Floats, m: Floats, tolerance: float = 1e-4, *, known: boo
     if not len(arms) or (known and not missed.any()):
         return 0.0
     if not missed.any():
-        least = np.array([least_divergence(arm, m[None], goal)[0] for arm in arms])
-        return float((cost / least).sum())
+        return float((cost / least_divergence(arms, np.broadcast_to(m, arms.shape), goal)).sum())
     return _cutting_planes(Program(arms, copies, cost, m, goal, missed, known), tolerance)
 
 

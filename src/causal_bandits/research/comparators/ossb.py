@@ -31,7 +31,7 @@ def allocation(seen: Ints) -> tuple[int, Floats]:
     means = (pooled[:, 1] + SMOOTHED) / (pooled.sum(axis=1) + 2 * SMOOTHED)
     values = chances @ means
     best = int(values.argmax())
-    least = np.array([least_divergence(arm, means[None], float(values[best]))[0] for arm in chances])
+    least = least_divergence(chances, np.broadcast_to(means, chances.shape), float(values[best]))
     worse = values[best] - values > GAP
     return best, np.where(worse, 1 / np.where(least > 0, least, np.inf), 0.0)
 

@@ -41,7 +41,9 @@ class Family(NamedTuple):
     worlds: int
     make: Callable[[int, int, np.random.SeedSequence], World]
     claimed: tuple[str, ...] | None = None
-    """A set that is claimed to separate, although it does not."""
+    """A set that is claimed to separate, although it does not, or only almost."""
+    misleading: bool = False
+    """Whether the claimed set is far from separating: a policy that is given it is no oracle then."""
     too_slow: tuple[str, ...] = CYCLIC_ASD
     """Policies that are left out unless they are asked for."""
     baseline: str = "ts"
@@ -223,10 +225,16 @@ FAMILIES: dict[str, Family] = {
     ),
     **CYCLIC,
     "structureless": Family(
-        "4 nodes, no set separates (a false one is given): 27 arms", 64, _structureless, ("A", "B", "C")
+        "4 nodes, no set separates (a false one is given): 27 arms",
+        64,
+        _structureless,
+        ("A", "B", "C"),
+        misleading=True,
     ),
     "bilodeau-benign": Family("Bilodeau, Wang and Roy: Z separates, 20 arms", 1, _benign),
-    "bilodeau-worst": Family("Bilodeau, Wang and Roy: Z does not separate but is given, 20 arms", 1, _worst, ("Z",)),
+    "bilodeau-worst": Family(
+        "Bilodeau, Wang and Roy: Z does not separate but is given, 20 arms", 1, _worst, ("Z",), misleading=True
+    ),
     "parallel": Family("Lattimore's parallel bandit, 5 variables", 1, _parallel, too_slow=ASD),
     "iv": Family("Lee and Bareinboim: instrument", 16, partial(_diagram, "iv")),
     "front-door": Family("Lee and Bareinboim: front door", 16, partial(_diagram, "front-door")),

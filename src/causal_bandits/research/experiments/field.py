@@ -86,6 +86,7 @@ def field_experiment(
     chosen = _applying(family, size, seed) if policies is None else _named(policies, family, size, seed)
     sample = _first(family, size, seed, 0)
     methods = [_method(policy, family, size.horizon, sample) for policy in chosen]
+    oracles = () if family.misleading else ORACLES
     late = f" with rewards that come late ({delay_words(delay)})" if delay else ""
     return Curves(
         name=name,
@@ -95,7 +96,7 @@ def field_experiment(
         methods=tuple(sorted(methods, key=lambda method: method.tier or 0)),
         panels=(Panel("", "", family.worlds, partial(family.make, size.horizon), delay=delay),),
         baseline=family.baseline,
-        oracle=next((each for each in ORACLES if each in chosen), ""),
+        oracle=next((each for each in oracles if each in chosen), ""),
         measure=BOTH_REGRETS,
         by_tier=True,
     )

@@ -1,0 +1,82 @@
+"""`python -m benchmarks.limits balancing|long`: what docs/explanation/limits.md says about two comparisons.
+
+`balancing` plays regret balancing, and policies that believe a false claim, in structureless worlds where a set is
+claimed to separate that does not. `long` plays one world for a million rounds, where it is known which constants of
+the lower bounds apply.
+"""
+
+import argparse
+
+import numpy as np
+
+import causal_bandits as cb
+from causal_bandits.research.experiments.families import FAMILIES
+from causal_bandits.research.simulation import told
+
+BELIEVERS = ("ts", "regret-balancing", "causal-ts-known", "ossb")
+
+
+def shown(values: list[float] | np.ndarray) -> str:
+    """The mean with its standard error."""
+    return f"{np.mean(values):.2f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.2f}"
+
+
+def balancing(worlds: int, runs: int, seed: int) -> None:
+    """Regret relative to Thompson sampling, over all worlds and in the worst one."""
+    family = FAMILIES["structureless"]
+    regrets: dict[str, list[np.ndarray]] = {name: [] for name in BELIEVERS}
+    for number in range(worlds):
+        world = family.make(2000, number, np.random.SeedSequence([seed, number]))
+        for name in BELIEVERS:
+            policy = told(name, world, horizon=2000, separating=family.claimed)
+            regrets[name].append(cb.simulate(policy, world, 2000, runs=runs, seed=seed).regret[:, -1])
+    plain = np.array(regrets["ts"]).mean(axis=1)
+    for name in BELIEVERS[1:]:
+        means = np.array(regrets[name]).mean(axis=1)
+        ratio = means.mean() / plain.mean()
+        error = np.std(means - ratio * plain, ddof=1) / np.sqrt(worlds) / plain.mean()
+        print(
+            f"{name}: {ratio:.2f} ± {error:.2f} of Thompson sampling; single worlds {np.sort(means / plain).round(2)}"
+        )
+
+
+def long(runs: int, seed: int) -> None:
+    """Regret over C ln T, and per ln t in the last decade of rounds."""
+    chances, means = [0.3, 0.5, 0.4], [0.1, 0.6]
+    world = cb.DiscreteSCM(
+        {"Z": 2, "Y": 2},
+        {
+            "Z": cb.worlds.Mechanism([], [1 - chances[0], chances[0]]),
+            "Y": cb.worlds.Mechanism(["Z"], lambda z: [1 - means[z], means[z]]),
+        },
+        {"lever": {level: {"Z": cb.worlds.Mechanism([], [1 - p, p])} for level, p in enumerate(chances)}},
+    )
+    limits = world.limits(["Z"])
+    print(f"C_0 {limits.c0:.2f}, C_S {limits.cs:.2f}")
+    rounds = 10**6
+    for name, constant in (("causal-ts-known", limits.cs), ("ts", limits.c0)):
+        regret = cb.simulate(told(name, world, horizon=rounds), world, rounds, runs=runs, seed=seed).regret
+        for power in (3, 4, 5, 6):
+            print(
+                f"{name}, T = 10^{power}: {shown(regret[:, 10**power - 1] / (constant * np.log(10**power)))} of C ln T"
+            )
+        last = (regret[:, -1] - regret[:, 10**5 - 1]) / (constant * np.log(10))
+        print(f"{name}, last decade: {shown(last)} of C per ln t")
+
+
+def main() -> None:
+    """Play one of the two."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("balancing", "long"))
+    parser.add_argument("--worlds", type=int, default=24)
+    parser.add_argument("--runs", type=int, default=0, help="runs per world; 8 for balancing, 60 for long by default")
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    if options.what == "balancing":
+        balancing(options.worlds, options.runs or 8, options.seed)
+    else:
+        long(options.runs or 60, options.seed)
+
+
+if __name__ == "__main__":
+    main()
