@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -15,7 +14,7 @@ from ..core.markup import printable
 from ..errors import OptionError, OutputError, brief, whole_number
 from ..libraries import require_matplotlib
 from .axes import unit_for
-from .text import label
+from .text import label, wrapped
 from .theme import ALONE, BLUE, DIM, INK, PALETTE, PLAIN, SHARED, SOFT, VERMILION, drawing
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ class Simulated(Protocol):
 
 
 MOST_ARMS = 12
-WIDEST, LINES = 36, 3
-"""Characters in a line of a name, and lines."""
 
 
 @contextlib.contextmanager
@@ -63,16 +60,6 @@ def styled_axes(given: Axes | None, width: float, height: float) -> Iterator[Axe
         figure = plt.figure(figsize=(width, height), layout="constrained")
     with drawing({}):
         yield figure.add_subplot() if given is None else given
-
-
-def wrapped(text: str, widest: int = WIDEST) -> str:
-    """A name over several lines, never cut within a word.
-
-    >>> wrapped("banner=red, discount=10%, headline=Try it now").splitlines()
-    ['banner=red, discount=10%,', 'headline=Try it now']
-    """
-    lines = textwrap.wrap(printable(text), widest, break_on_hyphens=False) or [""]
-    return "\n".join(lines if len(lines) <= LINES else [*lines[: LINES - 1], f"{lines[LINES - 1]} …"])
 
 
 def plot_estimates(

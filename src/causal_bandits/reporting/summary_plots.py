@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from .summaries import ExampleRow, LimitRow, Series, Summary, TheoremRow
-from .text import label
+from .text import label, wrapped
 from .theme import (
     BLUE,
     BROWN,
@@ -148,7 +148,7 @@ def _frame(axes: Axes, summary: Summary, title: str) -> None:
         axes.set_ylim(bottom=0)
     axes.set_xlabel("round")
     axes.set_ylabel(summary["measure"])
-    axes.set_title(label(title, LONGEST), loc="left", fontsize=10)
+    axes.set_title(wrapped(title, LONGEST), loc="left", fontsize=10)
 
 
 def _cut_above(axes: Axes, found: Found) -> None:
@@ -391,7 +391,7 @@ def _frame_reading(axes: Axes, summary: Summary, title: str, *, relative: bool) 
         axes.set_ylim(0, 1)
     axes.set_xlabel("round")
     axes.set_ylabel("regret, relative" if relative else "share accepted")
-    axes.set_title(label(title, LONGEST), loc="left", fontsize=10)
+    axes.set_title(wrapped(title, LONGEST), loc="left", fontsize=10)
 
 
 # Theorem 3.1 and the example of sec. 3.2

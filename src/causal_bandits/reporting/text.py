@@ -1,8 +1,12 @@
 """Names that fit in a figure, shown literally."""
 
+import textwrap
 from unicodedata import east_asian_width
 
 from ..core.markup import printable
+
+WIDEST, LINES = 36, 3
+"""Letters in a line, and lines, of a name that is wrapped."""
 
 
 def label(text: str, most: int) -> str:
@@ -13,6 +17,16 @@ def label(text: str, most: int) -> str:
     """
     shown = printable(text)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def wrapped(text: str, widest: int = WIDEST) -> str:
+    """A name over several lines, never cut within a word.
+
+    >>> wrapped("banner=red, discount=10%, headline=Try it now").splitlines()
+    ['banner=red, discount=10%,', 'headline=Try it now']
+    """
+    lines = textwrap.wrap(printable(text), widest, break_on_hyphens=False) or [""]
+    return "\n".join(lines if len(lines) <= LINES else [*lines[: LINES - 1], f"{lines[LINES - 1]} …"])
 
 
 def _size(name: str) -> int:
