@@ -152,12 +152,12 @@ def test_planned_pulls_by_hand() -> None:
 
 
 def test_told_means_by_hand() -> None:
-    """8 rows of an arm, 2 with Z = 1: the posterior mean is (7 * .1 + 3 * .6) / 10 = .25."""
+    """8 rows of an arm, 2 with Z = 1: the posterior mean is (6.5 * .1 + 2.5 * .6) / 9."""
     policy = ToldMeans(PROBLEM, separating=["Z"], cell_means=[0.1, 0.6], seed=0)
     for z in (0, 0, 0, 0, 0, 0, 1, 1):
         policy.tell(PROBLEM.arms[1], {"Z": z, "Y": 0})
     found = policy.estimates()
-    assert found[1].mean == pytest.approx(0.25)
+    assert found[1].mean == pytest.approx(2.15 / 9)
     assert found[0].mean == pytest.approx(0.35)
     with pytest.raises(OptionError, match="expected 2 numbers"):
         ToldMeans(PROBLEM, separating=["Z"], cell_means=[0.1], seed=0)

@@ -79,7 +79,7 @@ def draw_of_learner(state: BalancingState, rng: np.random.Generator) -> Floats:
     for arm in range(len(drawn)):
         if state.counts.allowed[arm]:
             if causal:
-                drawn[arm] = (draw_chances(state.counts.seen, arm, rng) * cells).sum()
+                drawn[arm] = (draw_chances(state.counts.seen, arm, 1.0, rng) * cells).sum()
             else:
                 drawn[arm] = draw_by_rewards(state.counts, arm, rng)
     return drawn

@@ -29,12 +29,12 @@ def draw_cells(pooled: Ints, cells: int, rng: np.random.Generator) -> Floats:
 
 
 @compiled
-def draw_chances(seen: Ints, arm: int, rng: np.random.Generator) -> Floats:
-    """P(Z | arm) from Dirichlet(1 + the arm's rows in each cell)."""
+def draw_chances(seen: Ints, arm: int, prior: float, rng: np.random.Generator) -> Floats:
+    """P(Z | arm) from Dirichlet(prior + the arm's rows in each cell)."""
     chances = np.empty(seen.shape[1])
     for cell in range(len(chances)):
-        chances[cell] = rng.standard_gamma(1.0 + seen[arm, cell, 0] + seen[arm, cell, 1])
-    return np.asarray(chances / chances.sum())
+        chances[cell] = rng.standard_gamma(prior + seen[arm, cell, 0] + seen[arm, cell, 1])
+    return np.asarray(chances / max(chances.sum(), 1e-300))
 
 
 @compiled

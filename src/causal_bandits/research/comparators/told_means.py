@@ -29,8 +29,9 @@ class ToldMeansState(NamedTuple):
 @arm_index.of(ToldMeansState)
 @compiled
 def draw_through_means(state: ToldMeansState, arm: int, rng: np.random.Generator) -> float:
-    """sum_s p(s) m(s), p drawn from Dirichlet(1 + rows of the arm in each cell)."""
-    return float((draw_chances(state.counts.seen, arm, rng) * state.cell_means).sum())
+    """sum_s p(s) m(s), p drawn from Dirichlet(1 / cells + rows of the arm in each cell)."""
+    prior = 1 / len(state.cell_means)
+    return float((draw_chances(state.counts.seen, arm, prior, rng) * state.cell_means).sum())
 
 
 @moments.of(ToldMeansState)
@@ -39,7 +40,7 @@ def moments_through_means(state: ToldMeansState, arm: int) -> tuple[float, float
     """Posterior mean and variance of sum_s p(s) m(s)."""
     total, mean, square = 0.0, 0.0, 0.0
     for cell in range(len(state.cell_means)):
-        rows = 1.0 + state.counts.seen[arm, cell, 0] + state.counts.seen[arm, cell, 1]
+        rows = 1 / len(state.cell_means) + state.counts.seen[arm, cell, 0] + state.counts.seen[arm, cell, 1]
         total += rows
         mean += rows * state.cell_means[cell]
         square += rows * state.cell_means[cell] ** 2
@@ -59,7 +60,10 @@ def sample_through_means(state: ToldMeansState, prepared: int, rng: np.random.Ge
 
 
 class ToldMeans(CountingPolicy):
-    """Thompson sampling that is given S and E[Y | S]: P(S | arm) is drawn from its posterior, Dirichlet(1 + rows).
+    """Thompson sampling that is given S and E[Y | S]: P(S | arm) is drawn from its posterior.
+
+    The prior is Dirichlet(1 / cells), one row in all (Perks 1947): an arm may always lead to one cell alone. With
+    Dirichlet(1) and eight cells an arm without rows would hardly ever be drawn above a good one.
 
     It is an oracle: what other policies lose beyond it they lose because they have to learn what separates and what
     it is worth.

@@ -38,7 +38,7 @@ class Method:
 def method_of(key: str, label: str, example: Any, policy: Callable[[World], PolicyFactory]) -> Method:
     """A method whose knowledge is read from an example of its policy; a user's class need not declare it."""
     shown = f"{label} (explore, then commit)" if getattr(example, "simple_regret", False) else label
-    return Method(key, shown, getattr(example, "hints", "not said"), policy, getattr(example, "tier", None))
+    return Method(key, shown, getattr(example, "hints", "unknown"), policy, getattr(example, "tier", None))
 
 
 def told_nothing(factory: PolicyFactory) -> Callable[[World], PolicyFactory]:
