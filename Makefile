@@ -12,11 +12,11 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 # Worksteal: the tests of a file stay together, so what one of them compiled the next one finds in memory.
 # Three workers on two cores, since some tests wait for processes.
 PARALLEL := -n 3 --dist worksteal
-QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environments tests/test_errors.py tests/test_doors.py
+QUICK := tests/contracts tests/problem tests/data tests/graphs tests/environments tests/test_errors.py tests/test_validation.py
 # What compares arms or floats; studies by what replays them.
 COMPARING := src tests/analysis tests/contracts tests/discovery tests/environments tests/estimators tests/independence \
 	tests/policies tests/simulation tests/statistical tests/studies/test_contract.py tests/studies/test_replay.py \
-	tests/studies/test_served.py tests/studies/test_stateful.py tests/test_docs.py
+	tests/studies/test_high_throughput.py tests/studies/test_stateful.py tests/test_docs.py
 # Every dependency in use: ask, tell, analyze, the command line, reports, the service, PostgreSQL, the extras.
 SMOKE := tests/test_cli.py tests/analysis tests/contracts/test_policies.py tests/data tests/environments/test_gym.py \
 	tests/environments/test_wind_tunnel.py tests/experiments/test_engines.py tests/graphs/test_exchange.py \
@@ -62,7 +62,7 @@ rest: setup
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python scripts/check_words.py
 
-format: setup ## Format the code, and mend what the linter can
+format: setup ## Format the code, and fix what the linter can
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
@@ -83,7 +83,7 @@ $(VENV)/.collected: $(VENV)/.ready
 test-slow: setup ## The slow tests alone, and many more random cases
 	@$(PYTEST) $(PARALLEL) --hypothesis-profile thorough -m 'slow or hypothesis'
 
-messages: setup ## Write the golden file of error messages anew; review the diff
+messages: setup ## Update the golden file of error messages; review the diff
 	@$(PYTEST) -n 0 --update-messages $$(grep -rl golden tests --include='test_*.py')
 
 test-all: test test-slow ## All checks and all tests

@@ -1,6 +1,7 @@
 """`python scripts/check_words.py`: refuse retired words and British spelling where people read (part of `make check`).
 
-Reads pages, notebooks, templates, and in the source docstrings, comments and texts such as help and error messages.
+Reads pages, notebooks, templates, the help of the Makefile, and in the source docstrings, comments and texts such as
+help and error messages.
 Text in backticks and blocks of code are names, not prose, and are left alone.
 """
 
@@ -10,7 +11,7 @@ import json
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +70,8 @@ PATTERN = {
     re.compile(rf"\b(?:{word})\b" if word not in MARKS else word, re.IGNORECASE): better
     for word, better in {**RETIRED, **BRITISH, **MARKS}.items()
 }
+GUIDES = {**PATTERN, re.compile(r"\btold\b", re.IGNORECASE): "given, reported"}
+"""For how-to guides and tutorials; elsewhere `told` is also the name of an event and of a function."""
 ALLOWED = re.compile(r"realisable|promised?|precis\w+|otherwise|likewise|wise|exercise", re.IGNORECASE)
 NAMES = re.compile(r"`[^`\n]*`|https?://\S+|\]\([^)]*\)|%\(\w+\)s|\[`[^\]]*\]\[[^\]]*\]")
 FENCE = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
@@ -80,29 +83,39 @@ def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
 
 
-def found_in(text: str, *, first: int = 1) -> Iterator[Found]:
+def found_in(text: str, *, first: int = 1, patterns: Mapping[re.Pattern[str], str] = PATTERN) -> Iterator[Found]:
     """The line, the word and what to write instead, for every word that is refused.
 
     >>> list(found_in("It is learnt anew; `learnt` is a name."))
     [(1, 'anew', 'again'), (1, 'learnt', 'learned')]
     """
     prose = NAMES.sub(_blank, text)
-    for pattern, better in PATTERN.items():
+    for pattern, better in patterns.items():
         for match in pattern.finditer(prose):
             if not ALLOWED.fullmatch(match[0]):
                 yield first + prose[: match.start()].count("\n"), match[0], better
 
 
-def in_page(text: str) -> Iterator[Found]:
+def in_page(text: str, patterns: Mapping[re.Pattern[str], str] = PATTERN) -> Iterator[Found]:
     """A Markdown page or a template: all but blocks of code."""
-    yield from found_in(FENCE.sub(_blank, text))
+    yield from found_in(FENCE.sub(_blank, text), patterns=patterns)
 
 
-def in_notebook(text: str) -> Iterator[Found]:
+def in_notebook(text: str, patterns: Mapping[re.Pattern[str], str] = PATTERN) -> Iterator[Found]:
     """The Markdown cells of a notebook."""
     for cell in json.loads(text)["cells"]:
         if cell["cell_type"] == "markdown":
-            yield from in_page("".join(cell["source"]))
+            yield from in_page("".join(cell["source"]), patterns)
+
+
+def in_makefile(text: str) -> Iterator[Found]:
+    """The help of targets.
+
+    >>> list(in_makefile("all: setup ## Build it anew\\n\\t@echo anew\\n"))
+    [(1, 'anew', 'again')]
+    """
+    for line, each in enumerate(text.splitlines(), 1):
+        yield from found_in(each.partition("## ")[2], first=line)
 
 
 def in_source(text: str) -> Iterator[Found]:
@@ -116,21 +129,30 @@ def in_source(text: str) -> Iterator[Found]:
             yield from found_in(token.string, first=token.start[0])
 
 
-READERS = {".md": in_page, ".html": in_page, ".ipynb": in_notebook, ".py": in_source}
+READERS = {".md": in_page, ".html": in_page, ".ipynb": in_notebook, ".py": in_source, "": in_makefile}
+
+
+def in_file(path: Path) -> Iterator[Found]:
+    """What is refused in a file, by its kind and folder."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".md", ".ipynb") and path.parent in (ROOT / "docs/how-to", ROOT / "docs/tutorials"):
+        return (in_page if path.suffix == ".md" else in_notebook)(text, GUIDES)
+    return READERS[path.suffix](text)
 
 
 def files() -> list[Path]:
     """What people read."""
     folders = [ROOT / name for name in ("docs", "src", "benchmarks", "scripts", "examples", ".github")]
-    found = [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in READERS]
-    return [path for path in (*sorted(ROOT.glob("*.md")), *found) if path != Path(__file__)]
+    found = [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix and path.suffix in READERS]
+    every = (ROOT / "Makefile", *sorted(ROOT.glob("*.md")), *found)
+    return [path for path in every if path != Path(__file__)]
 
 
 def main() -> None:
     """Print what is refused; the exit code says whether anything was."""
     refused = 0
     for path in files():
-        for line, word, better in sorted(READERS[path.suffix](path.read_text(encoding="utf-8"))):
+        for line, word, better in sorted(in_file(path)):
             print(f"{path.relative_to(ROOT)}:{line}: {word!r}: write {better}")
             refused += 1
     sys.exit(f"{refused} words are refused; see scripts/check_words.py" if refused else 0)

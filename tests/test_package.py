@@ -86,3 +86,9 @@ def test_help_lists_every_target() -> None:
     assert phony is not None
     listed = re.findall(r"^([a-z-]+):.*## \S", makefile, re.MULTILINE)
     assert sorted(listed) == sorted(phony[1].split())
+
+
+def test_every_test_that_the_makefile_names_exists() -> None:
+    named = re.findall(r"\btests/[\w/.-]+", (ROOT / "Makefile").read_text())
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []

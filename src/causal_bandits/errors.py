@@ -185,7 +185,7 @@ def brief(value: object) -> str:
 
 
 def whole_number(name: str, value: object, least: int, most: int | None = 2**63 - 1) -> int:
-    """An option that must be a whole number from `least` to `most`.
+    """An option that must be an integer from `least` to `most`.
 
     >>> whole_number("runs", 3, 1)
     3
@@ -195,9 +195,9 @@ def whole_number(name: str, value: object, least: int, most: int | None = 2**63 
     except (AttributeError, TypeError):  # an array of several numbers is not one either
         found = None
     if found is None or found < least:
-        raise OptionError(f"{name}={brief(value)}; expected a whole number from {least}")
+        raise OptionError(f"{name}={brief(value)}; expected an integer >= {least}")
     if most is not None and found > most:
-        raise OptionError(f"{name}={brief(value)}; expected a whole number from {least} to {most:,}")
+        raise OptionError(f"{name}={brief(value)}; expected an integer from {least} to {most:,}")
     return found
 
 

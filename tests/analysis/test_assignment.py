@@ -45,11 +45,12 @@ def test_a_confounded_log_shows_associations_and_recommends_nothing() -> None:
         assert words in said
     assert "Recommended" not in said
     assert "robability" not in said
-    assert found.notices[0] == found.assignment.says
+    assert about["notices"][0] == found.notices[0] == found.effects().note == found.assignment.says
+    assert str(found.effects()).startswith("These are associations, not effects")
     assert (about["recommendation"], about["assignment"]["causal"]) == (None, False)
     assert json.loads(json.dumps(about, allow_nan=False)) == about
     page = analysis_page(about)
-    assert "These are associations" in page
+    assert page.count("These are associations") == 1
     assert "Lift over the control" not in page
     assert "associations: country predicts variant" in repr(found)
 

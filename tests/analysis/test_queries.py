@@ -166,3 +166,19 @@ def test_a_database_is_not_changed_by_what_slips_through(
         with pytest.raises(OptionError, match="could not be answered"):
             Query("DELETE FROM checkout", addresses(kind)).read()
         assert Query("SELECT * FROM checkout", addresses(kind)).read().height == len(rows())
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb", "adbc+sqlite"])
+def test_a_missing_file_is_not_created(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "nothing.db"
+    with pytest.raises(OptionError, match=r"there is no database file .*nothing\.db'; check --from"):
+        cb.analyze(Query("SELECT 1", f"{kind}:///{file}"), **ROLES)
+    assert not file.exists()
+
+
+def test_a_sqlite_file_is_opened_for_reading_only(tmp_path: Path) -> None:
+    file = tmp_path / "a file#1.db"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS one")
+    file.chmod(0o400)
+    assert Query("SELECT one FROM t", f"sqlite:///{file}").read()["one"].to_list() == [1]

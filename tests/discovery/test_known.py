@@ -57,7 +57,9 @@ def test_sets_that_do_not_fit_the_problem(told: Any, error: type[CausalBanditsEr
         KnownSets(told).discover(LAYOUT, LAYOUT.empty(), 0)
 
 
-@pytest.mark.parametrize(("told", "message"), [([], "got no set"), ({}, "got no set"), (["cart"], r"\[\['cart'\]\]")])
+@pytest.mark.parametrize(
+    ("told", "message"), [([], "at least one set"), ({}, "at least one set"), (["cart"], r"\[\['cart'\]\]")]
+)
 def test_sets_that_are_none(told: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         KnownSets(told)

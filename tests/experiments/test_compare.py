@@ -57,7 +57,7 @@ def test_what_policies_were_told_stands_in_the_table() -> None:
     }
     table = cb.compare(policies, [world], horizon=50, runs=1).to_frame()
     assert table["given"].to_list() == [
-        "not said",
+        "unknown",
         "a separating set Z, P(Z | a)",
         "the graph, without latents, and the horizon",
     ]
@@ -148,7 +148,7 @@ def test_processes_give_the_same_numbers() -> None:
 
 def test_bad_input(tmp_path: Path) -> None:
     compare: Any = partial(cb.compare, horizon=10, runs=1)
-    with pytest.raises(OptionError, match="runs=0; expected a whole number from 1"):
+    with pytest.raises(OptionError, match="runs=0; expected an integer >= 1"):
         cb.compare(POLICIES, WORLDS, horizon=10, runs=0)
     with pytest.raises(OptionError, match="horizon=0"):
         cb.compare(POLICIES, WORLDS, horizon=0, runs=1)

@@ -97,7 +97,7 @@ def test_bad_requests() -> None:
         random_dag(["A", "Y"], "Z", 0)
     with pytest.raises(GraphError, match="a random DAG needs at least one node besides the target"):
         random_dag("Y", "Y", 0)
-    with pytest.raises(OptionError, match="max_target_parents=0; expected a whole number from 1"):
+    with pytest.raises(OptionError, match="max_target_parents=0; expected an integer >= 1"):
         random_dag(["A", "Y"], "Y", 0, max_target_parents=0)
     with pytest.raises(OptionError, match=r"p_directed is 1.5, but a probability lies between 0 and 1"):
         random_mixed_graph(["A", "Y"], 0, p_directed=1.5, p_bidirected=0)

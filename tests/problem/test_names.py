@@ -43,11 +43,11 @@ def test_names_are_kept_and_do_not_make_another_problem() -> None:
     [
         ({"shop": "Shop"}, "names has 'shop'; expected a variable"),
         ({"head=loud": "Loud"}, "names has 'head=loud'; expected a variable"),
-        ({"head": ""}, "names: 'head' is ''; expected a text of at most 200 characters"),
+        ({"head": ""}, "names: 'head' is ''; expected a string of at most 200 characters"),
         ({"head": 7}, "names: 'head' is 7"),
         ({"head": "ship"}, "'head' and 'ship' are both called 'ship'; give them different names"),
         ({"head=plain": "A", "head=social": "A"}, "'head=plain' and 'head=social' are both called 'A'"),
-        (["head"], "names is .*; expected a mapping"),
+        (["head"], r"names=.*; expected \{"),
     ],
 )
 def test_bad_names(names: Any, sentence: str) -> None:

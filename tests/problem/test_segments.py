@@ -76,7 +76,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no lever": (lambda: cb.Problem("Y", {}, {}, segments={"s": 2}), "at least one lever"),
     "a number": (lambda: cb.Problem("Y", {}, {"a": 2}, segments={"s": float}), "levers and segments need levels"),
     "one level": (lambda: cb.Problem("Y", {}, {"a": 2}, segments={"s": ["x"]}), "at least 2"),
-    "a list": (lambda: cb.Problem("Y", {}, {"a": 2}, segments=["s"]), "expected a mapping"),  # type: ignore[arg-type]
+    "a list": (lambda: cb.Problem("Y", {}, {"a": 2}, segments=["s"]), "expected {name: levels}"),  # type: ignore[arg-type]
     "idle": (lambda: cb.Problem("Y", {}, {"a": 2}, segments={"s": 2}, idle={"s": 1}), "idle names the segment 's'"),
     "one arm": (lambda: cb.Problem("Y", {}, {"a": 2}, segments={"s": 2}, arms=[{"a": 0}]), "one arm in every segment"),
     "no arm": (

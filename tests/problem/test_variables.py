@@ -80,8 +80,8 @@ def test_bad_names(name: object) -> None:
         (([1.0, 1.0],), {}, r"bins\(\[1.0, 1.0\]\)"),
         (([math.nan],), {}, r"bins\(\[nan\]\)"),
         (([math.inf],), {}, r"bins\(\[inf\]\)"),
-        ((), {"quantiles": 1}, "quantiles=1; expected a whole number from 2"),
-        ((), {"quantiles": 8, "after": 7}, "after=7; expected a whole number from 8"),
+        ((), {"quantiles": 1}, "quantiles=1; expected an integer >= 2"),
+        ((), {"quantiles": 8, "after": 7}, "after=7; expected an integer >= 8"),
     ],
 )
 def test_bad_bins(arguments: tuple[Any, ...], options: dict[str, Any], message: str) -> None:

@@ -92,9 +92,71 @@ def test_annotations(call: Caller) -> None:
     assert call("GET", f"{address}/annotations").json == []
 
 
+def test_decisions_are_excluded(call: Caller) -> None:
+    address = call.create()
+    made = call("POST", f"{address}/decisions", {"count": 40}).json
+    for key in ("bot-1", "bot-2", "visitor"):
+        call("POST", f"{address}/decisions", {"key": key})
+    red = sum(each["arm"]["banner"] == "red" for each in made)
+    bots = {"do": "exclude", "key_prefix": "bot-", "reason": "<bots>"}
+    asked = send(call, "/studies/shop/manage", **bots)
+    assert "2 decisions of 43 will not count in any result" in asked.text
+    assert "The reason: &lt;bots&gt;" in asked.text
+    assert call("GET", address).json["decisions"]["excluded"] == 0, "nothing happened yet"
+    assert confirmed(call, "/studies/shop/manage", **bots).status == 303
+    assert call("GET", address).json["decisions"]["excluded"] == 2
+    old = {"since": "2020-01-01T00:00", "until": "2020-01-02T00:00"}
+    none = send(call, "/studies/shop/manage", do="exclude", reason="release", **old)
+    assert (none.status, "no decision matches" in alarm(none)) == (422, True)
+    first = {"since": "2020-01-01T00:00", "until": "2999-01-01T00:00", "lever banner": "red", "lever discount": ""}
+    assert confirmed(call, "/studies/shop/manage", do="exclude", reason="release", **first).status == 303
+    excluded = call("GET", address).json["decisions"]["excluded"]
+    assert red + 2 <= excluded <= red + 3  # the visitor may have seen the red banner, too
+    told = [row["says"] for row in call("GET", "/api/v1/studies/shop/audit").json]
+    assert "bots" in told[1]
+    assert "release" in told[0]
+
+
+def test_a_study_is_finished(call: Caller) -> None:
+    address = call.create()
+    for _ in range(3):
+        made = call("POST", f"{address}/decisions", {"count": 10}).json
+        told = [{"id": each["id"], "clicked": 1, "cart": "some", "purchase": each["id"] % 2} for each in made]
+        assert call("POST", f"{address}/outcomes", told).status == 200
+    call("POST", f"{address}/decisions", {"count": 1})
+    asked = send(call, "/studies/shop/manage", do="finish")
+    winner = call("GET", f"{address}/recommendation").json["arm"]
+    for says in ("1 open decision will be closed", "This cannot be undone", "banner=" + winner["banner"]):
+        assert says in asked.text
+    assert call("GET", f"{address}/finish").json is None, "nothing happened yet"
+    assert confirmed(call, "/studies/shop/manage", do="finish").status == 303
+    final = call("GET", f"{address}/finish").json
+    assert (final["answer"]["arm"], final["left_out"]) == (winner, 1)
+    for page in ("", "/manage"):
+        text = call("GET", f"/studies/shop{page}").text
+        assert "inished" in text
+        assert "Keep going" not in text
+        assert "At this rate" not in text
+        assert '<form method="post" class="stack"' not in text
+    name = ", ".join(f"{lever}={level}" for lever, level in winner.items())
+    assert f"The winner is {name} (purchase" in call("GET", "/studies/shop").text
+    report = call("GET", "/studies/shop/report").text
+    assert f"Finished at {final['time'][:19]}" in report
+    assert f"The winner is {name}." in report
+    assert "At this rate" not in report
+    advice = call("GET", f"{address}/advice").json
+    assert (advice["action"], advice["arm"], advice["drop"]) == ("finished", winner, [])
+    again = send(call, "/studies/shop/manage", do="finish", confirmed="yes")
+    assert "a study is finished once" in alarm(again)
+
+
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
+        ({"do": "finish"}, "no data yet"),
+        ({"do": "exclude", "reason": "bots"}, "nothing says which decisions are meant"),
+        ({"do": "exclude", "key_prefix": "bot-", "reason": " "}, "the reason is empty"),
+        ({"do": "exclude", "since": "soon", "reason": "x"}, "since='soon'; expected"),
         ({"do": "explode"}, "do='explode'; expected one of retire, forbid"),
         ({"do": "retire"}, "in play and cannot be removed"),
         ({"do": "retire", "lever banner": "pink"}, "'pink' is not a level of 'banner'"),
@@ -216,6 +278,17 @@ def test_two_studies_side_by_side(call: Caller) -> None:
     assert page.index("Study one</bdi></a>") < page.index("Study two</bdi></a>")
     assert page.count("No data yet") == 2
     assert call("GET", "/compare?left=one&right=three", headers={"accept": "text/html"}).status == 404
+
+
+def test_a_page_without_data_has_no_numbers(call: Caller) -> None:
+    address = call.create()
+    call("POST", f"{address}/decisions", {"count": 3})
+    page = call("GET", "/studies/shop").text
+    table = page.partition('<table class="arms">')[2].partition("</table>")[0]
+    assert "No data yet" in page
+    assert "<dt>Control</dt>" not in page
+    shown = re.sub(r"<[^>]*>", " ", table.partition("<tbody>")[2])
+    assert not re.search(r"\d%(?! *\s)| pp|0 \+ [1-9]", shown.replace("discount=10%", ""))
 
 
 def test_the_report_is_downloaded(call: Caller) -> None:

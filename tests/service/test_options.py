@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROBLEM = {"target": "purchase", "observed": {"clicked": 2}, "interventions": {"banner": ["none", "red"]}}
 
 ONE_MORE_OPTION = """
-    patience: Annotated[float | str | None, Option("How patient the study is.", SECONDS)]
+    retry_after: Annotated[float | str | None, Option("Time between two attempts.", SECONDS)]
 """
 USE_THE_OPTION = """
 import json, runpy, sys
@@ -34,10 +34,10 @@ from causal_bandits.product.service import ServiceSettings, create_app
 from typer.testing import CliRunner
 
 storage = "sqlite:///s.db"
-study = cb.Study.create("python", cb.Problem.from_dict(json.load(open("problem.json"))), storage=storage, patience="2h")
-made = CliRunner().invoke(
-    app, ["study", "create", "shell", "--problem", "problem.json", "--storage", storage, "--patience", "1m", "--json"]
-)
+problem = cb.Problem.from_dict(json.load(open("problem.json")))
+study = cb.Study.create("python", problem, storage=storage, retry_after="2h")
+command = ["study", "create", "shell", "--problem", "problem.json", "--storage", storage, "--retry-after", "1m"]
+made = CliRunner().invoke(app, [*command, "--json"])
 print(json.dumps({
     "python": cb.Study.load("python", storage=storage).settings.rules,
     "shell": json.loads(made.output)["rules"],
@@ -112,10 +112,10 @@ def test_an_option_is_one_edit(tmp_path: Path) -> None:
     """One line in the model: Python, the command line, OpenAPI, stored settings and the docs have the option."""
     last = 'has waited this long, {SECONDS_HELP} [default: 1].",\n            SECONDS,\n        ),\n    ]\n'
     found = run_changed(tmp_path, "product/options.py", last, ONE_MORE_OPTION, USE_THE_OPTION)
-    assert (found["python"], found["shell"]) == ({"patience": 7200.0}, {"patience": 60.0})
-    assert "--patience DURATION" in found["help"]
-    assert found["openapi"]["patience"]["description"] == "How patient the study is."
-    assert "| `patience` | `--patience DURATION` | How patient the study is. |" in found["docs"]
+    assert (found["python"], found["shell"]) == ({"retry_after": 7200.0}, {"retry_after": 60.0})
+    assert "--retry-after DURATION" in found["help"]
+    assert found["openapi"]["retry_after"]["description"] == "Time between two attempts."
+    assert "| `retry_after` | `--retry-after DURATION` | Time between two attempts. |" in found["docs"]
 
 
 def test_an_answer_field_is_one_edit(tmp_path: Path) -> None:

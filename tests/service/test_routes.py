@@ -137,7 +137,7 @@ def test_batches(call: Caller) -> None:
         ([{"id": 5, "clicked": 1}, [6]], "row 2 begins with '[6]]'"),
         ([{"clicked": 1}], "expected id or key, and some of"),
         ({"columns": {"id": [5, 6], "clicked": [1]}}, "different lengths"),
-        ({"rows": []}, "columns is missing"),
+        ({"rows": []}, "the body is one object without columns; expected a list of rows, or"),
         ("x", "the body is 'x'; expected an array of rows, or an object with columns"),
     ):
         refused = call("POST", f"{shop}/outcomes", body)
@@ -314,7 +314,7 @@ BAD: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/evaluation?arm=banner%3Dx", None, 422, "'x' is not a level"),
     ("GET", "/evaluation?arm=banner%3Dred&method=odd", None, 422, "method='odd'"),
     ("GET", "/evaluation?arm=banner%3Dred&share=1&share=1", None, 422, "give a share for each arm"),
-    ("GET", "/evaluation?arm=a%0D%3Db", None, 422, "is not a text of the form lever=value"),
+    ("GET", "/evaluation?arm=a%0D%3Db", None, 422, "is not of the form lever=value"),
     ("GET", "/decisions/9/explanation", None, 404, "decision 9 is not known"),
     ("GET", "/nothing", None, 404, "nothing at this address"),
     ("PUT", "/decisions", {}, 405, "method not allowed"),
@@ -503,3 +503,30 @@ def test_every_segment_gets_advice(call: Caller) -> None:
     one = call("GET", f"{place}/advice?segment=%7B%22device%22%3A%22phone%22%7D").json
     assert one == found[0]
     assert one["arm"] is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sentence"),
+    [
+        ("GET", "/estimates?levl=0.9", "unknown parameter 'levl' (did you mean 'level'?); expected"),
+        ("GET", "?history=true&x=1", "unknown parameter 'x'; expected 'history'"),
+        ("GET", "/finish?x=1", "unknown parameter 'x'; this address takes no parameters"),
+        ("POST", "/decisions?count=3", "unknown parameter 'count'; this address takes no parameters"),
+        ("DELETE", "?force=1", "unknown parameter 'force'; this address takes no parameters"),
+    ],
+)
+def test_an_unknown_parameter_is_refused(call: Caller, method: str, path: str, sentence: str) -> None:
+    address = call.create()
+    body: dict[str, Any] | None = {} if method == "POST" else None
+    refused = call(method, f"{address}{path}", body)
+    assert (refused.status, refused.json["error"]) == (422, "OptionError")
+    assert sentence in refused.json["detail"]
+    assert call("GET", f"{address}/estimates?level=0.9").status == 200
+
+
+def test_one_outcome_where_many_are_expected(call: Caller) -> None:
+    address = call.create()
+    made = call("POST", f"{address}/decisions", {}).json
+    refused = call("POST", f"{address}/outcomes", {"id": made[0]["id"], "purchase": 1})
+    assert refused.status == 422
+    assert "expected a list of rows, or an object with columns" in refused.json["detail"]

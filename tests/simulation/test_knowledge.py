@@ -159,7 +159,7 @@ THREE = paper_world(GRAPH, seed=0)
 LATENT = MixedGraph(GRAPH.nodes, GRAPH.directed, [("A", "B")])
 CALLS: dict[str, tuple[Any, type[Exception], str]] = {
     "an unknown name": (lambda: told("ucb7", WORLD, horizon=9), OptionError, "policy 'ucb7' is unknown"),
-    "no horizon": (lambda: told("c-ucb", WORLD, horizon=0), OptionError, "horizon=0; expected a whole number"),
+    "no horizon": (lambda: told("c-ucb", WORLD, horizon=0), OptionError, "horizon=0; expected an integer"),
     "chances of another shape": (
         lambda: cb.comparators.CUCB(WORLD.problem, separating=["A"], chances=[[1, 0]], horizon=9),
         OptionError,

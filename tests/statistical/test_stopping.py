@@ -45,8 +45,8 @@ def test_a_false_rule_would_be_found() -> None:
 def test_top_two_stops_no_later_than_uniform_play() -> None:
     """Null: a tenth sooner. One arm of six is best, the others differ from it by 10 to 20 points: 6 paired studies.
 
-    A difference of the sums has a standard error of .14, so a sum above 1.35 times that of uniform play is a false alarm
-    in 7 of 10,000 cases. Seeds 0 to 5.
+    A difference of the sums has a standard error of .14, so a sum above 1.35 times that of uniform play is a false
+    alarm in 7 of 10,000 cases. Seeds 0 to 5.
     """
     base = cb.DiscreteSCM(
         {"seen": 2, "Y": 2},

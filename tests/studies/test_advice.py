@@ -85,3 +85,6 @@ def test_the_traffic_so_far_says_how_many_days_it_takes(storage: str) -> None:
     assert (found.days_for_proof, found.days_for_good_enough) == (12.34, 0.5)
     assert "about 1,200 more decisions (12 days)" in str(found)
     assert "about 50 more decisions (less than a day)" in str(found)
+    reached = str(replace(found, more_for_proof=0.4, more_for_good_enough=0.0))
+    assert "a proof takes about 1 more decision (less than a day)" in reached
+    assert "the expected loss is below 1% of the control's mean already" in reached

@@ -102,6 +102,8 @@ def test_news_is_a_notice_and_no_alarm(sqlite: str) -> None:
     found = study.health()
     assert {each.code for each in found.raised if each.level == "notice"} == {"windows-closed", "stop-advised"}
     assert not {each.code for each in found.alarms} & {"windows-closed", "stop-advised"}
+    (stop,) = [each for each in found if each.code == "stop-advised"]
+    assert stop.about == (study.recommend().arm.label,)
     assert "notice windows-closed: the reward windows of 400 of 400 decisions have closed" in str(found)
 
 
@@ -412,7 +414,7 @@ def test_addresses_are_not_shown_in_full_and_options_need_each_other(sqlite: str
     study = cb.Study.create("s", TWO, storage=sqlite, webhook="https://hooks.example.com/services/T0/B0/very-secret")
     assert study.settings.rules["webhook"] == "https://hooks.example.com/..."
     assert "very-secret" not in json.dumps(study.describe(history=True))
-    with pytest.raises(OptionError, match="webhook_format is given without webhook"):
+    with pytest.raises(OptionError, match="webhook_format requires webhook="):
         cb.Study.create("t", TWO, storage=sqlite, webhook_format="slack")
     (tmp_path / "short").write_text("short")
     with pytest.raises(OptionError, match="has 5 bytes; expected at least 16"):

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import causal_bandits as cb
 from causal_bandits.core.policies import Recommendation
+from causal_bandits.core.serialization import to_json
 from causal_bandits.errors import (
     CausalBanditsError,
     ConflictError,
@@ -110,7 +111,9 @@ def statistics(state: StudyState, kept: list[int]) -> dict[str, Any]:
     policy, history = state.policy, state.history
     state.guards.evidence(policy)  # rewards are counted when somebody looks
     counts = getattr(policy._state, "counts", None)
-    tables = {} if counts is None else {f"table {n}": part for n, part in enumerate(counts.tables) if part is not None}
+    tables = {} if counts is None else {f"table {name}": part for name, part in counts.tables._asdict().items()}
+    if tables and not np.any(tables["table pending"]):  # allocated with the first row that waits
+        del tables["table pending"]
     sums = ("rows", "mean", "m2", "m3", "m4", "above")  # the others are learned by the next fit
     stats = {} if counts is None else {f"reward {name}": getattr(counts.stats, name) for name in sums}
     waiting = history.pending.all
@@ -376,7 +379,7 @@ def test_corrections_are_on_the_decision(studies: Studies) -> None:
         (3, {}, 1, ObservationError, "decision 3 has no outcome to correct; tell\\(\\) records one"),
         (2, {}, 1, ObservationError, "decision 2 has no 'purchase' on record to correct"),
         (1, {"cart": "huge"}, None, CausalBanditsError, "'huge' is not a level of 'cart'"),
-        (1, {}, None, ObservationError, "got no values"),
+        (1, {}, None, ObservationError, "got no values; pass the mediators or the reward to correct"),
         (9, {}, 1, UnknownDecisionError, "decision 9 is not known"),
     ):
         with pytest.raises(error, match=words):
@@ -413,7 +416,11 @@ def test_exclusions_by_what_decisions_have_in_common(studies: Studies) -> None:
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
         (lambda: study.exclude(1, reason="x"), ConflictError, "decision 1 is excluded already \\('bots'\\)"),
         (lambda: study.exclude([5, 2], reason="x"), ConflictError, "decision 2 is excluded already"),
-        (lambda: study.exclude(key_prefix="bot-", reason="x"), UnknownDecisionError, "the 4 that match are excluded"),
+        (
+            lambda: study.exclude(key_prefix="bot-", reason="x"),
+            UnknownDecisionError,
+            "every decision that matches .* is excluded already",
+        ),
         (lambda: study.exclude(key_prefix="none", reason="x"), UnknownDecisionError, "no decision matches"),
         (lambda: study.exclude(99, reason="x"), UnknownDecisionError, "decision 99 is not known"),
         (lambda: study.exclude(5, reason=" "), OptionError, "say why"),
@@ -449,6 +456,13 @@ def test_a_finished_study(studies: Studies, tmp_path: Path, after: str) -> None:
     assert (final.decisions, final.rows, final.left_out) == (22, 20, 2)
     assert study.recommend() == final.answer
     assert study.finished == final
+    assert str(final).endswith(f"the winner is {best.label}")
+    advice, report = study.advice(), study.report_values()
+    assert (advice.action, advice.arm) == ("finished", best)
+    assert advice.text.startswith(f"finished: since {advice.finished}; the winner is {best.label}.")
+    assert "At this rate" not in advice.text
+    assert report["advice"] == study.describe()["advice"] == to_json(advice)
+    assert report["finished"] == advice.finished
     with pytest.raises(ConflictError, match=r"study 'shop' was finished at .*; a study is finished once"):
         study.finish()
     for call in (
@@ -486,3 +500,13 @@ def test_finish_leaves_out_open_windows(sqlite: str) -> None:
     final = study.finish()
     assert (final.rows, final.left_out) == (20, 10)  # rewards that came early would favor those that buy
     assert "10 open decisions were left out" in str(final)
+
+
+def test_finish_before_any_window_has_closed(sqlite: str) -> None:
+    study = cb.Study.create("s", SHOP, storage=sqlite, seed=1, reward_window="10s")
+    at(study, 1000.0)
+    study.tell(study.ask(), {"clicked": 1, "cart": "some"}, reward=1)
+    with pytest.raises(ObservationError, match="no reward window has closed yet, so the 1 reward on record"):
+        study.finish()
+    at(study, 1020.0)
+    assert study.finish().rows == 1

@@ -27,6 +27,9 @@ def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     only = run("study", "ask", "shop", "--arm", "banner=red,discount=10%", "--json")
     assert only[0]["arm"] == {"banner": "red", "discount": "10%"}
     run("study", "abandon", "shop", 3)
+    assert run("study", "ask", "shop", "-n", 2, "--key", "k").splitlines() == [
+        f"{one['id']}\tbanner={one['arm']['banner']}, discount={one['arm']['discount']}" for one in (first, second)
+    ]
     pl.DataFrame({"id": [2], "clicked": [0], "cart": ["full"], "purchase": [1]}).write_csv(tmp_path / "told.csv")
     assert run("study", "tell", "shop", "--file", "told.csv", "--json") == {"told": 1}
     log = pl.DataFrame(
@@ -45,8 +48,14 @@ def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     assert about["rows"] == 92
     assert about["missing"] == {"cart": 1}
     shown = run("study", "show", "shop")
-    for word in ("Arms, the best first", "Separating sets", "Recommended", "cart is missing in 1 rows"):
+    for word in ("Arms, the best first", "Separating sets", "Recommended", "cart is missing in 1 row"):
         assert word in shown
+    run("study", "finish", "shop")
+    finished = run("study", "show", "shop")
+    assert "Finished at" in finished
+    assert "The winner is banner=" in finished
+    assert "Recommended" not in finished
+    assert run("study", "advice", "shop").startswith("finished: since ")
     run("study", "report", "shop", "--out", "page.html")
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
     run("study", "export", "shop", "--out", "out.parquet")
@@ -77,7 +86,7 @@ BAD = [
         ["study", "create", "other", "--problem", "problem.json", "--expire-after", "inf"],
         "expire_after='inf'; expected seconds above 0",
     ),
-    (["study", "create", "other", "--problem", "listed.json"], r"observed is \[1\]; expected a mapping"),
+    (["study", "create", "other", "--problem", "listed.json"], r"observed=\[1\]; expected \{name: levels\}"),
     (["study", "tell", "shop", "--file", "nothing.csv"], "there is no file 'nothing.csv'"),
     (["study", "create", "shop", "--problem", "problem.json", "--seed", 2], "with another seed"),
     (["study", "create", "other", "--problem", "nothing.json"], "cannot read the problem"),

@@ -103,7 +103,7 @@ def test_the_mode_belongs_to_the_study(create: Create, place: str) -> None:
         ({"mode": ["high-throughput"]}, "expected one of 'transactional'"),
         ({"publish_rows": 10}, "publish_rows=10 needs high-throughput mode; pass mode='high-throughput' too"),
         ({"publish_seconds": 1, "mode": "transactional"}, "publish_seconds=1.0 needs high-throughput mode"),
-        ({"mode": "high-throughput", "publish_rows": 0}, "publish_rows=0; expected a whole number from 1"),
+        ({"mode": "high-throughput", "publish_rows": 0}, "publish_rows=0; expected an integer >= 1"),
         ({"mode": "high-throughput", "publish_seconds": float("nan")}, "publish_seconds=nan; expected seconds"),
         (
             {"mode": "high-throughput", "reward_window": 5},

@@ -116,3 +116,22 @@ def test_bad_levels(sqlite: str, call: Callable[[cb.Study], Any], error: type[Ex
     with pytest.raises(error, match=says):
         call(study)
     assert study.problem == SHOP
+
+
+def test_only_an_arm_with_rows_is_recommended(sqlite: str) -> None:
+    """An arm may have the highest mean before it was ever played: here 1/2 from the prior."""
+    problem = cb.Problem("buy", {}, {"page": ["old", "new"], "price": ["low", "high"]})
+    study = cb.Study.create("s", problem, storage=sqlite, seed=1, policy="ts")
+    for arm in problem.arms:
+        study.import_rows([{"buy": int(k % 5 == 0)} for k in range(20)], arm=arm)
+    study.add_level("price", "free")
+    study.retire({"page": "new", "price": "low"})
+    rows = {row.arm: row.own_rows for row in study.estimates()}
+    highest = max((row for row in study.estimates() if row.status != "retired"), key=lambda row: row.mean)
+    assert rows[highest.arm] == 0
+    best = study.recommend()
+    assert rows[best.arm] > 0
+    assert best.expected_loss > 0
+    assert best.arm == study.advice().arm == problem.arm(**study.describe()["recommendation"]["settings"])  # type: ignore[index]
+    assert study._session.read(lambda state: state.policy.frequencies(200, np.random.default_rng(1)))[4:].any()
+    assert study.finish().answer == best

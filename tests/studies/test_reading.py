@@ -171,6 +171,25 @@ def test_the_doubly_robust_estimate_is_refused_where_rewards_are_few(sqlite: str
     assert "assumes that arms do not change" in found.note
 
 
+def test_what_a_prior_says_is_not_shown_as_data(sqlite: str) -> None:
+    study = cb.Study.create("s", SHOP, storage=sqlite, seed=4)
+    first = study.ask(arms=SHOP.arms[:1])
+    rows = {row.arm: row for row in study.estimates()}
+    assert all(np.isnan(row.mean) and row.lift is None and row.effective_rows == 0 for row in rows.values())
+    assert (rows[first.arm].status, rows[SHOP.arms[1]].status) == ("no outcome yet", "never played")
+    assert "0." not in str(study.estimates())
+    assert "– – –" not in str(study.estimates())
+    assert "no data yet" in str(study.explain(first))
+    assert "borrowed" not in str(study.explain(first))
+    about = study.describe()
+    assert about["effects"] == []
+    assert {row["mean"] for row in about["arms"]} == {None}
+    with pytest.raises(OptionError, match="no data yet"):
+        study.effects()
+    study.tell(first, {"clicked": 1, "cart": "full"}, reward=1)
+    assert all(row.mean > 0 for row in study.estimates())
+
+
 def test_an_arm_that_was_never_played_is_not_evaluated(sqlite: str) -> None:
     study = cb.Study.create("s", SHOP, storage=sqlite, seed=4)
     for decision in study.ask(30, arms=SHOP.arms[:3]):
@@ -178,7 +197,7 @@ def test_an_arm_that_was_never_played_is_not_evaluated(sqlite: str) -> None:
     never = SHOP.arms[5]
     for policy in ({**never}, {SHOP.arms[0]: 0.9, never: 0.1}):
         for method in (None, *get_args(Method)):
-            with pytest.raises(ObservationError, match=re.escape(f"{never} never had an outcome in this study")):
+            with pytest.raises(ObservationError, match=re.escape(f"{never.label} never had an outcome in this study")):
                 study.evaluate(policy, method=method)
     with pytest.raises(ObservationError, match="and 2 more arms of this policy never had an outcome"):
         study.evaluate(dict.fromkeys(SHOP.arms, 1 / 6))

@@ -81,10 +81,10 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
         (["--guardrail", "refund=0.1"], "expected metric<=limit"),
         (["--guardrail", "refund<=0.1"], "guardrail on an unknown metric 'refund'"),
         (["--guardrail", "clicked<=low"], "'low'; expected a number"),
-        (["--share", "banner=red"], "expected lever=value,...:least-greatest"),
+        (["--share", "banner=red"], "expected lever=value,...:min-max"),
         (["--metric", "refund"], "expected name=bool, name=float or name=lowest:highest"),
         (["--cost", "{"], "cost is not JSON"),
-        (["--cost", '{"discount": {"10%": 3}}'], "so they are in different units"),
+        (["--cost", '{"discount": {"10%": 3}}'], "set reward_value="),
         (["--min-share", "0.4"], "add up to 2.4"),
     ],
 )

@@ -17,6 +17,8 @@ T = TypeVar("T")
 def alarms_command(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False, **options: Any) -> None:
     """Check all studies once, log new alarms and post them to webhooks (for cron, without a server).
 
+    Skips studies that were checked less than --check-seconds ago, also by a server.
+
     Every option is also an environment variable (CAUSAL_BANDITS_WEBHOOK for --webhook).
     """
     store = studies.Store(storage, create=False)

@@ -14,7 +14,7 @@ from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
 
-CONTROL = "Arm to compare with, written lever=value,...; by default levels called none, off, control or the like."
+CONTROL = "Arm to compare with, written lever=value,...; by default levels named none, off, control or similar."
 UNIT = "Column that identifies users (or other units) with several rows each; intervals are computed by unit."
 RANDOMIZED = "Levers were assigned at random: do not test whether other columns predict them."
 KINDS = "discrete, gaussian, count, revenue or levels; inferred from the target by default."
@@ -36,7 +36,7 @@ def _answer(found: "reporting.AnalysisDescription", html: Path | None, *, everyt
 @app.command("analyze")
 def analyze_command(
     table: Annotated[str | None, typer.Argument(help=FILES)] = None,
-    query: Annotated[str | None, typer.Option(help="A SELECT whose rows are the table, instead of a file.")] = None,
+    query: Annotated[str | None, typer.Option(help="SELECT query to analyze, instead of a file.")] = None,
     from_: Annotated[str | None, typer.Option("--from", metavar="URL", help=DATABASES)] = None,
     target: Annotated[str | None, typer.Option(help="Reward column: 0 and 1, or a number.")] = None,
     interventions: Annotated[str | None, typer.Option(help="Lever columns (what was set), comma-separated.")] = None,
@@ -152,7 +152,7 @@ def _show(terminal: Console, found: "reporting.AnalysisDescription", everything:
     if causal and len(found["effects"]) and len(found["interventions"]) > 1:
         terminal.print(reporting.terminal_table(reporting.effects_sheet(found["effects"])))
     terminal.print(reporting.terminal_table(sets))
-    for title, lines in (("Noticed:", found["notices"]), ("Inferred from the table:", found["inferred"])):
+    for title, lines in (("Noticed:", reporting.other_notices(found)), ("Inferred from the table:", found["inferred"])):
         if lines:
             terminal.print(reporting.written(title, "bold"))
         for line in lines if everything else lines[:SHOWN_NOTES]:

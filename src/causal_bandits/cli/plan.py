@@ -44,7 +44,7 @@ def plan_command(
         float, typer.Option(help="Expected loss that is good enough, as a share of the control's mean.")
     ] = 0.01,
     runs: Annotated[int, typer.Option(help="Number of simulated studies.")] = 100,
-    longest: Annotated[int, typer.Option(help="Largest number of decisions of a simulated study.")] = 100_000,
+    longest: Annotated[int, typer.Option(help="Maximum decisions per simulated study.")] = 100_000,
     seed: Annotated[int, typer.Option(help="Random seed; the same seed gives the same numbers.")] = 0,
     figure: Annotated[Path, typer.Option(help="Figure to write: .png, .svg or .pdf.")] = Path("plan.png"),
     as_json: AsJson = False,

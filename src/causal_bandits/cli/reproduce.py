@@ -33,7 +33,9 @@ def _list(wanted: bool) -> None:
 
 @app.command("reproduce")
 def reproduce_command(
-    figure: Annotated[str, typer.Argument(help="Which figure, such as fig2a; all: the paper's. --list names them.")],
+    figure: Annotated[
+        str, typer.Argument(help="Figure, such as fig2a; 'all' runs every figure of the paper; see --list.")
+    ],
     scale: Annotated[
         str, typer.Option(help="smoke: seconds; quick: a minute or two on two cores; paper: the full design.")
     ] = "quick",
@@ -53,8 +55,9 @@ def reproduce_command(
 ) -> None:
     """Reproduce a figure of the paper, or all: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
 
-    OUT/report.html shows every figure in OUT with the paper's claims and their verdicts; "readings" puts first which of
-    them depend on what the paper leaves open. To resume an interrupted command, run it again.
+    OUT/report.html shows every figure in OUT with the paper's claims and their verdicts. If OUT has
+    "readings", the report starts with the verdicts that depend on choices the paper leaves open. To resume an
+    interrupted command, run it again.
     """
     terminal = console(quiet=quiet or as_json)
     given = _readings(reading or [])

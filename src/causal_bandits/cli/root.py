@@ -23,7 +23,7 @@ UsageErrors = typer.BadParameter.__mro__[1:3]
 
 app = typer.Typer(
     name="causal-bandits",
-    help="Causal bandits without prior knowledge: discover separating sets and share information between arms.",
+    help="Run adaptive experiments and analyze logged ones; no causal graph needed.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -46,7 +46,7 @@ def root(
         str, typer.Option(envvar="CAUSAL_BANDITS_LOG_LEVEL", metavar=LOG_LEVEL.metavar, help="Lowest level to log.")
     ] = "warning",
 ) -> None:
-    """Causal bandits without prior knowledge."""
+    """Run adaptive experiments and analyze logged ones."""
     log_to_stderr(LOG_LEVEL.check("log_level", log_level))
 
 

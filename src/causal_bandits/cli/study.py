@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ..core.files import replacing
+from ..core.markup import counted
 from ..core.serialization import to_json
 from ..errors import CausalBanditsError, OptionError
 from ..product.options import json_in
@@ -28,7 +29,7 @@ Confidence = Annotated[float, typer.Option(help="Confidence level of intervals."
 OfSegment = Annotated[
     str | None, typer.Option(metavar="NAME=VALUE,...", help="The segment, if the problem has segments.")
 ]
-Key = Annotated[str | None, typer.Option(help="The key that the decision was asked for with, instead of its id.")]
+Key = Annotated[str | None, typer.Option(help="Key passed to `ask`, instead of the decision's id.")]
 Mediators = Annotated[
     list[str] | None,
     typer.Option("--mediator", "-m", metavar="NAME=VALUE", help="Value of a mediator; empty if it is missing."),
@@ -96,7 +97,9 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     terminal = console()
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
     terminal.print(reporting.written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
-    terminal.print(f"{about['decisions']['all']:,} decisions: {counts}; {about['rows']:,} rows")
+    terminal.print(f"{counted(about['decisions']['all'], 'decision')}: {counts}; {counted(about['rows'], 'row')}")
+    if "finished" in about:
+        terminal.print(reporting.finished_words(about))
     if "staleness" in about:
         behind = about["staleness"]
         terminal.print(
@@ -106,7 +109,7 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     if about["pending"]["rows"]:
         terminal.print(reporting.pending_words(about["pending"]))
     for variable, count in about["missing"].items():
-        terminal.print(f"{variable} is missing in {count:,} rows")
+        terminal.print(f"{variable} is missing in {counted(count, 'row')}")
     terminal.print(reporting.terminal_table(reporting.arms_sheet(about["arms"])))
     lifts = reporting.lifts_sheet(about["arms"])
     if lifts is not None:
@@ -115,8 +118,10 @@ def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False
     for check in about["health"]:
         if check["alarm"]:
             terminal.print(reporting.written(f"Alarm ({check['code']}): {check['says']}", "red"))
+    if not about["rows"]:
+        terminal.print("No data yet: ask for decisions and tell their outcomes.")
     for best in [about["recommendation"], *about.get("recommendations", [])]:
-        if best is not None:
+        if best is not None and "finished" not in about:
             terminal.print(reporting.recommended(best))
 
 
@@ -149,7 +154,7 @@ def tell(
     study = load_study(name, storage)
     if file is not None:
         told = study.tell_many(table_files.read_rows(study.problem, file), final=final)
-        report(as_json, {"told": told}, f"{told} rows recorded")
+        report(as_json, {"told": told}, f"{counted(told, 'row')} recorded")
         return
     value = None if reward is None else studies.parse_reward(study.problem, reward)
     study.tell(decision, studies.parse_metrics(study.problem, values), key=key, reward=value, final=final)
@@ -179,7 +184,7 @@ def import_table(
     study = load_study(name, storage)
     count = study.import_rows(table_files.read_rows(study.problem, file), arm=made_by, key=key)
     again = f": key {key!r} was used for the same rows before" if count == 0 else ""
-    report(as_json, {"imported": count}, f"{count} rows imported{again}")
+    report(as_json, {"imported": count}, f"{counted(count, 'row')} imported{again}")
 
 
 @study_app.command("export")
@@ -187,7 +192,7 @@ def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="Output file: .csv, .tsv or .parquet; with --by-day a folder.")],
     safe_csv: Annotated[
-        bool, typer.Option("--safe-csv", help="Prefix cells that a spreadsheet would run as formulas with '.")
+        bool, typer.Option("--safe-csv", help="Prefix with ' the cells that a spreadsheet would run as formulas.")
     ] = False,
     by_day: Annotated[
         bool, typer.Option("--by-day", help="Write OUT/day=2026-01-31/decisions.parquet for every day (UTC).")
@@ -201,14 +206,14 @@ def export(
             raise OptionError(f"--by-day writes Parquet files into a folder, and --out is {str(out)!r}; name a folder")
         frame = load_study(name, storage).to_frame()
         files = [str(file) for file in studies.export_by_day(frame, out)]
-        words = f"{len(frame)} decisions written to {len(files)} files in {out}"
+        words = f"{counted(len(frame), 'decision')} written to {counted(len(files), 'file')} in {out}"
         report(as_json, {"decisions": len(frame), "files": files}, words)
         return
     table_files.output_ending(out)
     frame = load_study(name, storage).to_frame()
     with replacing(out) as path:
         table_files.write_table(frame, path, safe=safe_csv)
-    report(as_json, {"decisions": len(frame), "file": str(out)}, f"{len(frame)} decisions written to {out}")
+    report(as_json, {"decisions": len(frame), "file": str(out)}, f"{counted(len(frame), 'decision')} written to {out}")
 
 
 @study_app.command("report")
@@ -239,7 +244,9 @@ def abandon(
 def annotate(
     name: Name,
     text: Annotated[str, typer.Argument(help="What happened; empty to remove the note of that time.")],
-    at: Annotated[str | None, typer.Option(help="Date or time, such as 2026-11-18; UTC unless it says so.")] = None,
+    at: Annotated[
+        str | None, typer.Option(help="Date or time, such as 2026-11-18; UTC unless an offset is given.")
+    ] = None,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:

@@ -18,7 +18,7 @@ Which = Annotated[
         metavar="ARM",
         help="The arm, written lever=value,...; a lever that is not named has its control level, and lever=... matches "
         "any level. "
-        "Quote a pair that has a comma.",
+        "Quote a lever=value that contains a comma.",
     ),
 ]
 OfLevel = Annotated[
@@ -78,7 +78,7 @@ def add_arm(
     arm: Annotated[
         str, typer.Argument(help="The new arm, written lever=value,...; other levers have their control level.")
     ],
-    new_levels: Annotated[bool, typer.Option("--new-levels", help="Allow values that no arm had before.")] = False,
+    new_levels: Annotated[bool, typer.Option("--new-levels", help="Allow new levels.")] = False,
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:

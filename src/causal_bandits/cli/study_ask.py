@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ..core.markup import printable
 from .deferred import studies
 from .study import DEFAULT_STORAGE, AsJson, Name, OfSegment, Storage, load_study, report, study_app
 
@@ -16,7 +17,7 @@ def ask(
     key: Annotated[
         str | None,
         typer.Option(
-            help="The visitor: repeating a key returns the same decisions, as long as --sticky of the study says."
+            help="The visitor: the same key gets the same decisions, for as long as the study's --sticky option allows."
         ),
     ] = None,
     arm: Annotated[
@@ -30,4 +31,4 @@ def ask(
     among = None if arm is None else [studies.parse_arm(text) for text in arm]
     given = None if segment is None else studies.parse_arm(segment)
     made = load_study(name, storage).ask(n, key=key, arms=among, segment=given)
-    report(as_json, made, "\n".join(f"{one.id}\t{one.arm}" for one in made))
+    report(as_json, made, "\n".join(f"{one.id}\t{printable(one.arm.label)}" for one in made))

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..core.markup import counted
 from .deferred import studies
 from .study import (
     DEFAULT_STORAGE,
@@ -22,12 +23,14 @@ from .study import (
 )
 
 Decisions = Annotated[list[int] | None, typer.Argument(help="Decision ids, instead of a filter.")]
-Since = Annotated[str | None, typer.Option(metavar="TIME", help="Asked for at this time or later: 2026-11-18.")]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="Asked for before this time.")]
-OfArm = Annotated[
-    str | None, typer.Option(metavar="LEVER=VALUE,...", help="Of this arm; lever=... is any level of a lever.")
+Since = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Decisions made at or after this time, such as 2026-11-18.")
 ]
-Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="Whose key begins like this.")]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="Decisions made before this time.")]
+OfArm = Annotated[
+    str | None, typer.Option(metavar="LEVER=VALUE,...", help="Decisions for this arm; lever=... matches any level.")
+]
+Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="Decisions whose key starts with this text.")]
 
 
 @study_app.command("correct")
@@ -84,10 +87,10 @@ def exclude(
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """Leave decisions out of everything that is counted, until `include`."""
+    """Exclude decisions from all results, until `include`."""
     study, conditions = _conditions(name, storage, since, until, arm, segment, key_prefix)
     found = study.exclude(decisions or None, reason=reason, **conditions)
-    report(as_json, {"ids": found}, f"{len(found):,} decisions excluded")
+    report(as_json, {"ids": found}, f"{counted(len(found), 'decision')} excluded")
 
 
 @study_app.command("include")
@@ -105,7 +108,7 @@ def include(
     """Count excluded decisions again."""
     study, conditions = _conditions(name, storage, since, until, arm, segment, key_prefix)
     found = study.include(decisions or None, **conditions)
-    report(as_json, {"ids": found}, f"{len(found):,} decisions included")
+    report(as_json, {"ids": found}, f"{counted(len(found), 'decision')} included")
 
 
 @study_app.command("finish")

@@ -15,7 +15,10 @@ from .streams import say, say_json
 from .study import DEFAULT_STORAGE, AsJson, Confidence, Name, Storage, load_study, problem_in, report, study_app
 
 ProblemFile = Annotated[
-    Path, typer.Option(help="JSON file with target, observed and interventions; optionally arms, idle, reward.")
+    Path,
+    typer.Option(
+        help="JSON file with target, observed and interventions; other entries, such as reward and arms, are optional."
+    ),
 ]
 
 

@@ -57,7 +57,7 @@ def advice(
             help="Difference from the best arm that is close enough, in units of the reward; 5% of its mean by default."
         ),
     ] = None,
-    confidence: Confidence = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence level of stop and drop advice.")] = 0.95,
     tolerance: Annotated[
         float, typer.Option(help="Expected loss that is good enough, as a share of the control's mean.")
     ] = 0.01,
@@ -65,7 +65,10 @@ def advice(
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:
-    """Advise to stop, to continue, or to drop arms. With the given confidence, no stop or drop is ever wrong."""
+    """Advise to stop, to continue, or to drop arms.
+
+    Stop and drop advice holds at the given confidence over all looks.
+    """
 
     found = load_study(name, storage).advice(
         segment=None if segment is None else studies.parse_arm(segment),
@@ -101,7 +104,7 @@ def sets(
 
 @study_app.command("publish")
 def publish(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
-    """Count all rows that a study in high-throughput mode has appended so far."""
+    """Publish a snapshot with all appended rows (high-throughput mode)."""
     found = load_study(name, storage).publish()
     report(as_json, found, f"snapshot {found.version}: {found.rows:,} rows behind")
 
@@ -154,7 +157,7 @@ def _evaluated(study: "studies.Study", arms: list[str], shares: list[float], pol
 @study_app.command("expire")
 def expire(
     name: Name,
-    older_than: Annotated[str, typer.Option(help="Age: seconds, or 14d, 36h, 90m, 45s.")],
+    older_than: Annotated[str, typer.Option(help="Minimum age: seconds, or 14d, 36h, 90m, 45s.")],
     storage: Storage = DEFAULT_STORAGE,
     as_json: AsJson = False,
 ) -> None:

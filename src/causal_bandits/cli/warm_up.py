@@ -33,8 +33,8 @@ def warm_up_command(
     as_json: AsJson = False,
 ) -> None:
     """Compile everything that studies need; later processes load it from the cache. Run it when you build a container
-    image. Code is kept in NUMBA_CACHE_DIR if that is set, else beside the package. It
-    is for this machine's kind of processor: set NUMBA_CPU_NAME=generic if the image runs on others.
+    image. The cache is in NUMBA_CACHE_DIR if that is set, otherwise next to the package. It is for this kind of
+    processor: set NUMBA_CPU_NAME=generic if the image runs on other kinds.
     """
     given = json_in("--options", options) if options else None
     wanted_for = of_each_kind() if problem is None else (problem_in(problem),)

@@ -36,41 +36,60 @@ SMALLEST = 1e-6
 """A number closer to 0 than this is written in scientific notation."""
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A number to read; a dash if there is none.
+def number(value: float | None, digits: int = 3, beside: Iterable[float | None] = ()) -> str:
+    """A number to read, with about three digits; a dash if there is none.
 
-    >>> number(None), number(0.25), number(0.00001234), number(12345.6), number(3.2e-146)
-    ('–', '0.250', '0.0000123', '12,346', '<0.000001')
+    Numbers that are shown together have the decimals of the largest: each is given the others as `beside`.
+
+    >>> number(None), number(0.25), number(0.00001234), number(130.907), number(12345.6), number(3.2e-146)
+    ('–', '0.250', '0.0000123', '131', '12,346', '<0.000001')
+    >>> number(80.373, beside=[130.907, 204.508]), number(-0.0000453, beside=[-0.141, 0.143])
+    ('80', '0')
     """
     if value is None or math.isnan(value):
         return "–"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    if 0 < abs(value) < SMALLEST:
-        return f"<{SMALLEST:f}" if value > 0 else f">-{SMALLEST:f}"
-    if 0 < abs(value) < 0.001:
-        places = digits - 1 - math.floor(math.log10(abs(value)))
-        return f"{value:.{places}f}".rstrip("0")
-    return f"{value:.{digits}g}" if value == 0 else f"{value:.{digits}f}"
+    if not math.isfinite(value):
+        return f"{value}"
+    largest = max([abs(value), *(abs(each) for each in beside if each is not None and math.isfinite(each))])
+    if 0 < largest < SMALLEST:
+        return "0" if value == 0 else f"<{SMALLEST:f}" if value > 0 else f">-{SMALLEST:f}"
+    size = math.floor(math.log10(largest)) if largest else 0
+    places = digits if 0.001 <= largest <= 1 else max(digits - 1 - size, 0)
+    shown = f"{value:,.{places}f}"
+    if not any(digit in shown for digit in "123456789"):
+        return "0"
+    return shown.rstrip("0") if largest < 0.001 else shown
 
 
-def between(low: float | None, high: float | None) -> str:
-    """Both ends of an interval; an end that is nothing beside the other reads 0.
+def between(low: float | None, high: float | None, beside: float | None = None) -> str:
+    """Both ends of an interval, of the number `beside` it; an end that is nothing beside the other reads 0.
 
-    >>> between(0.02, 0.4), between(1.5e-56, 0.13)
-    ('0.020 – 0.400', '0 – 0.130')
+    >>> between(0.02, 0.4), between(1.5e-56, 0.13), between(80.373, 204.508, 130.907), between(None, None)
+    ('0.020 – 0.400', '0 – 0.130', '80 – 205', '–')
     """
-    least = 1e-3 * max(abs(low or 0.0), abs(high or 0.0))
-    return " – ".join(number(0.0 if end is not None and abs(end) < least else end) for end in (low, high))
+    ends = (low, high, beside)
+    if all(end is None or math.isnan(end) for end in (low, high)):
+        return "–"
+    return f"{number(low, beside=ends)} – {number(high, beside=ends)}"
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, beside: Iterable[float | None] = ()) -> str:
     """A difference to read, with its sign.
 
     >>> signed(0.25), signed(-0.25), signed(0.0), signed(None)
     ('+0.250', '-0.250', '0', '–')
     """
-    return f"+{number(value)}" if value is not None and value >= SMALLEST else number(value)
+    shown = number(value, beside=beside)
+    return f"+{shown}" if value is not None and value >= SMALLEST and shown != "0" else shown
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(1200, "decision")
+    ('1 row', '1,200 decisions')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def chance_words(probability: float | None) -> str:
@@ -107,7 +126,7 @@ def evidence_words(tests: Iterable[tuple[Iterable[str], float]], nats: Mapping[s
     ('banner, discount: p = 0.250', 'told')
     """
     shown = "; ".join(f"{', '.join(levers)}: p = {number(p_value)}" for levers, p_value in tests)
-    sure = "; ".join(f"{name}: {number(value, 1)} nats" for name, value in nats.items())
+    sure = "; ".join(f"{name}: {number(value, 2)} nats" for name, value in nats.items())
     return shown or sure or source
 
 

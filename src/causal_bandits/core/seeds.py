@@ -20,7 +20,7 @@ def generator(seed: Seed) -> np.random.Generator:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise OptionError(
-            f"seed={brief(seed)}; expected a whole number from 0, a numpy SeedSequence or Generator, or None"
+            f"seed={brief(seed)}; expected an integer >= 0, a numpy SeedSequence or Generator, or None"
         ) from None
 
 

@@ -96,7 +96,8 @@ def unknown_option(name: object, known: Iterable[str]) -> OptionError:
     allowed = sorted(known)
     close = difflib.get_close_matches(str(name)[:100], allowed, 1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return OptionError(f"unknown option {brief(name)}{hint}; expected one of {listing(allowed, limit=40)}")
+    one_of = "one of " if len(allowed) > 1 else ""
+    return OptionError(f"unknown option {brief(name)}{hint}; expected {one_of}{listing(allowed, limit=40)}")
 
 
 # Kinds
@@ -146,7 +147,7 @@ def _items(expected: str, read: Callable[[str], tuple[str, Any] | None]) -> Call
         if isinstance(value, Mapping):
             return value
         if isinstance(value, str) or not isinstance(value, Sequence):
-            raise OptionError(f"{name}={brief(value)}; expected a mapping, or a list of texts such as {expected}")
+            raise OptionError(f"{name}={brief(value)}; expected a mapping, or a list of strings such as {expected}")
         found = {}
         for text in value:
             item = read(text) if isinstance(text, str) else None
@@ -180,13 +181,13 @@ def _flag_in(_: str, text: str) -> Any:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str | Path):
-        raise OptionError(f"{name}={brief(value)}; expected a text")
+        raise OptionError(f"{name}={brief(value)}; expected a string")
     return str(value)
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
-        raise OptionError(f"{name}={brief(value)}; expected a list of texts")
+        raise OptionError(f"{name}={brief(value)}; expected a list of strings")
     return tuple(value)
 
 
@@ -232,7 +233,7 @@ def text_up_to(most: int) -> Kind:
 
     def check(name: str, value: object) -> str:
         if not isinstance(value, str) or not value.strip() or len(value) > most:
-            raise OptionError(f"{name}={brief(value)}; expected a text of at most {most:,} characters")
+            raise OptionError(f"{name}={brief(value)}; expected a non-empty string of at most {most:,} characters")
         return value
 
     return Kind(check, {"type": "string", "minLength": 1, "maxLength": most}, "TEXT")
@@ -250,9 +251,9 @@ POLICY = Kind(lambda _, value: value, {"type": "string"}, "NAME")
 ARM = Kind(lambda _, value: value, {"type": ["object", "string"]}, "LEVER=VALUE,...")
 GUARDRAILS = Kind(_items("metric<=limit or metric>=limit", _guardrail), {"type": "object"}, "METRIC<=LIMIT", many=True)
 ARM_SHARES = Kind(
-    _items("lever=value,...:least-greatest", _share_of_arm),
+    _items("lever=value,...:min-max", _share_of_arm),
     {"type": "object"},
-    "LEVER=VALUE,...:LEAST-GREATEST",
+    "LEVER=VALUE,...:MIN-MAX",
     many=True,
 )
 METRICS = Kind(
@@ -283,7 +284,7 @@ SECONDS_HELP = "in seconds or as 14d, 36h, 90m or 45s"
 class StudyOptions(TypedDict, total=False):
     """Options of a study besides its problem; None means that an option is not set."""
 
-    title: Annotated[str | None, Option("What people call the study, on pages and in reports.", text_up_to(200))]
+    title: Annotated[str | None, Option("Display name of the study, on pages and in reports.", text_up_to(200))]
     description: Annotated[str | None, Option("What the study is about, in a sentence or two.", text_up_to(2000))]
     policy: Annotated[
         "str | Policy[Any] | None", Option("Preset (safe or paper) or policy name (ts, ...) [default: safe].", POLICY)
@@ -311,15 +312,15 @@ class StudyOptions(TypedDict, total=False):
     sticky: Annotated[
         float | str | None,
         Option(
-            "How long a key keeps its decision: forever, for a time such as 30d, or never, so that each ask with it is "
-            "a new decision [default: forever].",
+            "How long a key keeps its decision: forever, a duration such as 30d, or never (every ask is new) "
+            "[default: forever].",
             STICKY,
         ),
     ]
     after_finish: Annotated[
         str | None,
         Option(
-            "What asks get once the study is finished: the winner, or an error [default: winner].",
+            "What `ask` returns after `finish`: the winner, or an error [default: winner].",
             choice("winner", "error"),
         ),
     ]
@@ -331,7 +332,7 @@ class StudyOptions(TypedDict, total=False):
     shares: Annotated[
         Mapping[Any, Sequence[float | None]] | Sequence[str] | None,
         Option(
-            'Bounds on the share of single arms: {"banner=red": [0.05, 0.5]} or banner=red:0.05-0.5.',
+            'Minimum and maximum share of individual arms: {"banner=red": [0.05, 0.5]} or banner=red:0.05-0.5.',
             ARM_SHARES,
             "--share",
         ),
@@ -357,7 +358,7 @@ class StudyOptions(TypedDict, total=False):
     ]
     guardrail_confidence: Annotated[
         float | None,
-        Option("Guardrail confidence level: probability that no arm is ever excluded wrongly [default: 0.95].", SHARE),
+        Option("Guardrail confidence level [default: 0.95].", SHARE),
     ]
     cost: Annotated[
         Mapping[Any, Any] | None,
@@ -378,7 +379,7 @@ class StudyOptions(TypedDict, total=False):
         int | None,
         Option(
             "High throughput: publish a snapshot after this many decisions and outcomes "
-            "[default: 1% more than at the last one, at most 1000].",
+            "[default: 1% of the rows at the last one, at most 1000].",
             whole(1, 1_000_000),
         ),
     ]
@@ -398,7 +399,7 @@ class StudyOptions(TypedDict, total=False):
         ),
     ]
     webhook_format: Annotated[
-        str | None, Option("Body of the requests to webhook: json, or slack [default: json].", WEBHOOK_FORMAT)
+        str | None, Option("Webhook payload format: json or slack [default: json].", WEBHOOK_FORMAT)
     ]
     allow_private_webhook: Annotated[
         bool | None,
@@ -418,7 +419,7 @@ class AlarmOptions:
             "URL that alarms of all studies are posted to, or $CAUSAL_BANDITS_... for an environment variable.", WEBHOOK
         ),
     ] = None
-    webhook_format: Annotated[str, Option("Body of the requests to webhook: json, or slack.", WEBHOOK_FORMAT)] = "json"
+    webhook_format: Annotated[str, Option("Webhook payload format: json or slack.", WEBHOOK_FORMAT)] = "json"
     webhook_secret_file: Annotated[
         str | None, Option("File with the secret that signs every request to a webhook (HMAC-SHA256).", FILE)
     ] = None
@@ -426,7 +427,7 @@ class AlarmOptions:
         bool, Option("Permit webhooks on this machine or in a private network.", FLAG)
     ] = False
     check_seconds: Annotated[
-        float, Option(f"How often a study with new events is checked for alarms, {SECONDS_HELP}.", SECONDS)
+        float, Option(f"Minimum time between checks of a study with new events, {SECONDS_HELP}.", SECONDS)
     ] = 60.0
 
     def __post_init__(self) -> None:

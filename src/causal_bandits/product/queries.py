@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import shlex
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core.data.text_files import MOST_CELLS
@@ -27,6 +29,8 @@ else:
 
 ADBC = "adbc+"
 AT_ONCE = 100_000
+NO_FILES = (":memory:", "file:", "md:")
+"""How the name of a database begins that is not the path of a file."""
 READS = ("select", "with", "(")
 _HIDDEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\$(\w*)\$.*?\$\1\$", re.DOTALL)
 """Comments, texts and quoted names."""
@@ -72,6 +76,7 @@ class Query:
 
     def read(self) -> pl.DataFrame:
         """The rows that the database answers."""
+        _check_file(_url(self.address))
         if self.address.startswith(ADBC):
             return _read_by_adbc(self)
         url = _url(self.address)
@@ -138,8 +143,20 @@ def _no_driver(kind: str) -> MissingExtraError:
     return MissingExtraError(f"there is no driver for {kind} databases; {told}")
 
 
+def _check_file(url: sa.URL) -> None:
+    """Reject a file of SQLite or DuckDB that is not there; they would create it."""
+    file = url.database
+    if url.get_backend_name() not in ("sqlite", "duckdb") or not file or file.startswith(NO_FILES):
+        return
+    if not Path(file).is_file():
+        raise OptionError(f"there is no database file {brief(file)}; check --from")
+
+
 def _read_only(url: sa.URL) -> dict[str, Any]:
     """How to connect such that nothing can be changed, where the connection says so."""
+    if url.get_backend_name() == "sqlite" and url.database and not url.database.startswith(NO_FILES) and not url.query:
+        address = f"{Path(url.database).absolute().as_uri()}?mode=ro"
+        return {"creator": lambda: sqlite3.connect(address, uri=True)}
     return {"connect_args": {"read_only": True}} if url.get_backend_name() == "duckdb" and url.database else {}
 
 

@@ -7,14 +7,16 @@ from ..core.markup import (
     between,
     braces,
     chance_words,
+    counted,
     evidence_words,
     number,
     probability_words,
     signed,
     through_words,
 )
+from ..core.policies.estimates import IN_PLAY
 from ..core.policies.overview import ArmRow, EffectRow, IntervalRow, LiftRow, RecommendationRow, SetRow
-from .described import AnalysisDescription, PendingRewards
+from .described import AnalysisDescription, PendingRewards, StudyDescription
 
 
 class Sheet(NamedTuple):
@@ -57,6 +59,8 @@ SET_COLUMNS = ("set", "", "separates", "evidence", "rows", "recently")
 
 def evidence_of(found: SetRow) -> str:
     """The evidence for a set: its probability, p-values, or nats per lever."""
+    if found["probability"] is not None and not found["rows"]:
+        return "no data yet"
     if found["probability"] is not None:
         return probability_words(found["probability"], found["weight"])
     tests = ((test["levers"], test["p_value"]) for test in found["tests"])
@@ -93,13 +97,13 @@ def _does(row: ArmRow | RecommendationRow) -> str:
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
     gone = row.get("status", "active")
-    gone = "" if gone in ("active", "never played", "not allowed") else gone
+    gone = "" if gone in (*IN_PLAY, "not allowed") else gone
     note = ", ".join(filter(None, ["control" if row.get("is_control") else "", gone]))
     own = row["without_sharing"]
     return (
         _does(row) + (f" ({note})" if note else ""),
         f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
-        _range(own) if row["own_rows"] else "never played",
+        _range(own) if row["own_rows"] else "no outcome yet" if row.get("decisions") else "never played",
         _range(row),
         through_words(row["through"], row["through_share"]),
         f"{row['borrowed_rows']:,.0f}",
@@ -107,14 +111,18 @@ def _arm_cells(row: ArmRow) -> tuple[str, ...]:
 
 
 def _range(row: IntervalRow) -> str:
-    return f"{number(row['mean'])} ({between(row['low'], row['high'])})"
+    mean, low, high = row["mean"], row["low"], row["high"]
+    if mean is None:
+        return "–"
+    return f"{number(mean, beside=(low, high))} ({between(low, high, mean)})"
 
 
 def pending_words(pending: PendingRewards) -> str:
     """How many rows wait for their reward, and what they are worth; empty if there are none."""
     if not pending["rows"]:
         return ""
-    waits = f"{pending['rows']:,} rows wait for their reward"
+    one = pending["rows"] == 1
+    waits = f"{counted(pending['rows'], 'row')} {'waits' if one else 'wait'} for {'its' if one else 'their'} reward"
     if pending["window"] is not None:
         known = f", {pending['known']:,} of them with a reward that counts then" if pending["known"] else ""
         waits += f" or for their window of {pending['window']:,.6g} seconds to close{known}"
@@ -130,6 +138,14 @@ def recommended(best: RecommendationRow) -> str:
     if best["stands_out"]:
         return f"{where}{worth}: it stands out. {sure}"
     return f"{where}{'no' if where else 'No'} arm stands out yet. {worth}. {sure}"
+
+
+def finished_words(study: StudyDescription) -> str:
+    """When a study was finished, and with which winner."""
+    best = [each for each in [study["recommendation"], *study.get("recommendations", [])] if each is not None]
+    arms = "; ".join(f"{f'for {segment_of(each)}: ' if each.get('segment') else ''}{_does(each)}" for each in best)
+    sure = f" {_sure(best[0])}" if len(best) == 1 else ""
+    return f"Finished at {study['finished']}. The winner is {arms}.{sure} Nothing can be changed any more."
 
 
 def _sure(best: RecommendationRow) -> str:
@@ -156,6 +172,11 @@ def answer(found: AnalysisDescription) -> str:
         f"From {found['rows']:,} rows of {len(found['arms'])} arms; {found['level']:.0%} intervals in brackets. "
         f"{found['assignment']['basis']}"
     )
+
+
+def other_notices(found: AnalysisDescription) -> list[str]:
+    """The notices without the one that the answer begins with."""
+    return [notice for notice in found["notices"] if notice != found["assignment"]["says"]]
 
 
 def _highest(found: AnalysisDescription) -> str:
@@ -222,9 +243,9 @@ def _set_cells(found: SetRow) -> tuple[str, ...]:
 
 
 def lifts_sheet(arms: Sequence[ArmRow]) -> Sheet | None:
-    """The lift of every arm over the control, best first; None if there is no control."""
+    """The lift of every arm over the control, best first; None if there is no control, or no data yet."""
     controls = [row for row in arms if row.get("is_control")]
-    if not controls:
+    if not controls or not any(row["own_rows"] for row in arms):
         return None
     costs = any(row.get("cost") for row in arms)
     columns: tuple[str, ...] = ("arm", "lift", "relative lift", "better than the control")
@@ -254,7 +275,8 @@ def _lift_cells(row: ArmRow) -> tuple[str, str, str]:
 
 def absolute_words(lift: LiftRow) -> str:
     """A difference with its interval."""
-    return f"{signed(lift['absolute'])} ({between(lift['low'], lift['high'])})"
+    by, low, high = lift["absolute"], lift["low"], lift["high"]
+    return f"{signed(by, (low, high))} ({between(low, high, by)})"
 
 
 def relative_words(lift: LiftRow) -> str:

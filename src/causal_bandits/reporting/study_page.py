@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.files import file_path, replacing
-from ..core.markup import Markup, braces, markup, number, tag
+from ..core.markup import Markup, braces, counted, markup, number, tag
 from ..core.policies.overview import (
     AdviceRow,
     ArmRow,
@@ -34,7 +34,17 @@ from .axes import (
 from .charts import GREY, SHARES, Note, Series
 from .described import AnalysisDescription, DecisionCourse, Known, StudyDescription, in_display_names
 from .html import page, sheet_table, soft
-from .sheets import answer, arms_sheet, effects_sheet, lifts_sheet, pending_words, recommended, sets_sheet
+from .sheets import (
+    answer,
+    arms_sheet,
+    effects_sheet,
+    finished_words,
+    lifts_sheet,
+    other_notices,
+    pending_words,
+    recommended,
+    sets_sheet,
+)
 from .text import shortened
 from .theme import PALETTE
 
@@ -45,7 +55,6 @@ def study_page(study: StudyDescription) -> str:
     decisions = study["decisions"]
     names = ("told", "open", "abandoned", "expired", *(["excluded"] if decisions["excluded"] else []))
     counts = ", ".join(f"{decisions[name]:,} {name}" for name in names)
-    finished = f" Finished at {study['finished']}." if "finished" in study else ""
     notes = notes_of(study["annotations"])
     parts = [
         tag("h1", study["title"]),
@@ -53,11 +62,10 @@ def study_page(study: StudyDescription) -> str:
         soft(
             f"Study {study['name']}: "
             f"{study['policy']}, seed {study['seed']}, since {study['created']}. "
-            f"{decisions['all']:,} decisions ({counts}); {study['rows']:,} rows counted.{finished}"
+            f"{counted(decisions['all'], 'decision')} ({counts}); {counted(study['rows'], 'row')} counted."
         ),
         soft(pending_words(study["pending"])) if study["pending"]["rows"] else Markup(),
-        *map(_recommended, study["recommendations"] if "segments" in study else [study["recommendation"]]),
-        *map(_advised, study["advices"] if "segments" in study else [study["advice"]]),
+        *_answers(study),
         *_health(study),
         *_changes(study),
         *_what_is_known(study, notes=notes),
@@ -83,7 +91,7 @@ def analysis_page(analysis: AnalysisDescription) -> str:
         tag("h1", f"What decides {analysis['target']}?"),
         soft(f"{analysis['rows']:,} rows; levers {', '.join(analysis['interventions'])}{_segments(analysis)}."),
         tag("p", answer(analysis), at={"class": "lead box"}),
-        *(tag("p", notice, at={"class": "box"}) for notice in analysis["notices"]),
+        *(tag("p", notice, at={"class": "box"}) for notice in other_notices(analysis)),
         *_what_is_known(analysis, lifts=analysis["assignment"]["causal"]),
         tag("h2", "What was inferred from the table"),
         tag("ul", *(tag("li", note) for note in analysis["inferred"])),
@@ -155,12 +163,15 @@ def _health(study: StudyDescription) -> list[Markup]:
 def _changes(study: StudyDescription) -> list[Markup]:
     """What was excluded or corrected."""
     said = [
-        f"{row['decisions']:,} decisions were excluded on {row['time']}: {row['reason']}"
-        for row in study.get("exclusions", [])
+        f"{_were(row['decisions'])} excluded on {row['time']}: {row['reason']}" for row in study.get("exclusions", [])
     ]
     if study.get("corrected"):
-        said.append(f"{study['corrected']:,} decisions were corrected")
+        said.append(f"{_were(study['corrected'])} corrected")
     return [tag("h2", "Excluded and corrected"), tag("ul", *(tag("li", each + ".") for each in said))] if said else []
+
+
+def _were(decisions: int) -> str:
+    return f"{counted(decisions, 'decision')} {'was' if decisions == 1 else 'were'}"
 
 
 def _checks(checks: list[dict[str, Any]]) -> list[Markup]:
@@ -176,6 +187,15 @@ def _checks(checks: list[dict[str, Any]]) -> list[Markup]:
     return [tag("h2", "Checks of the study"), tag("ul", *said)] if said else []
 
 
+def _answers(study: StudyDescription) -> list[Markup]:
+    """What to deploy and whether to stop, for each segment where there are some; how a finished study ended."""
+    if "finished" in study:
+        return [tag("p", finished_words(study), at={"class": "lead box"})]
+    best = study["recommendations"] if "segments" in study else [study["recommendation"]]
+    advised = study["advices"] if "segments" in study else [study["advice"]]
+    return [*map(_recommended, best), *map(_advised, advised)]
+
+
 def _recommended(best: RecommendationRow | None) -> Markup:
     if best is None:
         return tag("p", "No arm can be recommended yet: none has enough rows.", at={"class": "box"})
@@ -185,7 +205,7 @@ def _recommended(best: RecommendationRow | None) -> Markup:
 def _missing(gaps: dict[str, int]) -> Markup:
     if not gaps:
         return Markup()
-    told = ", ".join(f"{name} in {count:,} rows" for name, count in gaps.items())
+    told = ", ".join(f"{name} in {counted(count, 'row')}" for name, count in gaps.items())
     return soft(f"Missing: {told}. A row counts for the sets whose variables it has.")
 
 

@@ -32,17 +32,19 @@ class KnownSets(Declared):
 
     def __init__(self, sets: Iterable[Iterable[str]] | Mapping[tuple[str, ...], Iterable[str]]) -> None:
         if isinstance(sets, str) or not isinstance(sets, Iterable) or getattr(sets, "ndim", 1) == 0:
-            raise OptionError(f"KnownSets got {brief(sets)}; expected a list of sets of names, such as [['A', 'B']]")
+            raise OptionError(f"KnownSets({brief(sets)}): expected a list of sets, such as [['A', 'B']]")
         self._sets: dict[frozenset[str], frozenset[str] | None] = {}
         given: Mapping[Any, Any] = sets if isinstance(sets, Mapping) else {}
         for variables in sets:
             if not isinstance(variables, str) and not are_names(variables):
-                raise OptionError(f"KnownSets got {brief(variables)}; a set is a list of names, such as ['A', 'B']")
+                raise OptionError(
+                    f"KnownSets: {brief(variables)} is not a set; expected a list of names, such as ['A', 'B']"
+                )
             if isinstance(variables, str):
-                raise OptionError(f"KnownSets got {variables!r}; a set is a list of names: [[{variables!r}]]")
+                raise OptionError(f"KnownSets: {variables!r} is not a set; expected a list of names: [[{variables!r}]]")
             self._sets[frozenset(variables)] = _names(given[variables]) if given else None
         if not self._sets:
-            raise OptionError("KnownSets got no set; give at least one, or use ThompsonSampling")
+            raise OptionError("KnownSets([]): expected at least one set; without one, use ThompsonSampling")
 
     def discover(self, layout: SubsetLayout, tables: CountTables | ArmMoments, rows: int) -> Findings:
         """The declared sets, regardless of the data."""
@@ -90,5 +92,5 @@ class KnownSets(Declared):
 
 def _names(names: str | Iterable[str]) -> frozenset[str]:
     if not isinstance(names, str) and not are_names(names):
-        raise OptionError(f"KnownSets got {brief(names)}; expected lever names")
+        raise OptionError(f"KnownSets: {brief(names)} are not levers; expected a list of lever names")
     return frozenset((names,) if isinstance(names, str) else names)

@@ -11,7 +11,7 @@ from ...libraries import pl
 from ..compiled import Bools, Floats
 from ..data import History
 from ..independence.betting import CAP_ROWS
-from ..markup import chance_words, number, printable, titled_table
+from ..markup import chance_words, counted, number, printable, titled_table
 from ..problem import Arm, Level, Segment
 from .claims import FACTORS, Comparison, Proven, prove, scale_of
 from .estimates import Listed
@@ -24,7 +24,7 @@ TOLERANCE = 0.01
 NAMED_ARMS = 6
 """Arms that the paragraph names; `drop` has them all."""
 
-Action = Literal["stop", "good enough", "drop", "continue"]
+Action = Literal["stop", "good enough", "drop", "continue", "finished"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +38,7 @@ class Advice:
 
     Args:
         action: "stop" (deploy `arm`: proof), "good enough" (deploying `arm` is expected to lose little), "drop" (retire
-            the arms in `drop`, then continue) or "continue".
+            the arms in `drop`, then continue), "continue", or "finished" (`arm` is the winner of a finished study).
         arm: The arm of a stop; otherwise the one that is recommended. None before any arm has rows enough.
         drop: Arms that are proven not to be the best, whether or not the action is "drop".
         is_best: Whether the arm of a stop is the best one; otherwise it is within `margin` of the best.
@@ -61,6 +61,7 @@ class Advice:
         drops_control: Whether the control is among the arms in `drop`.
         costs: Whether arms have costs; they are then compared by reward less cost.
         segment: The segment that it is for, if the problem has segments.
+        finished: When the study was finished; empty while it runs.
     """
 
     action: Action
@@ -85,6 +86,7 @@ class Advice:
     drops_control: bool = False
     costs: bool = False
     segment: dict[str, Level] = field(default_factory=dict)
+    finished: str = ""
 
     @property
     def guarantee(self) -> str:
@@ -125,6 +127,8 @@ class Advice:
 
     def _claim(self) -> str:
         sure = f"with {100 * self.confidence:.3g}% confidence"
+        if self.action == "finished":
+            return f"since {self.finished}; the winner is {self._named}."
         if self.action == "stop":
             within = number(self.margin) if self.margin_share is None else f"{100 * self.margin_share:.3g}%"
             what = "the best" if self.is_best else f"within {within} of the best"
@@ -172,12 +176,12 @@ class Advice:
             f"{self._named} is within {number(self.margin)} of the best with probability {chance}, and is "
             f"expected to lose {number(self.expected_loss)} per decision"
         )
-        if self.action in ("stop", "good enough"):
+        if self.action in ("stop", "good enough", "finished"):
             return f"By the estimates, {shown}."
         return f"If you stopped now: {shown} (estimates, not covered by the guarantee)."
 
     def _forecast(self) -> str:
-        if self.action == "stop" or self.arm is None:
+        if self.action in ("stop", "finished") or self.arm is None:
             return ""
         if self.held and self.action == "good enough":
             return ""
@@ -185,18 +189,20 @@ class Advice:
         proof = f"proof takes {_more(self.more_for_proof, self.days_for_proof)}"
         if self.action == "good enough":
             return f"A {proof}{f' ({there})' if there else ''}."
-        enough = _more(self.more_for_good_enough, self.days_for_good_enough)
-        return (
-            f"At this rate a {proof}{f' ({there})' if there else ''}, and an expected loss below "
-            f"{100 * self.tolerance:.3g}% of the control's mean takes {enough}."
+        below = f"below {100 * self.tolerance:.3g}% of the control's mean"
+        enough = (
+            f"the expected loss is {below} already"
+            if self.more_for_good_enough < 1
+            else f"an expected loss {below} takes {_more(self.more_for_good_enough, self.days_for_good_enough)}"
         )
+        return f"At this rate a {proof}{f' ({there})' if there else ''}, and {enough}."
 
 
 def _more(decisions: float, days: float) -> str:
     """A forecast number of decisions, in words."""
     if not math.isfinite(decisions):
         return "more decisions than can be forecast"
-    shown = f"about {float(f'{decisions:.2g}'):,.0f} more decisions"
+    shown = f"about {counted(max(round(float(f'{decisions:.2g}')), 1), 'more decision')}"
     if not math.isfinite(days):
         return shown
     return f"{shown} ({'less than a day' if days < 1 else f'{days:,.0f} days' if days >= 1.5 else 'one day'})"

@@ -21,6 +21,8 @@ from ..markup import number as shown
 from ..problem import Arm, Level, Problem
 from .posterior import Posterior
 
+IN_PLAY = ("active", "never played", "no outcome yet")
+"""The statuses of arms that may be chosen."""
 LIFT_COLUMNS = (
     *("lift", "lift_low", "lift_high"),
     *("relative_lift", "relative_low", "relative_high", "probability_better"),
@@ -92,7 +94,7 @@ class ArmEstimate:
     own_low: float = math.nan
     own_high: float = math.nan
     status: str = ""
-    """active or never played; not allowed after `restrict`; forbidden or retired in a study."""
+    """active or never played; not allowed after `restrict`; no outcome yet, forbidden or retired in a study."""
     pending_rows: int = 0
     pending_effective: float = 0.0
     lift: Lift | None = None
@@ -120,8 +122,8 @@ class ArmEstimate:
 
     def __repr__(self) -> str:
         columns = {
-            "mean": shown(self.mean),
-            "interval": between(self.low, self.high),
+            "mean": shown(self.mean, beside=(self.low, self.high)),
+            "interval": between(self.low, self.high, self.mean),
             **({} if self.lift is None else {"lift": signed(self.lift.absolute)}),
             "through": braces(self.through),
             "own rows": f"{self.own_rows:,}",
@@ -134,7 +136,7 @@ class ArmEstimate:
     def name(self) -> str:
         """The arm in words, and whether it is the control or out of play."""
         notes = ["control"] if self.is_control else []
-        if self.status not in ("active", "never played"):
+        if self.status not in IN_PLAY:
             notes.append(self.status)
         return self.arm.label + (f" ({', '.join(notes)})" if notes else "")
 
@@ -153,6 +155,11 @@ class Estimates(Listed[ArmEstimate]):
         return Estimates(
             [row if word is None else replace(row, status=word) for row, word in zip(self, words, strict=True)]
         )
+
+    def before_any_row(self) -> Estimates:
+        """The same with nothing known: what a prior says is not shown to people as data."""
+        nothing: Any = {"mean": math.nan, "low": math.nan, "high": math.nan, "effective_rows": 0.0, "lift": None}
+        return Estimates([replace(row, **nothing, through=None, through_share=1.0) for row in self])
 
     def with_own_widened(self, by: float) -> Estimates:
         """The same where the intervals of own rows have `by` times the variance."""
@@ -220,14 +227,14 @@ class Estimates(Listed[ArmEstimate]):
         best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
         columns: dict[str, list[str]] = {
             "arm": [f"{row.arm.label} (control)" if row.is_control else row.arm.label for row in best],
-            "mean": [shown(row.mean) for row in best],
-            "interval": [between(row.low, row.high) for row in best],
+            "mean": [shown(row.mean, beside=(row.low, row.high)) for row in best],
+            "interval": [between(row.low, row.high, row.mean) for row in best],
             "through": [through_words(row.through, row.through_share) for row in best],
             "own rows": [f"{row.own_rows:,}" for row in best],
             "used": [f"{row.used_rows:,}" for row in best],
             "effective": [f"{row.effective_rows:,.0f}" for row in best],
-            "own mean": [shown(row.own_mean) for row in best],
-            "own interval": [between(row.own_low, row.own_high) for row in best],
+            "own mean": [shown(row.own_mean, beside=(row.own_low, row.own_high)) for row in best],
+            "own interval": [between(row.own_low, row.own_high, row.own_mean) for row in best],
         }
         if any(row.status != "active" for row in best):
             columns["status"] = [row.status for row in best]
@@ -238,10 +245,8 @@ class Estimates(Listed[ArmEstimate]):
             columns["cost"] = [shown(row.cost) for row in best]
             columns["net"] = [shown(row.net) for row in best]
         if any(row.lift for row in best):
-            columns["lift"] = ["" if row.lift is None else signed(row.lift.absolute) for row in best]
-            columns["lift interval"] = [
-                "" if row.lift is None else between(row.lift.low, row.lift.high) for row in best
-            ]
+            lifts = [_lift_cells(row.lift) for row in best]
+            columns["lift"], columns["lift interval"] = [each[0] for each in lifts], [each[1] for each in lifts]
         rows = list(zip(*columns.values(), strict=True))
         words = ("arm", "through", "status")
         return text_table(list(columns), rows, [n for n, name in enumerate(columns) if name not in words])
@@ -255,10 +260,9 @@ class Estimates(Listed[ArmEstimate]):
         rows = [
             (
                 row.name,
-                shown(row.mean),
-                between(row.low, row.high),
-                "" if row.lift is None else signed(row.lift.absolute),
-                "" if row.lift is None else between(row.lift.low, row.lift.high),
+                shown(row.mean, beside=(row.low, row.high)),
+                between(row.low, row.high, row.mean),
+                *_lift_cells(row.lift),
                 through_words(row.through, row.through_share),
                 f"{row.own_rows:,}",
                 f"{row.effective_rows:,.0f}",
@@ -267,6 +271,13 @@ class Estimates(Listed[ArmEstimate]):
         ]
         columns = ("arm", "mean", "interval", "lift", "lift interval", "through", "own rows", "effective rows")
         return titled_table(title, columns, rows, numeric=(1, 2, 3, 4, 6, 7))
+
+
+def _lift_cells(lift: Lift | None) -> tuple[str, str]:
+    """A lift and its interval, with the same decimals; empty for the control."""
+    if lift is None:
+        return "", ""
+    return signed(lift.absolute, (lift.low, lift.high)), between(lift.low, lift.high, lift.absolute)
 
 
 def estimates_of(problem: Problem, posterior: Posterior, level: float) -> Estimates:

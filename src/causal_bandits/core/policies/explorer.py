@@ -7,8 +7,9 @@ depends on that. With draws of all means both can be counted, and the mixture of
 
 is played (variance-based information-directed sampling, Russo and Van Roy 2018). In a share of rounds an arm is played
 as often as it is the best in the draws (Thompson 1933): at least in a few, so that every arm keeps a positive
-probability, which is known exactly, and the more often, the more rewards are awaited, that of the next decision
-included. What two arms tell is soon known, so playing nothing else until the first reward comes is a waste.
+probability, which is known exactly, and the more often, the more rewards are awaited, those of the next decision
+and those of arms that were never played included. What two arms tell is soon known, so playing nothing else until the
+first reward comes is a waste; and a mixture of two arms is slow to try many arms once.
 
 The draws are made when the model is refitted. Between two fits each reward reweighs them by its likelihood, so an arm's
 probability follows its rewards at once (a particle filter: Gordon, Salmond and Smith 1993).
@@ -72,8 +73,9 @@ def mixed(shares: Floats, rows: float, waiting: float) -> Floats:
     includes the next decision, so the very first one is drawn by Thompson sampling.
     """
     part = max(THOMPSON, waiting / (rows + waiting))
-    found: Floats = (1 - part) * shares[0] + part * shares[1]
-    return found
+    found = (1 - part) * shares[0] + part * shares[1]
+    normalized: Floats = found / found.sum()
+    return normalized
 
 
 @vectorised

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...libraries import pl
 from ..compiled import Floats, Ints
-from ..markup import between, text_table, titled_table
+from ..markup import between, printable, text_table, titled_table
 from ..markup import number as shown
 from ..problem import Level, Problem
 from .estimates import Estimates, Lift, Listed
@@ -92,7 +92,16 @@ class LevelEffect:
 
 
 class Effects(Listed[LevelEffect]):
-    """The effects of all levels, lever by lever."""
+    """The effects of all levels, lever by lever.
+
+    Args:
+        rows: The effects.
+        note: What to keep in mind, in one sentence; empty if nothing.
+    """
+
+    def __init__(self, rows: Sequence[LevelEffect], note: str = "") -> None:
+        super().__init__(rows)
+        self.note = note
 
     def to_frame(self) -> pl.DataFrame:
         """One row per level."""
@@ -123,23 +132,31 @@ class Effects(Listed[LevelEffect]):
         rows = [
             (
                 *(row.lever, str(row.level), str(row.base), f"{row.settings:,}", f"{row.own_rows:,}", shown(row.mean)),
-                *(shown(row.effect.absolute), between(row.effect.low, row.effect.high)),
+                *_effect_cells(row.effect),
                 *(shown(row.effect.relative), shown(row.effect.probability_better)),
             )
             for row in self
         ]
-        return text_table(columns, rows, range(3, len(columns)))
+        shown_rows = text_table(columns, rows, range(3, len(columns)))
+        return f"{printable(self.note)}\n{shown_rows}" if self.note else shown_rows
 
     def _repr_html_(self) -> str:
         rows = [
             (
                 *(row.lever, str(row.level), str(row.base)),
-                *(shown(row.effect.absolute), between(row.effect.low, row.effect.high)),
+                *_effect_cells(row.effect),
             )
             for row in self
         ]
         columns = ("lever", "level", "instead of", "effect", "interval")
-        return titled_table("What each level does, the other levers being equal", columns, rows, numeric=(3, 4))
+        title = "\n".join(filter(None, [self.note, "What each level does, the other levers being equal"]))
+        return titled_table(title, columns, rows, numeric=(3, 4))
+
+
+def _effect_cells(effect: Lift) -> tuple[str, str]:
+    """The effect and its interval, with the same decimals."""
+    by, low, high = effect.absolute, effect.low, effect.high
+    return shown(by, beside=(low, high)), between(low, high, by)
 
 
 def effects_of_levels(

@@ -124,6 +124,21 @@ def rank(
     return Ranking(best, chances)
 
 
+def played_first(
+    found: Ranking, posterior: Posterior, problem: Problem, margin: float | None, cost: Floats | None
+) -> Ranking:
+    """The ranking with the best arm that has own rows, unless no arm has any.
+
+    An arm without rows is only known from others. It is compared and explored, but not deployed before it was tried.
+    """
+    compared, rows = ~np.isnan(found.probability_best), posterior.own_rows
+    can = compared & (rows > 0)
+    if rows[problem.index(found.best.arm)] or not can.any():
+        return found
+    means = posterior.means - (0.0 if cost is None else cost)
+    return rank(posterior, problem, int(np.argmax(np.where(can, means, -np.inf))), compared, margin, cost)
+
+
 class Recommendations(Listed[Recommendation]):
     """The arm to deploy in each segment, in the order of `problem.segment_settings`.
 

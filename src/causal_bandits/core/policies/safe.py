@@ -105,8 +105,10 @@ class SafeState(NamedTuple):
 
 @compiled
 def shares_of(state: SafeState) -> Floats:
-    """(arms,): the probability of every arm to be played next."""
-    waiting, shares = state.awaited + state.counts.tables.pending[: len(state.allowed)].sum(), state.sums.shares
+    """(arms,): the probability of every arm to be played next; arms that were never played count as awaited."""
+    arms, shares = len(state.allowed), state.sums.shares
+    unplayed = (state.allowed & (state.counts.tables.sums[:arms, 0] == 0)).sum()
+    waiting = state.awaited + state.counts.tables.pending[:arms].sum() + unplayed
     if not state.allowed.all() or state.cost.any():
         shares = play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
     return mixed(shares, state.counts.stats.rows[0], waiting)

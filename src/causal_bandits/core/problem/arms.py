@@ -125,12 +125,12 @@ def parse_arm(text: str) -> dict[str, str]:
     {'banner': 'red', 'headline': 'Yes, please'}
     """
     if not isinstance(text, str):
-        raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...")
+        raise ObservationError(f"{brief(text)} is not of the form lever=value,...")
     arm = {}
     try:
         pairs = next(csv.reader([text.replace("\n", " ")], skipinitialspace=True), [])
     except csv.Error:
-        raise ObservationError(f"{brief(text)} is not a text of the form lever=value,...") from None
+        raise ObservationError(f"{brief(text)} is not of the form lever=value,...") from None
     for pair in filter(None, (part.strip() for part in pairs)):
         name, sign, value = pair.partition("=")
         if not sign:

@@ -35,14 +35,14 @@ def read_description(data: object) -> dict[str, Any]:
 def check_mapping(role: str, given: object, what: str) -> None:
     """Validate an argument of `Problem` that is a mapping of something."""
     if not isinstance(given, Mapping):
-        raise ProblemError(f"{role} is {brief(given)}; expected a mapping {what}")
+        raise ProblemError(f"{role}={brief(given)}; expected {what}")
 
 
 def read_texts(
     role: str, given: Mapping[str, str] | None, target: str, variables: Sequence[Variable], most: int
 ) -> dict[str, str]:
     """Display names or descriptions of variables and levels: "banner" or "banner=red" -> text, checked."""
-    check_mapping(role, {} if given is None else given, 'such as {"banner": text, "banner=red": text}')
+    check_mapping(role, {} if given is None else given, '{"banner": text, "banner=red": text}')
     known = {target, *(each.name for each in variables)}
     levels = {f"{each.name}={level}" for each in variables for level in each.levels}
     for key, text in (given or {}).items():
@@ -51,7 +51,9 @@ def read_texts(
                 f"{role} has {brief(key)}; expected a variable ({listing(sorted(known))}), or a level as variable=level"
             )
         if not isinstance(text, str) or not text.strip() or len(text) > most:
-            raise ProblemError(f"{role}: {brief(key)} is {brief(text)}; expected a text of at most {most:,} characters")
+            raise ProblemError(
+                f"{role}: {brief(key)} is {brief(text)}; expected a string of at most {most:,} characters"
+            )
     return dict(given or {})
 
 

@@ -91,14 +91,14 @@ class Problem(Segmented):
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
 
-        check_mapping("observed", observed, "name -> levels")
-        check_mapping("interventions", interventions, "name -> levels")
+        check_mapping("observed", observed, "{name: levels}")
+        check_mapping("interventions", interventions, "{name: levels}")
         segments = {} if segments is None else segments
-        check_mapping("segments", segments, "name -> levels")
-        check_mapping("idle", {} if idle is None else idle, "lever -> value")
-        check_mapping("targets", {} if targets is None else targets, "lever -> observed variables")
+        check_mapping("segments", segments, "{name: levels}")
+        check_mapping("idle", {} if idle is None else idle, "{lever: level}")
+        check_mapping("targets", {} if targets is None else targets, "{lever: observed variables}")
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
-            raise ProblemError(f"arms is {brief(arms)}; expected a list of mappings lever -> value")
+            raise ProblemError(f"arms={brief(arms)}; expected a list of {{lever: level}} mappings")
         put("target", target)
         put("reward", read_cap(read_reward(reward), cap))
         put("observed", tuple(declare(name, levels) for name, levels in observed.items()))
@@ -154,7 +154,7 @@ class Problem(Segmented):
     def _resolve(self, settings: Mapping[str, Level]) -> Arm:
         """An arm from a mapping; what is not named is idle."""
         if not isinstance(settings, Mapping):
-            raise UnknownArmError(f"{brief(settings)} is not an arm; pass a mapping lever -> value")
+            raise UnknownArmError(f"{brief(settings)} is not an arm; expected {{lever: level}}")
         check_segments_named(self, settings)
         return self._arm_of(self._settings(self.idle_settings, settings).values())
 
@@ -188,7 +188,7 @@ class Problem(Segmented):
     def arm(self, settings: Mapping[str, Level] | None = None, /, **levers: Level) -> Arm:
         """One of the problem's arms; levers that are not named are idle."""
         if settings is not None and not isinstance(settings, Mapping):
-            raise UnknownArmError(f"{brief(settings)} is not an arm; pass a mapping lever -> value")
+            raise UnknownArmError(f"{brief(settings)} is not an arm; expected {{lever: level}}")
         arm = self._resolve({**(settings or {}), **levers})
         if arm not in self._index:
             raise UnknownArmError(f"{arm.label} is not one of the {len(self.arms)} arms; see problem.arms")
@@ -201,7 +201,7 @@ class Problem(Segmented):
     def index(self, arm: Arm | Mapping[str, Level]) -> int:
         """The position of an arm in `arms`."""
         if not isinstance(arm, Mapping):
-            raise UnknownArmError(f"{brief(arm)} is not an arm; pass an arm from ask() or a mapping lever -> value")
+            raise UnknownArmError(f"{brief(arm)} is not an arm; expected an arm from ask() or {{lever: level}}")
         place = self._index.get(arm) if isinstance(arm, Arm) else None
         return self._index[self.arm(arm)] if place is None else place
 
@@ -234,7 +234,7 @@ class Problem(Segmented):
         (do(), do(banner=red), do(banner=green))
         """
         if not isinstance(settings, Mapping):
-            raise UnknownArmError(f"{brief(settings)} is not an arm; pass a mapping lever -> value")
+            raise UnknownArmError(f"{brief(settings)} is not an arm; expected {{lever: level}}")
         data = self.to_dict()
         for name, level in settings.items():
             lever = self.intervention(name)

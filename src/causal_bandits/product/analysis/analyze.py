@@ -75,7 +75,8 @@ class Analysis:
 
     def effects(self) -> Effects:
         """What each level of each lever does in place of the control's, averaged over the other levers."""
-        return self.policy.effects(level=self.level, control=self.control)
+        found = self.policy.effects(level=self.level, control=self.control)
+        return found if self.assignment.is_causal else Effects(found, self.assignment.says)
 
     def explained_variance(self) -> ExplainedVariance:
         """How much of the reward's variance the mediators explain, which bounds what sharing can be worth."""
@@ -97,7 +98,7 @@ class Analysis:
             "rows": self.policy.rows,
             "missing": {name: count for name, count in self.policy.history.missing.items() if count},
             "inferred": self.inferred.notes,
-            "notices": [notice for notice in self.notices if notice != self.assignment.says],
+            "notices": list(self.notices),
             "assignment": {
                 "randomized": self.assignment.randomized,
                 "causal": self.assignment.is_causal,

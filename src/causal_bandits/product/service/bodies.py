@@ -81,7 +81,9 @@ class NamedProblem(Body):
         json_schema_extra={"examples": [{"name": "checkout", "problem": PROBLEM_EXAMPLE, "seed": 1}]}
     )
     name: StrictStr
-    problem: dict[str, Any] = Field(description="target, observed and interventions; optionally arms, idle, reward.")
+    problem: dict[str, Any] = Field(
+        description="target, observed and interventions; other entries, such as reward and arms, are optional."
+    )
 
 
 def _asked(option: Option) -> Any:
@@ -134,7 +136,7 @@ class KeyedOutcome(Outcome):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"key": "visitor-42", "mediators": {"clicked": 1}, "reward": 1}]}
     )
-    key: Text = Field(description="The key that the decision was asked for with.")
+    key: Text = Field(description="Key passed to `ask`.")
 
 
 class Correction(Body):
@@ -142,7 +144,7 @@ class Correction(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": 7, "reward": 0, "reason": "refund"}]})
     id: Whole | None = Field(None, description="The decision.")
-    key: Text | None = Field(None, description="The key that the decision was asked for with.")
+    key: Text | None = Field(None, description="Key passed to `ask`.")
     mediators: dict[str, Value] | None = Field(
         None, description="Variable -> the value that replaces the recorded one."
     )
@@ -155,8 +157,8 @@ class Which(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": [7, 9]}, {"key_prefix": "bot-"}]})
     ids: list[Whole] | None = Field(None, description="Decisions.")
-    since: Text | None = Field(None, description="Asked for at this time or later, such as 2026-11-18.")
-    until: Text | None = Field(None, description="Asked for before this time.")
+    since: Text | None = Field(None, description="Decisions made at or after this time, such as 2026-11-18.")
+    until: Text | None = Field(None, description="Decisions made before this time.")
     arm: Settings | None = Field(None, description="Their arm; null stands for any level of a lever.")
     segment: Settings | None = Field(None, description="Their segment.")
     key_prefix: Text | None = Field(None, description="How their keys begin.")
@@ -203,7 +205,7 @@ class NewArm(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"arm": {"banner": "green"}, "new_levels": True}]})
     arm: Settings
-    new_levels: StrictBool = Field(False, description="Allow levels that no arm had before.")
+    new_levels: StrictBool = Field(False, description="Allow new levels.")
 
 
 class NewLevel(Body):
@@ -219,7 +221,9 @@ class NewAnnotation(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "new landing page", "at": "2026-11-18"}]})
     text: StrictStr | None
-    at: StrictStr | None = Field(None, description="A date or a time in ISO 8601, UTC unless it says so; now.")
+    at: StrictStr | None = Field(
+        None, description="Date or time in ISO 8601, UTC unless an offset is given [default: now]."
+    )
 
 
 class Expiry(Body):

@@ -499,7 +499,7 @@ class StudyOperations:
         segment: Segment | None = None,
         key_prefix: str | None = None,
     ) -> Call[Sequence[int]]:
-        """Leave decisions out of everything that is counted, until `include` (see `Study.exclude`)."""
+        """Exclude decisions from all results, until `include` (see `Study.exclude`)."""
         body = {**_which(decisions, since, until, arm, segment, key_prefix), "reason": reason}
         return self._call("POST", "/exclusions", Sequence[int], body, field="ids")
 
@@ -918,7 +918,7 @@ def number_of(decision: object) -> int:
     except (AttributeError, TypeError):
         found = 0
     if found < 1:
-        raise UnknownDecisionError(f"decision {brief(given)} is not known; expected its id, a whole number from 1")
+        raise UnknownDecisionError(f"decision {brief(given)} is not known; expected its id, an integer >= 1")
     return found
 
 
@@ -942,7 +942,7 @@ def _which(
 
 def _arm(arm: object) -> dict[str, Level]:
     if not isinstance(arm, Mapping):
-        raise UnknownArmError(f"{brief(arm)} is not an arm; pass an arm from ask() or a mapping lever -> value")
+        raise UnknownArmError(f"{brief(arm)} is not an arm; expected an arm from ask() or {{lever: level}}")
     return dict(arm)
 
 

@@ -4,6 +4,7 @@ The newest event of a study, and which windows have closed since, is the ETag of
 changes something is answered with one of the typed dictionaries below; other answers are classes of the library.
 """
 
+import difflib
 import json
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypedDict
@@ -16,6 +17,7 @@ from starlette.responses import Response
 from ...core.policies.posterior import Source
 from ...core.problem import Arm
 from ...core.serialization import Schema, json_schema, to_json
+from ...errors import OptionError, brief, listing
 from ..studies import DecisionRow, Study
 from ..studies.following import closed_windows
 from .gate import name_in
@@ -28,6 +30,20 @@ StudyName = Annotated[
 ]
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 Id = Annotated[int, Path(alias="id", ge=1, description="A decision.")]
+
+
+async def check_parameters(request: Request) -> None:
+    """Reject a parameter in the address that its route does not have; a dependency of every router of the API."""
+    known = {field.alias for field in request.scope["route"].dependant.query_params}
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is None:
+        return
+    if not known:
+        raise OptionError(f"unknown parameter {brief(unknown)}; this address takes no parameters")
+    close = difflib.get_close_matches(unknown[:100], sorted(known), 1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    one_of = "one of " if len(known) > 1 else ""
+    raise OptionError(f"unknown parameter {brief(unknown)}{hint}; expected {one_of}{listing(sorted(known))}")
 
 
 def errors_of(*more: int) -> dict[int | str, dict[str, Any]]:

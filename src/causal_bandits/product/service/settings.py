@@ -38,7 +38,7 @@ class Limits:
     """What a connection may take before its request is understood; each process counts by itself."""
 
     max_connections: Annotated[
-        int, Option("Maximum open connections per process; fewer if it may open fewer files.", COUNT)
+        int, Option("Maximum open connections per process; also limited by open files.", COUNT)
     ] = 1000
     max_connections_per_address: Annotated[
         int, Option("Maximum open connections from one address that is not a proxy.", COUNT)
@@ -47,9 +47,9 @@ class Limits:
     max_headers: Annotated[int, Option("Maximum number of headers.", COUNT)] = 100
     head_seconds: Annotated[float, Option("Time limit for the headers of a request.", SECONDS)] = 10.0
     body_seconds: Annotated[float, Option("Time limit for the body of a request.", SECONDS)] = 60.0
-    rest_seconds: Annotated[float, Option("How long to read the rest of a rejected body.", SECONDS)] = 5.0
-    answer_seconds: Annotated[float, Option("How long a client may leave a response unread.", SECONDS)] = 30.0
-    idle_seconds: Annotated[float, Option("How long an idle connection stays open.", SECONDS)] = 30.0
+    rest_seconds: Annotated[float, Option("Time limit for draining a rejected body.", SECONDS)] = 5.0
+    answer_seconds: Annotated[float, Option("Timeout for unread responses.", SECONDS)] = 30.0
+    idle_seconds: Annotated[float, Option("Timeout for idle connections.", SECONDS)] = 30.0
     held_bytes: Annotated[int, Option("Maximum bytes of all bodies in memory.", BYTES)] = 128_000_000
 
     def __post_init__(self) -> None:

@@ -37,7 +37,10 @@ def table_in(content: bytes, most: int, *, ndjson: bool) -> list[Row] | Columns:
     if not isinstance(found, dict):
         raise OptionError(f"the body is {brief(found)}; expected an array of rows, or an object with columns")
     if "columns" not in found:
-        raise OptionError("columns is missing; add it")
+        raise OptionError(
+            "the body is one object without columns; expected a list of rows, or an object with columns, each a list "
+            "of values"
+        )
     for name in found:
         if name != "columns":
             raise unknown_option(name, ["columns"])

@@ -1,28 +1,40 @@
 """Answers about arms: what a study recommends, advises and estimates, of the arms in play and after costs."""
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from ...core.compiled import Bools
 from ...core.policies import Advice, Effects, Estimates, Recommendation
 from ...core.policies.advice import Advices
-from ...core.policies.recommendation import Ranking
+from ...core.policies.recommendation import Ranking, Recommendations, checked_margin, played_first
 from ...core.problem import Segment
-from ...errors import OptionError
+from ...core.serialization import from_json
+from ...errors import ObservationError, OptionError, share
 from .deciding import NOTHING_LEFT, open_arms, status
+from .decisions import moment
 from .state import StudyState
 
 
 def recommend(
     state: StudyState, *, segment: Segment | None = None, margin: float | None = None
 ) -> Recommendation | Any:
-    """The arm to deploy: of those in play that break no guardrail, by what is left after costs."""
-    mask = _deployable(state)
-    return state.policy.recommend(segment=segment, margin=margin, among=mask, cost=state.cost)
+    """The arm to deploy: of those in play that have rows and break no guardrail, by what is left after costs."""
+    found = [each.best for each in _rankings(state, segment, margin)]
+    return Recommendations(found) if state.problem.segments and segment is None else found[0]
 
 
 def ranking(state: StudyState, segment: Segment | None) -> Ranking:
     """`recommend` with the probability of every arm to be the best."""
-    return state.policy.ranking(segment, None, _deployable(state), state.cost)[0]
+    return _rankings(state, segment, None)[0]
+
+
+def _rankings(state: StudyState, segment: Segment | None, margin: float | None) -> list[Ranking]:
+    """One for the segment, or one for each."""
+    policy, cost = state.policy, state.cost
+    found = policy.ranking(segment, margin, _deployable(state), cost)
+    return [played_first(each, policy.posterior(), state.problem, margin, cost) for each in found]
 
 
 def advice(
@@ -32,15 +44,51 @@ def advice(
     if state.problem.segments and segment is None:
         options: dict[str, Any] = {"margin": margin, "confidence": confidence, "tolerance": tolerance}
         return Advices([advice(state, segment=each, **options) for each in state.problem.segment_settings])
-    mask, wanted = _deployable(state), state.problem.segment(segment) or None
-    return state.policy.advice(
-        segment=wanted,
-        margin=margin,
-        confidence=confidence,
-        tolerance=tolerance,
-        among=mask,
-        cost=state.cost,
-        **_about(state, wanted),
+    wanted = state.problem.segment(segment) or None
+    margin = None if margin is None else checked_margin(margin, 0.0)
+    options = {"confidence": share("confidence", confidence), "tolerance": share("tolerance", tolerance)}
+    if state.finished is not None:
+        return final_advice(state, wanted)
+    try:
+        best = _rankings(state, wanted, margin)[0].best
+    except ObservationError:  # no arm has enough rows
+        best = None
+    return advise(state, best, wanted, margin=margin, **options)
+
+
+def frozen_answer(state: StudyState) -> Recommendation | Recommendations:
+    """What a finished study recommends."""
+    assert state.finished is not None
+    kind = Recommendations if state.problem.segments else Recommendation
+    answer: Recommendation | Recommendations = from_json(kind, state.finished.answer, state.problem)
+    return answer
+
+
+def frozen_answers(state: StudyState) -> list[Recommendation]:
+    """The same as a list: one, or one for each segment."""
+    answer = frozen_answer(state)
+    return [answer] if isinstance(answer, Recommendation) else [*answer]
+
+
+def final_advice(state: StudyState, segment: Segment | None) -> Advice:
+    """What a finished study advises: its winner, with the numbers of then."""
+    assert state.finished is not None
+    frozen, wanted = state.finished.report, dict(segment or {})
+    advised = frozen["advices"] if state.problem.segments else [frozen["advice"]]
+    then = (from_json(Advice, each, state.problem) for each in advised)
+    found: Advice = next(each for each in then if each.segment == wanted)
+    best = next(each for each in frozen_answers(state) if each.segment == wanted)
+    return replace(
+        found,
+        action="finished",
+        arm=best.arm,
+        drop=(),
+        held="",
+        margin=best.margin,
+        probability_best=best.probability_best,
+        probability_close=best.probability_close,
+        expected_loss=best.expected_loss,
+        finished=moment(state.finished.time).isoformat(timespec="seconds"),
     )
 
 
@@ -64,10 +112,10 @@ def _deployable(state: StudyState) -> Bools | None:
     return mask
 
 
-def advise(state: StudyState, best: Recommendation | None, segment: Segment | None, confidence: float) -> Advice:
-    """`advice`, given what is recommended."""
+def advise(state: StudyState, best: Recommendation | None, segment: Segment | None, **options: Any) -> Advice:
+    """`advice`, given what is recommended; `options` are fields of `Question`."""
     wanted, mask = state.problem.segment(segment) or None, open_arms(state, None)
-    return state.policy._advise(best, wanted, mask, confidence=confidence, cost=state.cost, **_about(state, wanted))
+    return state.policy._advise(best, wanted, mask, cost=state.cost, **_about(state, wanted), **options)
 
 
 def estimates(state: StudyState, level: float, segment: Segment | None = None) -> Estimates:
@@ -75,10 +123,20 @@ def estimates(state: StudyState, level: float, segment: Segment | None = None) -
     wanted = None if segment is None else state.problem.segment(segment)
     control = state.problem.arms[state.controls[0]].lever_arm if state.controls else None
     found = state.policy.estimates(level=level, control=control, cost=state.cost)
-    return found.with_status(lambda number: status(state, number)).of(wanted)
+    if not state.policy.rows:
+        found = found.before_any_row()
+    decisions = np.bincount(state.decisions.column("arm")[state.decisions.included], minlength=len(found))
+
+    def word(number: int) -> str | None:
+        waits = "no outcome yet" if decisions[number] and not found[number].own_rows else None
+        return status(state, number) or waits
+
+    return found.with_status(word).of(wanted)
 
 
 def effects(state: StudyState, level: float) -> Effects:
     """What each level of each lever does in place of the control's."""
+    if not state.policy.rows:
+        raise OptionError("no data yet, so levels cannot be compared; tell some outcomes first")
     base = state.problem.arms[state.controls[0]] if state.controls else None
     return state.policy.effects(level=level, control=base, cost=state.cost)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
+from ...core.markup import counted
 from ...core.problem import Problem, setting_words
 from ...errors import OptionError, brief, whole_number
 from .decisions import moment
@@ -35,7 +36,7 @@ class AuditRow(NamedTuple):
 def annotate(draft: Draft, text: object, at: object) -> Annotation | None:
     """Annotate a time, now by default; None as the text takes the annotation of that time away."""
     if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > MOST_TEXT):
-        raise OptionError(f"text={brief(text)}; expected a text of at most {MOST_TEXT} characters, or None")
+        raise OptionError(f"text={brief(text)}; expected a non-empty string of at most {MOST_TEXT} characters, or None")
     time = draft.now if at is None else read_time(at)
     known = draft.state.annotations.get(time)
     if text is None and known is None:
@@ -103,7 +104,7 @@ def _named(names: list[str]) -> str:
 
 
 def _imported_words(event: Event, _: Problem) -> str:
-    return f"imported {len(event.body['arms']):,} rows"
+    return f"imported {counted(len(event.body['arms']), 'row')}"
 
 
 def _annotated_words(event: Event, _: Problem) -> str:
@@ -117,7 +118,7 @@ def _corrected_words(event: Event, _: Problem) -> str:
 
 
 def _excluded_words(event: Event, _: Problem) -> str:
-    return f"{event.kind} {len(event.body['ids']):,} decisions{_because(event)}"
+    return f"{event.kind} {counted(len(event.body['ids']), 'decision')}{_because(event)}"
 
 
 def _because(event: Event) -> str:

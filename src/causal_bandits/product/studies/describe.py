@@ -18,7 +18,7 @@ from ...core.problem import Segment
 from ...core.serialization import to_json
 from ...errors import ObservationError, OptionError
 from ...reporting.described import DecisionCourse, ExclusionRow, PendingRewards, StudyDescription
-from .answers import advise, effects, estimates, ranking
+from .answers import advise, effects, estimates, final_advice, frozen_answers, ranking
 from .audit import annotations_of
 from .decisions import STATUS, moment
 from .drift import watched_sets
@@ -62,15 +62,15 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "sets": sets,
         "recommendation": None,
         "advice": None,
-        "effects": effect_rows(effects(state, 0.95)) if state.policy.can_compare else [],
+        "effects": effect_rows(effects(state, 0.95)) if state.policy.rows and state.policy.can_compare else [],
         "health": to_json(health_of(state, sets=watched)),
         "annotations": to_json(annotations_of(state)),
         "exclusions": exclusion_rows(state),
         "corrected": len(state.corrections),
     }
-    if state.finished is not None:
-        about["finished"] = moment(state.finished.time).isoformat(timespec="seconds")
     _add_answers(about, state)
+    if state.finished is not None:
+        add_final_answers(about, state)
     if history:
         add_history(about, state)
     return about
@@ -158,7 +158,7 @@ def _add_answers(about: StudyDescription, state: StudyState) -> None:
     found = [(segment, _ranking(state, segment)) for segment in segments]
     best = [None if ranking is None else recommendation_row(ranking.best) for _, ranking in found]
     advised = [
-        to_json(advise(state, None if ranking is None else ranking.best, segment, CONFIDENCE))
+        to_json(advise(state, None if ranking is None else ranking.best, segment, confidence=CONFIDENCE))
         for segment, ranking in found
     ]
     _add_chances(about["arms"], state, [ranking for _, ranking in found if ranking is not None])
@@ -168,6 +168,18 @@ def _add_answers(about: StudyDescription, state: StudyState) -> None:
     about["segments"] = list(state.problem.segments)
     about["recommendations"] = [row for row in best if row is not None]
     about["advices"] = advised
+
+
+def add_final_answers(about: StudyDescription, state: StudyState) -> None:
+    """When a study was finished, with which winner."""
+    assert state.finished is not None
+    about["finished"] = moment(state.finished.time).isoformat(timespec="seconds")
+    best = [recommendation_row(each) for each in frozen_answers(state)]
+    if not state.problem.segments:
+        about["recommendation"], about["advice"] = best[0], to_json(final_advice(state, None))
+        return
+    about["recommendations"] = best
+    about["advices"] = [to_json(final_advice(state, each)) for each in state.problem.segment_settings]
 
 
 def _add_chances(arms: list[ArmRow], state: StudyState, rankings: Sequence[Ranking]) -> None:

@@ -35,7 +35,7 @@ import numpy as np
 from ...core.compiled import Floats, Ints
 from ...core.estimators import beta_interval
 from ...core.estimators.intervals import gamma_interval
-from ...core.markup import between, titled_table
+from ...core.markup import between, counted, titled_table
 from ...core.markup import number as shown
 from ...core.policies import Policy
 from ...core.policies.arms import arm_numbers
@@ -85,15 +85,18 @@ class Evaluation:
 
     def __str__(self) -> str:
         return (
-            f"mean {shown(self.mean)} ({between(self.low, self.high)}), {self.method}, "
-            f"from {self.decisions:,} decisions, worth {self.effective_decisions:,.0f}; "
+            f"mean {shown(self.mean, beside=(self.low, self.high))} ({between(self.low, self.high, self.mean)}), "
+            f"{self.method}, "
+            f"from {counted(self.decisions, 'decision')}, worth {self.effective_decisions:,.0f}; "
             f"the study itself earned {shown(self.recorded_mean)}"
         ) + (f" ({self.note})" if self.note else "")
 
     def _repr_html_(self) -> str:
         columns = ("mean", "interval", "the study earned", "decisions", "worth", "method")
         row = (
-            *(shown(self.mean), between(self.low, self.high), shown(self.recorded_mean)),
+            shown(self.mean, beside=(self.low, self.high)),
+            between(self.low, self.high, self.mean),
+            shown(self.recorded_mean),
             *(f"{self.decisions:,}", f"{self.effective_decisions:,.0f}", self.method),
         )
         note = f" ({self.note})" if self.note else ""
@@ -161,8 +164,8 @@ def check_played(problem: Problem, arms: Ints, target: Floats) -> None:
     if len(never):
         more = f" and {len(never) - 1} more arms of this policy" if len(never) > 1 else ""
         raise ObservationError(
-            f"{problem.arms[never[0]]}{more} never had an outcome in this study, so the policy cannot be evaluated; "
-            "choose arms that were played"
+            f"{problem.arms[never[0]].label}{more} never had an outcome in this study, so the policy cannot be "
+            "evaluated; choose arms that were played"
         )
 
 

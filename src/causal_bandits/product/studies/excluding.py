@@ -28,8 +28,9 @@ class DecisionFilter(NamedTuple):
     """What decisions have in common; all that is given must hold.
 
     Args:
-        since: Asked for at this time or later; a datetime, or a text such as 2026-11-18 or 2026-11-18T09:30:00+00:00.
-        until: Asked for before this time.
+        since: Decisions made at or after this time; a datetime, or a text such as 2026-11-18 or
+            2026-11-18T09:30:00+00:00.
+        until: Decisions made before this time.
         arm: The arm; `...` stands for any level, and a lever that is not named is idle.
         segment: The segment.
         key_prefix: How their keys begin.
@@ -94,7 +95,7 @@ def _keyed(draft: Draft, prefix: str) -> set[int]:
 def checked_reason(reason: object) -> str:
     """Validate why something is excluded or corrected."""
     if not isinstance(reason, str) or len(reason) > MOST_REASON:
-        raise OptionError(f"reason={brief(reason)}; expected a text of at most {MOST_REASON:,} characters")
+        raise OptionError(f"reason={brief(reason)}; expected a string of at most {MOST_REASON:,} characters")
     return reason
 
 
@@ -107,8 +108,10 @@ def _chosen(draft: Draft, decisions: Chosen | None, wanted: DecisionFilter, *, e
         found = matched(draft, wanted)
         left = [number for number in found if state.is_excluded(number) == excluded]
         if not left:
-            already = f"; the {len(found):,} that match are {'not ' * excluded}excluded" if found else ""
-            raise UnknownDecisionError(f"no decision matches {brief(conditions)}{already}")
+            if not found:
+                raise UnknownDecisionError(f"no decision matches {brief(conditions)}")
+            which, already = ("no decision", "") if excluded else ("every decision", " already")
+            raise UnknownDecisionError(f"{which} that matches {brief(conditions)} is excluded{already}")
         return left
     given = [decisions] if isinstance(decisions, int | Decision) else decisions
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
@@ -137,6 +140,11 @@ def exclude_decisions(draft: Draft, decisions: Chosen | None, wanted: DecisionFi
     numbers = _chosen(draft, decisions, wanted, excluded=False)
     draft.add("excluded", {"ids": numbers, "reason": why, "filter": wanted.plain(draft.state)})
     return numbers
+
+
+def would_exclude(draft: Draft, wanted: DecisionFilter) -> Sequence[int]:
+    """The decisions that a filter would exclude; nothing changes."""
+    return _chosen(draft, None, wanted, excluded=False)
 
 
 def include_decisions(draft: Draft, decisions: Chosen | None, wanted: DecisionFilter) -> Sequence[int]:

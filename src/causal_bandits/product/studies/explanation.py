@@ -7,7 +7,7 @@ import numpy as np
 
 from ...core.compiled import Floats
 from ...core.discovery import SeparatingSet
-from ...core.markup import between, braces, number, printable, titled_table, weight_words
+from ...core.markup import between, braces, counted, number, printable, titled_table, weight_words
 from ...core.policies import ArmEstimate
 from ...core.problem import Arm
 from .answers import estimates as estimates_of
@@ -85,20 +85,23 @@ class Explanation:
             through = "by its own rows" + (
                 " and what other arms say of its levers" if self.borrowed_rows >= 0.5 else ""
             )
+        mean, ends = _estimate_cells(self.estimate)
         lines = [
             f"decision {self.id}: {self.arm.label}, chosen with probability {number(self.propensity)} "
-            f"after {self.rows:,} rows",
+            f"after {counted(self.rows, 'row')}",
             f"  {self.reason}",
-            f"  judged {through}: mean {number(self.estimate.mean)} "
-            f"({between(self.estimate.low, self.estimate.high)}), "
-            f"{self.own_rows:,} own rows and {self.borrowed_rows:,.0f} borrowed",
+            f"  judged {through}: mean {mean} ({ends}), {counted(self.own_rows, 'own row')} and "
+            f"{self.borrowed_rows:,.0f} borrowed"
+            if self.rows
+            else "  no data yet: nothing was known of any arm",
         ]
         if self.key is not None:
             lines.append(f"  key {self.key!r} {self.assignment}")
         if self.estimate.pending_rows:
+            whose = "its" if self.estimate.pending_rows == 1 else "their"
             lines.append(
-                f"  {self.estimate.pending_rows} rows of this arm waited for their reward; "
-                f"what they say of its mediators was worth {self.estimate.pending_effective:.0f} rows"
+                f"  {counted(self.estimate.pending_rows, 'row')} of this arm waited for {whose} reward; what was known "
+                f"of the mediators was worth {self.estimate.pending_effective:.0f} rows"
             )
         if self.through is not None and self.through.drift is not None and self.through.drift.alarm:
             lines.append(f"  alarm: this set no longer held, as row {self.through.drift.row} showed")
@@ -110,8 +113,7 @@ class Explanation:
                 view.arm.label + (" (chosen)" if view.arm == self.arm else ""),
                 number(view.propensity),
                 "not compared" if view.index is None else number(view.index),
-                number(view.estimate.mean),
-                between(view.estimate.low, view.estimate.high),
+                *_estimate_cells(view.estimate),
                 f"{view.estimate.own_rows:,}",
                 f"{view.borrowed_rows:,.0f}",
             )
@@ -119,6 +121,11 @@ class Explanation:
         ]
         columns = ("arm", "probability", "compared", "mean", "interval", "own rows", "borrowed rows")
         return titled_table(str(self), columns, rows, numeric=range(1, 7))
+
+
+def _estimate_cells(row: ArmEstimate) -> tuple[str, str]:
+    """A mean and its interval, with the same decimals."""
+    return number(row.mean, beside=(row.low, row.high)), between(row.low, row.high, row.mean)
 
 
 def explain(session: Session, number: int) -> Explanation:

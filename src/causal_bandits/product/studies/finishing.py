@@ -4,15 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ...core.markup import printable
+from ...core.markup import counted, printable
 from ...core.policies import Recommendation
 from ...core.policies.recommendation import Recommendations
 from ...core.problem import Segment
-from ...core.serialization import from_json, to_json
-from ...errors import ConflictError
-from .answers import recommend
+from ...core.serialization import to_json
+from ...errors import ConflictError, ObservationError
+from ...reporting.described import StudyDescription
+from .answers import frozen_answer, recommend
 from .decisions import moment
-from .describe import described
+from .describe import add_final_answers, described
 from .session import Draft, Session
 from .state import StudyState
 
@@ -36,12 +37,13 @@ class Final:
     answer: Recommendation | Recommendations
 
     def __str__(self) -> str:
-        left = f"; {self.left_out:,} open decisions were left out" if self.left_out else ""
+        were = "was" if self.left_out == 1 else "were"
+        left = f"; {counted(self.left_out, 'open decision')} {were} left out" if self.left_out else ""
         best = [self.answer] if isinstance(self.answer, Recommendation) else [*self.answer]
-        arms = ", ".join(str(each.arm) for each in best)
+        arms = "; ".join(each.arm.label for each in best)
         return printable(
-            f"finished at {self.time.isoformat(timespec='seconds')} after {self.decisions:,} decisions and "
-            f"{self.rows:,} rows{left}; the winner is {arms}"
+            f"finished at {self.time.isoformat(timespec='seconds')} after {counted(self.decisions, 'decision')} and "
+            f"{counted(self.rows, 'row')}{left}; the winner is {arms}"
         )
 
 
@@ -57,6 +59,12 @@ def finish(session: Session, draft: Draft) -> Final:
         raise ConflictError(f"study {session.row.name!r} was finished at {when}; a study is finished once")
     draft.close_windows()
     left_out = [*state.decisions.open]
+    told = sum(state.problem.target in part for part in state.parts.values())
+    if not state.policy.rows and told:
+        raise ObservationError(
+            f"no reward window has closed yet, so the {counted(told, 'reward')} on record do not count; finish when "
+            "some windows have closed"
+        )
     if left_out:
         draft.add("expired", {"ids": left_out})
     draft.touched = True
@@ -94,9 +102,10 @@ def final_or(state: StudyState, segment: Segment | None, margin: float | None) -
     return next(each for each in answer if each.segment == wanted)
 
 
-def frozen_answer(state: StudyState) -> Recommendation | Recommendations:
-    """What a finished study recommends."""
-    assert state.finished is not None
-    kind = Recommendations if state.problem.segments else Recommendation
-    answer: Recommendation | Recommendations = from_json(kind, state.finished.answer, state.problem)
-    return answer
+def frozen_report(state: StudyState) -> StudyDescription | None:
+    """What the report of a finished study shows: all numbers of then, and how it ended; None before that."""
+    if state.finished is None:
+        return None
+    report: StudyDescription = {**state.finished.report}  # type: ignore[typeddict-item]
+    add_final_answers(report, state)
+    return report

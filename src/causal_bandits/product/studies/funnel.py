@@ -90,7 +90,7 @@ def funnel_of(state: StudyState) -> Funnel:
     ]
     to_reward = [
         Step(row.lever, row.level, row.base, problem.target, None, _of_lift(row.effect, row.own_rows))
-        for row in (effects(state, LEVEL) if state.policy.can_compare else ())
+        for row in (effects(state, LEVEL) if state.policy.rows and state.policy.can_compare else ())
     ]
     seen = [(mediator, *_seen(problem, place, rows)) for place, mediator in enumerate(problem.observed)]
     to_mediators = [

@@ -34,8 +34,8 @@ from ...core.independence.betting import (
     learned_ends,
     needed,
 )
+from ...core.markup import counted, printable
 from ...core.markup import number as shown_number
-from ...core.markup import printable
 from ...core.policies import Policy
 from ...core.problem import Arm, Level, Problem
 from ...core.validation import is_number
@@ -91,7 +91,7 @@ def read_guardrails(
         controls: Numbers of the control arm, one in each segment.
     """
     if not isinstance(given, Mapping):
-        raise OptionError(f"guardrails={brief(given)}; expected a mapping metric -> ('<=' or '>=', limit)")
+        raise OptionError(f"guardrails={brief(given)}; expected {{metric: ('<=' or '>=', limit)}}")
     found = []
     for key, bound in given.items():
         name, level = _metric(problem, metrics, key)
@@ -102,12 +102,13 @@ def read_guardrails(
         if rail.relative:
             if not controls:
                 raise OptionError(
-                    f"the guardrail {rail} needs a control, and the idle arm is not an arm; name control="
+                    f"the guardrail {rail} needs a control, and no arm has every lever at its control level; "
+                    "set control="
                 )
         elif not (low <= rail.limit < high if rail.sign == "<=" else low < rail.limit <= high):
-            raise OptionError(
-                f"the guardrail {rail} always holds or never does: {rail.name} lies between {low:g} and {high:g}"
-            )
+            useless = rail.limit >= high if rail.sign == "<=" else rail.limit <= low
+            outcome = "has no effect" if useless else "can never hold"
+            raise OptionError(f"the guardrail {rail} {outcome}: {rail.name} is always between {low:g} and {high:g}")
         found.append(list(rail))
     return found
 
@@ -176,8 +177,8 @@ class Reader:
             self.ends = (0.0, 1.0)
         elif any(isinstance(level, str) for level in variable.levels):
             raise OptionError(
-                f"{variable.name!r} has the levels {listing(variable.levels)}, which are no numbers; say which level "
-                f"the guardrail is on, as in {f'{variable.name}={variable.levels[-1]}'!r}"
+                f"{variable.name!r} has the levels {listing(variable.levels)}, which are not numbers; name a level, "
+                f"as in {f'{variable.name}={variable.levels[-1]}'!r}"
             )
         else:
             self.values = np.array([float(level) for level in variable.levels])
@@ -224,7 +225,8 @@ class ArmGuardrail(NamedTuple):
         if self.clipped is not None:
             low, high = map(shown_number, self.clipped)
             clipped = f", clipped to {low} to {high}"
-        return printable(f"{self.arm.label} breaks {self.guardrail}: {self.mean:.4g} in {self.rows:,} rows{clipped}")
+        rows = counted(self.rows, "row")
+        return printable(f"{self.arm.label} breaks {self.guardrail}: {self.mean:.4g} in {rows}{clipped}")
 
 
 class Guardrails(tuple[ArmGuardrail, ...]):

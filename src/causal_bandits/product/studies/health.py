@@ -398,7 +398,7 @@ def broken_check(state: StudyState) -> Check:
     broken = state.guards.status(state.policy).broken
     said = f"at most {1 - state.rules.confidence:.2g} over the whole study, however often one looks"
     words = "; ".join(f"{each}; it is no longer chosen" for each in broken) or "no arm breaks one"
-    about = tuple(f"{each.arm} {each.guardrail}" for each in broken)
+    about = tuple(f"{each.arm.label} {each.guardrail}" for each in broken)
     return Check("broken-guardrails", bool(broken), words, math.nan, said, about)
 
 
@@ -544,7 +544,9 @@ def windows_check(state: StudyState) -> Check:
 
 def stop_check(state: StudyState) -> Check:
     """Does the evidence suffice to stop?"""
-    said = f"a stop is ever wrong with a probability of at most {1 - CONFIDENCE:.2g}, however often one looks"
+    said = f"at most {1 - CONFIDENCE:.0%} of studies ever stop wrongly, however often one looks"
+    if state.finished is not None:
+        return Check("stop-advised", False, "the study is finished", math.nan, said)
     try:
         found = advice(state, segment=None, margin=None, confidence=CONFIDENCE, tolerance=TOLERANCE)
     except CausalBanditsError as error:  # no arm is left, or the policy cannot compare arms
@@ -552,5 +554,5 @@ def stop_check(state: StudyState) -> Check:
     every = [*found] if isinstance(found, Advices) else [found]
     stops = [each for each in every if each.action == "stop"]
     words = "; ".join(" ".join(str(each).split()) for each in stops) or "the evidence does not suffice to stop yet"
-    about = tuple(str(each.arm) for each in stops)
+    about = tuple(each.arm.label for each in stops if each.arm is not None)
     return Check("stop-advised", bool(stops), words, math.nan, said, about)

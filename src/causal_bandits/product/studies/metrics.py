@@ -23,12 +23,15 @@ EXPECTED = "bool (0 or 1), float (a number) or (lowest, highest)"
 def read_metrics(problem: Problem, given: object) -> dict[str, Any]:
     """Metrics that a caller declares: name -> "binary", "real" or [lowest, highest]."""
     if not isinstance(given, Mapping):
-        raise OptionError(f"metrics={brief(given)}; expected a mapping name -> {EXPECTED}")
+        raise OptionError(f"metrics={brief(given)}; expected {{name: {EXPECTED}}}")
     taken = {*problem.observed_names, *problem.intervention_names, problem.target, *OWN}
     found: dict[str, Any] = {}
     for name, kind in given.items():
-        if not isinstance(name, str) or not name.strip() or name in taken:
-            raise ProblemError(f"the metric {brief(name)} needs a name that no variable has; rename it")
+        if not isinstance(name, str) or not name.strip():
+            raise ProblemError(f"metric {brief(name)}: expected a name, a non-empty string")
+        if name in taken:
+            other = "a column of the decision table" if name in OWN else "a variable"
+            raise ProblemError(f"metric {name!r} has the same name as {other}; rename the metric")
         if isinstance(kind, str | type) and kind in KINDS:
             found[name] = KINDS[kind]
         elif (
@@ -39,7 +42,8 @@ def read_metrics(problem: Problem, given: object) -> dict[str, Any]:
         ):
             found[name] = [float(kind[0]), float(kind[1])]
         else:
-            raise OptionError(f"the metric {name!r} is {brief(kind)}; expected {EXPECTED}")
+            given_kind = f"has type {kind.__name__}" if isinstance(kind, type) else f"is {brief(kind)}"
+            raise OptionError(f"metric {name!r} {given_kind}; expected {EXPECTED}")
     return found
 
 

@@ -194,6 +194,8 @@ def corrected_values(
     said = dict(given) if isinstance(given, Mapping) else given
     metrics = {name: said.pop(name) for name in rules.metrics.kinds if name in said} if isinstance(said, dict) else {}
     empty = not said and reward is None
+    if empty and not metrics:
+        raise ObservationError(f"decision {number} got no values; pass the mediators or the reward to correct")
     values = {} if metrics and empty else _checked_values(rules, number, said, reward, final=False)  # type: ignore[arg-type]
     for name, value in metrics.items():
         values[name] = rules.metrics.value(name, value)

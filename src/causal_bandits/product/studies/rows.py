@@ -138,7 +138,7 @@ def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
     """Values from texts such as clicked=1; an empty value is missing."""
     check_problem(problem)
     if not are_names(pairs):
-        raise ObservationError(f"{brief(pairs)} is not a list of texts of the form variable=value")
+        raise ObservationError(f"{brief(pairs)} is not a list of strings of the form variable=value")
     metrics: dict[str, Any] = {}
     numbers = {variable.name for variable in problem.observed if variable.is_number} | {problem.target}
     for pair in pairs:

@@ -74,9 +74,9 @@ def make_rules(problem: Problem, policy: Policy[Any], options: Mapping[str, Any]
     for name, read in READERS.items():
         if name in options:
             plain[name] = read(problem, options[name], plain)
-    for name, needed, reason in TOGETHER:
+    for name, needed in TOGETHER:
         if name in plain and needed not in plain:
-            raise OptionError(f"{name} is given without {needed}; {reason}")
+            raise OptionError(f"{name} requires {needed}=")
     if "webhook" in plain:
         check_private("webhook", plain["webhook"], allowed=plain.get("allow_private_webhook", False))
     _check_times(problem, plain)
@@ -124,21 +124,23 @@ def _check_shares(problem: Problem, plain: Mapping[str, Any]) -> None:
     controls = Rules(plain).controls(problem)
     if "control_share" in plain:
         if not controls:
-            raise OptionError("control_share needs a control, and the idle arm is not an arm; name one in control=")
+            raise OptionError(
+                "control_share needs a control, and no arm has every lever at its control level; set control="
+            )
         if any(controls == arm_numbers(problem, each[0]) for each in plain.get("shares", ())):
             raise OptionError(
-                f"the control {problem.arms[controls[0]].lever_arm.label} has a share in shares= and in control_share=;"
-                " give one"
+                f"the share of the control {problem.arms[controls[0]].lever_arm.label} is set in both shares= and "
+                "control_share=; use one"
             )
     low, high = Rules(plain).shares(problem)
     least, most = (np.bincount(problem.arm_segments, each) for each in (low, high))
     if least.max() > 1 + 1e-9:
-        raise OptionError(f"the least shares of the arms add up to {least.max():.4g}; expected at most 1")
+        raise OptionError(f"minimum shares add up to {least.max():.4g}; they must not exceed 1")
     if most.min() < 1 - 1e-9:
-        raise OptionError(f"the greatest shares of the arms add up to {most.min():.4g}; expected 1 or more")
+        raise OptionError(f"maximum shares add up to {most.min():.4g}; they must reach 1")
     if np.any(low > high):
         arm = problem.arms[int(np.flatnonzero(low > high)[0])]
-        raise OptionError(f"the least share of {arm.label} is above its greatest one")
+        raise OptionError(f"the minimum share of {arm.label} is above its maximum share")
 
 
 def _read_shares(problem: Problem, given: Mapping[Any, Any], _: Mapping[str, Any]) -> list[list[Any]]:
@@ -147,10 +149,10 @@ def _read_shares(problem: Problem, given: Mapping[Any, Any], _: Mapping[str, Any
 
 def _share(problem: Problem, arm: object, ends: object) -> tuple[dict[str, Level], float, float]:
     if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
-        raise OptionError(f"the share of {brief(arm)} is {brief(ends)}; expected (least, greatest)")
+        raise OptionError(f"the share of {brief(arm)} is {brief(ends)}; expected (minimum, maximum)")
     low, high = (default if end is None else end for end, default in zip(ends, (0.0, 1.0), strict=True))
     if not (is_number(low) and is_number(high) and 0 <= low <= high <= 1):
-        raise OptionError(f"the share of {brief(arm)} is {brief(ends)}; expected 0 <= least <= greatest <= 1")
+        raise OptionError(f"the share of {brief(arm)} is {brief(ends)}; expected 0 <= minimum <= maximum <= 1")
     return _settings(problem, "shares", arm), float(low), float(high)
 
 
@@ -168,7 +170,7 @@ def _read_cost(problem: Problem, given: Mapping[Any, Any], _: Mapping[str, Any])
             arms.append([_settings(problem, "cost", key), _cost(str(key), value)])
         else:
             raise OptionError(
-                f"cost of {brief(key)} is {brief(value)}; expected lever -> {{level: cost}}, or an arm -> cost"
+                f"cost of {brief(key)} is {brief(value)}; expected {{lever: {{level: cost}}}} or {{arm: cost}}"
             )
     return {"levels": levels, "arms": arms}
 
@@ -193,8 +195,8 @@ def _check_unit(problem: Problem, plain: dict[str, Any]) -> None:
     apart = float(cost.max() - cost.min())
     if apart > most:
         raise OptionError(
-            f"costs differ by {apart:.4g} and rewards by {most:.4g} at most, so they are in different units; "
-            "pass reward_value= (what a reward of 1 is worth in the unit of the costs)"
+            f"costs differ by {apart:.4g} but rewards by at most {most:.4g}; set reward_value= "
+            "(the value of a reward of 1, in the unit of the costs)"
         )
 
 
@@ -219,9 +221,9 @@ READERS: dict[str, Callable[[Problem, Any, Mapping[str, Any]], Any]] = {
 }
 """Options whose values name parts of the problem: problem, value and the options before it -> plain JSON."""
 TOGETHER = (
-    ("guardrail_confidence", "guardrails", "name what must hold in guardrails="),
-    ("reward_value", "cost", "it says what one unit of reward is worth in costs"),
-    ("webhook_format", "webhook", "it says what is posted there"),
-    ("allow_private_webhook", "webhook", "it permits an address"),
+    ("guardrail_confidence", "guardrails"),
+    ("reward_value", "cost"),
+    ("webhook_format", "webhook"),
+    ("allow_private_webhook", "webhook"),
 )
 """Options that mean nothing without another."""

@@ -18,6 +18,8 @@ from .rules import make_rules
 
 MOST_BYTES = 1000
 """Bytes of a name or a key: what every storage has room for in an index."""
+GRAPH = ("nodes", "directed", "bidirected")
+"""What a graph is written as, in the options of a policy."""
 
 
 @dataclass(frozen=True)
@@ -188,11 +190,17 @@ def _check_options(chosen: type[Policy[Any]], options: Mapping[str, Any]) -> lis
     del known["seed"]
     for name in options:
         if name not in known:
+            if not known:
+                raise OptionError(f"policy {chosen.name!r} takes no options; remove {brief(name)}")
             raise OptionError(f"policy {chosen.name!r}: {unknown_option(name, known)}")
     needs = [name for name, each in known.items() if each.default is each.empty]
     absent = [name for name in needs if name not in options]
     if absent:
-        raise OptionError(f"policy {chosen.name!r} requires {listing(absent)}; pass them in options")
+        them = "it" if len(absent) == 1 else "them"
+        raise OptionError(f"policy {chosen.name!r} requires {listing(absent)}; pass {them} in options")
+    graph = plain_option(options.get("graph", {"nodes": []}))
+    if not isinstance(graph, Mapping) or "nodes" not in graph or not graph.keys() <= set(GRAPH):
+        raise OptionError(f"policy {chosen.name!r}: invalid graph={brief(graph)}; expected nodes, directed, bidirected")
     return needs
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self, Unpack, overload
 
 from ...core.discovery import SeparatingSets
 from ...core.estimators.explained import ExplainedVariance, explained_by_mediators
+from ...core.markup import counted
 from ...core.policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
 from ...core.policies.advice import CONFIDENCE, TOLERANCE
 from ...core.policies.base import MOST_AT_ONCE
@@ -41,7 +42,7 @@ from .drift import watched_sets
 from .evaluation import Evaluation, Method, evaluate
 from .excluding import Chosen, DecisionFilter, checked_reason, exclude_decisions, include_decisions
 from .explanation import Explanation, explain
-from .finishing import Final, final_of, final_or, finish
+from .finishing import Final, final_of, final_or, finish, frozen_report
 from .following import Change, DecisionRow, Newest, changes, decision_row, decision_rows, newest
 from .funnel import Funnel, funnel
 from .guardrails import Guardrails
@@ -236,7 +237,7 @@ class Study:
         segment: Segment | None = None,
         key_prefix: str | None = None,
     ) -> Sequence[int]:
-        """Leave decisions out of everything that is counted (bots, staff, a broken release), until `include`.
+        """Exclude decisions from all results (bots, staff, a broken release), until `include`.
 
         Name them, or say what they have in common: when they were asked for (`since` <= time < `until`), their arm
         (`...` stands for any level), segment, or how their keys begin. Outcomes that come later are recorded, and do
@@ -407,7 +408,7 @@ class Study:
 
     def _repr_html_(self) -> str:
         about = self._session.read(lambda state: len(state.decisions))
-        return self.estimates().table(f"{self!r}: {about:,} decisions")
+        return self.estimates().table(f"{self!r}: {counted(about, 'decision')}")
 
     def recommend(self, *, segment: Segment | None = None, margin: float | None = None) -> Recommendation | Any:
         """The arm to deploy among those that may be played, and how sure it is that none of them is better.
@@ -445,9 +446,9 @@ class Study:
     def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
         """Per arm: mean, interval, the set it was learned through, own rows, effective rows, rows used, and its status.
 
-        The status is active, never played, forbidden, retired, or which guardrails it breaks. Beside that its lift over
-        the control, with an interval and the probability of being better, and its cost. With `segment` the arms of that
-        segment alone.
+        The status is active, never played, no outcome yet, forbidden, retired, or which guardrails it breaks. Beside
+        that its lift over the control, with an interval and the probability of being better, and its cost. Before the
+        first row all of that is unknown. With `segment` the arms of that segment alone.
         """
         return self._session.read(lambda state: estimates(state, level, segment))
 
@@ -587,8 +588,8 @@ class Study:
 
     def report_values(self) -> StudyDescription:
         """What `report` shows, in plain values; of a finished study as it was then."""
-        frozen = self._session.read_counted(lambda state: state.finished)
-        return self.describe(history=True) if frozen is None else frozen.report
+        frozen = self._session.read_counted(frozen_report)
+        return self.describe(history=True) if frozen is None else frozen
 
 
 def named(call: str, decision: int | Decision | None, key: str | None) -> int | Decision | Keyed:

@@ -22,7 +22,7 @@ from ....core.policies.overview import (
 )
 from ....core.problem import Level, Problem, setting_words
 from ....errors import CausalBanditsError
-from ....reporting.axes import Unit
+from ....reporting.axes import Unit, seconds_of, time_words
 from ....reporting.described import StudyDescription, in_display_names
 from ....reporting.text import shortened
 from ...studies import TRANSACTIONAL, Study
@@ -234,7 +234,7 @@ class Answer(NamedTuple):
     """The recommended action."""
 
     action: str
-    """stop, good enough, drop, continue or wait."""
+    """stop, good enough, drop, continue, finished or wait."""
     says: str
     segment: str
     progress: float | None
@@ -263,6 +263,9 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
         return Answer("wait", TOO_FEW if view.about["rows"] else NOTHING, where, None, "")
     row = next(row for row in rows if row["settings"] == advice["arm"])
     leads = _worth(row, problem, unit)
+    if advice["action"] == "finished":
+        says = f"Finished on {time_words(seconds_of(advice['finished']))}. The winner is {leads}."
+        return Answer("finished", says, where, None, "")
     sure = f"{100 * advice['confidence']:.3g}% confidence"
     less = " after costs" if less_costs(view) else ""
     if advice["action"] == "stop":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Depends, Header, Query
 from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -32,6 +32,7 @@ from ..responses import (
     Told,
     answer,
     answers,
+    check_parameters,
     errors_of,
     look,
     look_as,
@@ -40,7 +41,12 @@ from ..responses import (
 )
 from ..tables import checked_columns, checked_rows, json_in, rows_in_lines, table_in
 
-router = APIRouter(prefix="/api/v1/studies/{name}", tags=["decisions"], responses=errors_of(404))
+router = APIRouter(
+    prefix="/api/v1/studies/{name}",
+    tags=["decisions"],
+    responses=errors_of(404),
+    dependencies=[Depends(check_parameters)],
+)
 
 
 def in_utf8(text: str | None) -> str | None:
@@ -106,7 +112,7 @@ def correct(request: Request, name: StudyName, body: Correction) -> Response:
 
 @router.post("/exclusions", **answers(DecisionIds, 404, 409))
 def exclude(request: Request, name: StudyName, body: Exclusion) -> Response:
-    """Leave decisions out of everything that is counted, until they are included again."""
+    """Exclude decisions from all results, until they are included again."""
     found = registry_of(request).act(
         name, lambda study: study.exclude(body.ids, reason=body.reason, **_conditions(body))
     )

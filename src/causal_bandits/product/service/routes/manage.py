@@ -14,16 +14,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ....core.markup import in_path
+from ....core.markup import counted, in_path
+from ....core.policies import Recommendation
 from ....core.problem import Problem
 from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError, OptionError, brief
 from ....reporting.study_page import study_page as report_of
 from ...studies import Study, level_like
+from ...studies.answers import recommend
 from ...studies.arms import Change, changed_arms
 from ...studies.audit import read_time
 from ...studies.decisions import moment
+from ...studies.excluding import DecisionFilter, would_exclude
 from ...studies.levels import combinations, matching
+from ...studies.state import StudyState
 from ..gate import MOST_FIELDS
 from ..pages import figures
 from ..pages.fields import Given, choices, pattern_of
@@ -95,6 +99,50 @@ def _plan_annotation(_: Study, given: Given) -> Plan:
     return Plan(says, [], lambda study: study.annotate(text, at))
 
 
+def _plan_exclusion(study: Study, given: Given) -> Plan:
+    pattern = pattern_of(study.problem, given)
+    conditions: dict[str, Any] = {
+        "since": given.get("since") or None,
+        "until": given.get("until") or None,
+        "arm": None if all(level is ... for level in pattern.values()) else pattern,
+        "key_prefix": given.get("key_prefix") or None,
+    }
+    reason = given.get("reason", "").strip()
+    if not reason:
+        raise OptionError("the reason is empty; say why these decisions are excluded")
+    if not any(conditions.values()):
+        raise OptionError("nothing says which decisions are meant; give a time, levels of levers, or how keys begin")
+    wanted = DecisionFilter(**conditions)
+    study.publish()
+    found = study._session.write(lambda draft: would_exclude(draft, wanted))
+    every = study._session.read(lambda state: len(state.decisions))
+    says = (
+        f"{counted(len(found), 'decision')} of {every:,} will not count in any result. Outcomes that come later are "
+        f"recorded, and do not count either. The reason: {reason}"
+    )
+    return Plan(says, [], lambda acting: acting.exclude(reason=reason, **conditions))
+
+
+def _plan_finish(study: Study, _: Given) -> Plan:
+    def planned(state: StudyState) -> tuple[int, list[str], bool]:
+        answer = recommend(state)
+        best = [answer] if isinstance(answer, Recommendation) else [*answer]
+        return (
+            len(state.decisions.open),
+            [_named(state.problem, each.arm) for each in best],
+            state.settings.rules.get("after_finish") == "error",
+        )
+
+    left, winners, refuses = study._session.read(planned)
+    end = f"{counted(left, 'open decision')} will be closed and will not count. " if left else ""
+    after = "no more decisions are made" if refuses else "every decision gets the winner"
+    says = (
+        f"The study ends now. {end}From then on {after}, outcomes are refused, and the answer and the report stay as "
+        f"they are. This cannot be undone. The winner{'s are' if len(winners) > 1 else ' is'}:"
+    )
+    return Plan(says, winners, lambda acting: acting.finish())
+
+
 ACTIONS: dict[str, Action] = {
     "retire": Action(
         "Retire arms",
@@ -108,6 +156,8 @@ ACTIONS: dict[str, Action] = {
     "allow": Action("Allow arms", "Allow", _changing("allowed", "allow", "will be chosen again:")),
     "add-level": Action("Add a level", "Add the level", _plan_level),
     "annotate": Action("Annotate a date", "Annotate", _plan_annotation),
+    "exclude": Action("Exclude decisions", "Exclude", _plan_exclusion),
+    "finish": Action("Finish the study", "Finish for good", _plan_finish, grave=True),
 }
 
 
@@ -183,7 +233,7 @@ def report(request: Request, name: StudyName) -> Response:
     """The report of a study, to keep."""
 
     def work(study: Study) -> Response:
-        text = report_of(study.describe(history=True))
+        text = report_of(study.report_values())
         headers = {"Content-Disposition": 'attachment; filename="report.html"'}
         return Response(text, headers=headers, media_type="text/html; charset=utf-8")
 

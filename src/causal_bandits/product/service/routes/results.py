@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,10 +16,26 @@ from ....core.policies.posterior import MOST_DRAWS
 from ....core.policies.recommendation import Recommendations
 from ....errors import OptionError, brief
 from ...studies import Alarm, Evaluation, Funnel, Guardrails, Health, Study, Waiting
-from ..responses import Drifts, PosteriorDraws, SetDrift, StudyName, answer, answers, errors_of, look, registry_of
+from ..responses import (
+    Drifts,
+    PosteriorDraws,
+    SetDrift,
+    StudyName,
+    answer,
+    answers,
+    check_parameters,
+    errors_of,
+    look,
+    registry_of,
+)
 from .studies import pattern_in
 
-router = APIRouter(prefix="/api/v1/studies/{name}", tags=["results"], responses=errors_of(404))
+router = APIRouter(
+    prefix="/api/v1/studies/{name}",
+    tags=["results"],
+    responses=errors_of(404),
+    dependencies=[Depends(check_parameters)],
+)
 
 Level = Annotated[float, Query(description="Level of the intervals.", gt=0, lt=1)]
 Margin = Annotated[float | None, Query(description="What is close to the best, in units of the reward.")]

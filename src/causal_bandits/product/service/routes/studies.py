@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Path, Query
 from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -17,10 +17,12 @@ from ....reporting.described import StudyDescription
 from ...studies import Annotation, AuditRow, Change, Final, Staleness, Study, StudyInfo, StudySettings, parse_pattern
 from ..bodies import ArmState, NewAnnotation, NewArm, NewLevel, NewStudy
 from ..gate import name_in
-from ..responses import Arms, StudyName, answer, answers, errors_of, look, registry_of
+from ..responses import Arms, StudyName, answer, answers, check_parameters, errors_of, look, registry_of
 from ..watching import Watch
 
-router = APIRouter(prefix="/api/v1/studies", tags=["studies"], responses=errors_of())
+router = APIRouter(
+    prefix="/api/v1/studies", tags=["studies"], responses=errors_of(), dependencies=[Depends(check_parameters)]
+)
 
 CREATED = answers(StudySettings, 409, status=201)
 CREATED["responses"][200] = CREATED["responses"][201]
