@@ -23,6 +23,7 @@ def planned() -> Plan:
     return plan(PROBLEM, rate=RATE, lift=LIFT, policy="best-arm", confidence=0.8, runs=30, longest=2000, seed=3)
 
 
+@pytest.mark.slow
 def test_the_plan_is_what_advice_does(planned: Plan) -> None:
     """Null: after the planned number of decisions 80% of studies that follow `advice` at every look have stopped.
 

@@ -47,7 +47,11 @@ def test_every_cell_shows_its_plot() -> None:
     assert min(share for images in ink for share in images) > 0.01
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow if path.stem == "late-rewards" else ()) for path in NOTEBOOKS],
+    ids=lambda path: str(path.stem),
+)
 def test_the_notebooks_of_the_documentation_run(path: Path) -> None:
     """Every cell runs, and prints, shows and draws the kinds of things that are kept in the file."""
     kept = nbformat.read(path, as_version=4)

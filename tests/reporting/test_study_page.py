@@ -11,7 +11,7 @@ NOTHING = {"mean": None, "low": None, "high": None}
 
 def arm(name: str, mean: float | None, **more: Any) -> Any:
     known = NOTHING if mean is None else {"mean": mean, "low": 0.5 * mean, "high": 2 * mean}
-    return {"arm": name, **known, "without_sharing": NOTHING, **more}
+    return {"arm": name, **known, "without_sharing": NOTHING, "own_rows": 100, **more}
 
 
 def test_small_rates_have_ticks_in_percent_and_every_segment_its_control() -> None:

@@ -336,7 +336,8 @@ def test_a_guarded_metric_that_was_never_reported_is_said() -> None:
     study = Unstored(SIMPLE, metrics={"late": bool}, guardrails={"late": ("<=", 0.1), "refund": ("<=", 0.9)})
     for number in range(1, 101):
         study.ask()
-        assert all(check.code != "idle-guardrails" or not check.alarm for check in health_of(study.state))
+        if number % 25 == 0:
+            assert all(check.code != "idle-guardrails" or not check.alarm for check in health_of(study.state))
         study.tell(number, {"refund": 0, "cart": "full", "visits": 1, "Y": 1})
     (check,) = (check for check in health_of(study.state) if check.code == "idle-guardrails")
     assert check.alarm

@@ -40,6 +40,11 @@ class ExplainedVariance:
         """
         if not self.is_known:
             return "How much of the variance of the reward your mediators explain is not known yet."
+        if self.share < 0.005:
+            return (
+                f"Your mediators explain almost none of the variance of the reward (at most {self.high:.1%}): they say "
+                "little about it."
+            )
         return (
             f"Your mediators explain {self.share:.0%} ({self.low:.0%} to {self.high:.0%}) of the variance of the "
             f"reward: if they separate, sharing needs at best about {self.share:.0%} of the decisions."

@@ -211,7 +211,7 @@ def _line_maker(
 def newest(view: View) -> Markup:
     """What the numbers beside the names are of, in figures of stretches of decisions."""
     until = (0, *view.about["decisions_over_time"]["until"])
-    return soft(f"Beside each name: decisions {until[-2] + 1:,} to {until[-1]:,}.") if len(until) > 1 else Markup()
+    return soft(f"Numbers next to names: decisions {until[-2] + 1:,} to {until[-1]:,}.") if len(until) > 1 else Markup()
 
 
 def _lift(row: ArmRow, control: ArmRow | None, unit: Unit) -> tuple[str, str, bool | None]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.core.estimators.explained import explained_variance
+from causal_bandits.core.estimators.explained import ExplainedVariance, explained_variance
 
 
 def test_by_hand() -> None:
@@ -63,3 +63,10 @@ def test_studies_and_tables_say_it(tmp_path: Path) -> None:
     analysis = cb.analyze(rows, target="took_up", interventions=["discount", "one_year_term"])
     assert analysis.explained_variance().share == pytest.approx(found.share)
     assert found.says in analysis.notices
+
+
+def test_mediators_that_explain_nothing() -> None:
+    says = ExplainedVariance(0.001, 0.0, 0.012, 0.95, 2000, 4).says
+    assert says == (
+        "Your mediators explain almost none of the variance of the reward (at most 1.2%): they say little about it."
+    )
