@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from causal_bandits.reporting.summary_plots import paint_curves
+from causal_bandits.reporting.summary_plots import finding, paint_curves
 
 ROUNDS = list(range(50, 5001, 50))
 
@@ -47,3 +47,16 @@ def test_no_line_runs_through_a_legend(powers: tuple[float, ...], narrow: bool) 
             x, y = np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
             inside = (x >= box.x0) & (x <= box.x1) & (y >= box.y0) & (y <= box.y1)
             assert not inside.any()
+
+
+def test_a_finding_is_about_cumulative_regret() -> None:
+    line: Any = {"panel": "", "tier": 0, "label": "ts", "ratio": [1.0], "mean": [8.0], "baseline": "ts"}
+    better = {**line, "label": "a", "ratio": [0.4]}
+    simple = {"panel": "simple regret", "baseline": "ts-simple"}
+    series = {
+        "ts": line,
+        "a": better,
+        "ts-simple": {**line, **simple},
+        "a-simple": {**better, **simple, "ratio": [1.3]},
+    }
+    assert finding({"figure": "x", "title": "X", "series": series}) == "a has 0.40 times the regret of ts"  # type: ignore[typeddict-item]

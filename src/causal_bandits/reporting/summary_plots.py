@@ -274,6 +274,8 @@ def _regret_finding(summary: Summary) -> str:
     """The policy with the least relative regret among those that are given neither graph nor sets."""
     ratios: dict[tuple[str, str], list[float]] = {}
     for key, series in summary["series"].items():
+        if key.endswith("-simple"):  # the regret of the arm that is recommended, beside the cumulative one
+            continue
         if key != series["baseline"] and "ratio" in series and series.get("tier", 0) <= 1:
             base = summary["series"][series["baseline"]]["label"]
             ratios.setdefault((series["label"], base), []).append(series["ratio"][-1])
