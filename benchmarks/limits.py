@@ -6,13 +6,15 @@ the lower bounds apply.
 """
 
 import argparse
+from typing import Any
 
 import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.research.experiments.families import FAMILIES
-from causal_bandits.research.simulation import told
+from causal_bandits.research.simulation import play, told
 
+POWERS = (3, 4, 5, 6)
 BELIEVERS = ("ts", "regret-balancing", "causal-ts-known", "ossb")
 
 
@@ -40,6 +42,12 @@ def balancing(worlds: int, runs: int, seed: int) -> None:
         )
 
 
+def played(policy: Any, world: cb.DiscreteSCM, rounds: int, seed: int) -> np.ndarray:
+    """Regret of one run after every power of ten."""
+    regret = play(policy, world, rounds, np.random.default_rng(seed)).regret(world.means)
+    return np.array([regret[10**power - 1] for power in POWERS])
+
+
 def long(runs: int, seed: int) -> None:
     """Regret over C ln T, and per ln t in the last decade of rounds."""
     chances, means = [0.3, 0.5, 0.4], [0.1, 0.6]
@@ -55,12 +63,11 @@ def long(runs: int, seed: int) -> None:
     print(f"C_0 {limits.c0:.2f}, C_S {limits.cs:.2f}")
     rounds = 10**6
     for name, constant in (("causal-ts-known", limits.cs), ("ts", limits.c0)):
-        regret = cb.simulate(told(name, world, horizon=rounds), world, rounds, runs=runs, seed=seed).regret
-        for power in (3, 4, 5, 6):
-            print(
-                f"{name}, T = 10^{power}: {shown(regret[:, 10**power - 1] / (constant * np.log(10**power)))} of C ln T"
-            )
-        last = (regret[:, -1] - regret[:, 10**5 - 1]) / (constant * np.log(10))
+        policy = told(name, world, horizon=rounds)
+        regret = np.array([played(policy(world.problem, seed=[seed, run]), world, rounds, run) for run in range(runs)])
+        for place, power in enumerate(POWERS):
+            print(f"{name}, T = 10^{power}: {shown(regret[:, place] / (constant * np.log(10**power)))} of C ln T")
+        last = (regret[:, -1] - regret[:, -2]) / (constant * np.log(10))
         print(f"{name}, last decade: {shown(last)} of C per ln t")
 
 
