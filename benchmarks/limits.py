@@ -64,7 +64,8 @@ def long(runs: int, seed: int) -> None:
     rounds = 10**6
     for name, constant in (("causal-ts-known", limits.cs), ("ts", limits.c0)):
         policy = told(name, world, horizon=rounds)
-        regret = np.array([played(policy(world.problem, seed=[seed, run]), world, rounds, run) for run in range(runs)])
+        seeds = range(1000 * seed, 1000 * seed + runs)
+        regret = np.array([played(policy(world.problem, seed=each), world, rounds, each) for each in seeds])
         for place, power in enumerate(POWERS):
             print(f"{name}, T = 10^{power}: {shown(regret[:, place] / (constant * np.log(10**power)))} of C ln T")
         last = (regret[:, -1] - regret[:, -2]) / (constant * np.log(10))

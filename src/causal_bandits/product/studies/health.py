@@ -481,8 +481,7 @@ def _drift_check(state: StudyState, code: str, drifts: dict[str, Drift], moved: 
         )
     else:
         words += f"; {traffic}, so arms are still compared at the same times"
-    missing = missing_at(state.decisions, len(state.decisions))[state.decisions.included]
-    if state.late.window is None and missing.any():
+    if state.late.window is None:
         words += "; rewards that are reported sooner if they are high look the same, set reward_window to rule that out"
     return Check(code, True, words, p_value, said, tuple(changed))
 
