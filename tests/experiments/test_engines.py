@@ -272,6 +272,7 @@ def test_a_mistake_in_a_chunk_of_dask_here_is_raised() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # submitit's
+@pytest.mark.slow
 def test_slurm_gives_the_same_bytes(
     tmp_path: Path, alone: bytes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

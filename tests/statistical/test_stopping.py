@@ -42,6 +42,7 @@ def test_a_false_rule_would_be_found() -> None:
     assert wrong > 10
 
 
+@pytest.mark.slow
 def test_top_two_stops_no_later_than_uniform_play() -> None:
     """Null: a tenth sooner. One arm of six is best, the others differ from it by 10 to 20 points: 6 paired studies.
 
