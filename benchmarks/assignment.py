@@ -226,7 +226,7 @@ def leak_of_numbers(rng: Generator) -> Columns:
 
 
 class Process(NamedTuple):
-    """How tables come about, and what should be said of them."""
+    """How tables arise, and what should be reported about them."""
 
     name: str
     make: Callable[[Generator], Columns]

@@ -51,6 +51,14 @@ with open("table.csv", "w") as file:
         print(*draw.choice(arms).values(), *outcome().values(), sep=",", file=file)
 found = cb.analyze("table.csv", target="purchase", interventions=["banner", "price", "text"])
 """
+STORED = (
+    STUDY
+    + """
+for _ in range(300):
+    decision, told = study.ask(), outcome()
+    study.tell(decision.id, told, reward=told.pop("purchase"))
+"""
+)
 COMMAND_LINE = "from causal_bandits.cli import main; main()"
 PROGRAMS = {
     "import causal_bandits": "import causal_bandits",
@@ -109,12 +117,19 @@ def serve(*, python: Path, folder: Path, environment: dict[str, str]) -> None:
 TASKS: dict[str, Callable[..., None]] = {
     **{name: partial(run, text) for name, text in PROGRAMS.items()},
     "causal-bandits --help": partial(run, COMMAND_LINE, "--help"),
+    "causal-bandits study create --help": partial(run, COMMAND_LINE, "study", "create", "--help"),
+    "causal-bandits study list": partial(run, COMMAND_LINE, "study", "list", "--storage", "sqlite:///study.db"),
+    "causal-bandits study show, 300 rows": partial(
+        run, COMMAND_LINE, "study", "show", "shop", "--storage", "sqlite:///study.db"
+    ),
     "serve until /readyz": serve,
 }
+READERS = ("causal-bandits study list", "causal-bandits study show, 300 rows")
+"""What needs a stored study."""
 
 
-def median(task: Callable[..., None], python: Path, source: Path | None, runs: int) -> Taken:
-    """The median of some runs; each has its own folder and cache."""
+def median(name: str, python: Path, source: Path | None, runs: int) -> Taken:
+    """The median of some runs of a task; each has its own folder and cache."""
     found: list[Taken] = []
     for _ in range(runs + 1):  # the first one compiles bytecode
         with tempfile.TemporaryDirectory() as folder:
@@ -122,8 +137,11 @@ def median(task: Callable[..., None], python: Path, source: Path | None, runs: i
             given["NUMBA_CACHE_DIR"] = f"{folder}/cache"
             if source is not None:
                 given["PYTHONPATH"] = str(source)
+            if name in READERS:
+                run(PROBLEM + ROWS + STORED, python=python, folder=Path(folder), environment=given)
+                given["NUMBA_CACHE_DIR"] = f"{folder}/empty"
             with timed(found):
-                task(python=python, folder=Path(folder), environment=given)
+                TASKS[name](python=python, folder=Path(folder), environment=given)
     return Taken(*(statistics.median(column) for column in zip(*found[1:], strict=True)))
 
 
@@ -142,7 +160,7 @@ def main() -> None:
             install = [str(python), "-m", "pip", "install", "--quiet", f"{ROOT}[service]"]
             subprocess.run(install, check=True)
         source = given.source.resolve() if given.source else None
-        found = {name: median(task, python, source, given.runs) for name, task in TASKS.items()}
+        found = {name: median(name, python, source, given.runs) for name in TASKS}
     print("| from process start | wall clock, s | processor, s |\n|---|---|---|")
     for name, taken in found.items():
         print(f"| {name} | {taken.wall:.2f} | {taken.processor:.2f} |")

@@ -15,7 +15,7 @@ from causal_bandits import History, discover
 from causal_bandits.core.discovery import ASD
 from causal_bandits.core.graphs import MixedGraph
 from causal_bandits.research.experiments.families import CYCLIC, Family
-from causal_bandits.research.experiments.measures import true_sets
+from causal_bandits.research.experiments.methods import true_sets
 from causal_bandits.research.worlds import DiscreteSCM
 
 ROWS = (40, 640)

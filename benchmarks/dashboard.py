@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from causal_bandits import Client, Problem, Study
-from causal_bandits.product.studies.events import Event
+from causal_bandits.product.studies.decisions import Event
 from causal_bandits.product.studies.storage import Transaction
 
 from .service import Server, timed

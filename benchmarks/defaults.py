@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 import causal_bandits as cb
-from causal_bandits.research.experiments.summary import paired_ratio
-from causal_bandits.research.experiments.worlds import class_world, random_world, structureless_world
+from causal_bandits.research.experiments.curves import paired_ratio
+from causal_bandits.research.experiments.families import class_world, random_world, structureless_world
 from causal_bandits.research.simulation.one_run import World
 
 POLICIES: dict[str, Callable[..., cb.CausalThompsonSampling | cb.SafePolicy | cb.ThompsonSampling]] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from causal_bandits.research.experiments import Scale
 from causal_bandits.research.experiments.de_kroon import ASD_JCI, CLASSES, FIG2A
 from causal_bandits.research.experiments.engines import Engine, make_engine
-from causal_bandits.research.experiments.resume import run_experiment
+from causal_bandits.research.experiments.store import run_experiment
 
 EXPERIMENT = replace(
     FIG2A,

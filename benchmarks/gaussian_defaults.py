@@ -15,7 +15,7 @@ from tests.reference.linear_worlds import DAGS, beside, direct
 
 import causal_bandits as cb
 from causal_bandits.core.policies import RealPolicy
-from causal_bandits.research.experiments.summary import paired_ratio
+from causal_bandits.research.experiments.curves import paired_ratio
 from causal_bandits.research.worlds import ContinuousWorld
 
 POLICIES: dict[str, dict[str, Callable[..., RealPolicy]]] = {
@@ -27,7 +27,6 @@ POLICIES: dict[str, dict[str, Callable[..., RealPolicy]]] = {
     "ucb": {
         "ucb-normal": cb.UCBNormal,
         "causal-ucb-normal": cb.CausalUCBNormal,
-        "causal-ucb-normal-safe": cb.policies.SafeUCBNormal,
     },
 }
 HORIZONS = (1000, 5000)

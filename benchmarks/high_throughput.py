@@ -20,7 +20,7 @@ import numpy as np
 
 from causal_bandits import Client, Problem, Study
 from causal_bandits.errors import StorageError
-from causal_bandits.product.studies.high_throughput import derived
+from causal_bandits.product.studies.high_throughput.deriving import asks_replayed
 
 from .reliability import PROBLEM as SMALL
 from .reliability import answer, forkserver
@@ -90,7 +90,7 @@ def rates(
     policy: str = "ts",
     address: str | None = None,
 ) -> dict[str, float]:
-    """Strict and studies in high-throughput mode by turns, so that both meet the same disk and the same other load.
+    """Strict and studies in high-throughput mode, alternating, so that both meet the same disk and the same other load.
 
     With the address of a server on the storage, the rounds are played through it.
 
@@ -238,7 +238,7 @@ def compared(storage: str, journal: Path, kills: int, aggregators: int, takeover
         told = {int(number) for what, _, number, *_ in (line for line in lines if len(line) > 2) if what == "told"}
         frame = study.to_frame().to_dicts()
         rows = {row["id"]: row for row in frame}
-        asks = [found.ask for found in derived(study._session)]
+        asks = [ask for _, ask in asks_replayed(study._session)]
         keys = [ask.key for ask in asks]
         numbers = {ask.key: ask.first for ask in asks}
         arms = {ask.first: ask.arms[0] for ask in asks}
@@ -251,7 +251,7 @@ def compared(storage: str, journal: Path, kills: int, aggregators: int, takeover
         doubled = len(keys) - len(set(keys)) + len(asked) - len({key for key, _ in asked})
         doubled += study.describe()["rows"] - sum(row["status"] == "told" for row in frame)
         again = [study.ask(key=key).id != number for key, number in list(asked)[::50]]  # the same to whoever asks now
-        wrong = sum(found.arms != found.ask.arms for found in derived(study._session))
+        wrong = sum(ask.chosen(then) != ask.arms for then, ask in asks_replayed(study._session))
     acknowledged = len(asked) + len(told)
     return Kills(kills, aggregators, acknowledged, lost, doubled + sum(again), wrong, list(takeovers))
 

@@ -79,7 +79,7 @@ def _round(study: Study, promised: Counter[tuple[str, int, int]], pending: list[
 
 
 def _both_go_on(studies: tuple[Study, ...], promised: Counter[tuple[str, int, int]], pending: list[int]) -> bool:
-    """Whether each can ask; a database that is busy for a second counts as locked for ever."""
+    """Whether each can ask; a database that is busy for a second counts as locked forever."""
     usual, connections.RETRY_SECONDS = connections.RETRY_SECONDS, 1.0
     try:
         for each in studies:

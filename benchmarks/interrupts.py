@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
 
 
 def _answering(count: int, kind: str, ask: Ask) -> None:
-    """Ask for ever; say `r` when ready for the next interrupt, which must come out as the exception it raises."""
+    """Ask forever; say `r` when ready for the next interrupt, which must come out as the exception it raises."""
     wanted: type[BaseException] = KeyboardInterrupt if kind == "ctrl-c" else TimeoutError
     signal.signal(signal.SIGINT, signal.default_int_handler if kind == "ctrl-c" else _time_is_up)
     caught = 0

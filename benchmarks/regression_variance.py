@@ -16,8 +16,7 @@ from causal_bandits import LinearGaussianSCM, MixedGraph
 from causal_bandits.core.compiled import Floats
 from causal_bandits.core.data import DesignLayout, Rows, add_rows
 from causal_bandits.core.discovery import KnownSets
-from causal_bandits.core.estimators.bootstrap import bootstrap_variance
-from causal_bandits.core.estimators.regression import means_through, real_pools
+from causal_bandits.core.estimators.regression import bootstrap_variance, means_through, real_pools
 from causal_bandits.research.worlds import random_linear_world, scale, shift
 
 ROWS = (10, 20, 50, 100)

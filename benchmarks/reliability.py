@@ -39,7 +39,7 @@ def forkserver() -> ForkServerContext:
 
 
 def answer(number: int) -> dict[str, int]:
-    """What comes of a decision, whoever asked for it."""
+    """The outcome of a decision, whoever asked for it."""
     rng = np.random.default_rng(number)
     return {"a": int(rng.integers(2)), "b": int(rng.integers(3)), "y": int(rng.integers(2))}
 

@@ -9,7 +9,7 @@ from tests.reference import algorithm1
 
 import causal_bandits as cb
 from causal_bandits.core.policies import Policy
-from causal_bandits.research.experiments.worlds import class_world, structureless_world
+from causal_bandits.research.experiments.families import class_world, structureless_world
 from causal_bandits.research.simulation.one_run import World
 
 from .timing import interleaved

@@ -81,7 +81,7 @@ def guarded(seed: int, decisions: int) -> tuple[list[float], float, float]:
 
 
 def alarms(rng: np.random.Generator, decisions: int) -> tuple[bool, bool, bool]:
-    """Whether outcomes are called uneven: in vain, where a tenth of an arm's is lost, and in vain at 1% per look."""
+    """Whether outcomes are called uneven: falsely, where a tenth of an arm's is lost, and falsely at 1% per look."""
     arms = np.where(rng.random(decisions) < np.linspace(0.25, 0.8, decisions), 0, rng.integers(1, 4, decisions))
     lost, broken = rng.random(decisions) < 0.1, (rng.random(decisions) < 0.1) & (arms == 0)
     delay, found, plain = rng.exponential(60, decisions), [1.0, 1.0], False

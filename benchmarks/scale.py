@@ -40,7 +40,7 @@ class Cost(NamedTuple):
         """Tables or moments, and what was learned from them."""
         state = self.policy.ready()
         if isinstance(state, RealState):
-            return sum(array.nbytes for array in (*state.moments, *state.pools))
+            return sum(array.nbytes for array in (*state.rewarded, *state.seen, *state.pools))
         arrays = (state.counts.tables.sums, *state.sums)
         return sum(int(array.nbytes) for array in arrays)
 

@@ -29,7 +29,7 @@ import numpy as np
 
 import causal_bandits as cb
 from causal_bandits.core.compiled import Floats, Ints
-from causal_bandits.research.simulation.segments import best_means
+from causal_bandits.research.simulation.one_run import best_means
 from causal_bandits.research.worlds import DiscreteWorld, Nudge, segmented_world
 from causal_bandits.research.worlds.practice import (
     LARGEST,

@@ -38,6 +38,18 @@ RETIRED = {
     r"damaged": "corrupt",
     r"whilst": "while",
     r"mend(s|ed|ing)?": "fix",
+    r"in vain": "falsely, without effect",
+    r"for good(?! enough)": "permanently",
+    r"for ever": "forever",
+    r"by turns": "alternating, in turn",
+    r"be it as": "even as",
+    r"judged (through|by)": "estimated through, compared by",
+    r"one (looks|likes)": "you look, you like",
+    r"tak(es?|ing) away": "remove",
+    r"(came|comes?) about": "over time, develop",
+    r"what (came|comes) of": "the outcome of",
+    r"speaks? (for|against)": "is evidence for, against",
+    r"(says?|said) of (it|them|him)": "says about it",
 }
 BRITISH = {
     r"learnt": "learned",

@@ -34,8 +34,8 @@ written by `make report` from the summaries in this folder; no number is typed.
 application before a loan. Where a set of them makes the reward independent of the levers, all arms can learn its
 conditional mean together. Nobody knows in advance which set does. The default policy averages over all sets and
 learns how much arms differ given each. We state what can be gained at best, show that without knowing the set nothing
-is gained in the long run, and measure how much is gained at horizons that occur in practice, beside oracles that are
-told more.
+is gained in the long run, and measure how much is gained at horizons that occur in practice, next to oracles that are
+given more.
 """
 
 MODEL = """## Model

@@ -15,7 +15,7 @@ from causal_bandits.reporting.summaries import About, Summary
 from causal_bandits.reporting.summary_plots import finding
 from causal_bandits.reporting.summary_sheets import matrix_html
 from causal_bandits.research.experiments import PAPER, judge
-from causal_bandits.research.experiments.results_report import again, claims_by_reading
+from causal_bandits.research.experiments.figure_files import again, claims_by_reading
 
 DOCS = Path(__file__).parents[1] / "docs"
 KEPT = DOCS / "results"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from causal_bandits.research.worlds.bif import Node, read_network
+from causal_bandits.research.worlds.networks import Node, read_network
 
 FOLDER = Path(__file__).parent.parent / "src" / "causal_bandits" / "datasets" / "networks"
 MEMBER = "pgmpy/utils/example_models/{}.bif.gz"

@@ -28,51 +28,48 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 HERE = Path(__file__).parent
 STATISTICAL = HERE / "statistical"
-BEGINNINGS = (
-    ("contracts",),
-    ("discovery", "estimators", "independence", "environments", "data", "graphs", "problem"),
-    ("experiments", "reporting", "test_docs.py", "test_cli.py", "test_compiled.py", "test_streams.py"),
-)
-"""Where each of three processes begins: one compiles what plays; the others find it on disk when they come to it."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the statistical room, and put first in each third of the tests what one process begins with."""
-    thirds: list[list[pytest.Item]] = [[], [], []]
-    rest: list[pytest.Item] = []
-    for item in items:
-        if STATISTICAL in item.path.parents:
-            item.add_marker(pytest.mark.statistical)
-        room = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else ""
-        rooms = [third for third, begins in zip(thirds, BEGINNINGS, strict=True) if room in begins]
-        (rooms[0] if rooms else rest).append(item)
-    for third, begins in zip(thirds, BEGINNINGS, strict=True):
-        third.sort(key=lambda item: begins.index(item.path.relative_to(HERE).parts[0]))
-        room_left = max(0, -(-len(items) // 3) - len(third))
-        third.extend(rest[:room_left])
-        rest = rest[room_left:]
-    items[:] = [*thirds[0], *thirds[1], *thirds[2], *rest]
-
-
 COMPILED = (
-    *("contracts/test_playing.py", "contracts/test_interpreted.py", "environments", "experiments", "simulation"),
-    *("discovery", "estimators", "independence", "policies/comparators", "statistical", "test_compiled.py"),
-    *("test_docs.py", "test_generators.py", "test_references.py", "reporting/test_notebooks.py"),
-    *("policies/test_algorithm1.py", "policies/test_saving.py", "studies/test_warm_up.py", "studies/test_reading.py"),
-    *("policies/test_real.py", "policies/test_ask_tell.py", "policies/test_posterior.py", "policies/test_safe"),
+    *("contracts/test_interpreted.py", "contracts/test_playing.py", "simulation/test_", "policies/test_safe"),
+    *("estimators", "statistical", "test_docs.py", "policies/test_real.py", "policies/comparators", "experiments"),
+    *("policies/test_saving.py", "policies/test_ask_tell.py", "policies/test_posterior.py"),
+    *("policies/test_algorithm1.py", "studies/test_warm_up.py", "studies/test_reading.py"),
+    *("environments", "discovery", "independence"),
+    *("reporting/test_notebooks.py", "test_references.py", "test_generators.py", "test_compiled.py"),
 )
 """Tests of compiled code, or of so many rounds that compiling pays; all others run interpreted, which starts at once.
 
 The environment variable CAUSAL_BANDITS_TEST_COMPILE (now or never) decides for all of them.
 """
+INTERPRETED = ("simulation/test_knowledge.py",)
+"""What is not compiled although the above says so."""
+
+
+def place_of(item: pytest.Item) -> int | None:
+    """The place in `COMPILED` of what a test belongs to; None if it runs interpreted."""
+    where = item.path.relative_to(HERE).as_posix() if HERE in item.path.parents else ""
+    if "[graph-posterior" in item.name:  # which draws graphs in long loops
+        return 0
+    return (
+        None if where in INTERPRETED else next((n for n, each in enumerate(COMPILED) if where.startswith(each)), None)
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the statistical room, and put first what is compiled, in the order of `COMPILED`.
+
+    The first of three processes begins with it, so that nearly everything is compiled once; the others help when they
+    have done the rest, and find the code on disk.
+    """
+    for item in items:
+        if STATISTICAL in item.path.parents:
+            item.add_marker(pytest.mark.statistical)
+    items.sort(key=lambda item: len(COMPILED) if (place := place_of(item)) is None else place)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Compile what is used, or not, by where the test is."""
-    where = item.path.relative_to(HERE).as_posix() if HERE in item.path.parents else ""
-    compiles = where.startswith(COMPILED) or "[graph-posterior" in item.name  # which draws graphs in long loops
-    how = CHOSEN or ("now" if compiles else "never")
+    how = CHOSEN or ("never" if place_of(item) is None else "now")
     if os.environ.get("CAUSAL_BANDITS_COMPILE") != how:
         os.environ["CAUSAL_BANDITS_COMPILE"] = how
         for function in functions.known:

@@ -34,6 +34,15 @@ def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
     return command
 
 
+@pytest.mark.parametrize("group", [(), ("study",), ("study", "arms"), ("storage",)], ids=str)
+def test_lists_of_commands_are_not_cut_off(group: tuple[str, ...], here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, shown, _ = here(*group, "--help")
+    _, commands, listed = shown.partition("Commands:")
+    assert commands
+    assert "..." not in listed
+
+
 def test_version_and_help(here: Here) -> None:
     assert run("--version").stdout.startswith("causal-bandits 0.")
     _, shown, _ = here("reproduce", "--help")

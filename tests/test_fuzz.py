@@ -3,7 +3,7 @@
 import pytest
 from benchmarks.fuzz.__main__ import run_room
 
-CASES = {"api": 400, "commands": 40, "options": 100, "saves": 60, "events": 25, "pages": 25, "log": 15, "chunks": 6}
+CASES = {"api": 200, "commands": 40, "options": 40, "saves": 30, "events": 25, "pages": 10, "log": 3, "chunks": 6}
 """Caches are left to the long run: every case there is a process that compiles."""
 
 

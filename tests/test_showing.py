@@ -159,7 +159,7 @@ def test_a_study_shows_itself(tmp_path: Path) -> None:
 
 
 def test_nothing_is_recommended_without_data(tmp_path: Path) -> None:
-    with cb.Study.create("empty", MANY, storage=f"sqlite:///{tmp_path}/one.db", seed=1) as made:
+    with cb.Study.create("empty", PROBLEM, storage=f"sqlite:///{tmp_path}/one.db", seed=1) as made:
         with pytest.raises(ObservationError, match="no data yet, so nothing is recommended"):
             made.recommend()
         assert str(made.advice()).startswith("continue: no data yet.")

@@ -206,7 +206,7 @@ def policies() -> list[Call]:
     """Making policies, and the methods that all of them share."""
     calls = []
     for name, kind in POLICIES.items():
-        world = WHOLE if name in ("raps-ucb", "pomis-ts", "pomis-kl-ucb") else TRUTH
+        world = WHOLE if name in ("pomis-ts", "pomis-kl-ucb") else TRUTH
         problem = REAL if issubclass(kind, RealPolicy) else world.problem
         needs = {need: NEEDS[need] for need in kind.needs}
         calls.append(Call(f"{name}(...)", kind, {"problem": problem, "seed": 1, **needs}))
@@ -217,7 +217,6 @@ def policies() -> list[Call]:
         "initial": 2,
         "variance": "bootstrap",
         "bootstraps": 5,
-        "choice": "variance",
     }
     calls.append(Call("causal-ts(...)", cb.CausalThompsonSampling, {"problem": DISCRETE, **options}))
     calls.append(Call("causal-ucb-normal(...)", cb.CausalUCBNormal, {"problem": REAL, **real}))

@@ -17,7 +17,7 @@ import causal_bandits as cb
 from causal_bandits.core.policies import POLICIES
 from causal_bandits.research.experiments.engines import make_engine
 from causal_bandits.research.experiments.known_experiments import find_experiments
-from causal_bandits.research.experiments.resume import run_experiment
+from causal_bandits.research.experiments.store import run_experiment
 
 from .api import DISCRETE, REAL, rows_of
 from .damage import damaged_bytes, damaged_json

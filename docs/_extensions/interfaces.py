@@ -1,6 +1,7 @@
 """Tables of routes and commands, in place of `<!-- routes of the server -->` and `<!-- commands -->`."""
 
 import functools
+import re
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +31,7 @@ def routes_table() -> str:
     for path, item in document["paths"].items():
         for method, about in item.items():
             query = ", ".join(f"`{each['name']}`" for each in about.get("parameters", []) if each["in"] == "query")
-            lines.append(f"| `{method.upper()} {path}` | {query} | {_first_line(about['description'])} |")
+            lines.append(f"| `{method.upper()} {path}` | {query} | {_first_sentence(about['description'])} |")
     return "\n".join(lines)
 
 
@@ -48,8 +49,9 @@ def commands(command: Any, name: str = "") -> Iterator[tuple[str, str]]:
         if hasattr(found, "commands"):
             yield from commands(found, full)
         else:
-            yield full, _first_line(found.help)
+            yield full, _first_sentence(found.help)
 
 
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0].replace("|", "\\|")
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    return re.split(r"(?<=\.) (?=[A-Z])", paragraph)[0].replace("|", "\\|")

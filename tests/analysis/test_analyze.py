@@ -14,7 +14,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.core.data.table_files import read_table, write_table
-from causal_bandits.core.policies.overview import arm_rows
+from causal_bandits.core.serialization import to_json
 from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError, UnknownLevelError
 from causal_bandits.product.analysis import infer, propose
 from causal_bandits.reporting import analysis_page, answer, arms_sheet
@@ -31,9 +31,9 @@ def test_the_example_says_what_was_simulated() -> None:
     found = example()
     assert ["cart"] in [each["variables"] for each in found["accepted"] if each["separated"] == LEVERS]
     assert len(found["sets"]) == 8
-    assert all(0 <= each["probability"] <= 1 for each in found["sets"])
-    assert found["recommendation"]["settings"] == {"banner": "red", "discount": "10%"}
-    assert sum(arm["width"] < arm["without_sharing"]["width"] for arm in found["arms"]) >= 4
+    assert all(0 <= each["evidence"]["probability"] <= 1 for each in found["sets"])
+    assert found["recommendation"]["arm"] == {"banner": "red", "discount": "10%"}
+    assert sum(arm["high"] - arm["low"] < arm["own_high"] - arm["own_low"] for arm in found["arms"]) >= 4
     assert found["missing"] == {"clicked": 73}
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
@@ -46,7 +46,7 @@ def test_what_it_finds_is_what_the_parts_find() -> None:
     policy.tell_many(table)
     assert analysis.policy.estimates().to_frame().equals(policy.estimates().to_frame())
     widths = {e.arm.label: e.own_high - e.own_low for e in policy.estimates()}
-    assert {arm["arm"]: arm["without_sharing"]["width"] for arm in analysis.to_dict()["arms"]} == widths
+    assert {arm["label"]: arm["own_high"] - arm["own_low"] for arm in analysis.to_dict()["arms"]} == widths
 
 
 def test_a_gaussian_table() -> None:
@@ -183,7 +183,7 @@ def test_a_lever_may_have_a_level_that_others_write_for_missing(tmp_path: Path, 
     found = cb.analyze(file, target="y", interventions=["i"])
     assert found.inferred.table.height == 4
     assert {str(arm["i"]) for arm in found.inferred.problem.arms} == {word, other}
-    said = f"'{word}' is a level here, leave the cells empty if they are missing"
+    said = f"'{word}' is treated as a level; leave these cells empty if the value is missing"
     assert (said in "\n".join(found.inferred.notes)) == (word != "None" and found.inferred.problem.idle != (word,))
 
 
@@ -206,7 +206,7 @@ def test_a_quoted_header_may_hold_commas(tmp_path: Path) -> None:
 def test_text_among_few_numbers_is_a_level_and_it_is_said(tmp_path: Path) -> None:
     rows = "".join(f"{r % 2},{'oops' if r == 17 else r // 2 % 2},{r % 2}\n" for r in range(40))
     found = cb.analyze(csv(tmp_path, "i,m,y\n" + rows), target="y", interventions=["i"])
-    said = "m: 3 levels, '0', '1', 'oops'; text among numbers ('oops' in row 18, 1 in all); clean the column if not"
+    said = "m: 3 levels, '0', '1', 'oops'; text among numbers ('oops' in row 18, 1 in all); clean it if this is wrong"
     assert said in found.inferred.notes
 
 
@@ -276,7 +276,7 @@ def test_an_arm_that_was_never_played_says_so() -> None:
     problem = cb.Problem("purchase", {"click": 2}, {"banner": ["none", "red", "blue"]})
     policy = cb.SafePolicy(problem, seed=0)
     policy.tell_many([{"banner": "red", "click": 1, "purchase": n % 2} for n in range(10)])
-    assert "never played" in str(arms_sheet(arm_rows(policy)).rows)
+    assert "never played" in str(arms_sheet(to_json(policy.estimates())).rows)
 
 
 def test_an_arm_for_each_segment() -> None:
@@ -404,7 +404,7 @@ def test_a_column_that_tells_the_reward_by_a_threshold_is_a_consequence() -> Non
     table = {"banner": rng.integers(2, size=500).tolist(), "score": (bought + rng.random(500)).tolist()}
     found = cb.analyze({**table, "bought": bought.tolist()}, target="bought", interventions="banner")
     assert found.inferred.problem.observed_names == ()
-    assert any(notice.startswith("score tells bought without fail") for notice in found.notices)
+    assert any(notice.startswith("score always tells bought") for notice in found.notices)
 
 
 def test_a_column_that_nobody_named_may_be_dirty(tmp_path: Path) -> None:

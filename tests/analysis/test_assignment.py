@@ -89,13 +89,15 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "unit: the table has no column 'nobody'" in " ".join(capsys.readouterr().err.split())
 
 
-def test_randomized_tables_get_no_notice() -> None:
-    """Null: a notice in at most 1% of tables. 60 tables of 200 rows, with columns of 2 to 15 levels, a number and a
-    date: three or more have a probability of 2.2%, five or more of 4e-4. Seed 3.
+@pytest.mark.parametrize(("tables", "most"), [(20, 2), pytest.param(60, 4, marks=pytest.mark.slow)])
+def test_randomized_tables_get_no_notice(tables: int, most: int) -> None:
+    """Null: a notice in at most 1% of tables of 200 rows, with columns of 2 to 15 levels, a number and a date.
+
+    More than 2 of 20 tables have a probability of 1e-3, more than 4 of 60 one of 4e-4. Seed 3.
     """
     rng = np.random.default_rng(3)
     notices = 0
-    for _ in range(60):
+    for _ in range(tables):
         rows = 200
         table = {
             "date": [f"2026-01-{day:02}" for day in np.sort(rng.integers(1, 29, rows))],
@@ -105,7 +107,7 @@ def test_randomized_tables_get_no_notice() -> None:
             "bought": rng.integers(2, size=rows),
         }
         notices += not analyzed(table).assignment.is_causal
-    assert notices < 5
+    assert notices <= most
 
 
 def moving(rng: np.random.Generator) -> Any:
@@ -176,7 +178,7 @@ def test_units_that_repeat() -> None:
     table = repeated(rng, sticky=True)
     plain = analyzed(table)
     assert plain.assignment.is_causal
-    assert any("say --unit user_id" in notice for notice in plain.notices)
+    assert any("pass --unit user_id" in notice for notice in plain.notices)
     found = analyzed(table, unit="user_id")
     assert found.assignment.is_causal
     assert found.policy.design_effect == pytest.approx(5, abs=0.4)
@@ -207,7 +209,7 @@ BAD_UNITS = [
     (np.zeros(40, dtype=int), "unit 'who' is 0 in every row; name a column that tells units apart"),
     (np.arange(40), "unit 'who' is different in every row, so no unit repeats; leave out --unit"),
     ([None, *range(20), *range(19)], "unit 'who' is missing in 1 rows"),
-    ([0] * 20 + list(range(1, 11)) * 2, "an arm has rows of one unit only"),
+    ([0] * 20 + list(range(1, 11)) * 2, "an arm has rows of only one unit"),
 ]
 
 

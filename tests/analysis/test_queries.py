@@ -138,14 +138,14 @@ def test_words_in_texts_comments_and_names_are_no_statements(sql: str) -> None:
 def test_mistakes_get_one_sentence(addresses: Callable[[str], str], tmp_path: Path) -> None:
     url = addresses("sqlite")
     for sql, words in {
-        "SELECT absent FROM checkout": "the query could not be answered (no such column: absent)",
+        "SELECT absent FROM checkout": "the query failed (no such column: absent)",
         "SELECT banner, cart AS banner FROM checkout": "two columns called 'banner'",
-        "SELECT banner FROM checkout WHERE 1 = 0": "answered no rows",
+        "SELECT banner FROM checkout WHERE 1 = 0": "returned no rows",
     }.items():
         with pytest.raises(OptionError) as caught:
             Query(sql, url).read()
         assert words in str(caught.value)
-    with pytest.raises(OptionError, match="--from is no address of a database"):
+    with pytest.raises(OptionError, match="--from is not a database URL"):
         Query("SELECT 1", "nonsense")
     with pytest.raises(MissingExtraError, match="no driver for nosuch databases"):
         Query("SELECT 1", "nosuch://host/x").read()
@@ -163,7 +163,7 @@ def test_a_database_is_not_changed_by_what_slips_through(
 ) -> None:
     monkeypatch.setattr("causal_bandits.product.queries.check_select", lambda _: None)
     for kind in ("sqlite", "postgresql"):
-        with pytest.raises(OptionError, match="could not be answered"):
+        with pytest.raises(OptionError, match="the query failed"):
             Query("DELETE FROM checkout", addresses(kind)).read()
         assert Query("SELECT * FROM checkout", addresses(kind)).read().height == len(rows())
 

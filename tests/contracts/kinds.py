@@ -6,35 +6,34 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from causal_bandits import Arm, DiscreteSCM, LinearGaussianSCM, Problem
+from causal_bandits import Arm, DiscreteSCM, Problem
 from causal_bandits.core.policies import POLICIES, Policy, RewardThompson
 from causal_bandits.errors import ObservationError, UnknownArmError, UnknownLevelError
 from causal_bandits.research.simulation import told
-from causal_bandits.research.worlds import Mechanism, count_world, perfect, reweigh, shift
+from causal_bandits.research.worlds import Mechanism, count_world, perfect
 from tests.policies.cases import NINE_ARMS, SIX, Table, random_table, table_of
 from tests.simulation.worlds import SCM
 
 Bad = tuple[Any, Any, type[Exception]]
 
 ONE_OF_EACH_STATE = {
-    *("safe", "causal-ts", "main-effects-ts", "graph-posterior", "reward-ts", "causal-ucb-normal", "ga-lcb", "ucb1"),
-    *("ucb-v", "ucb-tuned", "ucb-small", "kl-ucb", "epsilon-greedy", "hac-ucb", "ucb-plus", "ucb-plus-unknown"),
-    *("back-door-ts", "nair-observing", "c-ucb", "c-ts", "lattimore-parallel", "lattimore-general", "sen", "pomis-ts"),
+    *("safe", "causal-ts", "main-effects-ts", "graph-posterior", "reward-ts", "causal-ucb-normal", "ucb1"),
+    *("ucb-v", "ucb-tuned", "ucb-small", "kl-ucb", "epsilon-greedy", "hac-ucb", "ucb-plus"),
+    *("c-ucb", "c-ts", "lattimore-parallel", "pomis-ts"),
     *("regret-balancing", "told-means", "ucb-cv", "delay-corrected-ts", "impatient"),
 }
 """One policy for each class of states: `make test` puts these to the contract, `make test-slow` all the others."""
 NEEDS_ALL_VALUES = {
-    *("graph-posterior", "ga-lcb", "hac-ucb", "raps-ucb", "back-door-ts", "partial-discovery", "lu-tree", "yabe"),
-    *("c-ucb", "c-ts", "lattimore-general", "sen", "separator-track-stop", "context-track-stop", "maiti-observing"),
+    *("graph-posterior", "hac-ucb"),
+    *("c-ucb", "c-ts"),
     *("regret-balancing", "ossb", "told-means", "ucb-cv", "impatient"),
 }
 """Policies that take no row without some of its mediators."""
-PLAYS_ALL_ARMS = {"ga-lcb", "ucb-plus-unknown", "lattimore-general", "separator-track-stop", "context-track-stop"}
+PLAYS_ALL_ARMS = {"ossb"}
 """Policies that cannot be restricted to some arms."""
 NEVER_COMPARES = {
-    *("best-arm", "successive-elimination", "hac-ucb", "raps-ucb", "back-door-ts", "partial-discovery", "lu-tree"),
-    *("yabe", "nair-observing", "lattimore-parallel", "lattimore-general", "sen", "separator-track-stop"),
-    *("context-track-stop", "maiti-observing"),
+    *("best-arm", "successive-elimination", "hac-ucb"),
+    "lattimore-parallel",
 }
 """Policies that play by a plan, or by chance, in all of the rounds that the contract looks at."""
 
@@ -149,18 +148,7 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
     "hac-ucb": {"separating": ["A", "B"], **HORIZON},
     "regret-balancing": {"separating": ["A", "B"]},
     "ossb": {"separating": ["A", "B"]},
-    "raps-ucb": {"budget": 30},
     "ucb-plus": {"parents": 2, **HORIZON},
-    "ucb-plus-unknown": HORIZON,
-    "back-door-ts": {"observe": 30},
-    "partial-discovery": {"budget": 30},
-    "lu-tree": {
-        "skeleton": [("A", "B")],
-        "marginals": {name: [0.5, 0.5] for name in "ABC"},
-        "budget": 30,
-    },
-    "yabe": {"graph": WORLD.graph, **HORIZON, "budget": 540},
-    "nair-observing": {"graph": SINGLES.graph},
     "c-ucb": {**PARENTS, **HORIZON},
     "c-ts": PARENTS,
     "ucb-cv": PARENTS,
@@ -169,45 +157,25 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
         "past_means": [[*arm, 0.3 + 0.6 * arm[0] * (1 - arm[1])] for arm in np.ndindex(2, 2, 2)],
         "noise": np.diag([0.25, 0.25, 0.25, 0.2]),
     },
-    "lattimore-general": {**PARENTS, **HORIZON, "budget": 540},
     "lattimore-parallel": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
-    "sen": {**PARENTS, **HORIZON},
-    "separator-track-stop": PARENTS,
-    "context-track-stop": PARENTS,
-    "maiti-observing": {"graph": SINGLES.graph, **HORIZON, "budget": 120},
     "pomis-ts": {"graph": WORLD.graph},
     "pomis-kl-ucb": {"graph": WORLD.graph},
     "graph-posterior": {},
-    "ga-lcb": {"pulls": 20, **HORIZON},
 }
 """What each policy with needs is told of its world."""
-SINGLE_ARMS = {"lattimore-parallel", "maiti-observing", "nair-observing", "lu-tree", "back-door-ts"}
-LINEAR_MODELS = {"ga-lcb"}
-"""Policies for real-valued variables of which each has a linear equation, and a lever that changes it."""
+SINGLE_ARMS = {"lattimore-parallel"}
 SOME_ARMS = {
-    "ga-lcb",
-    "raps-ucb",
     "ucb-plus",
-    "ucb-plus-unknown",
-    "back-door-ts",
-    "partial-discovery",
-    "separator-track-stop",
-    "context-track-stop",
-    "nair-observing",
-    "lu-tree",
     "c-ucb",
     "c-ts",
-    "lattimore-general",
     "lattimore-parallel",
-    "maiti-observing",
-    "sen",
     "pomis-ts",
     "pomis-kl-ucb",
 }
 """Policies that never play certain arms, or not at first."""
 TOP_TWO = {"best-arm"}
 """Policies that play an arm they think worse in half of the rounds."""
-EXPLORERS = {"epsilon-greedy", "ucb-plus-unknown", "sen", "yabe", "nair-observing", "context-track-stop", *TOP_TWO}
+EXPLORERS = {"epsilon-greedy", *TOP_TWO}
 """Policies that now and then play an arm they think worse."""
 REAL = Kind(
     SIX,
@@ -244,46 +212,6 @@ COUNTS = Kind(
     ),
 )
 
-LINEAR_WORLD = LinearGaussianSCM(
-    {("A", "B"): 1.0, ("B", "Y"): 1.0, ("C", "Y"): 0.5},
-    {"I_A": {"idle": {}, "up": {"A": shift(3.0)}}, "I_B": {"idle": {}, "strong": {"B": reweigh(2.0)}}},
-    intercepts={"A": 1.0},
-    variables=["A", "B", "C", "Y"],
-)
-"""Under both levers the reward is 8 on average, four more than under the next best arm."""
-
-
-def _linear_rows(arm: Arm, seed: int = 0, count: int = 60) -> list[dict[str, Any]]:
-    drawn = LINEAR_WORLD.sample(arm, count, np.random.default_rng((seed, LINEAR_WORLD.problem.index(arm))))
-    names = LINEAR_WORLD.problem.observed_names
-    return [
-        {**dict(zip(names, row, strict=True)), "Y": reward}
-        for row, reward in zip(drawn.raw.tolist(), drawn.rewards.tolist(), strict=True)
-    ]
-
-
-def _linear_table(rows: int, seed: int) -> Table:
-    """Every arm equally often."""
-    arms = LINEAR_WORLD.problem.arms
-    told = [{**dict(arm.items()), **row} for arm in arms for row in _linear_rows(arm, seed, rows // len(arms))]
-    return {name: [row[name] for row in told] for name in told[0]}
-
-
-FLOATS = {"A": 0.5, "B": 1.5, "C": -1.5, "Y": 2.5}
-LINEAR = Kind(
-    LINEAR_WORLD.problem,
-    _linear_table,
-    FLOATS,
-    LINEAR_WORLD.problem.arm(I_A="up", I_B="strong"),
-    _linear_rows,
-    [
-        bad
-        for bad in _bad(FLOATS, "I_A", [({}, FLOATS | {"A": "half"}, ObservationError)])
-        if bad[1] != FLOATS | {"B": 5}
-    ],
-)
-
-
 COUNT_WORLD = count_world(seed=2)
 
 
@@ -291,8 +219,6 @@ def kind_of(name: str) -> Kind:
     """The kind of a policy in the registry."""
     if POLICIES[name] is RewardThompson:
         return COUNTS
-    if name in LINEAR_MODELS:
-        return LINEAR
     if POLICIES[name].numbers is float:
         return REAL
     if name in SINGLE_ARMS:
@@ -310,8 +236,6 @@ def knowledge_of(name: str) -> dict[str, Any]:
 
 def world_of(name: str) -> Any:
     """A world in which all that a policy is told is true."""
-    if name in LINEAR_MODELS:
-        return LINEAR_WORLD
     if POLICIES[name] is RewardThompson:
         return COUNT_WORLD
     if POLICIES[name].numbers is float:

@@ -23,9 +23,6 @@ class LargeSets(Declared):
         large = np.array([len(names) >= self.least for names in layout.names])
         return Findings(layout, rows, np.repeat(large[:, None], len(layout.problem.interventions), axis=1), Told())
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "least": self.least}
-
 
 @pytest.fixture
 def named() -> Iterator[type[LargeSets]]:
@@ -56,18 +53,8 @@ def test_a_name_is_taken_once() -> None:
     assert DISCOVERIES["direct"] is cb.DirectTesting
 
 
-class Bare(Declared):
-    """Declares everything that has a default."""
-
-    def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
-        raise NotImplementedError
-
-
 def test_what_is_lacking_is_named() -> None:
     problem = cb.worlds.example_world("S3").problem
-    discovery: Any = Bare()
-    with pytest.raises(OptionError, match=r"has no method to_dict; add one to Bare that returns a dict with its name"):
-        cb.CausalThompsonSampling(problem, discovery=discovery)
-    undeclared: Any = type("Undeclared", (), {"discover": Bare.discover})()
+    undeclared: Any = type("Undeclared", (), {"discover": LargeSets.discover})()
     with pytest.raises(OptionError, match=r"make Undeclared a subclass of .*Declared"):
         cb.CausalThompsonSampling(problem, discovery=undeclared)

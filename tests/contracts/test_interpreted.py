@@ -13,7 +13,7 @@ from tests.policies.cases import full_state
 from .kinds import knowledge_of, world_of
 
 
-@pytest.mark.parametrize("name", ["ts", "causal-ts", "safe", "ucb1", "main-effects-ts", "gaussian-ts"])
+@pytest.mark.parametrize("name", ["ts", "causal-ts", "safe", "ucb1", "main-effects-ts", "causal-gaussian-ts"])
 def test_interpreted_and_compiled_arms_are_equal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rollouts, then ask and tell; the states are equal, too, but for the last bits of the default's draws."""
     world = world_of(name)

@@ -175,7 +175,7 @@ def test_what_is_compared_decides(name: str) -> None:
     assert (compared == 0) == (name in NEVER_COMPARES)
 
 
-FINDING_SETS = ("safe", "causal-ts", "reward-ts", "ga-lcb", "hac-ucb", "back-door-ts", "ucb-plus-unknown", "pomis-ts")
+FINDING_SETS = ("safe", "causal-ts", "reward-ts", "hac-ucb", "pomis-ts")
 """Policies that look for sets or parents, or list arms by them."""
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import causal_bandits as cb
-from causal_bandits.core.data.cell_types import typed
+from causal_bandits.core.data.cell_types import typed, typed_table
 from causal_bandits.core.data.table_files import read_rows, read_table
 from causal_bandits.core.data.text_files import MOST_HEADER, MOST_LINE, SEPARATORS, long_line, separator_of
 from causal_bandits.errors import MissingExtraError, TableFileError
@@ -264,3 +264,16 @@ def test_damaged_parquet_files_get_one_sentence(tmp_path: Path) -> None:
         except TableFileError:
             refused += 1
     assert refused
+
+
+def test_codes_keep_their_zeros_and_doubts_are_said() -> None:
+    table = pl.DataFrame(
+        {"code": ["007", "7"], "size": ["Red", "red"], "price": ["1.234", "2.500"], "bought": ["0", "1"]}
+    )
+    found = typed_table(table, semicolons=True)
+    assert found.table["code"].to_list() == ["007", "7"]
+    assert found.table["bought"].to_list() == [0, 1]
+    assert found.notes == (
+        "size: 'Red' and 'red' differ only in case",
+        "price: the point is a decimal sign; if 1.234 is meant to be 1234, remove it",
+    )

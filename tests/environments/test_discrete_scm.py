@@ -19,8 +19,7 @@ from causal_bandits.errors import (
     WorldError,
 )
 from causal_bandits.research.worlds import Mechanism, discrete_scm, paper_world, perfect
-from causal_bandits.research.worlds.drawing import draw
-from causal_bandits.research.worlds.sampler import draw_many
+from causal_bandits.research.worlds.sampler import draw, draw_many
 
 from .worlds import chain, enumerated, random_scm
 

@@ -10,7 +10,7 @@ from causal_bandits.core.estimators import VarianceDecomposition, sharing_varian
 from causal_bandits.core.graphs import separates
 from causal_bandits.errors import OptionError
 from causal_bandits.research.worlds import example_world
-from causal_bandits.research.worlds.examples import Best
+from causal_bandits.research.worlds.paper import Best
 
 SETS: dict[Best, list[str]] = {"AB": ["A", "B"], "S2": ["S2"], "S3": ["S3"]}
 

@@ -24,13 +24,12 @@ from causal_bandits.research.worlds import (
     Change,
     LinearGaussianSCM,
     fix,
-    layered_world,
     random_linear_world,
     reweigh,
     scale,
     shift,
 )
-from causal_bandits.research.worlds.real_sampler import draw_real_many, draw_values
+from causal_bandits.research.worlds.sampler import draw_real_many, draw_values
 
 Floats = NDArray[np.float64]
 NAMES = ["A", "B", "C", "Y"]
@@ -393,17 +392,3 @@ def test_bad_pulls() -> None:
         with pytest.raises(OptionError, match=f"count={count!r}"):
             world.sample({}, count, np.random.default_rng(0))  # type: ignore[arg-type]
     assert world.sample({}, 0, np.random.default_rng(0)).raw.shape == (0, 2)
-
-
-def test_layers_by_hand() -> None:
-    """Idle: X2 = 3 * .5 + .5 = 2 each, Y = .5 * 6 + .5. With the reward's lever 6.5, with one on X21 besides -.75."""
-    world = layered_world()
-    assert world.means[world.problem.index({})] == pytest.approx(3.5)
-    assert world.means[world.problem.index({"I_Y": "on"})] == pytest.approx(6.5)
-    assert world.means[world.problem.index({"I_Y": "on", "I_X21": "on"})] == pytest.approx(5.75)
-    assert np.ptp(layered_world(seed=1).means - layered_world(seed=2).means) > 0
-    assert {len(layered_world(2, depth).problem.arms) for depth in (1, 2, 3)} == {2, 8, 32}
-    with pytest.raises(OptionError, match=r"width \* \(depth - 1\)=20"):
-        layered_world(20)
-    with pytest.raises(WorldError, match="reweigh is inf"):
-        reweigh(np.inf)

@@ -10,7 +10,7 @@ from causal_bandits import Problem, bins
 from causal_bandits.core.compiled import interpreted
 from causal_bandits.errors import CausalBanditsError, ObservationError, UnknownArmError, UnknownLevelError, WorldError
 from causal_bandits.research.worlds import LoggedWorld
-from causal_bandits.research.worlds.real_sampler import draw_real_many, draw_values
+from causal_bandits.research.worlds.sampler import draw_real_many, draw_values
 
 PROBLEM = Problem(
     "Y",

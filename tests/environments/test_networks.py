@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from causal_bandits.errors import CausalBanditsError, WorldError
 from causal_bandits.research.worlds import NETWORKS, DiscreteSCM, Nudge, from_bif
-from causal_bandits.research.worlds.bif import Node, read_network
+from causal_bandits.research.worlds.networks import Node, read_network
 
 COIN = "variable X { type discrete [ 2 ] { a, b }; }\nprobability ( X ) { table 0.5, 0.5; }\n"
 PAIR = COIN + "variable Z { type discrete [ 2 ] { c, d }; }\n"

@@ -20,9 +20,8 @@ from causal_bandits.research.worlds import (
     practice_world,
     soft_world,
 )
-from causal_bandits.research.worlds.hillstrom import COUNTS
-from causal_bandits.research.worlds.loans import COUNTS as LOANS
 from causal_bandits.research.worlds.practice import LEVERS, RATES, Kind
+from causal_bandits.research.worlds.real_experiments import EMAIL_COUNTS, LOAN_COUNTS
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -124,8 +123,8 @@ def test_where_nothing_mediates_the_reward_ignores_the_stages() -> None:
 
 def test_hillstrom_is_its_nine_counts() -> None:
     world = hillstrom_world()
-    assert sum(map(sum, COUNTS.values())) == 64_000
-    for arm, (absent, visited, converted) in zip(world.problem.arms, COUNTS.values(), strict=True):
+    assert sum(map(sum, EMAIL_COUNTS.values())) == 64_000
+    for arm, (absent, visited, converted) in zip(world.problem.arms, EMAIL_COUNTS.values(), strict=True):
         everybody = absent + visited + converted
         expected = np.array([[absent, 0], [visited, converted]]) / everybody
         np.testing.assert_allclose(world.distribution(arm, ["visit", "conversion"]), expected, atol=1e-15)
@@ -134,9 +133,9 @@ def test_hillstrom_is_its_nine_counts() -> None:
 def test_loans_are_their_thirty_counts() -> None:
     """Null: every arm draws the frequencies of its three counts; ten tests of 20,000 rows at 1e-6 each, seed 3."""
     world, rng = loan_world(), np.random.default_rng(3)
-    cases = [(discount, term) for discount in LOANS for term in ("no", "yes")]
+    cases = [(discount, term) for discount in LOAN_COUNTS for term in ("no", "yes")]
     for (discount, term), mean in zip(cases, world.means, strict=True):
-        counts = np.array(LOANS[discount][term == "yes"], dtype=np.float64)
+        counts = np.array(LOAN_COUNTS[discount][term == "yes"], dtype=np.float64)
         assert mean == pytest.approx(counts[2] / counts.sum(), rel=1e-12)
         rows = world.sample({"discount": discount, "one_year_term": term}, 20_000, rng)
         assert (rows.rewards <= rows.codes[:, 0]).all()

@@ -16,8 +16,7 @@ from causal_bandits.core.data import ArmMoments, DesignLayout, Rows, add_rows
 from causal_bandits.core.discovery import KnownSets
 from causal_bandits.core.estimators import linear_sharing
 from causal_bandits.core.estimators import regression as compiled_regression
-from causal_bandits.core.estimators.bootstrap import bootstrap_variance
-from causal_bandits.core.estimators.regression import RealPools, means_through, real_pools
+from causal_bandits.core.estimators.regression import RealPools, bootstrap_variance, means_through, real_pools
 from causal_bandits.errors import UnknownVariableError
 from causal_bandits.research.worlds import random_linear_world, scale, shift
 from tests.reference import algorithm2

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from causal_bandits.research.experiments import Curves, Scale
 from causal_bandits.research.experiments.de_kroon import CLASSES, FIG2A, FIG2C
-from causal_bandits.research.experiments.worlds import structureless_world
+from causal_bandits.research.experiments.families import structureless_world
 
 WEIGHTS = [1.0, 3.0, 3.0, 6.0]
 SIZE = Scale(200, 3, slow_runs=2)

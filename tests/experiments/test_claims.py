@@ -12,8 +12,8 @@ from causal_bandits.reporting import Section, report_page
 from causal_bandits.reporting.summaries import Measured, Summary
 from causal_bandits.research.experiments import EXPERIMENTS, Curves, Scale, judge
 from causal_bandits.research.experiments.claims import Contrast, Term, at_most, below
-from causal_bandits.research.experiments.results_report import TITLE
-from causal_bandits.research.experiments.summary import Line, measure
+from causal_bandits.research.experiments.curves import Line, measure
+from causal_bandits.research.experiments.figure_files import TITLE
 from causal_bandits.research.experiments.theorem import bound, example_claims, theorem_claims
 from tests.experiments.small import SMALL_2A
 

@@ -53,16 +53,16 @@ def test_what_policies_were_told_stands_in_the_table() -> None:
     policies: Mapping[str, Any] = {
         "first": First,
         "C-TS": cb.simulation.told("c-ts", world, horizon=50),
-        "Yabe": cb.simulation.told("yabe", world, horizon=50),
+        "POMIS": cb.simulation.told("pomis-ts", world, horizon=50),
     }
     table = cb.compare(policies, [world], horizon=50, runs=1).to_frame()
     assert table["given"].to_list() == [
         "unknown",
         "a separating set Z, P(Z | a)",
-        "the graph, without latents, and the horizon",
+        cb.comparators.PomisTS.hints,
     ]
-    assert table["tier"].to_list() == [None, 3, 2]
-    assert table["policy"].to_list() == ["first", "C-TS", "Yabe (explore, then commit)"]
+    assert table["tier"].to_list() == [None, 3, 4]
+    assert table["policy"].to_list() == ["first", "C-TS", "POMIS"]
 
 
 def test_a_comparison_is_a_table(tmp_path: Path) -> None:

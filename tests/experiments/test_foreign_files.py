@@ -14,8 +14,7 @@ from causal_bandits.core.files import read_regular
 from causal_bandits.errors import OutputError
 from causal_bandits.research.experiments import Progress
 from causal_bandits.research.experiments.base import Chunk
-from causal_bandits.research.experiments.folder import ResultsFolder, read_json
-from causal_bandits.research.experiments.store import ChunkStore
+from causal_bandits.research.experiments.store import ChunkStore, ResultsFolder, read_json
 
 ROWS = pl.DataFrame({"series": ["ts"] * 5, "t": range(5), "regret": [0.5] * 5})
 DEEP = "[" * 100_000

@@ -22,18 +22,17 @@ from causal_bandits.research.experiments import EXPERIMENTS, Scale, find_experim
 from causal_bandits.research.experiments.base import Experiment
 from causal_bandits.research.experiments.curves import play_runs
 from causal_bandits.research.experiments.de_kroon import CLASSES, FIG2A, FIG4, FIG5
+from causal_bandits.research.experiments.families import class_world
+from causal_bandits.research.experiments.figure_files import claims_by_reading
 from causal_bandits.research.experiments.matrix import deciding_factors, in_words, matrix, tallies
-from causal_bandits.research.experiments.measures import (
+from causal_bandits.research.experiments.methods import (
     ACCEPTANCE,
     MARKED_REGRET,
     REGRET,
     REGRET_AND_ACCEPTANCE,
     true_pairs,
 )
-from causal_bandits.research.experiments.reading_parts import DAGS, part_size
-from causal_bandits.research.experiments.readings import READ, READINGS, reread
-from causal_bandits.research.experiments.results_report import claims_by_reading
-from causal_bandits.research.experiments.worlds import class_world
+from causal_bandits.research.experiments.readings import DAGS, READ, READINGS, part_size, reread
 
 TWO = {"test": ("conditional", "marginal"), "rounds": ("5,000", "20,000")}
 WORLD = class_world(40, np.random.SeedSequence(1))

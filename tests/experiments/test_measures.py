@@ -6,8 +6,8 @@ import pytest
 from causal_bandits import CausalThompsonSampling, DirectTesting, KnownSets, StructurelessWorld, ThompsonSampling
 from causal_bandits.core.graphs import separated
 from causal_bandits.errors import OptionError, WorldError
-from causal_bandits.research.experiments.measures import ACCEPTANCE, REGRET, geometric_checkpoints, true_sets
-from causal_bandits.research.experiments.worlds import class_world
+from causal_bandits.research.experiments.families import class_world
+from causal_bandits.research.experiments.methods import ACCEPTANCE, REGRET, geometric_checkpoints, true_sets
 from causal_bandits.research.simulation import play
 
 WORLD = class_world(40, np.random.SeedSequence(1))

@@ -20,7 +20,7 @@ RATE, LIFT = 0.2, 1.0
 
 @pytest.fixture(scope="module")
 def planned() -> Plan:
-    return plan(PROBLEM, rate=RATE, lift=LIFT, policy="best-arm", confidence=0.8, runs=30, longest=2000, seed=3)
+    return plan(PROBLEM, rate=RATE, lift=LIFT, policy="best-arm", confidence=0.8, runs=12, longest=2000, seed=3)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from causal_bandits.research.experiments import EXPERIMENTS, Curves, Progress, S
 from causal_bandits.research.experiments.base import Chunk
 from causal_bandits.research.experiments.de_kroon import FIG2A, FIG2B, FIG3
 from causal_bandits.research.experiments.engines import Done, Engine
-from causal_bandits.research.experiments.worlds import four_node_classes, random_world
+from causal_bandits.research.experiments.families import four_node_classes, random_world
 from causal_bandits.research.worlds import DiscreteSCM
 from tests.experiments.small import SMALL_2A, SMALL_2C, WEIGHTS
 
@@ -148,7 +148,7 @@ def test_sizes_of_the_paper_scale() -> None:
     assert len(random_world(5, 0, np.random.SeedSequence(1)).problem.arms) == 81
     paper = ["fig2a", "fig2b", "fig2c", "fig3", "fig4", "fig5", "theorem", "example", "cycles", "readings"]
     assert [experiment.name for experiment in find_experiments("all")] == paper
-    assert list(EXPERIMENTS) == [*paper, "beyond", "practice", "late", "stale", "limits", "tails", "oracle"]
+    assert list(EXPERIMENTS) == [*paper, "beyond", "practice", "late", "limits", "tails", "oracle"]
 
 
 def test_observations_come_before_the_first_round_in_the_same_worlds() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from causal_bandits.research.experiments.summary import paired_ratio, stratified
+from causal_bandits.research.experiments.curves import paired_ratio, stratified
 
 
 def test_equal_weights_give_the_plain_mean() -> None:

@@ -103,7 +103,10 @@ def test_compiled_equals_interpreted(samples: int, monkeypatch: pytest.MonkeyPat
     assert fast == slow
 
 
-RULES = ("best_sets", "draw_index", "draw_best_arm", "_choose_by_samples", "own_moments", "draw_own", "draw_shared")
+RULES = (
+    *("best_sets", "draw_index", "drawn_through", "drawn_indices", "_choose_by_samples"),
+    *("own_moments", "draw_own", "draw_shared"),
+)
 
 
 def _pairs(case: Case) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -91,7 +91,7 @@ def test_algorithm_1_counts_pending_rows_for_the_mediators_alone() -> None:
     state = policy._state
     assert policy.findings is not None
     done, waiting = ROWS[:35], ROWS[35:]
-    for index, place in enumerate(state.pools.places):
+    for index, place in enumerate(state.pools.sets):
         names = policy.layout.names[place]
         cell = [tuple(seen[name] for name in names) for _, seen in ROWS]
         for number, arm in enumerate(FOUR_ARMS.arms):

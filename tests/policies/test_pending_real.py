@@ -14,7 +14,6 @@ from causal_bandits.core.policies import (
     CausalGaussianThompsonSampling,
     CausalUCBNormal,
     SafeGaussianThompson,
-    SafeUCBNormal,
 )
 
 from .cases import SIX, full_state, rows_of, table_of, tell_late, without_reward
@@ -22,27 +21,35 @@ from .cases import SIX, full_state, rows_of, table_of, tell_late, without_reward
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ROWS = rows_of(SIX, table_of(150, 3))
-MAKERS = [CausalUCBNormal, SafeUCBNormal, CausalGaussianThompsonSampling, SafeGaussianThompson]
+MAKERS = [CausalUCBNormal, CausalGaussianThompsonSampling, SafeGaussianThompson]
+every_maker = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, marks=() if make in (CausalUCBNormal, SafeGaussianThompson) else pytest.mark.slow)
+        for make in MAKERS
+    ],
+)
+"""They have states of one class."""
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@every_maker
 def test_a_pending_row_with_its_reward_is_a_row(make: Any) -> None:
     late, whole = make(SIX, seed=0), make(SIX, seed=0)
     for row, (_, seen) in zip(tell_late(late, ROWS, 40), ROWS[-40:], strict=True):
         late.tell(row, reward=seen["Y"])
     for arm, seen in ROWS:
         whole.tell(arm, seen)
-    for one, other in zip(late._state.moments, whole._state.moments, strict=True):
+    for one, other in zip(late._state.rewarded, whole._state.rewarded, strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(late._state.late.counts[0], whole._state.moments.counts)
-    np.testing.assert_allclose(late._state.late.means[0], whole._state.moments.means[:, :-1])
-    np.testing.assert_allclose(late._state.late.scatter[0], whole._state.moments.scatter[:, :-1, :-1], atol=1e-9)
+    np.testing.assert_array_equal(late._state.seen.counts, whole._state.rewarded.counts)
+    np.testing.assert_allclose(late._state.seen.means, whole._state.rewarded.means[..., :-1])
+    np.testing.assert_allclose(late._state.seen.scatter, whole._state.rewarded.scatter[..., :-1, :-1], atol=1e-9)
     for one, other in zip(late.estimates(), whole.estimates(), strict=True):
         assert (one.mean, one.low) == pytest.approx((other.mean, other.low))
         assert (one.through, one.pending_rows) == (other.through, 0)
 
 
-@pytest.mark.parametrize("make", [SafeUCBNormal, SafeGaussianThompson])
+@pytest.mark.parametrize("make", [CausalUCBNormal, SafeGaussianThompson])
 def test_pending_rows_survive_saving(make: Any, tmp_path: Path) -> None:
     policy = make(SIX, seed=3)
     left = tell_late(policy, ROWS, 60)
@@ -112,7 +119,7 @@ def test_against_the_rows() -> None:
     assert found[4].own_rows == 0
 
 
-@pytest.mark.parametrize("make", MAKERS)
+@every_maker
 def test_mediators_decide_before_any_reward_of_an_arm_has_come(make: Any) -> None:
     """The control is logged, and A is worth 1; of two new arms one brings more of A. Complete rows cannot tell."""
     problem, rng = Problem("Y", {"A": float}, {"I": 3}, reward=float), np.random.default_rng(0)
@@ -157,15 +164,15 @@ def test_a_dropped_row_counts_for_nothing(tmp_path: Path) -> None:
     rows = [policy.tell(arm, without_reward(seen)) for arm, seen in ROWS[80:]]
     arm, seen = ROWS[0]
     gone = policy.tell(arm, {"B": seen["B"]}, missing=True)
-    assert len(policy._state.late.counts) == 2
-    assert policy._state.late.counts.sum(axis=1).tolist() == [151, 150]
+    assert len(policy._state.seen.counts) == 2
+    assert policy._state.seen.counts.sum(axis=1).tolist() == [151, 150]
     policy.save(tmp_path / "policy.npz")
     assert full_state(load_policy(tmp_path / "policy.npz")) == full_state(policy)
     for row in (gone, *rows):
         policy.drop(row)  # type: ignore[arg-type]
-    assert len(policy._state.late.counts) == 1
-    np.testing.assert_allclose(policy._state.late.means[0], never._state.moments.means[:, :-1], atol=1e-9)
-    np.testing.assert_allclose(policy._state.late.scatter[0], never._state.moments.scatter[:, :-1, :-1], atol=1e-9)
+    assert len(policy._state.seen.counts) == 1
+    np.testing.assert_allclose(policy._state.seen.means, never._state.rewarded.means[..., :-1], atol=1e-9)
+    np.testing.assert_allclose(policy._state.seen.scatter, never._state.rewarded.scatter[..., :-1, :-1], atol=1e-9)
     assert [e.mean for e in policy.estimates()] == pytest.approx([e.mean for e in never.estimates()])
     policy.save(tmp_path / "policy.npz")
     assert full_state(load_policy(tmp_path / "policy.npz")) == full_state(policy)
@@ -179,10 +186,10 @@ def test_values_may_be_missing_in_pending_rows() -> None:
     for row, (arm, seen) in zip(left, rows, strict=True):
         policy.tell(row, reward=seen["Y"])  # type: ignore[arg-type]
         whole.tell(arm, seen, missing=True)
-    for one, other in zip(policy._state.views, whole._state.views, strict=True):
+    for one, other in zip(policy._state.rewarded, whole._state.rewarded, strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(policy._state.late.counts[1:], whole._state.views.counts)
-    np.testing.assert_allclose(policy._state.late.means[1:], whole._state.views.means[..., :-1], atol=1e-12)
+    np.testing.assert_array_equal(policy._state.seen.counts, whole._state.rewarded.counts)
+    np.testing.assert_allclose(policy._state.seen.means, whole._state.rewarded.means[..., :-1], atol=1e-12)
 
 
 def test_a_bootstrap_waits_for_whole_rows() -> None:
@@ -193,5 +200,5 @@ def test_a_bootstrap_waits_for_whole_rows() -> None:
         whole.tell(arm, seen)
     assert not policy.uses_pending
     assert policy._sums() == {}
-    for one, other in zip(policy._state.moments, whole._state.moments, strict=True):
+    for one, other in zip(policy._state.rewarded, whole._state.rewarded, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -38,7 +38,7 @@ def test_closed_form_equals_the_reference_formula(case: Case) -> None:
     policy = policy_after(case)
     data = algorithm1.Data.of(case.problem, case.table)
     tables, pools = policy._state.tables, policy._state.pools
-    for index, place in enumerate(pools.places):
+    for index, place in enumerate(pools.sets):
         variables = policy.layout.names[place]
         for number, arm in enumerate(case.problem.arm_codes):
             counts = algorithm1.shared_counts(data, case.problem, arm, variables, case.told[variables])
@@ -61,7 +61,7 @@ def test_closed_form_equals_monte_carlo(case: Case) -> None:
     data = algorithm1.Data.of(case.problem, case.table)
     tables, pools = policy._state.tables, policy._state.pools
     rng = np.random.default_rng(21)
-    for index, place in enumerate(pools.places):
+    for index, place in enumerate(pools.sets):
         variables = policy.layout.names[place]
         for number, arm in enumerate(case.problem.arm_codes):
             counts = algorithm1.shared_counts(data, case.problem, arm, variables, case.told[variables])
@@ -82,7 +82,7 @@ def test_compiled_draws_follow_the_posterior() -> None:
     data = algorithm1.Data.of(case.problem, case.table)
     state = policy._state
     one, other = np.random.default_rng(22), np.random.default_rng(23)
-    for index, place in enumerate(state.pools.places):
+    for index, place in enumerate(state.pools.sets):
         variables = policy.layout.names[place]
         for number, arm in enumerate(case.problem.arm_codes):
             counts = algorithm1.shared_counts(data, case.problem, arm, variables, case.told[variables])
@@ -101,8 +101,8 @@ def test_running_sums_equal_sums_made_afresh(told: dict[tuple[str, ...], list[st
     policy.tell_many(random_table(FOUR_ARMS, 5000, 2))
     assert policy.findings is not None
     afresh = make_pools(policy.findings, policy._state.tables)
-    assert len(running.places)
-    for name in ("places", "groups", "starts", "counts"):
+    assert len(running.sets)
+    for name in ("sets", "groups", "starts", "counts"):
         assert np.array_equal(getattr(running, name), getattr(afresh, name)), name
     for name in ("linear", "square", "variance"):
         np.testing.assert_allclose(getattr(running, name), getattr(afresh, name), rtol=1e-9, err_msg=name)

@@ -10,7 +10,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.core.policies import Policy
-from causal_bandits.core.policies.overview import chances_over_time
+from causal_bandits.reporting.courses import chances_over_time
 from tests.contracts.kinds import fresh, kind_of, policies
 
 NAMES = ("ts", "causal-ts", "safe", "main-effects-ts", "gaussian-ts", "ucb1")

@@ -22,13 +22,12 @@ from causal_bandits import (
     load_policy,
 )
 from causal_bandits.core.compiled import interpreted
+from causal_bandits.core.data import view
 from causal_bandits.core.estimators.regression import fit_pool, means_through
 from causal_bandits.core.policies import CausalGaussianThompsonSampling, GaussianThompsonSampling, RealPolicy
-from causal_bandits.core.policies import real_draws as compiled_draws
 from causal_bandits.core.policies import real_rules as compiled_rules
 from causal_bandits.core.policies.posterior import best_of
-from causal_bandits.core.policies.real_draws import Prior, draw_own_mean, draw_shared_mean
-from causal_bandits.core.policies.real_rules import pools_in_use
+from causal_bandits.core.policies.real_rules import Prior, draw_own_mean, draw_shared_mean, pools_in_use
 from causal_bandits.errors import (
     ObservationError,
     OptionError,
@@ -123,13 +122,13 @@ def test_forced_plays(make: Callable[..., RealPolicy]) -> None:
     rewards = [1000.0 if (i, j) == (2, 1) else y for i, j, y in zip(table["I"], table["J"], table["Y"], strict=True)]
     policy = told(partial(make, initial=0, forced_plays=True), table | {"Y": rewards})
     for number in range(500):
-        counts = policy._state.moments.counts.copy()
+        counts = policy._state.rewarded.counts[0].copy()
         arm = policy.ask()
         if counts.min() < math.ceil(8 * math.log(counts.sum())):
             assert SIX.index(arm) == counts.argmin()
         policy.tell(arm, {"A": 0.1 * number % 1, "B": "low", "C": 0.0, "Y": 1000.0 if arm == SIX.arms[5] else 0.0})
-    assert policy._state.moments.counts.min() >= 8 * math.log(518) - 1
-    assert policy._state.moments.counts.argmax() == 5
+    assert policy._state.rewarded.counts[0].min() >= 8 * math.log(518) - 1
+    assert policy._state.rewarded.counts[0].argmax() == 5
 
 
 def index_by_hand(table: Table, printed: bool) -> Floats:
@@ -173,7 +172,7 @@ def test_the_arm_of_the_literal_algorithm_2(sets: Told, printed: bool) -> None:
         make = partial(CausalUCBNormal, discovery=KnownSets(sets), index="printed" if printed else "auer", initial=0)
         policy = told(make, table_of(30 + 5 * seed, seed))
         state = policy.ready()
-        variances = means_through(state.moments, state.pools, True)[1]
+        variances = means_through(view(state.rewarded, 0), state.pools, True)[1]
         order = [policy.layout.names.index(variables) for variables in sets]
         assert order == sorted(order)  # so the sets have the same numbers here and there
         index = algorithm2.causal_ucb_normal(
@@ -218,7 +217,7 @@ def test_arms_that_tie_take_turns() -> None:
     """The empty set pools all arms: one mean and one variance for all, so the arm with the fewest rows comes."""
     policy = told(partial(CausalUCBNormal, discovery=KnownSets([[]])), table_of(300, 4))
     for _ in range(100):
-        counts = policy._state.moments.counts.copy()
+        counts = policy._state.rewarded.counts[0].copy()
         arm = policy.ask()
         assert counts[SIX.index(arm)] == counts.min()
         policy.tell(arm, {"A": 0.0, "B": "low", "C": 0.0, "Y": 0.3})
@@ -284,7 +283,7 @@ def test_estimates_through_a_set(sets: Told) -> None:
     policy = told(partial(CausalUCBNormal, discovery=KnownSets(sets)), table_of(200, 7))
     rows = policy.history.rows
     state = policy.ready()
-    means, variances = means_through(state.moments, state.pools, True)
+    means, variances = means_through(view(state.rewarded, 0), state.pools, True)
     for number, estimate in enumerate(policy.estimates()):
         own = rows.rewards[rows.arms == number]
         lowest = [(own.var(ddof=1) / len(own), -1), *((variances[place, number], place) for place in range(len(sets)))]
@@ -378,7 +377,7 @@ def test_draws_from_own_rows_are_a_scaled_t() -> None:
     draws for each of six arms with 3 to 30 rows; standard error of the distribution function at most 0.0035.
     False-alarm rate 1e-4 (Bonferroni); seed 11.
     """
-    moments = told(GaussianThompsonSampling, table_of(80, 11))._state.moments
+    moments = view(told(GaussianThompsonSampling, table_of(80, 11))._state.rewarded, 0)
     rng = np.random.default_rng(11)
     for arm in range(6):
         rows = moments.counts[arm]
@@ -400,14 +399,14 @@ def test_draws_through_a_set_have_its_mean_and_variance() -> None:
     for arm in range(6):
         policy.learn(CHAIN.sample(CHAIN.problem.arms[arm], 150 + 50 * (arm % 3), rng))
     state = policy.ready()
-    means, variances = means_through(state.moments, state.pools, True)
-    used, columns = pools_in_use(state, np.zeros(6, dtype=np.int64), True), state.pools.columns[0]
-    assert used.places.tolist() == [0] * 6
+    means, variances = means_through(view(state.rewarded, 0), state.pools, True)
+    used, columns = pools_in_use(state, np.zeros(6, dtype=np.int64)), state.pools.columns[0]
+    assert used.pool_of.tolist() == [0] * 6
     for arm in range(6):
-        fit = fit_pool(used.merged, used.places[arm], columns)
-        scatter, prior = used.merged.scatter[used.places[arm]], Prior(0.0, 0.0)
+        fit = fit_pool(used.merged, used.pool_of[arm], columns)
+        scatter, prior = used.merged.scatter[used.pool_of[arm]], Prior(0.0, 0.0)
         draws = np.array(
-            [draw_shared_mean(state.moments, columns, fit, scatter, arm, prior, rng) for _ in range(20_000)]
+            [draw_shared_mean(view(state.rewarded, 0), columns, fit, scatter, arm, prior, rng) for _ in range(20_000)]
         )
         z = (draws.mean() - means[0, arm]) / (draws.std(ddof=1) / np.sqrt(20_000))
         assert abs(z) < stats.norm.isf(1e-4 / 6 / 2)
@@ -443,6 +442,7 @@ def test_sharing_makes_draws_less_wide() -> None:
     assert width[1] < 0.95 * width[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [CausalUCBNormal, CausalGaussianThompsonSampling])
 @pytest.mark.parametrize("variance", ["closed-form", "bootstrap"])
 def test_compiled_equals_interpreted(
@@ -452,18 +452,11 @@ def test_compiled_equals_interpreted(
     state = told(partial(make, **options), table_of(60, 16)).ready()
     fast = [compiled_rules.choose_real(state, np.random.default_rng(seed)) for seed in range(20)]
     rules = (
-        "first_arm",
-        "real_index",
-        "beliefs",
-        "pools_in_use",
-        "_draw",
-        "draw_own_mean",
-        "draw_shared_mean",
-        "seen_in",
+        *("first_arm", "compared_arms", "beliefs", "pools_in_use", "drawn_means", "upper_bounds"),
+        *("_draw", "draw_own_mean", "draw_shared_mean", "_draw_t", "lower_root"),
     )
-    for module, names in ((compiled_draws, ("_draw_t", "lower_root")), (compiled_rules, rules)):
-        for name in names:
-            monkeypatch.setattr(module, name, interpreted(getattr(module, name)))
+    for name in rules:
+        monkeypatch.setattr(compiled_rules, name, interpreted(getattr(compiled_rules, name)))
     assert [interpreted(compiled_rules.choose_real)(state, np.random.default_rng(seed)) for seed in range(20)] == fast
 
 

@@ -1,24 +1,20 @@
 """Real-valued sharing that counts what it would be wrong by: the rule, the policies, the paper's unchanged."""
 
 import math
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from causal_bandits import BayesFactors, CausalUCBNormal, KnownSets, ResidualTesting, Study, load_policy, simulate
+from causal_bandits import BayesFactors, KnownSets, ResidualTesting, Study, load_policy, simulate
+from causal_bandits.core.data import view
 from causal_bandits.core.estimators.regression import means_through
 from causal_bandits.core.policies import (
     CausalGaussianThompsonSampling,
     GaussianThompsonSampling,
-    RealPolicy,
     SafeGaussianThompson,
-    SafeUCBNormal,
 )
-from causal_bandits.core.policies.real import Choice
 from causal_bandits.errors import OptionError
 from causal_bandits.research.simulation import play
 from causal_bandits.research.worlds import random_linear_world
@@ -28,7 +24,7 @@ from tests.reference.linear_worlds import DAGS, UNSHARED
 from tests.studies.cases import PLANT, fingerprint
 from tests.studies.cases import play as play_study
 
-SAFE: list[Callable[..., RealPolicy]] = [SafeGaussianThompson, SafeUCBNormal]
+MAKERS: list[type[CausalGaussianThompsonSampling]] = [CausalGaussianThompsonSampling, SafeGaussianThompson]
 EVERYTHING = BayesFactors(threshold=-1e9, veto=1e9)
 
 
@@ -39,13 +35,12 @@ def expected_error(variance: float, own_variance: float, difference: float, pi: 
 
 @pytest.mark.parametrize("rows", [18, 40, 120, 1000])
 @pytest.mark.parametrize("discovery", [BayesFactors(0.0), EVERYTHING], ids=["accepted", "all"])
-@pytest.mark.parametrize("make", SAFE)
-def test_the_set_of_each_arm_is_the_one_the_formula_says(make: Any, rows: int, discovery: BayesFactors) -> None:
-    policy = make(SIX, discovery=discovery, seed=0)
+def test_the_set_of_each_arm_is_the_one_the_formula_says(rows: int, discovery: BayesFactors) -> None:
+    policy = SafeGaussianThompson(SIX, discovery=discovery, seed=0)
     policy.tell_many(table_of(rows, rows))
     found = policy.separating_sets()
     state = policy.ready()
-    means, variances = means_through(state.moments, state.pools, True)
+    means, variances = means_through(view(state.rewarded, 0), state.pools, True)
     data = policy.history.rows
     used = set()
     for arm, estimate in enumerate(policy.estimates()):
@@ -53,7 +48,7 @@ def test_the_set_of_each_arm_is_the_one_the_formula_says(make: Any, rows: int, d
         prior = policy.options().get("prior_rows", 0.0)
         scatter = own.var(ddof=1) * (len(own) - 1) + prior * data.rewards.var()
         own_variance = scatter / (len(own) - 1 + prior) / len(own)
-        errors = {None: own_variance}
+        errors: dict[tuple[str, ...] | None, float] = {None: own_variance}
         for place, s in enumerate(found):
             pi = math.prod(probability(s, lever) for lever in s.separated)
             difference = means[place, arm] - own.mean()
@@ -71,37 +66,33 @@ def test_a_set_that_is_far_off_is_not_used() -> None:
         for arm in SIX.arms
         for a, c, y in rng.normal(size=(40, 3)).tolist()
     ]
-    through = {}
-    choices: tuple[Choice, ...] = ("variance", "squared-error")
-    for choice in choices:
-        policy = CausalGaussianThompsonSampling(SIX, discovery=EVERYTHING, seed=0, choice=choice)
+    paper, safe = (make(SIX, discovery=EVERYTHING, seed=0) for make in MAKERS)
+    for policy in (paper, safe):
         policy.tell_many(rows)
-        through[choice] = [estimate.through for estimate in policy.estimates()]
-    assert () in through["variance"]
-    assert None not in through["variance"]
-    assert set(through["squared-error"]) == {None}
+    through = [estimate.through for estimate in paper.estimates()]
+    assert () in through
+    assert None not in through
+    assert {estimate.through for estimate in safe.estimates()} == {None}
 
 
-@pytest.mark.parametrize("make", [CausalUCBNormal, CausalGaussianThompsonSampling])
 @pytest.mark.parametrize("sets", [[["A"]], [[], ["A", "C"]], {("B",): ["I"], ("A",): ["J"]}])
-def test_told_sets_are_not_doubted(make: Any, sets: Any) -> None:
+def test_told_sets_are_not_doubted(sets: Any) -> None:
     """With pi = 1 the expected squared error is the variance: the same arms as the paper's rule."""
     asked = []
-    for choice in ("variance", "squared-error"):
-        policy = make(SIX, discovery=KnownSets(sets), seed=3, choice=choice)
+    for make in MAKERS:
+        policy = make(SIX, discovery=KnownSets(sets), seed=3)
         policy.tell_many(table_of(90, 1))
         asked.append(policy.ask(200))
     assert asked[0] == asked[1]
 
 
-@pytest.mark.parametrize("make", SAFE)
-def test_saved_and_loaded_it_goes_on_as_before(make: Any, tmp_path: Path) -> None:
+def test_saved_and_loaded_it_goes_on_as_before(tmp_path: Path) -> None:
     world = random_linear_world(DAGS["late"], seed=1)
-    policy = make(world.problem, discovery=BayesFactors(0.5, veto=3.0), seed=0, initial=30)
+    policy = SafeGaussianThompson(world.problem, discovery=BayesFactors(0.5, veto=3.0), seed=0, initial=30)
     play(policy, world, 200, np.random.default_rng(1))
     policy.save(tmp_path / "policy.zip")
     loaded = load_policy(tmp_path / "policy.zip")
-    assert type(loaded) is make
+    assert type(loaded) is SafeGaussianThompson
     assert loaded.discovery == policy.discovery
     assert full_state(loaded) == full_state(policy)
     runs = [play(each, world, 300, np.random.default_rng(2)) for each in (policy, loaded)]
@@ -120,12 +111,8 @@ def test_a_study_goes_on_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_tests_alone_give_no_probability() -> None:
-    makers: list[Callable[..., RealPolicy]] = [*SAFE, partial(CausalUCBNormal, choice="squared-error")]
-    for make in makers:
-        with pytest.raises(OptionError, match=r"ResidualTesting does not give; use discovery=BayesFactors\(\)"):
-            make(SIX, discovery=ResidualTesting())
-    with pytest.raises(OptionError, match="choice='bias'; expected one of variance, squared-error"):
-        CausalUCBNormal(SIX, choice="bias")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"ResidualTesting does not give; use discovery=BayesFactors\(\)"):
+        SafeGaussianThompson(SIX, discovery=ResidualTesting())
 
 
 def regret_ratio(worlds: list[Any], runs: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from causal_bandits import Problem, SafePolicy
 from causal_bandits.core.policies import safe
-from causal_bandits.core.policies.explorer import mixed
+from causal_bandits.core.policies.explorer import mixed, play_shares
 
 Floats = NDArray[np.float64]
 
@@ -307,3 +307,20 @@ def test_a_batch_is_played_by_the_shares_of_a_batch() -> None:
     counts = np.bincount([int(arm["I"]) for arm in policy.ask(20_000)], minlength=4)
     expected = mixed(policy._state.sums.shares, 30.0, 20_000.0)
     assert stats.chisquare(counts, 20_000 * expected).pvalue > 1e-5
+
+
+def test_an_arm_never_played_counts_as_awaited_as_far_as_it_may_be_the_best() -> None:
+    """40 rows of three arms, none of the fourth: it counts as min(1, 4 P(it is the best)), beside the next decision."""
+    policy = policy_for("binary", [0, 1, 2, 0] * 10, [0, 1, 0, 1] * 10, [0, 1, 0, 0] * 10)
+    best = policy._latest().sums.shares[1]
+    expected = mixed(policy._latest().sums.shares, 40.0, 1 + min(1.0, 4 * best[3]))
+    np.testing.assert_allclose(policy.shares(), expected, rtol=1e-12)
+
+
+def test_only_open_arms_that_were_never_played_count_as_awaited() -> None:
+    """The arm without rows is closed, so only the decision to come is awaited."""
+    policy = policy_for("binary", [0, 1, 2, 0] * 10, [0, 1, 0, 1] * 10, [0, 1, 0, 0] * 10)
+    among = np.array([True, True, True, False])
+    state = policy._latest()
+    shares = play_shares(state.sums.draws, state.sums.weights, among, np.zeros(4))
+    np.testing.assert_allclose(policy.shares(among=among), mixed(shares, 40.0, 1.0), rtol=1e-12)

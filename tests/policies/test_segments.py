@@ -74,7 +74,7 @@ def test_restricting_by_hand_gives_the_same_recommendation_and_estimates() -> No
     for device in ("mobile", "desktop"):
         hand.restrict([arm for arm in HAND.arms if arm["device"] == device])
         found = ours.recommend(segment={"device": device})
-        assert tuple(found) == tuple(hand.recommend())
+        assert found == hand.recommend()
         assert found.segment == {"device": device}
         rows = [row for row in hand.estimates() if row.arm["device"] == device]
         assert [(row.arm, row.mean, row.low) for row in ours.estimates(segment={"device": device})] == [

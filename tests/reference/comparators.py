@@ -113,38 +113,3 @@ def sharing_rewards(rows: Sequence[Row], settings: NDArray[np.int64], donors: se
             if arm == pulled or (pulled in donors and agrees):
                 found[arm].append(reward)
     return found
-
-
-def clipped_means(rows: Sequence[Row], p: Floats, eta: Floats, m: float, cells: Sequence[int]) -> Floats:
-    """Lattimore et al. 2016, Algorithm 2, row by row."""
-    n, arms = len(rows), len(p)
-    bound = math.sqrt(m * n / math.log(2 * n * arms))
-    means = np.zeros(arms)
-    for (_, _, reward), z in zip(rows, cells, strict=True):
-        for arm in range(arms):
-            ratio = p[arm, z] / sum(eta[a] * p[a, z] for a in range(arms))
-            means[arm] += reward * ratio * (ratio <= bound) / n
-    return means
-
-
-def sen_means(rows: Sequence[tuple[int, int, int]], p: Floats, eps: float) -> Floats:
-    """Sen et al. 2017: clipped importance sampling between all pairs of arms; rows are (arm, cell, reward)."""
-    arms, q = len(p), p.tolist()  # plain numbers raise where numpy's would warn
-    divergence = np.empty((arms, arms))
-    for k in range(arms):
-        for j in range(arms):
-            reached = [z for z in range(p.shape[1]) if q[k][z] > 0]
-            try:
-                divergence[k, j] = 1 + math.log(sum(q[k][z] * math.exp(q[k][z] / q[j][z] - 1) for z in reached))
-            except (OverflowError, ZeroDivisionError):  # beyond floats, and beyond use
-                divergence[k, j] = np.inf
-    means = np.empty(arms)
-    for k in range(arms):
-        total, weight = 0.0, 0.0
-        for j, z, reward in rows:
-            weight += 1 / divergence[k, j]
-            ratio = p[k, z] / p[j, z]
-            if ratio <= 2 * math.log(2 / eps) * divergence[k, j]:
-                total += reward * ratio / divergence[k, j]
-        means[k] = total / weight if weight > 0 else -np.inf
-    return means

@@ -49,7 +49,10 @@ def test_every_cell_shows_its_plot() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=pytest.mark.slow if path.stem == "late-rewards" else ()) for path in NOTEBOOKS],
+    [
+        pytest.param(path, marks=pytest.mark.slow if path.stem in ("late-rewards", "loans") else ())
+        for path in NOTEBOOKS
+    ],
     ids=lambda path: str(path.stem),
 )
 def test_the_notebooks_of_the_documentation_run(path: Path) -> None:

@@ -33,7 +33,7 @@ def test_arms_are_drawn_where_they_are() -> None:
     found = cb.analyze("example", target="purchase", interventions=LEVERS)
     axes = found.plot()
     best = found.to_dict(history=False)["arms"]
-    assert names(axes) == [row["arm"] for row in best]
+    assert names(axes) == [row["label"] for row in best]
     spans = [tuple(map(float, line.get_xdata())) for line in axes.lines if line.get_label() == "with sharing"]
     assert spans == [(row["low"], row["high"]) for row in best]
     assert axes.get_title(loc="left") == "purchase: 6 arms"

@@ -3,15 +3,25 @@
 import re
 from typing import Any
 
+from causal_bandits.reporting.axes import RATE, intervals_axis
+from causal_bandits.reporting.html import STYLE
 from causal_bandits.reporting.sheets import lifts_sheet
-from causal_bandits.reporting.study_page import MOST_ARMS, arms_figure, decisions_figure, evidence_figure, notes_of
+from causal_bandits.reporting.study_page import (
+    MOST_ARMS,
+    arms_figure,
+    best_arms,
+    decisions_figure,
+    evidence_figure,
+    notes_of,
+)
 
-NOTHING = {"mean": None, "low": None, "high": None}
+NOTHING = {f"{of}{name}": None for of in ("", "own_") for name in ("mean", "low", "high")}
 
 
 def arm(name: str, mean: float | None, **more: Any) -> Any:
-    known = NOTHING if mean is None else {"mean": mean, "low": 0.5 * mean, "high": 2 * mean}
-    return {"arm": name, **known, "without_sharing": NOTHING, "own_rows": 100, **more}
+    known = {} if mean is None else {"mean": mean, "low": 0.5 * mean, "high": 2 * mean}
+    other: dict[str, Any] = {"segment": {}, "is_control": False, "cost": 0.0, "lift": None, "own_rows": 100}
+    return {"label": name, **NOTHING, **known, **other, **more}
 
 
 def test_small_rates_have_ticks_in_percent_and_every_segment_its_control() -> None:
@@ -41,6 +51,24 @@ def test_other_rewards_are_numbers_and_few_arms_are_drawn() -> None:
     assert "No arm has enough rows" in arms_figure([arm("a", None)])
 
 
+def test_an_arm_with_three_rows_leaves_room_for_the_others() -> None:
+    """The interval of an arm's rows may leave the axis, and its mean then has no dot; the control is always inside."""
+    arms = [arm("a", 0.04), arm("b", 0.03, own_mean=0.9, own_low=0.001, own_high=1.0)]
+    axis = intervals_axis(arms, RATE, level=0.01)
+    assert axis.low <= 0.01
+    assert 0.08 <= axis.high < 0.15
+    figure = arms_figure(arms)
+    assert (figure.count('class="bar alone"'), figure.count('class="dot alone"')) == (1, 0)
+
+
+def test_every_segment_is_among_the_best_arms() -> None:
+    """The table is ordered by segment, so its first rows would be those of one segment."""
+    arms = [arm(f"{number} | {name}", 1.0, segment={"s": name}) for name in "xy" for number in range(MOST_ARMS)]
+    assert [row["segment"]["s"] for row in best_arms(arms, 6)] == ["x"] * 3 + ["y"] * 3
+    assert "The best 12 of 24 arms, the same number of each segment." in arms_figure(arms)
+    assert [row["label"] for row in best_arms([arm("a", 1.0), arm("b", 1.0)], 1)] == ["a"]
+
+
 def test_what_was_chosen_least_is_one_grey_block() -> None:
     arms = [f"arm {number}" for number in range(10)]
     shares = [[0.46, *[0.06] * 9]] * 2
@@ -50,7 +78,10 @@ def test_what_was_chosen_least_is_one_grey_block() -> None:
         notes_of([{"time": "2026-11-19T00:00:00+00:00", "text": "a <b>release</b>"}]),
     )
     assert "A: Nov 19, 2026, 00:00 UTC: a &lt;b&gt;release" in figure
-    assert ">Nov 19, 00:00<" in figure
+    assert ">Nov 19<" in figure
+    assert ">Nov 18 to Nov 20, 2026 (UTC)<" in figure
+    assert 'line class="noted"' in figure
+    assert "line.noted{stroke" in STYLE, "the line of an annotation has a color in the report, too"
     assert "3 others" in figure
     assert "arm 0" in figure
     assert "100%" in figure

@@ -25,13 +25,16 @@ def on_terminal(sheet: Sheet, width: int) -> str:
 
 
 def arm(name: str, through: list[str]) -> Any:
-    numbers = {"mean": -0.352, "low": -0.31, "high": 0.396, "width": 0.706}
+    numbers = {"mean": -0.352, "low": -0.31, "high": 0.396}
     return {
-        "arm": name,
+        "lever_label": name,
+        "segment": {},
+        "status": "active",
+        "is_control": False,
         "through": through,
         "through_share": 0.5,
         **numbers,
-        "without_sharing": numbers,
+        **{f"own_{key}": value for key, value in numbers.items()},
         "own_rows": 12345,
         "borrowed_rows": 9,
         "pending_rows": 0,
@@ -65,15 +68,8 @@ def test_what_looks_like_markup_is_printed_as_it_is() -> None:
     ("rows", "accepted", "word"), [(0, False, "not tested yet"), (9, False, "rejected"), (0, True, "accepted")]
 )
 def test_a_set_without_rows_is_not_rejected(rows: int, accepted: bool, word: str) -> None:
-    found: Any = {
-        "variables": ["cart"],
-        "separated": [],
-        "accepted": accepted,
-        "rows": rows,
-        "alarm": None,
-        "tests": [],
-    }
-    found |= {"confidence": {}, "log_bayes_factor": {}, "source": "tests", "probability": None}
+    evidence = {"rows": rows, "probability": None, "words": "tests"}
+    found: Any = {"variables": ["cart"], "separated": [], "accepted": accepted, "evidence": evidence, "drift": None}
     assert word in on_terminal(sets_sheet([found]), 100)
 
 

@@ -92,7 +92,7 @@ def test_it_has_every_method_of_a_study(client: type, study: type) -> None:
             call = getattr(client if name in BY_NAME else study, name)
             assert parameters(call) == parameters(theirs), name
             answered, returned = (signature(each).return_annotation for each in (call, theirs))
-            assert name in ANY_ANSWER or answered == cast(Any, Call)[returned], name
+            assert name in ANY_ANSWER or answered in (returned, cast(Any, Call)[returned]), name
 
 
 def test_answers_are_the_objects_of_the_library(shop: RemoteStudy, tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_bad_calls_say_what_a_study_says(shop: RemoteStudy) -> None:
             shop.tell(number, reward=1)  # type: ignore[arg-type]
     with pytest.raises(ObservationError, match="reward 'purchase' is nan"):
         shop.tell(1, reward=float("nan"))
-    with pytest.raises(OptionError, match="evaluate a policy where the storage is"):
+    with pytest.raises(OptionError, match="to evaluate a policy object"):
         shop.evaluate(cb.ThompsonSampling(SHOP))
     with pytest.raises(OptionError, match="count=0"):
         shop.ask(0)
@@ -242,7 +242,7 @@ def test_who_may_do_what(server: Applications, tmp_path: Path) -> None:
     with pytest.raises(AccessError, match="has the scope read"):
         reader.load("shop").ask()
     assert ADMIN not in repr(admin) + repr(admin.load("shop")) + str(vars(admin.load("shop")))
-    with pytest.raises(OptionError, match="token is not a printable"):
+    with pytest.raises(OptionError, match="token is not printable"):
         cb.Client(address, token="a\nb")
 
 
@@ -250,7 +250,7 @@ def test_who_may_do_what(server: Applications, tmp_path: Path) -> None:
     "url", ["127.0.0.1:8080", "ftp://x", "http://", "http://h:x", "http://h?a=1", 3, "sqlite:///x.db"]
 )
 def test_addresses_that_are_none(url: str) -> None:
-    with pytest.raises(OptionError, match="is not the address of a server"):
+    with pytest.raises(OptionError, match="is not a server URL"):
         cb.Client(url)
 
 
@@ -278,7 +278,11 @@ def test_a_server_that_is_not_there_or_another() -> None:
 
         thread = threading.Thread(target=answer_oddly)
         thread.start()
-        for sentence in ("is it the right one", "did not answer", "status 500 and no sentence"):
+        for sentence in (
+            "check that it is a causal-bandits server",
+            "did not answer",
+            "status 500 and no error message",
+        ):
             client = cb.Client(f"http://127.0.0.1:{port}", timeout=5)
             with pytest.raises(StorageError, match=sentence):
                 client.list()

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from causal_bandits.reporting.axes import seconds_of, time_words
+
 from .calls import ADMIN, READ, TOKENS, Answered, Caller
 
 FORM = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost"}
@@ -49,7 +51,7 @@ def alarm(answered: Answered) -> str:
 
 def statuses(call: Caller) -> dict[str, str]:
     rows = call("GET", "/api/v1/studies/shop").json["arms"]
-    return {row["arm"]: row["status"] for row in rows}
+    return {row["label"]: row["status"] for row in rows}
 
 
 def test_arms_and_levels(call: Caller) -> None:
@@ -101,7 +103,7 @@ def test_decisions_are_excluded(call: Caller) -> None:
     bots = {"do": "exclude", "key_prefix": "bot-", "reason": "<bots>"}
     asked = send(call, "/studies/shop/manage", **bots)
     assert "2 decisions of 43 will not count in any result" in asked.text
-    assert "The reason: &lt;bots&gt;" in asked.text
+    assert "Reason: &lt;bots&gt;" in asked.text
     assert call("GET", address).json["decisions"]["excluded"] == 0, "nothing happened yet"
     assert confirmed(call, "/studies/shop/manage", **bots).status == 303
     assert call("GET", address).json["decisions"]["excluded"] == 2
@@ -141,7 +143,7 @@ def test_a_study_is_finished(call: Caller) -> None:
     name = ", ".join(f"{lever}={level}" for lever, level in winner.items())
     assert f"The winner is {name} (purchase" in call("GET", "/studies/shop").text
     report = call("GET", "/studies/shop/report").text
-    assert f"Finished at {final['time'][:19]}" in report
+    assert f"Finished on {time_words(seconds_of(final['time']))}" in report
     assert f"The winner is {name}." in report
     assert "At this rate" not in report
     advice = call("GET", f"{address}/advice").json
@@ -154,7 +156,7 @@ def test_a_study_is_finished(call: Caller) -> None:
     ("fields", "sentence"),
     [
         ({"do": "finish"}, "no data yet"),
-        ({"do": "exclude", "reason": "bots"}, "nothing says which decisions are meant"),
+        ({"do": "exclude", "reason": "bots"}, "no decisions are selected"),
         ({"do": "exclude", "key_prefix": "bot-", "reason": " "}, "the reason is empty"),
         ({"do": "exclude", "since": "soon", "reason": "x"}, "since='soon'; expected"),
         ({"do": "explode"}, "do='explode'; expected one of retire, forbid"),
@@ -162,7 +164,7 @@ def test_a_study_is_finished(call: Caller) -> None:
         ({"do": "retire", "lever banner": "pink"}, "'pink' is not a level of 'banner'"),
         ({"do": "allow", "lever banner": "red"}, "no arm with these levels would change"),
         ({"do": "add-level", "lever": "banner", "level": " "}, "the new level is empty"),
-        ({"do": "add-level", "lever": "banner", "level": "red"}, "has the level 'red' already"),
+        ({"do": "add-level", "lever": "banner", "level": "red"}, "already has the level 'red'"),
         ({"do": "add-level", "lever": "hat", "level": "red"}, "'hat' is not a lever"),
         ({"do": "annotate", "date": "soon", "text": "x"}, "at='soonT00:00'; expected a date"),
     ],
@@ -190,17 +192,17 @@ def test_a_study_from_the_form(call: Caller) -> None:
     assert "Which page sells best?" in page
     assert "Headline=Social proof, shipping=current" in page
     about = call("GET", "/api/v1/studies/landing").json
-    assert about["arms"][0]["arm"].startswith("Headline=")
-    assert next(row for row in about["arms"] if row["is_control"])["settings"]["shipping"] == "current"
+    assert about["arms"][0]["label"].startswith("Headline=")
+    assert next(row for row in about["arms"] if row["is_control"])["arm"]["shipping"] == "current"
     again = send(call, "/new", **NEW, do="create")
-    assert (again.status, alarm(again)) == (422, "Not yet: study 'landing' is there already; use another name")
+    assert (again.status, alarm(again)) == (422, "Not yet: study 'landing' already exists; use another name")
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"name": " "}, "expected the name of the study"),
-        ({"name": ".."}, "cannot be part of an address"),
+        ({"name": ".."}, "cannot be part of a URL"),
         ({"levers": "headline"}, "levers: 'headline' is not of the form name: value"),
         ({"levers": "headline: plain"}, "a variable needs at least 2"),
         ({"target": ""}, "target"),

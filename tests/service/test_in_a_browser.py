@@ -63,7 +63,7 @@ def test_sign_in_watch_and_sign_out(open_browser: OpenBrowser, study: cb.Study, 
         page.type("input[name=token]", "wrong")
         page.click("main button")
         page.wait_for("document.querySelector('[role=alert]') !== null")
-        assert "not known" in page.run("document.querySelector('[role=alert]').innerText")
+        assert "does not know this token" in page.run("document.querySelector('[role=alert]').innerText")
         page.type("input[name=token]", READ)
         page.click("main button")
         page.wait_for("document.getElementById('live') && document.getElementById('live').dataset.state === 'on'")

@@ -109,7 +109,7 @@ def test_headers_are_read_in_one_way(storage: str) -> None:
         assert sent(where, raw(ASK, host="localhost  "))[0] == 201
         assert sent(where, raw(ASK, host="evil.example "))[0] == 400
         status, found = sent(where, raw(ASK, "Idempotency-Key: a", "Idempotency-Key: b"))
-        assert (status, found["detail"]) == (400, "the header idempotency-key comes twice; send it once")
+        assert (status, found["detail"]) == (400, "the header idempotency-key is repeated; send it once")
         for twice in ("Host: localhost", "Host: evil.example", "Content-Type: application/json", "Content-Length: 3"):
             assert sent(where, raw(ASK, twice))[0] == 400, twice
         assert len(Client("http://{}:{}".format(*where)).load("shop").to_frame()) == 32

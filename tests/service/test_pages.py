@@ -1,12 +1,18 @@
 """The pages: what they say, whatever names hold, and what they cost."""
 
 import re
+import threading
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from causal_bandits import Problem, Study
 from causal_bandits.core.markup import printable
+from causal_bandits.product.service.pages import views
 from causal_bandits.product.studies.funnel import difference, moments
+from causal_bandits.reporting.courses import chances_over_time
 
 from .calls import SHOP, Caller
 
@@ -39,6 +45,71 @@ def test_pages_of_a_study(call: Caller) -> None:
     assert "control" in text
     assert "purchase" in text
     assert "shop" in call("GET", "/").text
+
+
+def test_rewards_in_open_windows_are_not_called_no_data(call: Caller) -> None:
+    """Rewards count when their window has closed: until then the sentence says so, on pages and in answers."""
+    address = call.create(reward_window="7d")
+    play(call, address, 40)
+    waits = "40 rewards count when 7 days have passed since the decision"
+    page = call("GET", "/studies/shop").text
+    assert f"Nothing is recommended yet: {waits}." in page
+    assert "No data yet" not in page
+    assert call("GET", f"{address}/recommendation").detail == f"no row counts yet, so nothing is recommended; {waits}"
+    assert call("GET", f"{address}/advice").json["held"] == f"{waits}."
+    assert "no row counts yet" in call("GET", f"{address}/advice").json["text"]
+    assert "window of 7 days to close" in call("GET", "/studies/shop/health").text
+
+
+def test_checks_of_a_large_study_are_those_of_its_view(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take seconds, in which the study could not decide."""
+    address = call.create()
+    play(call, address, 20)
+    few = call("GET", "/studies/shop/health").text
+    monkeypatch.setattr(views, "LARGE", 1)
+    monkeypatch.setattr(Study, "health", None)
+    large = call("GET", "/studies/shop/health").text
+    listed = re.compile(r"<b>([a-z-]+)</b>: <bdi>")
+    assert len(listed.findall(few)) > 5
+    assert listed.findall(large) == listed.findall(few)
+
+
+def test_the_first_look_at_a_large_study_blocks_no_decision(
+    call: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes seconds is computed from a copy: meanwhile somebody asks, in the same process."""
+    study = Study.create("large", Problem(**SHOP), storage=f"sqlite:///{tmp_path}/large.db", seed=1)
+    study.tell_many([{"id": each.id, "clicked": 1, "cart": "some", "purchase": 0} for each in study.ask(20)])
+    asked = []
+
+    def meanwhile(*arguments: Any) -> Any:
+        asking = threading.Thread(target=lambda: asked.append(study.ask()), daemon=True)
+        asking.start()
+        asking.join(20)
+        return chances_over_time(*arguments)
+
+    monkeypatch.setattr(views, "LARGE", 1)
+    monkeypatch.setattr(views, "chances_over_time", meanwhile)
+    view = views.Views().of(study)
+    assert [each.id for each in asked] == [21]
+    assert view.about["rows"] == 20
+    study.close()
+
+
+def test_every_segment_is_shown(call: Caller) -> None:
+    problem = {**SHOP, "interventions": {"banner": [f"b{n}" for n in range(8)]}, "segments": {"device": ["pc", "tv"]}}
+    address = call.create(problem=problem)
+    for device in ("pc", "tv"):
+        made = call("POST", f"{address}/decisions", {"count": 24, "segment": {"device": device}}).json
+        rows = [{"id": each["id"], "clicked": 0, "cart": "some", "purchase": each["id"] % 2} for each in made]
+        assert call("POST", f"{address}/outcomes", rows).status == 200
+    text = call("GET", "/studies/shop").text
+    table = text[text.index('<table class="arms">') : text.index("</table>")]
+    assert table.count("<bdi>device=pc</bdi>") == table.count("<bdi>device=tv</bdi>") == 6
+    assert "&lt;svg" not in text
+    compared = call("GET", "/compare?left=shop").text
+    assert "Probability of being the best: <bdi>device=tv</bdi>" in compared
+    assert "Against control" not in compared, "there is no control for all segments"
 
 
 def test_nothing_new_is_304_and_what_is_unknown_404(call: Caller) -> None:

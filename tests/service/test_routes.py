@@ -289,7 +289,7 @@ BAD: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/decisions", {"arms": [{"banner": "x"}]}, 422, "'x' is not a level of 'banner'"),
     ("POST", "/decisions", {"arms": []}, 422, "none of the given arms can be played"),
     ("POST", "/decisions", {"arms": [{"banner": ["red"]}]}, 422, "['red'] is not a level of 'banner'"),
-    ("PATCH", "/decisions/1", {}, 422, "decision 1 got no values"),
+    ("PATCH", "/decisions/1", {}, 422, "no values for decision 1"),
     ("PATCH", "/decisions/1", {"mediators": {"cart": "huge"}}, 422, "'huge' is not a level of 'cart'"),
     ("PATCH", "/decisions/1", {"mediators": {"x": 1}}, 422, "'x' is not an observed variable"),
     ("PATCH", "/decisions/1", {"reward": 2}, 422, "reward 'purchase' is 2; expected 0 or 1"),
@@ -316,7 +316,7 @@ BAD: list[tuple[str, str, Any, int, str]] = [
     ("GET", "/evaluation?arm=banner%3Dred&share=1&share=1", None, 422, "give a share for each arm"),
     ("GET", "/evaluation?arm=a%0D%3Db", None, 422, "is not of the form lever=value"),
     ("GET", "/decisions/9/explanation", None, 404, "decision 9 is not known"),
-    ("GET", "/nothing", None, 404, "nothing at this address"),
+    ("GET", "/nothing", None, 404, "no page or route has this address"),
     ("PUT", "/decisions", {}, 405, "method not allowed"),
 ]
 
@@ -343,7 +343,7 @@ def test_bad_requests_are_one_sentence_and_change_nothing(call: Caller) -> None:
     [
         ({"name": ""}, "name=''"),
         ({"name": "   "}, "name=' '"),
-        ({"name": ".."}, "cannot be part of an address"),
+        ({"name": ".."}, "cannot be part of a URL"),
         ({"name": 3}, "name=3; expected a valid string"),
         ({"name": "\ud800"}, "is not valid Unicode"),
         ({"problem": {}}, "target"),

@@ -129,7 +129,7 @@ def test_streams_are_bounded_and_end_with_their_study(play: Any) -> None:
         begun = await asyncio.gather(*(watch.stream("shop", None) for _ in range(5)), return_exceptions=True)
         refused = [each for each in begun if isinstance(each, StorageError)]
         assert len(refused) == 3
-        assert str(refused[0]) == "this server has 2 streams of events already; close some, or ask later"
+        assert str(refused[0]) == "this server already has 2 event streams; close some, or try again later"
         streams = [each for each in begun if not isinstance(each, BaseException)]
         registry.delete("shop")
         for stream in streams:

@@ -36,17 +36,7 @@ def test_what_is_told_is_true() -> None:
         np.testing.assert_allclose(options["chances"][number], CHAIN.distribution(arm, ["B"]))
     assert options_of("pomis-ts", CONFOUNDED)["graph"] == CONFOUNDED.graph
     assert options_of("ucb-plus", CHAIN)["parents"] == 1
-    assert options_of("lu-tree", CHAIN)["skeleton"] == [("A", "B")]
-    assert options_of("lu-tree", CHAIN)["marginals"]["A"] == CHAIN.distribution({}, ["A"]).tolist()
-    assert options_of("maiti-observing", CONFOUNDED) == {"graph": CONFOUNDED.graph, "horizon": 100}
     assert str(options_of("causal-ts-known", CHAIN)["discovery"]) == "KnownSets({B})"
-
-
-def test_without_do_nothing_is_observed() -> None:
-    arms = [{"I_A": 0}, {"I_A": 1}]
-    world = DiscreteSCM({"A": 2, "Y": 2}, dict(ONE.mechanisms), ONE.interventions, arms=arms)
-    with pytest.raises(WorldError, match=r"does not provide P\(X\) of its variables, which 'lu-tree' needs"):
-        told("lu-tree", world, horizon=100)
 
 
 def test_parents_that_do_not_separate_are_not_told() -> None:
@@ -63,8 +53,7 @@ def test_parents_that_do_not_separate_are_not_told() -> None:
         told("c-ts", CONFOUNDED, horizon=100)
 
 
-TELLING = {"c-ucb", "c-ts", "pomis-ts", "yabe", "sen", "ucb-plus", "causal-ts-known", "hac-ucb"}
-TELLING |= {"maiti-observing", "lu-tree", "graph-posterior"}
+TELLING = {"c-ucb", "c-ts", "pomis-ts", "ucb-plus", "causal-ts-known", "hac-ucb", "graph-posterior"}
 
 
 @pytest.mark.parametrize("name", sorted(TELLING))
@@ -81,29 +70,19 @@ def test_logged_data_have_no_graph_and_no_probabilities() -> None:
         told("pomis-ts", LOGGED, horizon=100)
     applies, refused = field(LOGGED, horizon=100)
     plain = {"ucb-normal", "causal-ucb-normal", "gaussian-ts", "causal-gaussian-ts"}
-    assert set(applies) == plain | {"causal-ucb-normal-safe", "causal-gaussian-ts-safe"}
-    assert refused.keys() == {"reward-ts", "safe", "ga-lcb", "ga-lcb-50"}
-    assert all("cut it with bins(...)" in why for name, why in refused.items() if name in ("reward-ts", "safe"))
-    assert "does not provide that its equations are linear" in refused["ga-lcb"]
+    assert set(applies) == plain | {"causal-gaussian-ts-safe"}
+    assert refused.keys() == {"reward-ts", "safe"}
+    assert all("cut it with bins(...)" in why for why in refused.values())
 
 
 def test_what_a_policy_takes_for_granted_is_asked_of_the_world() -> None:
-    """The graph posterior assumes no hidden common causes, and Lu et al. a forest; a world without says so."""
+    """The graph posterior assumes no hidden common causes; a world with some says so."""
     with pytest.raises(
         WorldError, match="that it has no hidden common causes and no cycles, which 'graph-posterior' needs; these"
     ):
         told("graph-posterior", CONFOUNDED, horizon=100)
     assert options_of("graph-posterior", CHAIN) == {}
     assert "no hidden common causes" in cb.comparators.GraphPosteriorThompson.hints
-    for edges in ([("A", "B"), ("B", "C"), ("A", "C"), ("C", "Y")], [("A", "Y"), ("B", "Y")]):
-        world = paper_world(MixedGraph(["A", "B", "C", "Y"], edges), seed=0)
-        with pytest.raises(
-            WorldError, match=r"form a forest with one parent .*these policies do not need it: ts, .*raps-ucb"
-        ):
-            told("lu-tree", world, horizon=100)
-    forest = paper_world(MixedGraph(["A", "B", "C", "Y"], [("B", "A"), ("B", "Y")]), seed=0)
-    assert options_of("lu-tree", forest)["skeleton"] == [("B", "A")]
-    assert "forest" in told("lu-tree", forest, horizon=100)(forest.problem, seed=0).hints
 
 
 def test_one_name_may_stand_for_a_set() -> None:
@@ -125,16 +104,20 @@ def test_a_claimed_set() -> None:
     assert options_of("hac-ucb", CONFOUNDED, separating=["B"])["separating"] == ("B",)
 
 
-@pytest.mark.parametrize("world", [CHAIN, CONFOUNDED, NONE, SINGLES, WORLD], ids=lambda world: str(world.problem))
+@pytest.mark.parametrize(
+    "world",
+    [NONE, SINGLES, *(pytest.param(world, marks=pytest.mark.slow) for world in (CHAIN, CONFOUNDED, WORLD))],
+    ids=lambda world: str(world.problem),
+)
 def test_everything_that_applies_plays(world: Any) -> None:
     applies, refused = field(world, horizon=60)
     real = {name for name, entry in FIELD.items() if entry.policy.numbers is float or "reward" in name}
     assert set(applies) | set(refused) == FIELD.keys() - real
     for name, factory in applies.items():
-        if name.startswith("causal-ts-asd"):
+        if name.startswith(("causal-ts-asd", "graph-posterior")):  # slow as long as they run interpreted
             continue
         policy = factory(world.problem, seed=0)
-        cb.simulation.play(policy, world, 60, np.random.default_rng(0))
+        cb.simulation.play(policy, world, 20, np.random.default_rng(0))
         assert isinstance(policy.tier, Tier)
         assert policy.recommend().arm in world.problem.arms
     assert all(reason.endswith(tuple("abcdefghijklmnopqrstuvwxyz]}0123456789')")) for reason in refused.values())
@@ -143,15 +126,13 @@ def test_everything_that_applies_plays(world: Any) -> None:
 def test_tiers() -> None:
     of = {name: factory(WORLD.problem, seed=0).tier for name, factory in field(WORLD, horizon=100)[0].items()}
     assert of["ts"] == of["ucb1"] == of["ucb-small"] == Tier.REWARDS
-    assert of["causal-ts"] == of["hac-ucb"] == of["raps-ucb-100"] == of["ucb-plus"] == Tier.OBSERVED
-    assert of["causal-ts-known"] == of["yabe"] == Tier.SEPARATING_SET
-    assert of["c-ucb"] == of["c-ts"] == of["hac-ucb-told"] == of["sen"] == of["lattimore-general"] == Tier.PARENTS
+    assert of["causal-ts"] == of["hac-ucb"] == of["ucb-plus"] == Tier.OBSERVED
+    assert of["causal-ts-known"] == Tier.SEPARATING_SET
+    assert of["c-ucb"] == of["c-ts"] == of["hac-ucb-told"] == Tier.PARENTS
     assert of["pomis-ts"] == of["pomis-kl-ucb"] == Tier.GRAPH
-    assert of["safe"] == of["graph-posterior"] == cb.comparators.LuTree.tier == Tier.OBSERVED
-    assert cb.comparators.MaitiObserving.tier == Tier.GRAPH
+    assert of["safe"] == of["graph-posterior"] == Tier.OBSERVED
     labelled = {name for name, policy in POLICIES.items() if policy.simple_regret}
-    tracking = {"separator-track-stop", "context-track-stop"}
-    assert labelled == {"yabe", "lattimore-parallel", "lattimore-general", "sen", "maiti-observing", *tracking}
+    assert labelled == {"lattimore-parallel"}
 
 
 GRAPH = MixedGraph(["A", "B", "C", "Y"], [("A", "Y"), ("B", "Y")])
@@ -200,20 +181,8 @@ CALLS: dict[str, tuple[Any, type[Exception], str]] = {
         ProblemError,
         "would play do\\(A, B\\), of which the problem lacks an arm",
     ),
-    "latents": (
-        lambda: cb.comparators.YabePropagating(WORLD.problem, graph=LATENT, horizon=9),
-        GraphError,
-        "without latents; pomis-ts takes",
-    ),
-    "a back-door": (
-        lambda: cb.comparators.NairObserving(
-            SINGLES.problem, graph=MixedGraph(GRAPH.nodes, [*GRAPH.directed, ("A", "B")])
-        ),
-        GraphError,
-        "'B' has a back-door path to 'Y'",
-    ),
     "arms that set two": (
-        lambda: cb.comparators.NairObserving(WORLD.problem, graph=GRAPH),
+        lambda: cb.comparators.LattimoreParallel(WORLD.problem, graph=GRAPH, horizon=9),
         ProblemError,
         "arms that set one variable",
     ),
@@ -234,38 +203,6 @@ CALLS: dict[str, tuple[Any, type[Exception], str]] = {
         OptionError,
         "at most 2",
     ),
-    "combinations that are missing": (
-        lambda: cb.comparators.RapsUCB(SINGLES.problem),
-        ProblemError,
-        "every combination",
-    ),
-    "a skeleton with a cycle": (
-        lambda: cb.comparators.LuTree(THREE.problem, skeleton=[("A", "B"), ("B", "C"), ("C", "A")], marginals={}),
-        GraphError,
-        "has a cycle, and lu-tree searches forests; raps-ucb takes any graph",
-    ),
-    "a variable in the skeleton that no lever sets": (
-        lambda: cb.comparators.LuTree(SINGLES.problem, skeleton=[("A", "B"), ("B", "C")], marginals={}),
-        GraphError,
-        "joins 'C', which no lever sets, and lu-tree asks by setting; use hac-ucb",
-    ),
-    "a cyclic graph": (
-        lambda: cb.comparators.MaitiObserving(
-            SINGLES.problem, graph=MixedGraph([*"ABCY"], [("A", "B"), ("B", "A")]), horizon=9
-        ),
-        GraphError,
-        "needs an acyclic graph; use a policy that only sees rewards",
-    ),
-    "arms that set two, with latents": (
-        lambda: cb.comparators.MaitiObserving(WORLD.problem, graph=GRAPH, horizon=9),
-        ProblemError,
-        "maiti-observing plays do\\(\\) and arms that set one variable",
-    ),
-    "marginals that are missing": (
-        lambda: cb.comparators.LuTree(SINGLES.problem, skeleton=[("A", "B")], marginals={"A": [0.5, 0.5]}),
-        OptionError,
-        r"marginals\['B'\] is \[\]; expected 2 probabilities",
-    ),
     "a negative rate": (
         lambda: cb.comparators.EpsilonGreedy(WORLD.problem, rate=-1),
         OptionError,
@@ -278,7 +215,11 @@ CALLS: dict[str, tuple[Any, type[Exception], str]] = {
     ),
     "a real reward": (lambda: cb.comparators.UCB1(LOGGED.problem), ProblemError, "Gaussian policy"),
     "no problem": (lambda: cb.comparators.UCB1(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
-    "no problem, with targets": (lambda: cb.comparators.RapsUCB(None), OptionError, "expected causal_bandits.Problem"),  # type: ignore[arg-type]
+    "no problem, with targets": (
+        lambda: cb.comparators.UCBPlus(None, parents=1, horizon=9),  # type: ignore[arg-type]
+        OptionError,
+        "expected causal_bandits.Problem",
+    ),
     "a budget of nothing": (
         lambda: cb.comparators.LattimoreParallel(SINGLES.problem, graph=GRAPH, horizon=10, budget=0),
         OptionError,

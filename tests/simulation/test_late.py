@@ -28,16 +28,26 @@ DELAYS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["pending", "whole rows"])
-@pytest.mark.parametrize("delay", DELAYS.values(), ids=DELAYS)
-@pytest.mark.parametrize("make", [SafePolicy, CausalThompsonSampling])
-def test_a_rollout_is_ask_and_tell(make: Any, delay: Any, whole: bool) -> None:
+LATE = [
+    (make, delay, whole) for make in (SafePolicy, CausalThompsonSampling) for delay in DELAYS for whole in (False, True)
+]
+QUICK = [(SafePolicy, "by outcome", False), (SafePolicy, "batched", True)]
+
+
+@pytest.mark.parametrize(
+    ("make", "delay", "whole"),
+    [
+        pytest.param(*case, marks=pytest.mark.slow if case[0] is SafePolicy and case not in QUICK else ())
+        for case in LATE
+    ],
+)
+def test_a_rollout_is_ask_and_tell(make: Any, delay: str, whole: bool) -> None:
     runs, states = [], []
     for compiled in (True, False):
         policy = make(WORLD.problem, seed=1)
         observe(policy, WORLD, 30, np.random.default_rng(5))
         rng = np.random.default_rng(2)
-        runs.append(play(policy, WORLD, 250, rng, delay=delay, whole_rows=whole, compiled=compiled))
+        runs.append(play(policy, WORLD, 250, rng, delay=DELAYS[delay], whole_rows=whole, compiled=compiled))
         states.append(full_state(policy))
     np.testing.assert_array_equal(runs[0].arms, runs[1].arms)
     np.testing.assert_array_equal(runs[0].rewards, runs[1].rewards)

@@ -20,7 +20,7 @@ from causal_bandits import (
 from causal_bandits.core.policies import DiscretePolicy
 from causal_bandits.core.problem import Level
 from causal_bandits.errors import OptionError
-from causal_bandits.research.simulation import Run, parts, play
+from causal_bandits.research.simulation import Run, one_run, play
 from causal_bandits.research.worlds import DiscreteWorld, example_world, paper_world
 from tests.policies.cases import full_state
 
@@ -163,8 +163,8 @@ def test_how_often_signals_are_looked_at_changes_nothing(patience: float, monkey
     """Parts of one round, and parts from one discovery to the next."""
     world = example_world("S3")
     runs, policies = [], []
-    for seconds in (parts.PATIENCE, patience):
-        monkeypatch.setattr(parts, "PATIENCE", seconds)
+    for seconds in (one_run.PATIENCE, patience):
+        monkeypatch.setattr(one_run, "PATIENCE", seconds)
         policies.append(CausalThompsonSampling(world.problem, seed=1))
         runs.append(play(policies[-1], world, 700, np.random.default_rng(2)))
     assert np.array_equal(runs[0].arms, runs[1].arms)

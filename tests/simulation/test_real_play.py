@@ -23,7 +23,6 @@ from causal_bandits.core.policies import (
     GaussianThompsonSampling,
     RealPolicy,
     SafeGaussianThompson,
-    SafeUCBNormal,
 )
 from causal_bandits.research.simulation import play
 from causal_bandits.research.worlds import ContinuousWorld, random_linear_world
@@ -43,7 +42,6 @@ POLICIES: dict[str, Callable[..., RealPolicy]] = {
     "ts": GaussianThompsonSampling,
     "causal ts": CausalGaussianThompsonSampling,
     "safe ts": SafeGaussianThompson,
-    "safe ucb": SafeUCBNormal,
 }
 
 

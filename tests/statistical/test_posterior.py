@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from causal_bandits.core.data import CountTables, TableLayout, count_rows
 from causal_bandits.core.discovery import KnownSets
-from causal_bandits.core.estimators import Pools, draw_own, draw_shared, learn_many, make_pools, own_moments
+from causal_bandits.core.estimators import Pools, draw_own, draw_shared, learn, make_pools, own_moments
 from causal_bandits.core.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -90,7 +90,8 @@ def pools_of(case: Case, *, one_by_one: bool = False) -> tuple[CountTables, Pool
         pools = make_pools(told.discover(LAYOUT, tables, 0), tables)
         order = np.random.default_rng(0).permutation(case.counts.sum())
         arms, codes, rewards = rows_of(case.counts)
-        learn_many(tables, pools, arms[order], codes[order], rewards[order])
+        for row in order:
+            learn(tables, pools, arms[row], codes[row], rewards[row])
         return tables, pools
     count_rows(tables, *rows_of(case.counts))
     return tables, make_pools(told.discover(LAYOUT, tables, int(case.counts.sum())), tables)
@@ -137,11 +138,11 @@ def test_closed_form_is_what_monte_carlo_converges_to(case: Case) -> None:
 
 
 @given(CASES)
-@settings(max_examples=5, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=2, derandomize=True, phases=[Phase.generate])
 def test_compiled_draws_follow_the_posterior(case: Case) -> None:
     """Null: `draw_shared` and `draw_own` have the posterior's mean and variance.
 
-    As above, 5 cases x 4 moments: false-alarm rate 1e-5. Seed 9.
+    As above, 2 cases x 4 moments: false-alarm rate 5e-6. Seed 9.
     """
     tables, pools = pools_of(case)
     rng = np.random.default_rng(9)

@@ -1,20 +1,17 @@
-"""What the plain rules and the searches promise, measured; see test_comparators for the others."""
+"""What the plain rules promise, measured; see test_comparators for the others."""
 
 import math
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from causal_bandits import DiscreteSCM, MixedGraph, simulate
-from causal_bandits.research.comparators import EpsilonGreedy, LuTree
-from causal_bandits.research.comparators.maiti import effect_means
-from causal_bandits.research.simulation import play, told
-from causal_bandits.research.worlds import Mechanism, perfect
-from tests.policies.comparators.plans import copies
-from tests.statistical.regrets import mean, regret, simple_regret
+from causal_bandits import DiscreteSCM, simulate
+from causal_bandits.research.comparators import EpsilonGreedy
+from causal_bandits.research.simulation import told
+from causal_bandits.research.worlds import Mechanism
+from tests.statistical.regrets import mean, regret
 
 Floats = NDArray[np.float64]
 HORIZON = 4000
@@ -117,129 +114,3 @@ def test_finding_sets_or_graphs_saves_regret(name: str) -> None:
     """
     saved, error = mean(regret("ts", "dag", 40).sum(axis=1) - regret(name, "dag", 40).sum(axis=1))
     assert saved > 4 * error
-
-
-TREE = [(f"X{child // 2}", f"X{child}") for child in range(2, 16)]
-"""A binary tree of 15 variables."""
-
-
-def tree_world(parent: str) -> DiscreteSCM:
-    return copies(MixedGraph([*(f"X{i}" for i in range(1, 16)), "Y"], [*TREE, (parent, "Y")]), singles=True)
-
-
-def played(policy: LuTree) -> set[str]:
-    """The levers of the arms that it still plays."""
-    return {
-        next(iter(policy.problem.arms[arm].active)) for arm in np.flatnonzero(policy._state.counts.allowed).tolist()
-    }
-
-
-@pytest.mark.slow
-def test_lu_finds_the_parent_within_its_rounds() -> None:
-    """Lu et al. 2021, Lemma 1: with B rows per question the parent is found with probability at least 1 - delta, within
-    K B (2 + d) log2 n rounds (d = 3 neighbors at most, n = 15), besides the B rows of do().
-
-    Null: probability .95. 20 runs over all depths; at least 15 are right with probability above 1 - 4e-4, and the bound
-    is far from tight. The weakest ancestor moves the mean by .5 * .9^4 = .33, so gap = eps = .3 is true. Seeds 0 to 19.
-    """
-    right = 0
-    for seed in range(20):
-        parent = f"X{1 + seed % 15}"
-        world = tree_world(parent)
-        policy = told("lu-tree", world, horizon=HORIZON)(world.problem, gap=0.3, eps=0.3, delta=0.05, seed=seed)
-        assert isinstance(policy, LuTree)
-        rounds = policy.budget + math.floor(2 * policy.budget * (2 + 3) * math.log2(15))
-        play(policy, world, rounds, np.random.default_rng([3, seed]))
-        right += played(policy) == {f"I_{parent}"}
-    assert right >= 15
-
-
-def test_lu_stops_paying_and_ucb1_does_not() -> None:
-    """Lu et al. 2021, Theorem 1: only the search pays for the number of variables, and its cost does not grow with T.
-
-    31 arms, T = 50000, 200 rows per question (fewer than the paper's). Null: no better than UCB1. A comparison errs
-    beyond 3 standard errors, six questions, so a run errs with probability below .03; 8 of 10 runs must have less
-    regret than the mean of UCB1 less 5 standard errors (3 errors of 10: false alarms below 3e-3), and cost less in the
-    second half than UCB1. Seed 3.
-    """
-    world, horizon = tree_world("X13"), 50_000
-    ours, plain = (
-        simulate(partial(told(name, world, horizon=horizon), **more), world, horizon, runs=10, seed=3, checkpoints=ends)
-        for name, more, ends in (
-            ("lu-tree", {"gap": 0.3, "eps": 0.3, "budget": 200}, [horizon // 2, horizon]),
-            ("ucb1", {}, [horizon // 2, horizon]),
-        )
-    )
-    total, error = mean(plain.regret[:, 1])
-    second, spread = mean(plain.regret[:, 1] - plain.regret[:, 0])
-    better = ours.regret[:, 1] < total - 5 * error
-    flat = ours.regret[:, 1] - ours.regret[:, 0] < second - 5 * spread
-    assert np.count_nonzero(better & flat) >= 8
-
-
-def test_observed_effects_are_right_under_hidden_causes() -> None:
-    """Maiti et al. 2022: E[Y | do(x)] from do() alone, where E[Y | x] is something else.
-
-    Null: the mean over 400 tables of 500 rows is the truth up to the bias of ratios, below 1 / 500. Two values at 4
-    standard errors: false alarms 1.3e-4. E[Y | x] is off by more than 10 standard errors. Seed 9.
-    """
-    rng = np.random.default_rng(9)
-    world = DiscreteSCM(
-        {"X": 2, "Z": 2, "Y": 2},
-        {
-            "X": Mechanism(["U"], [[0.8, 0.2], [0.2, 0.8]]),
-            "Z": Mechanism(["X"], [[0.7, 0.3], [0.3, 0.7]]),
-            "Y": Mechanism(["Z", "U"], lambda z, u: [0.9 - 0.3 * z - 0.5 * u, 0.1 + 0.3 * z + 0.5 * u]),
-        },
-        {"I_X": perfect("X")},
-        noise={"U": [0.5, 0.5]},
-    )
-    graph = world.graph
-    exact = world.distribution({}, graph.nodes)
-    truth = np.array([world.distribution({"I_X": level}, ["Y"])[1] for level in (0, 1)])
-    tables = rng.multinomial(500, exact.ravel(), size=400).reshape(400, 2, 2, 2)
-    found = np.array([effect_means(table, graph, "X") for table in tables])
-    naive = tables.sum(axis=2)[:, :, 1] / tables.sum(axis=(2, 3))
-    error = found.std(axis=0, ddof=1) / 20
-    assert np.all(np.abs(found.mean(axis=0) - truth) < 1 / 500 + 4 * error)
-    assert np.any(np.abs(naive.mean(axis=0) - truth) > 10 * naive.std(axis=0, ddof=1) / 20)
-
-
-def confounded_bandit() -> DiscreteSCM:
-    """W -> B, B2, Y and B -> Y (a back-door), V -> B2 -> Y and V <-> Y (a front door), eight more that do nothing."""
-    extra = [f"N{number}" for number in range(8)]
-
-    def y(w: int, b: int, b2: int, u: int) -> list[float]:
-        one = 0.1 + 0.2 * w + 0.4 * b + 0.1 * b2 + 0.1 * u
-        return [1 - one, one]
-
-    mechanisms: dict[str, Any] = {
-        "W": Mechanism([], [0.5, 0.5]),
-        "V": Mechanism(["U"], [[0.6, 0.4], [0.4, 0.6]]),
-        "B": Mechanism(["W"], [[0.4, 0.6], [0.6, 0.4]]),
-        "B2": Mechanism(["W", "V"], lambda w, v: [0.7 - 0.2 * (w + v), 0.3 + 0.2 * (w + v)]),
-        "Y": Mechanism(["W", "B", "B2", "U"], y),
-        **{name: Mechanism([], [0.5, 0.5]) for name in extra},
-    }
-    names = ["W", "V", "B", "B2", *extra]
-    return DiscreteSCM(
-        dict.fromkeys([*names, "Y"], 2),
-        mechanisms,
-        {f"I_{name}": perfect(name) for name in names},
-        noise={"U": [0.5, 0.5]},
-        arms=[{}, *({f"I_{name}": level} for name in names for level in (0, 1))],
-    )
-
-
-@pytest.mark.slow
-def test_maiti_finds_a_good_arm_with_fewer_rounds() -> None:
-    """Maiti et al. 2022, Theorem 3.1: simple regret sqrt(m / T) up to logarithms where a plain policy has sqrt(K / T).
-
-    25 arms, 200 rounds. Null: no better than UCB1's recommendation. 240 runs each; the difference is at least 4 of its
-    standard errors: a pass under the null is rarer than 1e-4; measured it is 7, so a false alarm is rarer than 2e-3.
-    Seed 7.
-    """
-    world = confounded_bandit()
-    plain, ours = (simple_regret(name, world, 200, 240) for name in ("ucb1", "maiti-observing"))
-    error = np.sqrt((plain.var(ddof=1) + ours.var(ddof=1)) / 240)
-    assert plain.mean() - ours.mean() > 4 * error

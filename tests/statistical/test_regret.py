@@ -11,7 +11,7 @@ import pytest
 
 from causal_bandits.core.policies import POLICIES
 from causal_bandits.research.experiments import EXPERIMENTS, Curves, Scale
-from causal_bandits.research.experiments.worlds import class_world, structureless_world
+from causal_bandits.research.experiments.families import class_world, structureless_world
 from causal_bandits.research.simulation import play
 from causal_bandits.research.simulation.one_run import World
 
@@ -77,16 +77,16 @@ def test_sharing_with_more_runs_and_asd() -> None:
 def test_the_safe_policy_saves_where_sets_exist_and_loses_little_where_none_does() -> None:
     """Null: the true ratios at T = 1000 are those measured at full size (.34 where sets exist, .95 where none does).
 
-    Every fourth class x 2 runs give standard errors of about .03 and .10; the bounds lie 4 of them away: false alarms
+    Every eighth class x 2 runs give standard errors of about .04 and .14; the bounds lie 4 of them away: false alarms
     below 1e-4. Seed 8.
     """
     assert _regret_of_safe(class_world) <= 0.5
-    assert _regret_of_safe(structureless_world) <= 1.4
+    assert _regret_of_safe(structureless_world) <= 1.5
 
 
 def _regret_of_safe(make: Callable[[int, np.random.SeedSequence], World]) -> float:
     regret = dict.fromkeys(("ts", "safe"), 0.0)
-    for number, run in itertools.product(range(0, 64, 4), range(2)):
+    for number, run in itertools.product(range(0, 64, 8), range(2)):
         world = make(number, np.random.SeedSequence(8, spawn_key=(number, run)))
         for name in regret:
             policy = POLICIES[name](world.problem, seed=run)

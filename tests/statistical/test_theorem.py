@@ -1,6 +1,6 @@
 """Theorem 3.1 and sec. 3.2 by simulation, in worlds whose distributions are known exactly.
 
-Data sets have fixed numbers of rows per arm (`experiments/fixed_designs.py`): no step of drawing them assumes that S
+Data sets have fixed numbers of rows per arm (`experiments/theorem.py`): no step of drawing them assumes that S
 separates.
 """
 
@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from causal_bandits.core.estimators import sharing_variance
 from causal_bandits.core.graphs import MixedGraph, dag_classes, separates, separating_sets
-from causal_bandits.research.experiments.fixed_designs import (
+from causal_bandits.research.experiments.theorem import (
     Seen,
     decomposed_variance,
     draw_tables,

@@ -8,7 +8,7 @@ import causal_bandits as cb
 from causal_bandits.product.studies import Decision
 from causal_bandits.product.studies.applying import apply
 from causal_bandits.product.studies.deciding import check_open, choose
-from causal_bandits.product.studies.events import Event, Kind
+from causal_bandits.product.studies.decisions import Event, Kind
 from causal_bandits.product.studies.outcomes import Outcome, new_outcomes
 from causal_bandits.product.studies.settings import make_settings
 from causal_bandits.product.studies.state import StudyState

@@ -113,4 +113,4 @@ def reopened(study: Any) -> Any:
         return again if again.mode == "transactional" else counting(again)
     address = study._client.server.place
     _inside[address].app_at(address).state.registry.close()
-    return RemoteStudy(study._client, study._settings)
+    return RemoteStudy(study._client, study._about)

@@ -28,7 +28,7 @@ def test_arms_from_the_shell(run: Run, shop: cb.Study) -> None:
     assert [arm["banner"] for arm in added] == ["none", "red", "blue"]
     made = run("study", "arms", "add", "shop", "banner=Yes; please", "--new-levels", "--json")
     assert made == {"arms": [{"banner": "Yes; please", "discount": "none"}]}
-    assert "was there already; the study has 10 arms" in run("study", "arms", "add", "shop", "banner=red")
+    assert "already existed; the study has 10 arms" in run("study", "arms", "add", "shop", "banner=red")
     run("study", "arms", "add", "shop", '"banner=Yes, please",discount=10%', "--new-levels")
     assert run("study", "arms", "retire", "shop", "--level", "banner=Yes, please", "--json")["arms"] == [
         {"banner": "Yes, please", "discount": "10%"}

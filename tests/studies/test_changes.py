@@ -25,9 +25,8 @@ from causal_bandits.errors import (
 )
 from causal_bandits.product.studies import session
 from causal_bandits.product.studies.applying import apply
-from causal_bandits.product.studies.events import Event
-from causal_bandits.product.studies.snapshots import pack, restore
-from causal_bandits.product.studies.state import StudyState
+from causal_bandits.product.studies.decisions import Event
+from causal_bandits.product.studies.state import StudyState, pack, restore
 
 from .cases import SHOP, answer, fingerprint, play, rebuilt
 from .conftest import new_schema
@@ -313,7 +312,7 @@ def test_outcomes_by_key(studies: Studies) -> None:
     study.ask(key="visitor-43")
     rows = [{"key": "visitor-42", "purchase": 1}, {"key": "visitor-43", "clicked": 0, "purchase": 0}]
     assert study.tell_many(rows) == 1
-    with pytest.raises(ConflictError, match="correct\\(\\) changes recorded values"):
+    with pytest.raises(ConflictError, match="correct\\(\\) to change a recorded value"):
         study.tell(key="visitor-42", reward=0)
     pair = study.ask(2, key="pair")
     before = fingerprint(study)
@@ -379,7 +378,7 @@ def test_corrections_are_on_the_decision(studies: Studies) -> None:
         (3, {}, 1, ObservationError, "decision 3 has no outcome to correct; tell\\(\\) records one"),
         (2, {}, 1, ObservationError, "decision 2 has no 'purchase' on record to correct"),
         (1, {"cart": "huge"}, None, CausalBanditsError, "'huge' is not a level of 'cart'"),
-        (1, {}, None, ObservationError, "got no values; pass the mediators or the reward to correct"),
+        (1, {}, None, ObservationError, "no values for decision 1; pass the mediators or the reward to correct"),
         (9, {}, 1, UnknownDecisionError, "decision 9 is not known"),
     ):
         with pytest.raises(error, match=words):

@@ -52,7 +52,7 @@ def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
         assert word in shown
     run("study", "finish", "shop")
     finished = run("study", "show", "shop")
-    assert "Finished at" in finished
+    assert "Finished on" in finished
     assert "The winner is banner=" in finished
     assert "Recommended" not in finished
     assert run("study", "advice", "shop").startswith("finished: since ")
@@ -72,7 +72,7 @@ BAD = [
     (["study", "tell", "shop", "--file", "told.csv", "--reward", 1], "drop --mediator, --metric and --reward"),
     (["study", "tell", "shop", "--file", "told.csv", "-m", "clicked=1"], "drop --mediator, --metric and --reward"),
     (["study", "tell", "shop", 1, "--reward", "yes"], "'purchase' is 'yes'; expected a number"),
-    (["study", "tell", "shop", 1], "got no values; pass mediators or a reward, or final=True"),
+    (["study", "tell", "shop", 1], "no values for decision 1; pass mediators or a reward, or final=True"),
     (
         ["study", "tell", "shop", 1, "--final"],
         "has no reward 'purchase' yet; record the reward before final=True, or with it",

@@ -167,7 +167,7 @@ def test_telling_the_same_twice_changes_nothing(studies: Studies) -> None:
         (2, {}, 1),
         (2, {"cart": None}, 0),
     ):
-        with pytest.raises(ConflictError, match=rf"decision {number}: .* was told to be .*, now"):
+        with pytest.raises(ConflictError, match=rf"decision {number}: .* is recorded as .*, and now reported as"):
             study.tell(number, metrics, reward=reward)
     assert fingerprint(study) == before == fingerprint(rebuilt(study))
 
@@ -222,8 +222,8 @@ def test_abandon_and_expire(studies: Studies) -> None:
     with pytest.raises(DecisionClosedError, match="decision 2 already has its outcome"):
         study.abandon(2)
     now[0] += 101
-    study.tell(3, {"clicked": 1})  # overdue, but nobody has asked since
     if inner(study).settings.mode is None:  # in high-throughput mode whoever counts rows may have expired it already
+        study.tell(3, {"clicked": 1})  # overdue, but nobody has asked since
         assert study.to_frame()["status"].to_list() == ["abandoned", "told", "open"]
     study.ask()
     assert study.to_frame()["status"].to_list() == ["abandoned", "told", "expired", "open"]
@@ -305,7 +305,7 @@ BAD: list[tuple[Any, Any, Any, type[Exception], str]] = [
     (1, {}, 2, ObservationError, "reward 'purchase' is 2; expected 0 or 1"),
     (1, {}, float("nan"), ObservationError, "reward 'purchase' is nan"),
     (1, [1], 1, ObservationError, "is not a mapping"),
-    (1, None, None, ObservationError, "got no values"),
+    (1, None, None, ObservationError, "no values for decision"),
     (1, {"purchase": 1}, 0, ObservationError, "but 0 as the reward"),
 ]
 

@@ -71,7 +71,7 @@ def test_a_decision_has_one_time(sqlite: str) -> None:
 
 @pytest.mark.parametrize("name", ["id", "status", "asked", "done"])
 @pytest.mark.parametrize("role", ["target", "observed", "lever"])
-def test_variables_called_like_columns(sqlite: str, name: str, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_called_like_columns(sqlite: str, name: str, role: str) -> None:
     target, observed, lever = (name if role == each else each for each in ("target", "observed", "lever"))
     problem = cb.Problem(target, {observed: 2}, {lever: 2})
     with pytest.raises(
@@ -80,21 +80,6 @@ def test_variables_called_like_columns(sqlite: str, name: str, role: str, monkey
         cb.Study.create("s", problem, storage=sqlite)
     with pytest.raises(StorageError, match="does not exist"):
         cb.Study.load("s", storage=sqlite)
-    monkeypatch.setattr(
-        "causal_bandits.product.studies.catalog.check_names", lambda problem: None
-    )  # an older release made one
-    cb.Study.create("s", problem, storage=sqlite, seed=1)
-    monkeypatch.undo()
-    with pytest.raises(ProblemError, match="rename it"):
-        cb.Study.create("t", problem, storage=sqlite)
-    study = cb.Study.create("s", problem, storage=sqlite, seed=1)
-    first, second = study.ask(2, arms=[problem.arms[1]])
-    study.tell(first.id, {observed: 1}, reward=0)
-    study.tell(second.id, {observed: 0})
-    frame = study.to_frame()
-    assert frame.select("id", "status").rows() == [(1, "told"), (2, "open")]
-    columns = [f"variable {each}" if each == name else each for each in (lever, observed, target)]
-    assert frame.select(columns).rows() == [(1, 1, 0), (1, 0, None)]
 
 
 def test_an_unknown_option_is_refused_and_nothing_is_stored(sqlite: str) -> None:

@@ -146,7 +146,10 @@ RULES: dict[str, Any] = {
 }
 
 
-@pytest.fixture(params=["sqlite", "postgresql high-throughput", "client"])
+ELSEWHERE = ("postgresql high-throughput", "client")
+
+
+@pytest.fixture(params=["sqlite", *(pytest.param(each, marks=pytest.mark.slow) for each in ELSEWHERE)])
 def create(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Makes studies of one kind; high-throughput ones publish only when they are told to."""
     made: list[Any] = []
@@ -189,6 +192,14 @@ def test_every_read_of_other_policies_answers(
     check_study(study, tmp_path)
 
 
+@pytest.mark.parametrize("create", ELSEWHERE, indirect=True)
+def test_every_read_of_a_study_elsewhere_answers(create: Callable[..., Any], tmp_path: Path) -> None:
+    """One kind of reward; `make test-slow` has all."""
+    study = create(problem_of("count"), **RULES)
+    fill(study, "count", 60)
+    check_study(study, tmp_path)
+
+
 def test_real_mediators(create: Callable[..., Any], tmp_path: Path) -> None:
     study = create(cb.Problem("y", {"heat": float, "open": 2}, {"feed": 3}, reward=float))
     rng = np.random.default_rng(1)
@@ -211,7 +222,7 @@ def test_real_mediators(create: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def policy_arguments(policy: Policy[Any], folder: Path) -> dict[str, list[Call]]:
-    best = policy.recommend()
+    best: Any = policy.recommend()
     best = best[0] if policy.problem.segments else best
     segment = {"segment": best.segment} if policy.problem.segments else {}
     control = policy.problem.arms[0]

@@ -30,5 +30,5 @@ def test_the_reason_says_what_was_compared(name: str, tmp_path: Path) -> None:
 def test_what_is_not_kept_is_said(tmp_path: Path) -> None:
     policy = cb.CausalThompsonSampling(SHOP, variance="monte-carlo", samples=3)
     study = cb.Study.create("shop", SHOP, storage=f"sqlite:///{tmp_path}/studies.db", policy=policy, seed=1)
-    play(study, 5)
-    assert "does not store what it compares" in study.explain(5).reason
+    play(study, 2)
+    assert "does not store what it compares" in study.explain(2).reason

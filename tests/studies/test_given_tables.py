@@ -100,7 +100,7 @@ def test_an_empty_cell_is_not_known_yet_unless_the_reward_is_there(sqlite: str, 
     assert study.tell_many(kind(table)) == 0
     study.tell(1, reward=1)
     assert study.missing() == {"clicked": 2, "cart": 0}
-    with pytest.raises(ConflictError, match="row 1: decision 1: 'clicked' was told to be 1, now 0"):
+    with pytest.raises(ConflictError, match="row 1: decision 1: 'clicked' is recorded as 1, and now reported as 0"):
         study.tell_many(kind({**table, "clicked": [0, 0, 0]}))
 
 

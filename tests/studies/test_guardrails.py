@@ -17,8 +17,7 @@ from causal_bandits.product.studies.answers import estimates, recommend
 from causal_bandits.product.studies.deciding import breaks, choose, status
 from causal_bandits.product.studies.guardrails import is_look
 from causal_bandits.product.studies.health import health_of
-from causal_bandits.product.studies.snapshots import pack, restore
-from causal_bandits.product.studies.state import StudyState
+from causal_bandits.product.studies.state import StudyState, pack, restore
 from tests.messages import Golden
 
 from .cases import Unstored, rebuilt
@@ -86,7 +85,7 @@ def test_an_arm_once_excluded_stays_excluded() -> None:
     assert breaks(study.state, 1) == "refund <= 0.05"
     study.add("imported", {"arms": [1] * 2000, "seen": {name: told[10:] for name, told in seen.items()}})
     assert breaks(study.state, 1) == "refund <= 0.05"
-    study.add("arms", {"added": {"I": "c"}})
+    study.add("arms", {"added": [{"I": "c"}]})
     assert breaks(study.state, 1) == "refund <= 0.05"
 
 
@@ -141,9 +140,9 @@ def idle(problem: cb.Problem, rails: Any, rewards: list[Any]) -> tuple[bool, str
 def test_nothing_is_claimed_where_the_first_values_show_no_range() -> None:
     """One buyer of 500 in the first thousand: the cap is below the limit, so clipped values are all below it."""
     rare = [500.0] + [0.0] * 5000
-    says = "the limit of Y >= 2 is outside 0 to 0.500, the range of its first values; declare its range"
+    says = "the limit of Y >= 2 is outside the range of its first values, 0 to 0.500; declare its range"
     assert idle(MONEY, {"Y": (">=", 2.0)}, rare) == (False, says)
-    says = "the first 1,000 values of 'Y' are alike and show no range; declare its range"
+    says = "the first 1,000 values of 'Y' are equal, so it has no range; declare its range"
     assert idle(MONEY, {"Y": (">=", 2.0)}, [0.0] * 3000) == (False, says)
 
 
@@ -277,7 +276,7 @@ def test_what_was_told_is_counted_once_however_it_came(data: st.DataObject) -> N
         if data.draw(st.booleans()):
             study.add("imported", {"arms": [2], "seen": {name: [told] for name, told in seen.items()}})
             count(2, seen, list(seen))
-    study.add("arms", {"added": {"I": "c"}})
+    study.add("arms", {"added": [{"I": "c"}]})
     study.state.guards.evidence(study.state.policy)
     assert np.array_equal(study.state.guards.arrays()["guard_sums"][:, :2], slow)
 

@@ -12,6 +12,7 @@ from causal_bandits.core.compiled import Floats, Ints
 from causal_bandits.product.studies.health import (
     FALSE_ALARMS,
     STRETCH,
+    chi_square_tail,
     health_of,
     looks,
     share_evidence,
@@ -23,6 +24,12 @@ from causal_bandits.product.studies.health import (
 from .cases import Unstored
 
 TWO = cb.Problem("Y", {"A": 2}, {"I": ["none", "a"]})
+
+
+@pytest.mark.parametrize("dof", [1, 2, 3, 8, 41])
+def test_the_tail_of_chi_square_is_that_of_scipy(dof: int) -> None:
+    for statistic in (0.0, 1e-6, 0.5, 7.0, 90.0, 900.0):
+        assert chi_square_tail(statistic, dof) == pytest.approx(float(stats.chi2.sf(statistic, dof)), rel=1e-9)
 
 
 def slowly(arms: Ints, missing: Floats, count: int) -> tuple[float, float]:
@@ -90,7 +97,9 @@ def test_health_of_a_study() -> None:
             (arm,) = study.ask()
             lost = study is bad and arm == 1 and rng.random() < 0.3
             level = 0.7 if study is good or number < 700 else 0.3
-            if not lost:
+            if lost:
+                study.add("abandoned", {"ids": [number]})
+            else:
                 study.tell(number, {"A": 0, "Y": int(rng.random() < level)})
     found = health_of(good.state)
     assert [check.code for check in found] == [
@@ -105,7 +114,7 @@ def test_health_of_a_study() -> None:
         "stop-advised",
     ]
     assert found.ok
-    assert "alike in all arms" in found[0].says
+    assert "about the same share in all arms" in found[0].says
     found = health_of(bad.state)
     assert [check.code for check in found.alarms] == ["lost-outcomes", "reward-drift"]
     assert "lowest: I=a" in found[0].says

@@ -27,7 +27,7 @@ from causal_bandits.errors import (
     UnknownStudyError,
 )
 from causal_bandits.product.studies import evaluation
-from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator, derived, deriving
+from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator, calls, deriving
 from causal_bandits.product.studies.high_throughput.batches import Batches
 from causal_bandits.product.studies.high_throughput.calls import Call
 from causal_bandits.product.studies.storage import Row
@@ -68,9 +68,11 @@ def behind(study: cb.Study) -> int:
 
 def all_derived(study: cb.Study) -> int:
     """How many decisions follow from seed, key and version; all of them must."""
-    found = list(derived(study._session))
-    assert all(each.arms == each.ask.arms for each in found)
-    return sum(len(each.arms) for each in found)
+    made = 0
+    for then, ask in deriving.asks_replayed(study._session):
+        assert ask.chosen(then) == ask.arms
+        made += len(ask.arms)
+    return made
 
 
 # Settings
@@ -181,10 +183,10 @@ def test_outcomes_in_parts_from_two_workers(create: Create) -> None:
     decision = one.ask()
     one.tell(decision.id, {"clicked": 1})
     other.tell(decision.id, {"clicked": 1, "cart": "some"})
-    with pytest.raises(ConflictError, match="decision 1: 'clicked' was told to be 1, now 0"):
+    with pytest.raises(ConflictError, match="decision 1: 'clicked' is recorded as 1, and now reported as 0"):
         other.tell(decision.id, {"clicked": 0})
     one.publish()
-    with pytest.raises(ConflictError, match="'cart' was told to be 'some', now 'full'"):
+    with pytest.raises(ConflictError, match="'cart' is recorded as 'some', and now reported as 'full'"):
         other.tell(decision.id, {"cart": "full"}, reward=1)
     other.tell(decision.id, reward=1)
     one.tell(decision.id, {"clicked": 1, "cart": "some"}, reward=1)  # the same again
@@ -224,7 +226,7 @@ def test_of_two_workers_that_contradict_each_other_one_is_refused(create: Create
 def test_a_table_is_stored_as_a_whole(create: Create) -> None:
     study = create()
     study.ask(3)
-    with pytest.raises(ConflictError, match="row 3: decision 1: 'clicked' was told to be 1, now 0"):
+    with pytest.raises(ConflictError, match="row 3: decision 1: 'clicked' is recorded as 1, and now reported as 0"):
         study.tell_many([{"id": 1, "clicked": 1}, {"id": 2, "clicked": 0}, {"id": 1, "clicked": 0}])
     assert behind(study) == 1
     rows = [{"id": 1, "clicked": 1}, {"id": 1, "cart": "full", "purchase": 1}, {"id": 2, "purchase": 0}]
@@ -289,6 +291,11 @@ def test_a_key_gives_one_decision_whoever_asks(create: Create) -> None:
     assert all_derived(studies[1]) == 20
 
 
+def test_decisions_may_be_named_by_any_integer() -> None:
+    """Those of an array are looked up in the log, too."""
+    assert calls._numbers([np.int64(3), 4, True, "5", 0, -1]) == [3, 4]
+
+
 def test_a_key_is_for_one_call(create: Create) -> None:
     study = create()
     study.ask(2, key="a")
@@ -346,7 +353,7 @@ def test_a_decision_that_cannot_be_derived_is_said(create: Create, monkeypatch: 
     decision = study.ask(5)[4]
     study.explain(decision)
     monkeypatch.setattr(deriving, "random_of", lambda *_: np.random.default_rng(12345))
-    with pytest.raises(StorageError, match="decision 5 cannot be derived again: version 1 chooses another arm"):
+    with pytest.raises(StorageError, match="decision 5 cannot be replayed: version 1 now chooses another arm"):
         study.explain(decision)
 
 
@@ -374,7 +381,7 @@ def test_shares_guardrails_costs_and_segments_hold(create: Create) -> None:
     assert abs(share - 0.3) < 4 * (0.3 * 0.7 / 200) ** 0.5
     study.tell(1, {"clicked": 0, "cart": "empty"}, reward=0)
     study.tell(1, {"refund": True})
-    with pytest.raises(ConflictError, match="'refund' was told to be 1, now 0"):
+    with pytest.raises(ConflictError, match="'refund' is recorded as 1, and now reported as 0"):
         study.tell(1, {"refund": False})
     study.publish()
     assert study.to_frame()["refund"][0] == 1
@@ -709,7 +716,7 @@ def test_a_row_that_cannot_be_counted_is_set_aside(create: Create, caplog: pytes
     assert "The first is row 2, of decision 4: ValueError" in check.says
     assert [record.levelname for record in caplog.records] == ["ERROR"] * 3
     assert "row 2 of its log (decision 4) cannot be counted and is set aside" in caplog.text
-    with pytest.raises(UnknownDecisionError, match="decision 4 was set aside"):
+    with pytest.raises(UnknownDecisionError, match="decision 4 could not be counted and was set aside"):
         study.explain(4)
     assert study.explain(6).id == 6
     assert all_derived(study) == 4

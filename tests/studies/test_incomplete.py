@@ -8,8 +8,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import ConflictError, DecisionClosedError
-from causal_bandits.product.studies.snapshots import pack, restore
-from causal_bandits.product.studies.state import StudyState
+from causal_bandits.product.studies.state import StudyState, pack, restore
 from tests.contracts.kinds import NEEDS_ALL_VALUES, fresh, kind_of, policies
 from tests.policies.cases import full_state
 
@@ -115,13 +114,13 @@ def test_values_are_checked_as_before(studies: Studies) -> None:
     study.ask(3)
     study.tell(1, {"visit": 1}, reward=1)
     study.tell(1, {"visit": 1}, reward=1)  # repeated: nothing new
-    with pytest.raises(ConflictError, match="'visit' was told to be 1, now 0"):
+    with pytest.raises(ConflictError, match="'visit' is recorded as 1, and now reported as 0"):
         study.tell(1, {"visit": 0})
     with pytest.raises(DecisionClosedError, match="already has its outcome"):
         study.abandon(1)
     study.tell(1, {"call": None})
     study.tell(1, final=True)
-    with pytest.raises(ConflictError, match="'cart' was told to be missing"):
+    with pytest.raises(ConflictError, match="'cart' is recorded as missing"):
         study.tell(1, {"cart": "some"})
     assert study.missing() == {"visit": 0, "cart": 1, "call": 1}
     assert study.decision(1)["outcome"] == {"visit": 1, "cart": None, "call": None, "y": 1}

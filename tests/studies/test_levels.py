@@ -9,7 +9,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, ProblemError, UnknownArmError, UnknownLevelError, UnknownVariableError
-from causal_bandits.product.studies.levels import combinations, having, matching
+from causal_bandits.product.studies.arm_patterns import combinations, having, matching
 
 from .cases import SHOP, fingerprint, play, rebuilt
 
@@ -71,7 +71,7 @@ def test_a_level_is_added_with_all_its_combinations(sqlite: str) -> None:
     assert set(new) & {decision.arm for decision in study.ask(300)}
     play(study, 5)
     assert fingerprint(rebuilt(study)) == fingerprint(study)
-    described = {row["arm"]: row["status"] for row in study.describe()["arms"]}
+    described = {row["label"]: row["status"] for row in study.describe()["arms"]}
     assert described == {row.arm.label: row.status for row in study.estimates()}
 
 
@@ -132,6 +132,6 @@ def test_only_an_arm_with_rows_is_recommended(sqlite: str) -> None:
     best = study.recommend()
     assert rows[best.arm] > 0
     assert best.expected_loss > 0
-    assert best.arm == study.advice().arm == problem.arm(**study.describe()["recommendation"]["settings"])  # type: ignore[index]
+    assert best.arm == study.advice().arm == problem.arm(**study.describe()["recommendation"]["arm"])  # type: ignore[index]
     assert study._session.read(lambda state: state.policy.frequencies(200, np.random.default_rng(1)))[4:].any()
     assert study.finish().answer == best

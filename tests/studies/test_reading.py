@@ -223,7 +223,7 @@ def test_direct_evaluation_of_numbers(kind: RewardKind) -> None:
 
 def test_evaluate(sqlite: str) -> None:
     study = cb.Study.create("s", SHOP, policy="ts", storage=sqlite, seed=4)
-    with pytest.raises(ObservationError, match="nothing can be evaluated"):
+    with pytest.raises(ObservationError, match="evaluate after more"):
         study.evaluate({"banner": "red"})
     play(study, 400)
     for method in get_args(Method):

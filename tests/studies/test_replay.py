@@ -101,3 +101,32 @@ def snapshot_at(study: cb.Study, until: int) -> Any:
     session = study._session
     found = session.store.read(session.row.id, lambda transaction: transaction.snapshot(until))
     return None if found is None else found[0]
+
+
+@pytest.mark.parametrize("reward", ["binary", "count", "revenue"])
+def test_a_refit_that_is_put_off_gives_what_it_gave_when_it_was_due(reward: Any) -> None:
+    """Rows, late rewards and repeated refits, as a replay has them; nothing but the last refit is made."""
+    problem = cb.Problem("y", {"m": 2, "n": 3}, {"a": 3, "b": 2}, reward=reward)
+    at_once, later = cb.SafePolicy(problem, seed=1), cb.SafePolicy(problem, seed=1)
+    draw = np.random.default_rng(2)
+    pending: list[tuple[Any, Any]] = []
+    for row in range(150):
+        at_once.ready()
+        later.refit_later()
+        arm, seen = problem.arms[draw.integers(6)], {"m": int(draw.integers(2)), "n": int(draw.integers(3))}
+        value = int(draw.integers(2))
+        if row % 5 == 4:
+            waiting = [policy.tell(arm, seen) for policy in (at_once, later)]
+            pending.append((waiting, value))
+        else:
+            for policy in (at_once, later):
+                policy.tell(arm, {**seen, "y": value})
+        if row % 15 == 14:
+            waiting, late = pending.pop(0)
+            for policy, handle in zip((at_once, later), waiting, strict=True):
+                policy.tell(handle, reward=late)
+        if row in (60, 149):
+            later.catch_up()
+            for name, expected in at_once._sums().items():
+                np.testing.assert_allclose(later._sums()[name], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+    assert later.shares() == pytest.approx(at_once.shares(), abs=1e-9)

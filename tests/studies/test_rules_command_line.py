@@ -27,7 +27,7 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
     assert rules["guardrail_confidence"] == 0.9
     assert rules["shares"] == [[{"banner": "red", "discount": "none"}, 0.05, 0.6]]
     rng = np.random.default_rng(2)
-    for decision in study.ask(300):
+    for decision in study.ask(150):
         refund = int(rng.random() < 0.5 and decision.arm["banner"] == "blue")
         study.tell(decision.id, {**answer(study.problem, decision), "refund": refund})
     found = run("study", "health", "shop", "--json")
@@ -70,7 +70,7 @@ def test_a_study_with_rules_from_the_command_line(run: Run, tmp_path: Path) -> N
         assert words in page
     about = study.describe()
     assert sum(row.get("is_control", False) for row in about["arms"]) == 1
-    assert study.explain(300).propensity > 0
+    assert study.explain(150).propensity > 0
     axes = study.plot()
     assert any(text.get_text().startswith("control, banner=") for text in axes.get_legend().get_texts())
 

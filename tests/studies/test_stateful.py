@@ -15,6 +15,7 @@ from .conftest import new_schema
 from .model import COUNTED, Model
 
 _servers: list[str] = []
+EXAMPLES = settings().max_examples // 4
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -59,11 +60,11 @@ class HighThroughputModel(Model):
 
 
 TestStudies = TransactionalModel.TestCase
-TestStudies.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+TestStudies.settings = settings(max_examples=EXAMPLES, stateful_step_count=25, deadline=None)
 
 
 TestHighThroughput = pytest.mark.usefixtures("_server")(HighThroughputModel.TestCase)
-TestHighThroughput.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)
+TestHighThroughput.settings = settings(max_examples=EXAMPLES // 2, stateful_step_count=25, deadline=None)
 
 
 @pytest.fixture(scope="module")

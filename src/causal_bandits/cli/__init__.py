@@ -10,10 +10,7 @@ from . import (
     storage,
     study,
     study_arms,
-    study_ask,
-    study_changes,
-    study_create,
-    study_looks,
+    study_results,
     warm_up,
 )
 from .root import app, main
@@ -30,9 +27,6 @@ __all__ = [
     "storage",
     "study",
     "study_arms",
-    "study_ask",
-    "study_changes",
-    "study_create",
-    "study_looks",
+    "study_results",
     "warm_up",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..core.markup import counted
 from ..product.options import AlarmOptions
 from .deferred import studies
 from .options import takes
@@ -15,9 +16,10 @@ T = TypeVar("T")
 @app.command("alarms")
 @takes(AlarmOptions, environment=True)
 def alarms_command(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False, **options: Any) -> None:
-    """Check all studies once, log new alarms and post them to webhooks (for cron, without a server).
+    """Check all studies once, and log and post new alarms.
 
-    Skips studies that were checked less than --check-seconds ago, also by a server.
+    Run it from cron if you do not run a server. Studies that were checked less than --check-seconds ago, by this
+    command or by a server, are skipped.
 
     Every option is also an environment variable (CAUSAL_BANDITS_WEBHOOK for --webhook).
     """
@@ -29,5 +31,5 @@ def alarms_command(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False, 
     monitor = studies.Monitor(lambda: store, look, AlarmOptions(**options))
     new, delivered = monitor.check_all(), monitor.deliver()
     waiting = monitor.waiting()
-    words = f"{new} new alarms, {delivered} messages delivered, {waiting} waiting for a webhook"
+    words = f"{counted(new, 'new alarm')}, {counted(delivered, 'message')} delivered, {waiting} waiting for a webhook"
     report(as_json, {"new": new, "delivered": delivered, "waiting": waiting}, words)

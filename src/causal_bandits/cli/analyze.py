@@ -55,9 +55,10 @@ def analyze_command(
     html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Analyze a logged table: which arm is best, and which sets separate the levers from the reward.
+    """Analyze a logged table: which arm is best, and why.
 
-    Without --target and --interventions it proposes which columns they are, and analyzes nothing.
+    Also shows which sets of columns separate the levers from the reward. Without --target and --interventions, the
+    command proposes columns and analyzes nothing.
     """
     source = _source(table, query, from_)
     levers, by_nature = names_in(interventions or ""), names_in(segments or "")

@@ -58,7 +58,10 @@ def compare_command(
         bool, typer.Option("--list", callback=_list, is_eager=True, help="List policies and worlds, and exit.")
     ] = False,
 ) -> None:
-    """Compare policies over families of worlds; writes a table of regret by tier, a figure and a report."""
+    """Compare policies over families of simulated worlds.
+
+    Writes a table of regret by tier, a figure and a report.
+    """
     late = None if delay is None else simulation.delays.delay_in(delay)
     terminal = console(quiet=quiet or as_json)
     terminal.print("Checking which policies apply. The first run of a release compiles for about a minute.")

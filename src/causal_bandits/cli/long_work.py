@@ -47,8 +47,8 @@ def show(terminal: Console, found: "list[experiments.Reproduced]", out: Path, *,
     for each in found:
         if "matrix" not in each.summary:
             terminal.print(reporting.terminal_table(reporting.sheet_of(each.summary, each.about)))
-        elif by_reading := experiments.results_report.claims_by_reading(
-            experiments.results_report.read_summaries(out, _ignored), each.summary["figure"]
+        elif by_reading := experiments.figure_files.claims_by_reading(
+            experiments.figure_files.read_summaries(out, _ignored), each.summary["figure"]
         ):
             terminal.print(*reporting.matrix_texts(by_reading.rows), by_reading.words, sep="\n")
         terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)

@@ -49,7 +49,10 @@ def plan_command(
     figure: Annotated[Path, typer.Option(help="Figure to write: .png, .svg or .pdf.")] = Path("plan.png"),
     as_json: AsJson = False,
 ) -> None:
-    """Simulate how many decisions a study needs until it stops with a proof, or is good enough."""
+    """Simulate how many decisions a study needs until it can stop.
+
+    A study stops with a proof, or when the recommended arm is good enough.
+    """
     described, file = problem_in(problem), reporting.figure_file(figure)
     with waiting() as tell:
         found = experiments.plan(

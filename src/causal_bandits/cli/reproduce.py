@@ -53,9 +53,10 @@ def reproduce_command(
         bool, typer.Option("--list", callback=_list, is_eager=True, help="List the figures, and exit.")
     ] = False,
 ) -> None:
-    """Reproduce a figure of the paper, or all: OUT/FIGURE/summary.json, runs.parquet, figure.png and figure.svg.
+    """Reproduce a figure of the paper, or all of them.
 
-    OUT/report.html shows every figure in OUT with the paper's claims and their verdicts. If OUT has
+    Writes summary.json, runs.parquet, figure.png and figure.svg to OUT/FIGURE. OUT/report.html shows every figure in
+    OUT with the paper's claims and their verdicts. If OUT has
     "readings", the report starts with the verdicts that depend on choices the paper leaves open. To resume an
     interrupted command, run it again.
     """

@@ -25,9 +25,10 @@ def serve_command(
     ] = None,
     **options: Any,
 ) -> None:
-    """Serve all studies of a database over HTTP: an API under /api/v1, and a dashboard.
+    """Serve all studies of a database over HTTP, with a dashboard.
 
-    Every option is also an environment variable (CAUSAL_BANDITS_PORT for --port) and a key of the file (port = 8080).
+    The API is under /api/v1. Every option is also an environment variable (CAUSAL_BANDITS_PORT for --port) and a key
+    of the file (port = 8080).
     """
     process, settings = server_options(options, config)
 

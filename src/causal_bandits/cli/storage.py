@@ -19,7 +19,10 @@ URL = Annotated[str, typer.Argument(help="Database URL: sqlite:///FILE or postgr
 
 @storages.command("upgrade")
 def upgrade_command(url: URL, as_json: AsJson = False) -> None:
-    """Upgrade a database written by an older version. Stop all processes that use it and back it up first."""
+    """Upgrade a database written by an older version.
+
+    First stop all processes that use it, and back it up.
+    """
 
     before, after = studies.storage.upgrade(url)
     words = f"schema {after} is up to date" if before == after else f"upgraded from schema {before} to schema {after}"
@@ -30,8 +33,10 @@ def upgrade_command(url: URL, as_json: AsJson = False) -> None:
 def backup_command(
     url: URL, to: Annotated[str, typer.Argument(metavar="FILE", help="New file for the copy.")], as_json: AsJson = False
 ) -> None:
-    """Copy a database while it is in use: SQLite to a database file, PostgreSQL with pg_dump (restore with
-    pg_restore)."""
+    """Copy a database while it is in use.
+
+    SQLite is copied to a database file, PostgreSQL with pg_dump (restore with pg_restore).
+    """
 
     made = studies.storage.backup(url, to)
     report(as_json, {"file": str(made), "bytes": made.stat().st_size}, f"backed up to {made}")
@@ -39,7 +44,7 @@ def backup_command(
 
 @storages.command("check")
 def check_command(url: URL, as_json: AsJson = False) -> None:
-    """Read every event of every study, and fail if one is corrupt."""
+    """Check every event of every study, and fail if one is corrupt."""
 
     store = studies.storage.opened(url)
     found: dict[str, str | None] = {}

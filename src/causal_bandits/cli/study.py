@@ -1,17 +1,21 @@
-"""`causal-bandits study ...`: adaptive experiments stored in a database."""
+"""`causal-bandits study ...`: run adaptive experiments stored in a database."""
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..core.files import replacing
-from ..core.markup import counted
+from ..core.markup import counted, printable
 from ..core.serialization import to_json
 from ..errors import CausalBanditsError, OptionError
-from ..product.options import json_in
-from .deferred import problems, reporting, studies, table_files
-from .root import app, console
+from ..product.options import StudyOptions, json_in
+from .deferred import problems, studies, table_files
+from .options import takes
+from .root import app
 from .streams import say, say_json
 
 study_app = typer.Typer(
@@ -25,7 +29,6 @@ Storage = Annotated[
     typer.Option(envvar="CAUSAL_BANDITS_STORAGE", help="Database URL: sqlite:///FILE or postgresql://..."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Confidence = Annotated[float, typer.Option(help="Confidence level of intervals.")]
 OfSegment = Annotated[
     str | None, typer.Option(metavar="NAME=VALUE,...", help="The segment, if the problem has segments.")
 ]
@@ -39,22 +42,69 @@ Metrics = Annotated[
     typer.Option("--metric", metavar="NAME=VALUE", help="Value of an additional guardrail metric."),
 ]
 Reward = Annotated[str | None, typer.Option(help="The reward.")]
+ProblemFile = Annotated[
+    Path,
+    typer.Option(
+        help="JSON file with target, observed and interventions; other entries, such as reward and arms, are optional."
+    ),
+]
+Decisions = Annotated[list[int] | None, typer.Argument(help="Decision ids, instead of a filter.")]
+Since = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Decisions made at or after this time, such as 2026-11-18.")
+]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="Decisions made before this time.")]
+OfArm = Annotated[
+    str | None, typer.Option(metavar="LEVER=VALUE,...", help="Decisions for this arm; lever=... matches any level.")
+]
+Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="Decisions whose key starts with this text.")]
 MOST_BYTES = 500_000_000
 DEFAULT_STORAGE = "sqlite:///studies.db"
 
-
-def load_study(name: str, storage: str) -> "studies.Study":
-    """Open the study that a command is about."""
-
-    return studies.Study.load(name, storage=storage)
+Shown = tuple[Any, str | Callable[[], object]]
+"""What a command prints: a value as JSON, or else a text, or what a function prints."""
 
 
-def report(as_json: bool, values: Any, text: str) -> None:
+def report(as_json: bool, values: Any, shown: str | Callable[[], object]) -> None:
     """Print what a command did, as JSON or in words."""
     if as_json:
-        say_json(to_json(values))
+        say_json(to_json(values), indent=1 if callable(shown) else None)
+    elif callable(shown):
+        shown()
     else:
-        say(text)
+        say(shown)
+
+
+def study_command(
+    command: str, group: typer.Typer = study_app
+) -> Callable[[Callable[..., Shown]], Callable[..., None]]:
+    """Make a command of a function of an open study: it gets a name, --storage and --json, and prints the result."""
+
+    def decorate(work: Callable[..., Shown]) -> Callable[..., None]:
+        @wraps(work)
+        def called(name: str, storage: str, as_json: bool, **given: Any) -> None:
+            report(as_json, *work(studies.Study.load(name, storage=storage), **given))
+
+        def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+            return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+        _, *own = inspect.signature(work).parameters.values()
+        parameters = [
+            parameter("name", Name),
+            *(parameter(each.name, each.annotation, each.default) for each in own),
+            parameter("storage", Storage, DEFAULT_STORAGE),
+            parameter("as_json", AsJson, False),
+        ]
+        vars(called)["__signature__"] = inspect.Signature(parameters)
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        group.command(command)(called)
+        return called
+
+    return decorate
+
+
+def segment_in(text: str | None) -> dict[str, str] | None:
+    """The segment that an option names."""
+    return None if text is None else studies.parse_arm(text)
 
 
 def problem_in(path: Path) -> "problems.Problem":
@@ -75,59 +125,49 @@ def problem_in(path: Path) -> "problems.Problem":
     return problems.Problem.from_dict(described)
 
 
+@study_app.command("create")
+@takes(StudyOptions)
+def create(
+    name: Name, problem: ProblemFile, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False, **options: Any
+) -> None:
+    """Create a study (idempotent)."""
+    study = studies.Study.create(name, problem_in(problem), storage=storage, **options)
+    text = f"Study {name}: {study.policy_name}, {len(study.problem.arms)} arms, seed {study.seed}"
+    report(as_json, study.settings, text)
+
+
 @study_app.command("list")
 def list_studies(storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
     """List the studies in a database."""
-
     rows = studies.Study.list(storage=storage)
-    report(
-        as_json,
-        rows,
-        "\n".join(f"{row.name}: {row.error or f'{row.policy}, target {row.target}'}" for row in rows) or "no studies",
-    )
+    lines = [f"{row.name}: {row.error or f'{row.policy}, target {row.target}'}" for row in rows]
+    report(as_json, rows, "\n".join(lines) or "no studies")
 
 
-@study_app.command("show")
-def show(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
-    """Show a study: arms, separating sets, the recommended arm, alarms."""
-    about = load_study(name, storage).describe()
-    if as_json:
-        say_json(about, indent=1)
-        return
-    terminal = console()
-    counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
-    terminal.print(reporting.written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
-    terminal.print(f"{counted(about['decisions']['all'], 'decision')}: {counts}; {counted(about['rows'], 'row')}")
-    if "finished" in about:
-        terminal.print(reporting.finished_words(about))
-    if "staleness" in about:
-        behind = about["staleness"]
-        terminal.print(
-            f"high-throughput: snapshot {behind['version']} is {behind['rows']:,} rows, "
-            f"{behind['seconds']:.1f} s behind"
-        )
-    if about["pending"]["rows"]:
-        terminal.print(reporting.pending_words(about["pending"]))
-    for variable, count in about["missing"].items():
-        terminal.print(f"{variable} is missing in {counted(count, 'row')}")
-    terminal.print(reporting.terminal_table(reporting.arms_sheet(about["arms"])))
-    lifts = reporting.lifts_sheet(about["arms"])
-    if lifts is not None:
-        terminal.print(reporting.terminal_table(lifts))
-    terminal.print(reporting.terminal_table(reporting.sets_sheet(about["sets"])))
-    for check in about["health"]:
-        if check["alarm"]:
-            terminal.print(reporting.written(f"Alarm ({check['code']}): {check['says']}", "red"))
-    if not about["rows"]:
-        terminal.print("No data yet: ask for decisions and tell their outcomes.")
-    for best in [about["recommendation"], *about.get("recommendations", [])]:
-        if best is not None and "finished" not in about:
-            terminal.print(reporting.recommended(best))
+@study_command("ask")
+def ask(
+    study: "studies.Study",
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of decisions.")] = 1,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            help="The visitor: the same key gets the same decisions, for as long as the study's --sticky option allows."
+        ),
+    ] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option(help="Choose only among these arms, each written lever=value,...")
+    ] = None,
+    segment: OfSegment = None,
+) -> Shown:
+    """Get the next decisions; pass each id to `tell`."""
+    among = None if arm is None else [studies.parse_arm(text) for text in arm]
+    made = study.ask(n, key=key, arms=among, segment=segment_in(segment))
+    return made, "\n".join(f"{one.id}\t{printable(one.arm.label)}" for one in made)
 
 
-@study_app.command("tell")
+@study_command("tell")
 def tell(
-    name: Name,
+    study: "studies.Study",
     decision: Annotated[int | None, typer.Argument(help="Decision id returned by `ask`.")] = None,
     key: Key = None,
     mediator: Mediators = None,
@@ -141,30 +181,109 @@ def tell(
             "the row has a reward."
         ),
     ] = None,
-    storage: Storage = DEFAULT_STORAGE,
-    as_json: AsJson = False,
-) -> None:
-    """Record outcomes for one decision or a table; partial outcomes are allowed."""
-
+) -> Shown:
+    """Record outcomes of one decision or a table, whole or partial."""
     if [file is None, decision is None, key is None].count(False) != 1:
         raise OptionError("tell needs a decision id, --key, or --file with a table that has a column id or key")
     values = [*(mediator or ()), *(metric or ())]
     if file is not None and (values or reward is not None):
         raise OptionError("--file already holds the values; drop --mediator, --metric and --reward")
-    study = load_study(name, storage)
     if file is not None:
         told = study.tell_many(table_files.read_rows(study.problem, file), final=final)
-        report(as_json, {"told": told}, f"{counted(told, 'row')} recorded")
-        return
+        return {"told": told}, f"{counted(told, 'row')} recorded"
     value = None if reward is None else studies.parse_reward(study.problem, reward)
     study.tell(decision, studies.parse_metrics(study.problem, values), key=key, reward=value, final=final)
     told_of = decision if key is None else study.decision(key=key)["id"]
-    report(as_json, {"id": told_of}, f"decision {told_of}: recorded")
+    return {"id": told_of}, f"decision {told_of}: recorded"
 
 
-@study_app.command("import")
+@study_command("correct")
+def correct(
+    study: "studies.Study",
+    decision: Annotated[int | None, typer.Argument(help="Decision id returned by `ask`.")] = None,
+    key: Key = None,
+    mediator: Mediators = None,
+    metric: Metrics = None,
+    reward: Reward = None,
+    reason: Annotated[str, typer.Option(help="Why, such as refund.")] = "",
+) -> Shown:
+    """Replace recorded values of a decision, as after a refund."""
+    value = None if reward is None else studies.parse_reward(study.problem, reward)
+    values = studies.parse_metrics(study.problem, [*(mediator or ()), *(metric or ())])
+    changed = study.correct(decision, values, key=key, reward=value, reason=reason)
+    which = f"decision {decision}" if key is None else f"the decision of key {key!r}"
+    return {"changed": changed}, f"{which}: {'corrected' if changed else 'nothing changed'}"
+
+
+def _conditions(
+    study: "studies.Study",
+    since: str | None,
+    until: str | None,
+    arm: str | None,
+    segment: str | None,
+    key_prefix: str | None,
+) -> dict[str, Any]:
+    """What decisions have in common."""
+    pattern = None if arm is None else studies.parse_pattern(study.problem, arm)
+    return {"since": since, "until": until, "arm": pattern, "segment": segment_in(segment), "key_prefix": key_prefix}
+
+
+@study_command("exclude")
+def exclude(
+    study: "studies.Study",
+    reason: Annotated[str, typer.Option(help="Why, such as bots.")],
+    decisions: Decisions = None,
+    since: Since = None,
+    until: Until = None,
+    arm: OfArm = None,
+    segment: OfSegment = None,
+    key_prefix: Prefix = None,
+) -> Shown:
+    """Exclude decisions from all results, until `include`."""
+    conditions = _conditions(study, since, until, arm, segment, key_prefix)
+    found = study.exclude(decisions or None, reason=reason, **conditions)
+    return {"ids": found}, f"{counted(len(found), 'decision')} excluded"
+
+
+@study_command("include")
+def include(
+    study: "studies.Study",
+    decisions: Decisions = None,
+    since: Since = None,
+    until: Until = None,
+    arm: OfArm = None,
+    segment: OfSegment = None,
+    key_prefix: Prefix = None,
+) -> Shown:
+    """Count excluded decisions again."""
+    conditions = _conditions(study, since, until, arm, segment, key_prefix)
+    found = study.include(decisions or None, **conditions)
+    return {"ids": found}, f"{counted(len(found), 'decision')} included"
+
+
+@study_command("abandon")
+def abandon(
+    study: "studies.Study",
+    decision: Annotated[int, typer.Argument(help="Decision id returned by `ask`.")],
+) -> Shown:
+    """Close a decision that will never get an outcome."""
+    study.abandon(decision)
+    return {"id": decision}, f"decision {decision}: abandoned"
+
+
+@study_command("expire")
+def expire(
+    study: "studies.Study",
+    older_than: Annotated[str, typer.Option(help="Minimum age: seconds, or 14d, 36h, 90m, 45s.")],
+) -> Shown:
+    """Close old open decisions; they accept no more outcomes."""
+    closed = study.expire(older_than)
+    return {"expired": closed}, f"{counted(len(closed), 'decision')} expired"
+
+
+@study_command("import")
 def import_table(
-    name: Name,
+    study: "studies.Study",
     file: Annotated[Path, typer.Argument(help="CSV or Parquet file of logged rows.")],
     arm: Annotated[str | None, typer.Option(help="Arm of every row, written lever=value,...")] = None,
     observational: Annotated[
@@ -173,23 +292,19 @@ def import_table(
     key: Annotated[
         str | None, typer.Option(help="Idempotency key: the same rows are counted once, different rows are rejected.")
     ] = None,
-    storage: Storage = DEFAULT_STORAGE,
-    as_json: AsJson = False,
-) -> None:
+) -> Shown:
     """Import logged rows as prior data."""
-
     if arm is not None and observational:
         raise OptionError("--arm and --observational cannot be combined; pass one of them")
     made_by = {} if observational else None if arm is None else studies.parse_arm(arm)
-    study = load_study(name, storage)
     count = study.import_rows(table_files.read_rows(study.problem, file), arm=made_by, key=key)
     again = f": key {key!r} was used for the same rows before" if count == 0 else ""
-    report(as_json, {"imported": count}, f"{counted(count, 'row')} imported{again}")
+    return {"imported": count}, f"{counted(count, 'row')} imported{again}"
 
 
-@study_app.command("export")
+@study_command("export")
 def export(
-    name: Name,
+    study: "studies.Study",
     out: Annotated[Path, typer.Option(help="Output file: .csv, .tsv or .parquet; with --by-day a folder.")],
     safe_csv: Annotated[
         bool, typer.Option("--safe-csv", help="Prefix with ' the cells that a spreadsheet would run as formulas.")
@@ -197,69 +312,53 @@ def export(
     by_day: Annotated[
         bool, typer.Option("--by-day", help="Write OUT/day=2026-01-31/decisions.parquet for every day (UTC).")
     ] = False,
-    storage: Storage = DEFAULT_STORAGE,
-    as_json: AsJson = False,
-) -> None:
+) -> Shown:
     """Export all decisions to a table, one row each."""
     if by_day:
         if out.suffix or safe_csv:
             raise OptionError(f"--by-day writes Parquet files into a folder, and --out is {str(out)!r}; name a folder")
-        frame = load_study(name, storage).to_frame()
+        frame = study.to_frame()
         files = [str(file) for file in studies.export_by_day(frame, out)]
         words = f"{counted(len(frame), 'decision')} written to {counted(len(files), 'file')} in {out}"
-        report(as_json, {"decisions": len(frame), "files": files}, words)
-        return
+        return {"decisions": len(frame), "files": files}, words
     table_files.output_ending(out)
-    frame = load_study(name, storage).to_frame()
+    frame = study.to_frame()
     with replacing(out) as path:
         table_files.write_table(frame, path, safe=safe_csv)
-    report(as_json, {"decisions": len(frame), "file": str(out)}, f"{counted(len(frame), 'decision')} written to {out}")
+    return {"decisions": len(frame), "file": str(out)}, f"{counted(len(frame), 'decision')} written to {out}"
 
 
-@study_app.command("report")
-def write_report(
-    name: Name,
-    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("report.html"),
-    storage: Storage = DEFAULT_STORAGE,
-    as_json: AsJson = False,
-) -> None:
-    """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
-    load_study(name, storage).report(out)
-    report(as_json, {"file": str(out)}, f"Report: {out}")
-
-
-@study_app.command("abandon")
-def abandon(
-    name: Name,
-    decision: Annotated[int, typer.Argument(help="Decision id returned by `ask`.")],
-    storage: Storage = DEFAULT_STORAGE,
-    as_json: AsJson = False,
-) -> None:
-    """Close a decision that will never get an outcome."""
-    load_study(name, storage).abandon(decision)
-    report(as_json, {"id": decision}, f"decision {decision}: abandoned")
-
-
-@study_app.command("annotate")
+@study_command("annotate")
 def annotate(
-    name: Name,
+    study: "studies.Study",
     text: Annotated[str, typer.Argument(help="What happened; empty to remove the note of that time.")],
     at: Annotated[
         str | None, typer.Option(help="Date or time, such as 2026-11-18; UTC unless an offset is given.")
     ] = None,
-    storage: Storage = DEFAULT_STORAGE,
-    as_json: AsJson = False,
-) -> None:
-    """Add a note at a time (now by default), shown in charts over time."""
-    made = load_study(name, storage).annotate(text or None, at)
-    report(as_json, made, "note removed" if made is None else f"{made.time:%Y-%m-%d %H:%M} UTC: {made.text}")
+) -> Shown:
+    """Add a note, dated now by default, to charts over time."""
+    made = study.annotate(text or None, at)
+    return made, "note removed" if made is None else f"{made.time:%Y-%m-%d %H:%M} UTC: {made.text}"
 
 
-@study_app.command("audit")
-def audit(name: Name, storage: Storage = DEFAULT_STORAGE, as_json: AsJson = False) -> None:
-    """Show the changes that people made to a study, newest first."""
-    rows = load_study(name, storage).audit()
-    report(as_json, rows, "\n".join(f"{row.time:%Y-%m-%d %H:%M:%S} UTC  {row.says}" for row in rows))
+@study_command("publish")
+def publish(study: "studies.Study") -> Shown:
+    """Publish a snapshot with all rows (high-throughput mode)."""
+    found = study.publish()
+    return found, f"snapshot {found.version}: {found.rows:,} rows behind"
+
+
+@study_command("finish")
+def finish(
+    study: "studies.Study",
+    out: Annotated[Path | None, typer.Option(help="Also write the final HTML report to this file.")] = None,
+) -> Shown:
+    """End a study: freeze the recommendation and the report.
+
+    Open decisions are closed.
+    """
+    final = study.finish(report=out)
+    return final, f"study {study.name}: {final}"
 
 
 @study_app.command("delete")
@@ -270,7 +369,6 @@ def delete(
     as_json: AsJson = False,
 ) -> None:
     """Delete a study and all its decisions."""
-
     if not yes:
         raise OptionError(f"this deletes study {name!r} and all its decisions; pass --yes to confirm")
     studies.Study.delete(name, storage=storage)

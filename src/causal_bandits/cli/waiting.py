@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from .root import console
 
-PATIENCE = 1.0
-"""Seconds without a word."""
+SHOWN_AFTER = 1.0
+"""Seconds."""
 BETWEEN = 2.0
 """Seconds between two lines without a terminal."""
 
@@ -25,11 +25,11 @@ def waiting() -> Iterator[Callable[[str, int, int], None]]:
         share = f" ({done / of:.0%})" if of > 1 else ""
         shown.update(f"{what}{share}")
         now = time.monotonic()
-        if not errors.is_terminal and now - begun > PATIENCE and now - said > BETWEEN:
+        if not errors.is_terminal and now - begun > SHOWN_AFTER and now - said > BETWEEN:
             said = now
             errors.print(f"{what}{share}", soft_wrap=True)
 
-    start = threading.Timer(PATIENCE, shown.start if errors.is_terminal else lambda: None)
+    start = threading.Timer(SHOWN_AFTER, shown.start if errors.is_terminal else lambda: None)
     start.daemon = True
     start.start()
     try:

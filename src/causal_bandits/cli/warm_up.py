@@ -32,9 +32,11 @@ def warm_up_command(
     options: Annotated[str | None, typer.Option(help="Policy options as JSON.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compile everything that studies need; later processes load it from the cache. Run it when you build a container
-    image. The cache is in NUMBA_CACHE_DIR if that is set, otherwise next to the package. It is for this kind of
-    processor: set NUMBA_CPU_NAME=generic if the image runs on other kinds.
+    """Compile everything that studies need into the cache.
+
+    Run it when you build a container image; later processes load the compiled code. The cache is in NUMBA_CACHE_DIR if
+    that is set, otherwise next to the package. Compiled code works on this kind of processor only; set
+    NUMBA_CPU_NAME=generic if the image runs on other kinds.
     """
     given = json_in("--options", options) if options else None
     wanted_for = of_each_kind() if problem is None else (problem_in(problem),)
@@ -44,7 +46,7 @@ def warm_up_command(
         done = [studies.warm_up(each, policy=name, options=given, progress=tell) for name, each in made]
     folder = studies.kept_in()
     lines = [f"{each.policy}: ready, {each.seconds:.1f} s" for each in done]
-    nowhere = "Nothing could be kept; set NUMBA_CACHE_DIR to a folder that can be written"
-    lines.append(nowhere if folder is None else f"Kept in {folder}")
+    nowhere = "Nothing could be cached; set NUMBA_CACHE_DIR to a writable folder"
+    lines.append(nowhere if folder is None else f"Cached in {folder}")
     values = {"policies": [each._asdict() for each in done], "kept_in": folder}
     report(as_json, values, "\n".join(lines))

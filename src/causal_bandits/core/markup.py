@@ -53,12 +53,20 @@ def number(value: float | None, digits: int = 3, beside: Iterable[float | None] 
     largest = max([abs(value), *(abs(each) for each in beside if each is not None and math.isfinite(each))])
     if 0 < largest < SMALLEST:
         return "0" if value == 0 else f"<{SMALLEST:f}" if value > 0 else f">-{SMALLEST:f}"
-    size = math.floor(math.log10(largest)) if largest else 0
-    places = digits if 0.001 <= largest <= 1 else max(digits - 1 - size, 0)
-    shown = f"{value:,.{places}f}"
+    shown = f"{value:,.{decimals_for(largest, digits)}f}"
     if not any(digit in shown for digit in "123456789"):
         return "0"
     return shown.rstrip("0") if largest < 0.001 else shown
+
+
+def decimals_for(largest: float, digits: int = 3) -> int:
+    """The decimals with which the largest of some numbers has this many digits; between 0.001 and 1, as many decimals.
+
+    >>> decimals_for(0.25), decimals_for(13.1), decimals_for(1310.0)
+    (3, 1, 0)
+    """
+    size = math.floor(math.log10(largest)) if largest else 0
+    return digits if 0.001 <= largest <= 1 else max(digits - 1 - size, 0)
 
 
 def between(low: float | None, high: float | None, beside: float | None = None) -> str:
@@ -111,7 +119,7 @@ def braces(variables: Iterable[str] | None) -> str:
 
 
 def through_words(variables: Iterable[str] | None, share: float) -> str:
-    """The set that an arm was judged through, and how much it counts where it is one of several.
+    """The set through which an arm was estimated, with its weight if there are several.
 
     >>> through_words(["cart"], 1.0), through_words(["cart"], 0.31), through_words(None, 1.0)
     ('{cart}', '{cart} (31%)', 'no set')
@@ -184,6 +192,15 @@ class Markup(str):
 def markup(parts: Iterable[str]) -> Markup:
     """Concatenated parts; everything that is not HTML yet is escaped, here and nowhere else."""
     return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts))
+
+
+def breaks(text: object) -> Markup:
+    """A name in which a line may end after an underscore, and after the equals sign of a long name.
+
+    >>> breaks("free_shipping=<yes>, device=mobile")
+    'free_<wbr>shipping=<wbr>&lt;yes&gt;, device=mobile'
+    """
+    return Markup(re.sub(r"(?<=_)(?!_)|(?<=\w{12}=)", "<wbr>", markup([str(text)])))
 
 
 def tag(name: str, *parts: str, at: Mapping[str, str] | None = None) -> Markup:

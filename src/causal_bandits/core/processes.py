@@ -4,18 +4,26 @@ A worker ignores Ctrl-C, which a terminal sends to the whole group, and leaves w
 ended. The owner of a pool stops it: the workers are killed, whatever they are doing.
 """
 
+from __future__ import annotations
+
 import contextlib
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import resource_tracker
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import whole_number
+from ..libraries import later
+
+if TYPE_CHECKING:
+    import multiprocessing
+    from concurrent import futures
+    from multiprocessing import resource_tracker
+else:
+    futures, multiprocessing = later("concurrent.futures"), later("multiprocessing")
+    resource_tracker = later("multiprocessing.resource_tracker")
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 MOST_JOBS = max(64, 4 * (os.cpu_count() or 1))
@@ -27,13 +35,13 @@ def checked_jobs(jobs: int | None) -> int:
     return whole_number("jobs", os.cpu_count() or 1 if jobs is None else jobs, 1, MOST_JOBS)
 
 
-def open_pool(jobs: int) -> ProcessPoolExecutor:
+def open_pool(jobs: int) -> futures.ProcessPoolExecutor:
     """A pool of fresh processes; submit to it within `unnoticed_by_children`."""
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_worker)
+    return futures.ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_worker)
 
 
-def stop_pool(pool: ProcessPoolExecutor) -> None:
+def stop_pool(pool: futures.ProcessPoolExecutor) -> None:
     """Kill the workers and wait until they are gone."""
     workers: Any = pool._processes
     manager: Any = pool._executor_manager_thread
@@ -90,7 +98,7 @@ class Interrupts(contextlib.AbstractContextManager["Interrupts"]):
         self._held = False
         self._waiting: int | None = None
 
-    def __enter__(self) -> "Interrupts":
+    def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in STOPPING}
             self._before = {number: handler for number, handler in self._before.items() if callable(handler)}

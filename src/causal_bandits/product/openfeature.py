@@ -12,8 +12,8 @@ Tracking events report outcomes:
   attribute of that name, otherwise the event's value, otherwise 1 (the event happened).
 
 Attributes of the evaluation context that have the name of a segment say which segment the user is in. As OpenFeature
-demands, no call raises: an evaluation that fails gives the caller's default and an error code, and a tracking event
-that cannot be recorded is logged.
+requires, no call raises an error: a failed evaluation returns the caller's default and an error code, and a tracking
+event that cannot be recorded is logged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import CausalBanditsError, OptionError, UnknownStudyError, missing_extra
 from .studies import Store, Study
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from .service import Client, RemoteStudy
 
 log = logging.getLogger("causal_bandits.openfeature")
-T = TypeVar("T")
+Reader = Callable[[Any], Any]
 ABSENT_SECONDS, MOST_ABSENT = 30.0, 1000
 """How long a name without a study is remembered, and how many: `checkout.banner` is not looked for each time."""
 
@@ -72,11 +72,29 @@ class _Flagged(NamedTuple):
         return cls(study, levers, tuple(problem.segments), problem.target, variables)
 
 
+def _resolving(kind: str) -> Callable[..., FlagResolutionDetails[Any]]:
+    def resolve(
+        provider: Provider, flag_key: str, default_value: Any, evaluation_context: EvaluationContext | None = None
+    ) -> FlagResolutionDetails[Any]:
+        return provider._resolved(flag_key, evaluation_context, kind)
+
+    resolve.__doc__ = f"The value of a flag that is of OpenFeature's kind {kind}."
+    return resolve
+
+
+def _in_thread(resolve: Callable[..., FlagResolutionDetails[Any]]) -> Callable[..., Any]:
+    async def resolve_async(provider: Provider, *args: Any, **kwargs: Any) -> FlagResolutionDetails[Any]:
+        return await asyncio.to_thread(resolve, provider, *args, **kwargs)
+
+    resolve_async.__doc__ = "The same in a thread: a decision is stored before it is returned."
+    return resolve_async
+
+
 class Provider(AbstractProvider):
-    """Decisions of studies as feature flags, for a storage on this machine or for a server.
+    """Serves the decisions of studies as feature flags, from a storage or a server.
 
     Args:
-        source: A `Client`, the URL of a storage, an open store, or a mapping of names to studies.
+        source: A `Client`, the URL of a storage, an open store, or a mapping from names to studies.
     """
 
     def __init__(self, source: Client | str | Store | Mapping[str, Study | RemoteStudy]) -> None:
@@ -91,7 +109,7 @@ class Provider(AbstractProvider):
         return Metadata(name="causal-bandits")
 
     def initialize(self, evaluation_context: EvaluationContext) -> None:
-        """Reach the storage or the server once; a failure is the provider's state ERROR."""
+        """Connect to the storage or the server; after a failure the provider's state is ERROR."""
         if isinstance(self._source, Mapping):
             return
         try:
@@ -106,77 +124,20 @@ class Provider(AbstractProvider):
         if isinstance(self._source, Store):
             self._source.close()
 
-    # Evaluation
+    # Evaluation: the methods of OpenFeature, one for each kind of value
 
-    def resolve_boolean_details(
-        self, flag_key: str, default_value: bool, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[bool]:
-        """A level that is true or false."""
-        return self._resolved(flag_key, evaluation_context, _boolean)
+    resolve_boolean_details: Any = _resolving("boolean")
+    resolve_string_details: Any = _resolving("string")
+    resolve_integer_details: Any = _resolving("integer")
+    resolve_float_details: Any = _resolving("float")
+    resolve_object_details: Any = _resolving("object")
+    resolve_boolean_details_async: Any = _in_thread(resolve_boolean_details)
+    resolve_string_details_async: Any = _in_thread(resolve_string_details)
+    resolve_integer_details_async: Any = _in_thread(resolve_integer_details)
+    resolve_float_details_async: Any = _in_thread(resolve_float_details)
+    resolve_object_details_async: Any = _in_thread(resolve_object_details)
 
-    def resolve_string_details(
-        self, flag_key: str, default_value: str, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[str]:
-        """A level that is a text."""
-        return self._resolved(flag_key, evaluation_context, _text)
-
-    def resolve_integer_details(
-        self, flag_key: str, default_value: int, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[int]:
-        """A level that is a whole number."""
-        return self._resolved(flag_key, evaluation_context, _whole)
-
-    def resolve_float_details(
-        self, flag_key: str, default_value: float, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[float]:
-        """A level that is a number."""
-        return self._resolved(flag_key, evaluation_context, _number)
-
-    def resolve_object_details(
-        self,
-        flag_key: str,
-        default_value: Sequence[Any] | Mapping[str, Any],
-        evaluation_context: EvaluationContext | None = None,
-    ) -> FlagResolutionDetails[Sequence[Any] | Mapping[str, Any]]:
-        """The levels of all levers."""
-        return self._resolved(flag_key, evaluation_context, _object)
-
-    async def resolve_boolean_details_async(
-        self, flag_key: str, default_value: bool, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[bool]:
-        """The same in a thread: a decision is stored before it is returned."""
-        return await asyncio.to_thread(self.resolve_boolean_details, flag_key, default_value, evaluation_context)
-
-    async def resolve_string_details_async(
-        self, flag_key: str, default_value: str, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[str]:
-        """The same in a thread."""
-        return await asyncio.to_thread(self.resolve_string_details, flag_key, default_value, evaluation_context)
-
-    async def resolve_integer_details_async(
-        self, flag_key: str, default_value: int, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[int]:
-        """The same in a thread."""
-        return await asyncio.to_thread(self.resolve_integer_details, flag_key, default_value, evaluation_context)
-
-    async def resolve_float_details_async(
-        self, flag_key: str, default_value: float, evaluation_context: EvaluationContext | None = None
-    ) -> FlagResolutionDetails[float]:
-        """The same in a thread."""
-        return await asyncio.to_thread(self.resolve_float_details, flag_key, default_value, evaluation_context)
-
-    async def resolve_object_details_async(
-        self,
-        flag_key: str,
-        default_value: Sequence[Any] | Mapping[str, Any],
-        evaluation_context: EvaluationContext | None = None,
-    ) -> FlagResolutionDetails[Sequence[Any] | Mapping[str, Any]]:
-        """The same in a thread."""
-        return await asyncio.to_thread(self.resolve_object_details, flag_key, default_value, evaluation_context)
-
-    def _resolved(
-        self, flag: str, context: EvaluationContext | None, read: Callable[[Any], T]
-    ) -> FlagResolutionDetails[T]:
+    def _resolved(self, flag: str, context: EvaluationContext | None, kind: str) -> FlagResolutionDetails[Any]:
         try:
             name, study, lever = self._flag(flag)
             if lever is not None and lever not in study.levers:
@@ -190,9 +151,9 @@ class Provider(AbstractProvider):
         except CausalBanditsError as error:
             raise GeneralError(str(error)) from None
         levels = dict(decision.arm)
-        one = lever or (next(iter(levels)) if len(levels) == 1 and read is not _object else None)
+        one = lever or (next(iter(levels)) if len(levels) == 1 and kind != "object" else None)
         return FlagResolutionDetails(
-            value=read(levels if one is None else levels[one]),
+            value=READERS[kind](levels if one is None else levels[one]),
             reason=Reason.SPLIT,
             variant=", ".join(f"{name}={level}" for name, level in levels.items()) if one is None else str(levels[one]),
             flag_metadata={"study": name, "decision": decision.id},
@@ -204,7 +165,7 @@ class Provider(AbstractProvider):
             study = self._study(name) if name else None
             if study is not None:
                 return name, study, lever
-        raise FlagNotFoundError(f"there is no study for flag {flag!r}")
+        raise FlagNotFoundError(f"no study matches flag {flag!r}")
 
     def _study(self, name: str) -> _Flagged | None:
         """A study by name; None where there is none."""
@@ -239,7 +200,7 @@ class Provider(AbstractProvider):
         evaluation_context: EvaluationContext | None = None,
         tracking_event_details: TrackingEventDetails | None = None,
     ) -> None:
-        """Report an outcome of the decision that the targeting key has."""
+        """Report an outcome for the decision of the targeting key."""
         details = tracking_event_details or TrackingEventDetails()
         try:
             key = _targeting_key(evaluation_context)
@@ -279,7 +240,7 @@ class Provider(AbstractProvider):
 
 def _targeting_key(context: EvaluationContext | None) -> str:
     if context is None or not context.targeting_key:
-        raise TargetingKeyMissingError("a decision is made for a targeting key; set one in the evaluation context")
+        raise TargetingKeyMissingError("a decision needs a targeting key; set one in the evaluation context")
     return context.targeting_key
 
 
@@ -294,35 +255,23 @@ def _as_level(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _boolean(level: Any) -> bool:
-    if not isinstance(level, bool):
-        raise _mismatch(level, "true or false")
-    return level
+def _reader(kinds: type | tuple[type, ...], expected: str, make: Callable[[Any], Any] = lambda level: level) -> Reader:
+    """What gives a level where it is of a kind: of numbers, only one that `make` leaves as it is."""
+
+    def read(level: Any) -> Any:
+        is_other_truth = isinstance(level, bool) and kinds is not bool
+        if is_other_truth or not isinstance(level, kinds) or make(level) != level:
+            raise TypeMismatchError(f"the value is {level!r}; expected {expected}")
+        return make(level)
+
+    return read
 
 
-def _text(level: Any) -> str:
-    if not isinstance(level, str):
-        raise _mismatch(level, "a text")
-    return level
-
-
-def _whole(level: Any) -> int:
-    if isinstance(level, bool) or not isinstance(level, int | float) or level != int(level):
-        raise _mismatch(level, "a whole number")
-    return int(level)
-
-
-def _number(level: Any) -> float:
-    if isinstance(level, bool) or not isinstance(level, int | float):
-        raise _mismatch(level, "a number")
-    return float(level)
-
-
-def _object(level: Any) -> Any:
-    if not isinstance(level, dict):
-        raise _mismatch(level, "an object")
-    return level
-
-
-def _mismatch(level: Any, expected: str) -> TypeMismatchError:
-    return TypeMismatchError(f"the value is {level!r}; expected {expected}")
+READERS = {
+    "boolean": _reader(bool, "true or false"),
+    "string": _reader(str, "a text"),
+    "integer": _reader((int, float), "a whole number", int),
+    "float": _reader((int, float), "a number", float),
+    "object": _reader(dict, "an object"),
+}
+"""What OpenFeature calls the kinds of values."""

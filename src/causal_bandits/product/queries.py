@@ -44,7 +44,7 @@ DRIVERS = {"postgresql": "pip install '.[postgres]'", "duckdb": "pip install '.[
 
 @dataclass(frozen=True)
 class Query:
-    """A SELECT and the address of the database that answers it; `cb.analyze` takes one in place of a table.
+    """A SELECT statement and the URL of its database; `cb.analyze` takes a query in place of a table.
 
     >>> Query("SELECT * FROM orders", "sqlite:///shop.db").words
     ['--query', 'SELECT * FROM orders', '--from', 'sqlite:///shop.db']
@@ -100,7 +100,7 @@ class Query:
     def _failed(self, error: BaseException) -> OptionError:
         password = _url(self.address).password
         said = without_secrets(str(error), [password] if password else [])
-        return OptionError(f"the query could not be answered ({' '.join(said.split())[:300]})")
+        return OptionError(f"the query failed ({' '.join(said.split())[:300]})")
 
 
 def _is_comment(text: str) -> bool:
@@ -132,7 +132,7 @@ def _url(address: object) -> sa.URL:
         return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
     except (exc.ArgumentError, ValueError):
         raise OptionError(
-            "--from is no address of a database; expected one such as postgresql://user@host/database, "
+            "--from is not a database URL; expected one such as postgresql://user@host/database, "
             "duckdb:///file.duckdb, sqlite:///file.db or adbc+postgresql://..."
         ) from None
 
@@ -180,7 +180,7 @@ def _read_by_adbc(query: Query) -> pl.DataFrame:
 def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        raise OptionError(f"the query has two columns called {twice!r}; name them apart with AS")
+        raise OptionError(f"the query has two columns called {twice!r}; rename one with AS")
     columns: list[list[Any]] = [[] for _ in names]
     for number, row in enumerate(rows, 1):
         if number * len(names) > MOST_CELLS:
@@ -188,7 +188,7 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
         for column, value in zip(columns, row, strict=True):
             column.append(_plain(value))
     if not columns or not columns[0]:
-        raise OptionError("the query answered no rows; check its conditions")
+        raise OptionError("the query returned no rows; check its conditions")
     return pl.DataFrame([pl.Series(name, cells, strict=False) for name, cells in zip(names, columns, strict=True)])
 
 

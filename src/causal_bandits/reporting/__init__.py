@@ -1,7 +1,7 @@
 """Figures, tables, pages and progress. The only package that imports matplotlib."""
 
 from ..core.markup import printable
-from .described import AnalysisDescription
+from .described import AnalysisDescription, StudyDescription
 from .plots import draw_graphs, figure_file
 from .results_page import ByReading, Rendered, Section, duration, page_of, rendered, report_page
 from .sheets import (
@@ -29,6 +29,7 @@ __all__ = [
     "Rendered",
     "Section",
     "Sheet",
+    "StudyDescription",
     "analysis_page",
     "answer",
     "arms_sheet",

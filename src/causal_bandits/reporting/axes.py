@@ -1,20 +1,19 @@
 """Axes: round ticks, and numbers with units."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..core.markup import number
-from ..core.policies.overview import IntervalRow
+from ..core.markup import decimals_for, number
 
 Interval = tuple[float, float, float]
 """Mean, low, high."""
 
 
-def interval_of(row: IntervalRow) -> Interval | None:
-    """The interval of an arm; None if some end of it is not known."""
-    mean, low, high = row["mean"], row["low"], row["high"]
+def interval_of(row: Mapping[str, Any], of: str = "") -> Interval | None:
+    """The interval of an arm, or with "own_" the interval from its own rows; None if an end is not known."""
+    mean, low, high = (row[f"{of}{name}"] for name in ("mean", "low", "high"))
     return None if mean is None or low is None or high is None else (mean, low, high)
 
 
@@ -22,6 +21,31 @@ class Unit(NamedTuple):
     """How values are written: rates in percent, anything else as it is."""
 
     percent: bool
+    decimals: int | None = None
+    """Of all values; by default each has about three digits."""
+
+    def column(self, values: Iterable[float | None]) -> "Unit":
+        """The unit of a column of a table: three digits of the largest of these values, and its decimals for all.
+
+        >>> revenue = Unit(percent=False).column([3.2456, 12.9, None])
+        >>> [revenue.show(value) for value in (3.2456, 12.9, 0.017)], revenue.change(-0.26)
+        (['3.2', '12.9', '0.0'], '-0.3')
+        """
+        known = [abs(value) for value in values if value is not None and math.isfinite(value)]
+        return self if self.percent or not any(known) else self._replace(decimals=decimals_for(max(known)))
+
+    def changes(self, values: Iterable[float | None]) -> "Unit":
+        """The unit of a column of differences: the decimals of the largest of them for all, and for their intervals.
+
+        >>> rates = Unit(percent=True).changes([0.0148, 0.00003, None])
+        >>> rates.change(0.0148), rates.change(0.00003), rates.change(-0.00021), rates.change(0.123)
+        ('+1.48 pp', '0.00 pp', '-0.02 pp', '+12.30 pp')
+        """
+        known = [abs(value) for value in values if value is not None and math.isfinite(value)]
+        if not self.percent or not any(known):
+            return self.column(known)
+        shown = 100 * max(known)
+        return self._replace(decimals=1 if shown >= 10 else 2 if shown >= 0.1 else decimals_for(shown, 2))
 
     def show(self, value: float | None) -> str:
         """A value with two or three digits.
@@ -30,6 +54,8 @@ class Unit(NamedTuple):
         >>> [rate.show(value) for value in (0.0312, 0.456, 0.004, 0.000123, 3e-146, 1.0, None)]
         ['3.12%', '45.6%', '0.40%', '0.012%', '0%', '100%', '–']
         """
+        if value is not None and self.decimals is not None and math.isfinite(value):
+            return f"{100 * value:.{self.decimals}f}%" if self.percent else f"{value:,.{self.decimals}f}"
         if value is None or not self.percent:
             return number(value)
         shown = 100 * value
@@ -48,6 +74,8 @@ class Unit(NamedTuple):
         if value is None:
             return "–"
         shown = self.show(abs(value)).replace("%", " pp")
+        if self.decimals is not None and not any(digit in shown for digit in "123456789"):
+            return shown
         return f"{'-' if value < 0 else '+'}{shown}"
 
 
@@ -90,6 +118,8 @@ class Axis(NamedTuple):
     marks: tuple[float, ...]
     words: tuple[str, ...]
     is_log: bool = False
+    name: str = ""
+    """What is written under it."""
 
     def at(self, value: float) -> float:
         """The share of the axis up to a value, from 0 to 1."""
@@ -111,6 +141,21 @@ def axis_for(values: Iterable[float | None], unit: Unit, *, from_zero: bool = Fa
         low = max(low, 0.0)
     marks = ticks(low, high, most)
     return Axis(low, high, tuple(marks), tuple(tick_words(marks, unit)))
+
+
+def intervals_axis(rows: Sequence[Mapping[str, Any]], unit: Unit, level: float | None = None, most: int = 6) -> Axis:
+    """An axis for the intervals of arms, and for the mean of the control.
+
+    It includes all intervals with sharing. Those of own rows alone may run out of it: an arm with three rows has an
+    interval that would leave no room for the others.
+    """
+    shared = [end for row in rows for end in interval_of(row) or ()] + ([] if level is None else [level])
+    alone = [end for row in rows for end in interval_of(row, "own_") or ()]
+    if not shared:
+        return axis_for(alone, unit, most=most)
+    room = max(shared) - min(shared)
+    low, high = min(shared) - room / 2, max(shared) + room / 2
+    return axis_for([*shared, *(min(max(end, low), high) for end in alone)], unit, most=most)
 
 
 def tick_words(marks: Sequence[float], unit: Unit) -> list[str]:
@@ -161,24 +206,29 @@ def time_axis(first: float, last: float, most: int = 5) -> Axis:
 
     >>> time_axis(1794960000, 1794960000 + 5 * 86400).words
     ('Nov 19', 'Nov 21', 'Nov 23')
-    >>> time_axis(1794960000, 1794960000 + 7200).words
-    ('Nov 18, 00:00', '00:30', '01:00', '01:30', '02:00')
+    >>> day = time_axis(1794960000, 1794960000 + 7200)
+    >>> day.words, day.name
+    (('00:00', '00:30', '01:00', '01:30', '02:00'), 'Nov 18, 2026 (UTC)')
+    >>> night = time_axis(1794960000 + 20 * 3600, 1794960000 + 28 * 3600)
+    >>> night.words, night.name
+    (('20:00', '22:00', 'Nov 19', '02:00', '04:00'), 'Nov 18 to Nov 19, 2026 (UTC)')
     """
     if last - first < 1:
         first, last = first - 0.5, last + 0.5
     step = next((step for step in STEPS if (last - first) / step <= most - 1), None)
     marks = _months(first, last, most) if step is None else _multiples(first, last, step)
-    words, before = [], None
-    for mark in marks:
-        moment = datetime.fromtimestamp(mark, UTC)
-        day = f"{moment:%b %Y}" if step is None else f"{moment:%b %-d}"
-        if step is not None and step < DAY:
-            clock = f"{moment:%H:%M:%S}" if step < MINUTE else f"{moment:%H:%M}"
-            words.append(clock if day == before else f"{day}, {clock}")
-        else:
-            words.append(day)
-        before = day
-    return Axis(first, last, tuple(marks), tuple(words))
+    start, end = (datetime.fromtimestamp(each, UTC) for each in (first, last))
+    shape = "%b %Y" if step is None else "%b %-d" if step >= DAY else "%H:%M" if step >= MINUTE else "%H:%M:%S"
+    moments = [datetime.fromtimestamp(mark, UTC) for mark in marks]
+    is_one_day = start.date() == end.date()
+    words = [
+        f"{each:%b %-d}" if step and step < DAY and not is_one_day and each.hour == each.minute == each.second == 0
+        else f"{each:{shape}}"
+        for each in moments
+    ]  # fmt: skip
+    until = f"{end:%b %-d, %Y} (UTC)"
+    name = until if is_one_day else f"{start:%b %-d}{f', {start:%Y}' if start.year != end.year else ''} to {until}"
+    return Axis(first, last, tuple(marks), tuple(words), name=name)
 
 
 def _multiples(first: float, last: float, step: int) -> list[float]:

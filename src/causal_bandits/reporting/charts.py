@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..core.markup import Markup, markup, tag
+from ..core.markup import Markup, breaks, markup, tag
 from .axes import Axis, Interval, Unit
 
 HEIGHT = 200
@@ -157,7 +157,7 @@ def legend(series: Iterable[tuple[str, str, str]]) -> Markup:
     return tag(
         "ul",
         *(
-            tag("li", key(color), tag("bdi", name), *([tag("b", value)] if value else []))
+            tag("li", key(color), tag("bdi", breaks(name)), *([tag("b", value)] if value else []))
             for color, name, value in series
         ),
         at={"class": "legend"},
@@ -184,7 +184,8 @@ def strip(axis: Axis, shared: Interval | None, alone: Interval | None, level: fl
             mean, low, high = (_percent(axis.at(value)) for value in each)
             parts.append(tag("line", at={"class": f"bar {look}", "x1": low, "x2": high, "y1": y, "y2": y}))
             size = "5" if look == "shared" else "3"
-            parts.append(tag("circle", at={"class": f"dot {look}", "cx": mean, "cy": y, "r": size}))
+            if axis.low <= each[0] <= axis.high:
+                parts.append(tag("circle", at={"class": f"dot {look}", "cx": mean, "cy": y, "r": size}))
     about = {"role": "img", "aria-label": said, "class": "strip", "width": "100%", "height": "34"}
     return tag("svg", tag("title", said), *parts, at=about)
 

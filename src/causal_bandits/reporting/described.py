@@ -1,9 +1,34 @@
 """A study and an analyzed table in plain values, as pages and the terminal show them and JSON prints them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NotRequired, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from ..core.policies.overview import AdviceRow, ArmRow, EffectRow, EvidenceCourse, RecommendationRow, SetRow
+from ..core.discovery import SeparatingSet
+from ..core.policies import Advice, ArmEstimate, Recommendation
+from ..core.policies.estimates import Lift
+from ..core.policies.lifts import LevelEffect
+from .courses import EvidenceCourse
+
+
+@dataclass(frozen=True, repr=False)
+class StudyArm(ArmEstimate):
+    """An arm of a study."""
+
+    decisions: int = 0
+    reward_total: float = 0.0
+    """The sum of the rewards in the arm's rows."""
+    probability_best: float | None = None
+    """As `recommend` counts it; None for an arm that cannot be recommended."""
+
+
+AdviceRow = Annotated[dict[str, Any], Advice]
+ArmRow = Annotated[dict[str, Any], StudyArm]
+EffectRow = Annotated[dict[str, Any], LevelEffect]
+LiftRow = Annotated[dict[str, Any], Lift]
+RecommendationRow = Annotated[dict[str, Any], Recommendation]
+SetRow = Annotated[dict[str, Any], SeparatingSet]
+"""The JSON of these classes."""
 
 
 class Known(TypedDict):
@@ -18,7 +43,7 @@ class Known(TypedDict):
     sets: list[SetRow]
     arms: list[ArmRow]
     names: NotRequired[dict[str, str]]
-    """What people call variables and levels, and what they say of them: "banner" or "banner=red" -> text."""
+    """Display names and descriptions of variables and levels: "banner" or "banner=red" -> text."""
     descriptions: NotRequired[dict[str, str]]
     effects: NotRequired[list[EffectRow]]
     """Effects of levels, if arms can be compared."""

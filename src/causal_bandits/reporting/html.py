@@ -40,6 +40,7 @@ font-size:.88rem;line-height:1.25}.strip,.plot,.drawn{overflow:visible}
 .dot.shared{fill:var(--paper);stroke:var(--one);stroke-width:2.5}.dot.alone{fill:var(--two)}
 .chart{display:flex;margin-top:.8rem}.chart .beside{flex:none}.chart .plot{flex:1;min-width:0}
 .grid{stroke:var(--line)}.level{stroke:var(--soft);stroke-dasharray:5 4;stroke-width:1.3}
+line.noted{stroke:var(--ink);stroke-width:1.5}text.noted{fill:var(--ink);font-weight:600}
 .line{fill:none;stroke:var(--it);stroke-width:2.2;vector-effect:non-scaling-stroke;stroke-linejoin:round}
 .column,.fill{fill:var(--it)}.column{stroke:var(--paper)}.hover{fill:transparent}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.1rem;margin:.5rem 0 0;padding:0;font-size:.88rem}
@@ -81,7 +82,7 @@ def page(title: str, parts: Iterable[str]) -> str:
 def _colors() -> str:
     light, dark = (";".join(f"--{name}:{shade[place]}" for name, shade in SHADES.items()) for place in (0, 1))
     series = "".join(f".c{place}{{--it:{color}}}" for place, color in enumerate(theme.PALETTE))
-    series += f".grey{{--it:{theme.GREY}}}.level-key{{--it:var(--ink)}}"
+    series += f".grey{{--it:{theme.GREY}}}.level-key,.noted-key{{--it:var(--ink)}}"
     return f":root{{color-scheme:light dark;{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}{series}"
 
 

@@ -82,11 +82,11 @@ def plot_estimates(
     segments = list(dict.fromkeys(_segment(row) for row in rows))
     shown.sort(key=lambda row: segments.index(_segment(row)))
     with styled_axes(axes, 7.2, 1.4 + 0.45 * len(shown)) as found:
-        for place, row in enumerate(shown):
+        for index, row in enumerate(shown):
             _interval(
-                found, place + 0.16, (row.own_mean, row.own_low, row.own_high), ALONE.light, 1.2, "own rows alone"
+                found, index + 0.16, (row.own_mean, row.own_low, row.own_high), ALONE.light, 1.2, "own rows alone"
             )
-            _interval(found, place - 0.16, (row.mean, row.low, row.high), SHARED.light, 3.5, "with sharing")
+            _interval(found, index - 0.16, (row.mean, row.low, row.high), SHARED.light, 3.5, "with sharing")
         _draw_controls(found, shown, controls)
         _name_arms(found, shown)
         _percent(found, [row.mean for row in shown])
@@ -124,7 +124,7 @@ def _with_controls(
 def _draw_controls(axes: Axes, shown: Sequence[ArmEstimate], controls: Mapping[tuple[Any, ...], ArmEstimate]) -> None:
     """A broken line at the mean of the control; if there are segments, beside the arms of each."""
     for segment, control in controls.items():
-        places = [place for place, row in enumerate(shown) if _segment(row) == segment]
+        places = [index for index, row in enumerate(shown) if _segment(row) == segment]
         if places and math.isfinite(control.mean):
             look: dict[str, Any] = {"color": SOFT.light, "linestyle": "--", "linewidth": 1}
             if len(controls) == 1:
@@ -321,10 +321,10 @@ def draw_graphs(found: DiscoveredGraphs, path: str | Path) -> None:
     shown = found.graphs[:PANELS]
     with drawing({"axes.grid": False}):
         figure = Figure(figsize=(4.2 * len(shown), 4.6), layout="constrained")
-        for place, (graph, loss) in enumerate(shown):
-            axes = figure.add_subplot(1, len(shown), place + 1)
-            _draw_graph(axes, graph, found.interventions, found.edges if place == 0 else {})
-            rank = "best graph" if place == 0 else f"number {place + 1}"
+        for index, (graph, loss) in enumerate(shown):
+            axes = figure.add_subplot(1, len(shown), index + 1)
+            _draw_graph(axes, graph, found.interventions, found.edges if index == 0 else {})
+            rank = "best graph" if index == 0 else f"number {index + 1}"
             axes.set_title(f"{rank}: loss {loss:.1f}", loc="left", fontsize=11)
         told = "" if found.proven else " The search hit its time limit: better graphs may exist."
         rows = found.sets[0].evidence.rows

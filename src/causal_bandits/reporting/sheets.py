@@ -8,15 +8,23 @@ from ..core.markup import (
     braces,
     chance_words,
     counted,
-    evidence_words,
     number,
-    probability_words,
     signed,
     through_words,
 )
 from ..core.policies.estimates import IN_PLAY
-from ..core.policies.overview import ArmRow, EffectRow, IntervalRow, LiftRow, RecommendationRow, SetRow
-from .described import AnalysisDescription, PendingRewards, StudyDescription
+from ..core.validation import duration_words
+from .axes import seconds_of, time_words
+from .described import (
+    AnalysisDescription,
+    ArmRow,
+    EffectRow,
+    LiftRow,
+    PendingRewards,
+    RecommendationRow,
+    SetRow,
+    StudyDescription,
+)
 
 
 class Sheet(NamedTuple):
@@ -59,27 +67,25 @@ SET_COLUMNS = ("set", "", "separates", "evidence", "rows", "recently")
 
 def evidence_of(found: SetRow) -> str:
     """The evidence for a set: its probability, p-values, or nats per lever."""
-    if found["probability"] is not None and not found["rows"]:
-        return "no data yet"
-    if found["probability"] is not None:
-        return probability_words(found["probability"], found["weight"])
-    tests = ((test["levers"], test["p_value"]) for test in found["tests"])
-    return evidence_words(tests, {**found["confidence"], **found["log_bayes_factor"]}, found["source"])
+    evidence = found["evidence"]
+    words: str = evidence["words"]
+    return words if evidence["rows"] or evidence["probability"] is None else "no data yet"
 
 
 def state_of(found: SetRow) -> str:
     """The verdict on a set; without rows that have its variables there is no evidence against it."""
-    if found["probability"] is not None and found["rows"]:
+    rows = found["evidence"]["rows"]
+    if found["evidence"]["probability"] is not None and rows:
         return "separates" if found["accepted"] else "not sure"
     if found["accepted"]:
         return "accepted"
-    return "rejected" if found["rows"] else "not tested yet"
+    return "rejected" if rows else "not tested yet"
 
 
 def arms_sheet(arms: list[ArmRow]) -> Sheet:
     """The arms, the best first: rows, what they say alone, then the estimate with sharing, and through what."""
     columns = ("arm", "own rows", "own rows say", "with sharing", "through", "borrowed rows")
-    if not any(row.get("segment") for row in arms):
+    if not any(row["segment"] for row in arms):
         return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 5))
     rows = tuple((segment_of(row), *_arm_cells(row)) for row in arms)
     return Sheet("Arms, the best of each segment first", "", ("segment", *columns), rows, (2, 3, 4, 6), grouped=True)
@@ -87,31 +93,24 @@ def arms_sheet(arms: list[ArmRow]) -> Sheet:
 
 def segment_of(row: ArmRow | RecommendationRow) -> str:
     """A segment in words; empty if there is none."""
-    return ", ".join(f"{name}={level}" for name, level in row.get("segment", {}).items())
-
-
-def _does(row: ArmRow | RecommendationRow) -> str:
-    """What an arm does, without its segment."""
-    return row.get("lever_arm", row["arm"])
+    return ", ".join(f"{name}={level}" for name, level in row["segment"].items())
 
 
 def _arm_cells(row: ArmRow) -> tuple[str, ...]:
-    gone = row.get("status", "active")
-    gone = "" if gone in (*IN_PLAY, "not allowed") else gone
-    note = ", ".join(filter(None, ["control" if row.get("is_control") else "", gone]))
-    own = row["without_sharing"]
+    gone = "" if row["status"] in (*IN_PLAY, "not allowed") else row["status"]
+    note = ", ".join(filter(None, ["control" if row["is_control"] else "", gone]))
     return (
-        _does(row) + (f" ({note})" if note else ""),
+        row["lever_label"] + (f" ({note})" if note else ""),
         f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
-        _range(own) if row["own_rows"] else "no outcome yet" if row.get("decisions") else "never played",
+        _range(row, "own_") if row["own_rows"] else "no outcome yet" if row.get("decisions") else "never played",
         _range(row),
         through_words(row["through"], row["through_share"]),
         f"{row['borrowed_rows']:,.0f}",
     )
 
 
-def _range(row: IntervalRow) -> str:
-    mean, low, high = row["mean"], row["low"], row["high"]
+def _range(row: ArmRow, of: str = "") -> str:
+    mean, low, high = (row[f"{of}{name}"] for name in ("mean", "low", "high"))
     if mean is None:
         return "–"
     return f"{number(mean, beside=(low, high))} ({between(low, high, mean)})"
@@ -125,7 +124,7 @@ def pending_words(pending: PendingRewards) -> str:
     waits = f"{counted(pending['rows'], 'row')} {'waits' if one else 'wait'} for {'its' if one else 'their'} reward"
     if pending["window"] is not None:
         known = f", {pending['known']:,} of them with a reward that counts then" if pending["known"] else ""
-        waits += f" or for their window of {pending['window']:,.6g} seconds to close{known}"
+        waits += f" or for their window of {duration_words(pending['window'])} to close{known}"
     if not pending["used"]:
         return f"{waits}; they count when they are complete."
     return f"{waits}; their mediators count already, which is worth {pending['worth']:,.0f} rows."
@@ -133,8 +132,8 @@ def pending_words(pending: PendingRewards) -> str:
 
 def recommended(best: RecommendationRow) -> str:
     """The recommended arm in two sentences, with its mean and probabilities; with its segment if it has one."""
-    where = f"For {segment_of(best)}: " if best.get("segment") else ""
-    worth, sure = f"Recommended: {_does(best)}; mean {number(best['mean'])}", _sure(best)
+    where = f"For {segment_of(best)}: " if best["segment"] else ""
+    worth, sure = f"Recommended: {best['lever_label']}; mean {number(best['mean'])}", _sure(best)
     if best["stands_out"]:
         return f"{where}{worth}: it stands out. {sure}"
     return f"{where}{'no' if where else 'No'} arm stands out yet. {worth}. {sure}"
@@ -143,9 +142,10 @@ def recommended(best: RecommendationRow) -> str:
 def finished_words(study: StudyDescription) -> str:
     """When a study was finished, and with which winner."""
     best = [each for each in [study["recommendation"], *study.get("recommendations", [])] if each is not None]
-    arms = "; ".join(f"{f'for {segment_of(each)}: ' if each.get('segment') else ''}{_does(each)}" for each in best)
+    arms = "; ".join(f"{f'for {segment_of(each)}: ' * bool(each['segment'])}{each['lever_label']}" for each in best)
     sure = f" {_sure(best[0])}" if len(best) == 1 else ""
-    return f"Finished at {study['finished']}. The winner is {arms}.{sure} Nothing can be changed any more."
+    ended = time_words(seconds_of(study["finished"]))
+    return f"Finished on {ended}. The winner is {arms}.{sure} Nothing can be changed any more."
 
 
 def _sure(best: RecommendationRow) -> str:
@@ -163,9 +163,9 @@ def answer(found: AnalysisDescription) -> str:
     best = found.get("recommendations", []) if one is None else [one]
     causal, says = found["assignment"]["causal"], found["assignment"]["says"]
     advice = " ".join(_advice(found, each) for each in best) if causal else _highest(found)
-    used = sorted(found["accepted"], key=lambda each: -(each["weight"] or 0.0))
+    used = sorted(found["accepted"], key=lambda each: -(each["evidence"]["weight"] or 0.0))
     shared = [braces(each["variables"]) for each in used if each["variables"]]
-    more = f" and {len(shared) - MOST_NAMED} more sets" if len(shared) > MOST_NAMED else ""
+    more = f" and {counted(len(shared) - MOST_NAMED, 'more set')}" if len(shared) > MOST_NAMED else ""
     through = f" Arms share what they learned through {', '.join(shared[:MOST_NAMED])}{more}." if shared else ""
     return (
         f"{says}{' ' * bool(says)}{advice}{through} "
@@ -182,11 +182,11 @@ def other_notices(found: AnalysisDescription) -> list[str]:
 def _highest(found: AnalysisDescription) -> str:
     """The arms with the highest means, for tables without a recommendation."""
     said = []
-    for segment in {segment_of(row): row.get("segment") for row in found["arms"]}.values():
-        among = [row for row in found["arms"] if row.get("segment") == segment]
+    for segment in {segment_of(row): row["segment"] for row in found["arms"]}.values():
+        among = [row for row in found["arms"] if row["segment"] == segment]
         where = f"For {segment_of(among[0])}: the" if segment else "The"
         said.append(
-            f"{where} highest mean {found['target']} is {_range(among[0])}, in rows with {_does(among[0])}; "
+            f"{where} highest mean {found['target']} is {_range(among[0])}, in rows with {among[0]['lever_label']}; "
             "nothing is recommended."
         )
     return " ".join(said)
@@ -195,13 +195,13 @@ def _highest(found: AnalysisDescription) -> str:
 def _advice(found: AnalysisDescription, best: RecommendationRow) -> str:
     """The arm to take, in one segment if there are segments."""
     row = next(each for each in found["arms"] if each["arm"] == best["arm"])
-    among = [each for each in found["arms"] if each.get("segment") == best.get("segment")]
-    control = next((each for each in among if each.get("is_control") and each is not row), None)
-    against = "" if control is None else f", against {_range(control)} for the control, {_does(control)}"
-    where = f"For {segment_of(best)}: " if best.get("segment") else ""
+    among = [each for each in found["arms"] if each["segment"] == best["segment"]]
+    control = next((each for each in among if each["is_control"] and each is not row), None)
+    against = "" if control is None else f", against {_range(control)} for the control, {control['lever_label']}"
+    where = f"For {segment_of(best)}: " if best["segment"] else ""
     stands_out = "" if best["stands_out"] else "no arm stands out yet. " if where else "No arm stands out yet. "
     worth = f"mean {found['target']} {_range(row)}{against}"
-    return f"{where}{stands_out}Recommended: {_does(best)}; {worth}. {_sure(best)}"
+    return f"{where}{stands_out}Recommended: {best['lever_label']}; {worth}. {_sure(best)}"
 
 
 def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:
@@ -212,20 +212,23 @@ def first_rows(sheet: Sheet, most: int, rest: str) -> Sheet:
 
 
 def sets_sheet(sets: list[SetRow]) -> Sheet:
-    """Every set that was looked at, accepted ones first, with its evidence, and whether it still holds if watched.
-
-    Where sets are averaged, the empty one is what arms share without mediators, and is not listed.
-    """
-    sets = [found for found in sets if found["variables"] or found["probability"] is None]
-    learnt, watched = (any(found[name] is not None for found in sets) for name in ("probability", "alarm"))
+    """Every set that was looked at, with its evidence, and whether it still holds if watched."""
+    sets = listed(sets)
+    learnt = any(found["evidence"]["probability"] is not None for found in sets)
+    watched = any(found["drift"] is not None for found in sets)
     columns = ("set", "", *(() if learnt else ("separates",)), "evidence", "rows", *(("recently",) if watched else ()))
-    rows = [dict(zip(SET_COLUMNS, _set_cells(found), strict=True)) for found in sorted(sets, key=_set_rank)]
+    rows = [dict(zip(SET_COLUMNS, _set_cells(found), strict=True)) for found in sets]
     shown = tuple(tuple(row[column] for column in columns) for row in rows)
     return Sheet("Separating sets", "", columns, shown, (columns.index("rows"),))
 
 
-def _set_rank(found: SetRow) -> tuple[bool, float]:
-    return not found["accepted"], -(found["probability"] or 0.0)
+def listed(sets: Sequence[SetRow]) -> list[SetRow]:
+    """Sets in the order of a table, accepted ones first.
+
+    Where sets are averaged, the empty one is what arms share without mediators, and is not listed.
+    """
+    kept = [found for found in sets if found["variables"] or found["evidence"]["probability"] is None]
+    return sorted(kept, key=lambda found: (not found["accepted"], -(found["evidence"]["probability"] or 0.0)))
 
 
 def _set_cells(found: SetRow) -> tuple[str, ...]:
@@ -234,8 +237,8 @@ def _set_cells(found: SetRow) -> tuple[str, ...]:
         state_of(found),
         ", ".join(found["separated"]) or "–",
         evidence_of(found),
-        f"{found['rows']:,}",
-        {None: "", True: "no longer holds", False: "holds"}[found["alarm"]],
+        f"{found['evidence']['rows']:,}",
+        "" if found["drift"] is None else "no longer holds" if found["drift"]["alarm"] else "holds",
     )
 
 
@@ -244,30 +247,30 @@ def _set_cells(found: SetRow) -> tuple[str, ...]:
 
 def lifts_sheet(arms: Sequence[ArmRow]) -> Sheet | None:
     """The lift of every arm over the control, best first; None if there is no control, or no data yet."""
-    controls = [row for row in arms if row.get("is_control")]
+    controls = [row for row in arms if row["is_control"]]
     if not controls or not any(row["own_rows"] for row in arms):
         return None
-    costs = any(row.get("cost") for row in arms)
+    costs = any(row["cost"] for row in arms)
     columns: tuple[str, ...] = ("arm", "lift", "relative lift", "better than the control")
     if costs:
         columns = ("arm", "cost", "mean less cost", *columns[1:])
-    others = [row for row in arms if not row.get("is_control")]
-    rows = [(row["arm"], *(_cost_cells(row) if costs else ()), *_lift_cells(row)) for row in others]
+    others = [row for row in arms if not row["is_control"]]
+    rows = [(row["label"], *(_cost_cells(row) if costs else ()), *_lift_cells(row)) for row in others]
     title = f"Lift over the control ({'; '.join(map(_base, controls))})"
     return Sheet(title, "", columns, tuple(rows), tuple(range(1, len(columns))))
 
 
 def _base(control: ArmRow) -> str:
-    less = f", less its cost {number(control.get('net'))}" if control.get("cost") else ""
-    return f"{control['arm']}, mean {number(control['mean'])}{less}"
+    less = f", less its cost {number(control['net'])}" if control["cost"] else ""
+    return f"{control['label']}, mean {number(control['mean'])}{less}"
 
 
 def _cost_cells(row: ArmRow) -> tuple[str, str]:
-    return number(row.get("cost")), number(row.get("net"))
+    return number(row["cost"]), number(row["net"])
 
 
 def _lift_cells(row: ArmRow) -> tuple[str, str, str]:
-    lift = row.get("lift")
+    lift = row["lift"]
     if lift is None:
         return "–", "–", "–"
     return absolute_words(lift), relative_words(lift), chance_words(lift["probability_better"])

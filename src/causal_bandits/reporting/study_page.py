@@ -8,14 +8,6 @@ from typing import Any
 
 from ..core.files import file_path, replacing
 from ..core.markup import Markup, braces, counted, markup, number, tag
-from ..core.policies.overview import (
-    AdviceRow,
-    ArmRow,
-    EvidenceCourse,
-    RecommendationRow,
-    SetCourse,
-    SetRow,
-)
 from . import charts
 from .axes import (
     PLAIN,
@@ -23,16 +15,27 @@ from .axes import (
     Axis,
     Interval,
     Unit,
-    axis_for,
     counts_axis,
     interval_of,
+    intervals_axis,
     seconds_of,
     time_axis,
     time_words,
     unit_for,
 )
 from .charts import GREY, SHARES, Note, Series
-from .described import AnalysisDescription, DecisionCourse, Known, StudyDescription, in_display_names
+from .courses import EvidenceCourse, SetCourse
+from .described import (
+    AdviceRow,
+    AnalysisDescription,
+    ArmRow,
+    DecisionCourse,
+    Known,
+    RecommendationRow,
+    SetRow,
+    StudyDescription,
+    in_display_names,
+)
 from .html import page, sheet_table, soft
 from .sheets import (
     answer,
@@ -61,7 +64,7 @@ def study_page(study: StudyDescription) -> str:
         tag("p", study["description"]) if study["description"] else Markup(),
         soft(
             f"Study {study['name']}: "
-            f"{study['policy']}, seed {study['seed']}, since {study['created']}. "
+            f"{study['policy']}, seed {study['seed']}, since {time_words(seconds_of(study['created']))}. "
             f"{counted(decisions['all'], 'decision')} ({counts}); {counted(study['rows'], 'row')} counted."
         ),
         soft(pending_words(study["pending"])) if study["pending"]["rows"] else Markup(),
@@ -120,7 +123,7 @@ def _what_is_known(values: Known, *, lifts: bool = True, notes: Sequence[Note] =
         tag(
             "h2",
             ("Arms, the best first" if lifts else "Arms, the highest mean first")
-            + (" (mean less cost)" if any(row.get("cost") for row in values["arms"]) else ""),
+            + (" (mean less cost)" if any(row["cost"] for row in values["arms"]) else ""),
         ),
         arms_figure(values["arms"]),
         sheet_table(arms_sheet(values["arms"])),
@@ -136,7 +139,8 @@ def _advised(found: AdviceRow | None) -> Markup:
     if found is None:
         return Markup()
     where = "".join(f"{name}={level}: " for name, level in found.get("segment", {}).items())
-    return markup([tag("p", where + found["text"]), soft(found["guarantee"])])
+    said = where + found["text"]
+    return markup([tag("p", said[:1].upper() + said[1:]), soft(found["guarantee"])])
 
 
 def _lifts(values: Known) -> list[Markup]:
@@ -163,7 +167,8 @@ def _health(study: StudyDescription) -> list[Markup]:
 def _changes(study: StudyDescription) -> list[Markup]:
     """What was excluded or corrected."""
     said = [
-        f"{_were(row['decisions'])} excluded on {row['time']}: {row['reason']}" for row in study.get("exclusions", [])
+        f"{_were(row['decisions'])} excluded on {time_words(seconds_of(row['time']))}: {row['reason']}"
+        for row in study.get("exclusions", [])
     ]
     if study.get("corrected"):
         said.append(f"{_were(study['corrected'])} corrected")
@@ -217,7 +222,6 @@ def _sets(sets: list[SetRow]) -> Markup:
 
 
 EVIDENCE = "Evidence as rows came in"
-TIME = "time (UTC)"
 MOST_ARMS, MOST_SETS = 12, len(PALETTE)
 """That are drawn; tables have all of them."""
 LONGEST_SET = 40
@@ -241,28 +245,49 @@ BY_TESTS = (
 )
 
 
+def best_arms(arms: Sequence[ArmRow], most: int) -> Sequence[ArmRow]:
+    """The first arms, at most `most` of them; of every segment the same number, where there are some."""
+    segments = {_segment_of(row) for row in arms}
+    if len(segments) < 2:
+        return arms[:most]
+    counts, shown = dict.fromkeys(segments, 0), []
+    for row in arms:
+        counts[_segment_of(row)] += 1
+        if counts[_segment_of(row)] <= max(most // len(segments), 1):
+            shown.append(row)
+    return shown[:most]
+
+
+def _segment_of(row: ArmRow) -> tuple[Any, ...]:
+    return tuple(row["segment"].items())
+
+
+def each_segment(arms: Sequence[ArmRow]) -> str:
+    """What to add to "the best arms" where there are segments."""
+    return ", the same number of each segment" if any(row["segment"] for row in arms) else ""
+
+
 def arms_figure(arms: Sequence[ArmRow]) -> Markup:
     """Every arm with its interval with sharing, under it the one of its own rows, and the control across."""
-    shown = arms[:MOST_ARMS]
-    both = [(interval_of(row), interval_of(row["without_sharing"])) for row in shown]
-    known = [value for pair in both for each in pair if each is not None for value in each]
-    if not known:
+    shown = best_arms(arms, MOST_ARMS)
+    both = [(interval_of(row), interval_of(row, "own_")) for row in shown]
+    if not any(each is not None for pair in both for each in pair):
         return soft("No arm has enough rows for an interval yet.")
     unit = unit_for(row["mean"] for row in shown)
-    axis = axis_for(known, unit)
+    axis = intervals_axis([*shown, *(row for row in arms if row["is_control"])], unit)
     parts = []
     for row, (shared, alone) in zip(shown, both, strict=True):
-        strip = charts.strip(axis, shared, alone, _level(arms, row), _said(row["arm"], shared, alone, unit))
-        parts += [tag("bdi", row["arm"]), strip]
+        strip = charts.strip(axis, shared, alone, _level(arms, row), _said(row["label"], shared, alone, unit))
+        parts += [tag("bdi", row["label"]), strip]
     figure = tag("div", *parts, tag("span"), charts.strip_axis(axis), at={"class": "strips"})
-    more = f" The best {MOST_ARMS} of {len(arms)} arms." if len(arms) > MOST_ARMS else ""
-    line = " Broken line: the control." if any(row.get("is_control") for row in arms) else ""
+    more = f" The best {len(shown)} of {len(arms)} arms{each_segment(arms)}." if len(arms) > len(shown) else ""
+    line = " Broken line: the control." if any(row["is_control"] for row in arms) else ""
     return markup([figure, soft(f"Thick: with sharing. Thin: from the arm's own rows alone.{line}{more}")])
 
 
 def _level(arms: Sequence[ArmRow], row: ArmRow) -> float | None:
     """The mean of the control, in the arm's segment where there are some."""
-    same = (each for each in arms if each.get("is_control") and each.get("segment") == row.get("segment"))
+    same = (each for each in arms if each["is_control"] and each["segment"] == row["segment"])
     return next((each["mean"] for each in same), None)
 
 
@@ -308,7 +333,7 @@ def decisions_figure(course: DecisionCourse, notes: Sequence[Note] = ()) -> Mark
     label = "Share of each arm over time"
     edges = [seconds_of(time) for time in course["times"]]
     x, starts = time_axis(edges[0], edges[-1]), (0, *until)
-    names = [TIME, *(f"decisions {start + 1:,} to {end:,}" for start, end in zip(starts, until, strict=False))]
+    names = [x.name, *(f"decisions {start + 1:,} to {end:,}" for start, end in zip(starts, until, strict=False))]
     here = inside(x, notes)
     drawn = charts.shares(x, SHARES, edges, series, unit=RATE, names=names, label=label, notes=here)
     return markup([drawn, charts.legend([*((each.color, each.name, "") for each in series), *noted(here)])])
@@ -333,7 +358,8 @@ def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Marku
     y, unit, level, note = BY_PROBABILITY if learnt else BY_NATS if by_nats else BY_TESTS
     times, names = [seconds_of(time) for time in course.get("times", [])], [f"row {row:,.0f}" for row in rows]
     if times:
-        x, rows, under = time_axis(times[0], times[-1]), times, TIME
+        x, rows = time_axis(times[0], times[-1]), times
+        under = x.name
         names = [f"{time_words(time)}, {name}" for time, name in zip(times, names, strict=True)]
     else:
         x, under = counts_axis(rows[0], rows[-1], is_log=True), "rows (logarithmic scale)"

@@ -183,7 +183,7 @@ class ExampleRow(TypedDict):
 
 
 class Claimed(TypedDict):
-    """What claims are judged by."""
+    """The limit by which claims are decided."""
 
     claims: list[ClaimRecord]
 

@@ -74,8 +74,8 @@ def paint_curves(figure: Figure, summary: Summary, narrow: bool) -> None:
     rows = math.ceil(len(panels) / columns)
     width = 4.6 if narrow else 7.2 if labelled else 4.2
     figure.set_size_inches(width * columns, (3.4 if narrow else 4.6 if labelled else 3.4) * rows + 0.4)
-    for place, (title, found) in enumerate(panels.items()):
-        axes = figure.add_subplot(rows, columns, place + 1)
+    for index, (title, found) in enumerate(panels.items()):
+        axes = figure.add_subplot(rows, columns, index + 1)
         _draw_lines(axes, found, colors)
         _frame(axes, summary, title)
         if by_tier:
@@ -164,7 +164,7 @@ def _colors(summary: Summary) -> dict[str, str]:
     taken = {COLORS[method] for method in methods if method in COLORS}
     free = [color for color in PALETTE if color not in taken] or list(PALETTE)
     others = [method for method in methods if method not in COLORS]
-    return {**COLORS, **{method: free[place % len(free)] for place, method in enumerate(others)}}
+    return {**COLORS, **{method: free[index % len(free)] for index, method in enumerate(others)}}
 
 
 def _draw_lines(axes: Axes, found: Found, colors: dict[str, str]) -> None:
@@ -213,9 +213,9 @@ def spread_out(heights: list[float], gap: float) -> list[float]:
     for height in heights:
         placed.append(min(height, placed[-1] - gap) if placed else height)
     lowest = 0.0
-    for place in range(len(placed) - 1, -1, -1):
-        placed[place] = max(placed[place], lowest)
-        lowest = placed[place] + gap
+    for index in range(len(placed) - 1, -1, -1):
+        placed[index] = max(placed[index], lowest)
+        lowest = placed[index] + gap
     return placed
 
 
@@ -354,8 +354,8 @@ def paint_readings(figure: Figure, summary: Summary, narrow: bool) -> None:
     rows = math.ceil(len(panels) / columns)
     figure.set_size_inches(4.6 if narrow else 3.9 * columns, 3.2 * rows + 0.5)
     explained: dict[str, tuple[Line2D, str]] = {}
-    for place, (title, found) in enumerate(panels.items()):
-        axes = figure.add_subplot(rows, columns, place + 1)
+    for index, (title, found) in enumerate(panels.items()):
+        axes = figure.add_subplot(rows, columns, index + 1)
         for series in found:
             drawn = _draw_reading(axes, series)
             explained.setdefault(series["method"].removesuffix(BOOTSTRAP), (drawn, series["label"]))
@@ -373,7 +373,7 @@ def paint_readings(figure: Figure, summary: Summary, narrow: bool) -> None:
 def _draw_reading(axes: Axes, series: Series) -> Line2D:
     means, errors = (series["ratio"], series["ratio_se"]) if "ratio" in series else (series["mean"], series["se"])
     shown = [(t, m, s) for t, m, s in zip(series["t"], means, errors, strict=True) if t >= FIRST]
-    t, mean, se = ([each[place] for each in shown] for place in range(3))
+    t, mean, se = ([each[index] for each in shown] for index in range(3))
     color = READ_COLORS.get(series["method"], BROWN)
     (drawn,) = axes.plot(t, mean, color=color, linewidth=1.6)
     low, high = ([m + side * 2 * s for m, s in zip(mean, se, strict=True)] for side in (-1, 1))
@@ -407,8 +407,8 @@ def paint_theorem(figure: Figure, summary: Summary, narrow: bool) -> None:
         "decomposition of appendix A": [row["decomposition"] for row in rows],
         "sample mean": [row["own_variance"] for row in rows],
     }
-    for place, (name, variances) in zip((211, 212) if narrow else (121, 122), others.items(), strict=True):
-        axes = figure.add_subplot(place)
+    for index, (name, variances) in zip((211, 212) if narrow else (121, 122), others.items(), strict=True):
+        axes = figure.add_subplot(index)
         _scatter(axes, variances, rows)
         axes.set_xlabel(f"variance, {name}")
         axes.set_ylabel("variance of eq. 2, measured")
@@ -435,7 +435,7 @@ def paint_example(figure: Figure, summary: Summary, narrow: bool) -> None:
     wide = 0.8 / len(sets)
     for number, name in enumerate(sets):
         found = {row["world"]: row for row in rows if row["set"] == name}
-        x = [place + (number - (len(sets) - 1) / 2) * wide for place, world in enumerate(worlds) if world in found]
+        x = [index + (number - (len(sets) - 1) / 2) * wide for index, world in enumerate(worlds) if world in found]
         shown = [found[world] for world in worlds if world in found]
         axes.bar(x, [row["variance"] for row in shown], 0.9 * wide, color=PALETTE[number], label=name)
         axes.errorbar(
@@ -488,8 +488,8 @@ def paint_tails(figure: Figure, summary: Summary, narrow: bool) -> None:
     series = [found for found in summary["series"].values() if "survival" in found.get("tails", {})]
     panels = list(dict.fromkeys(found["panel"] for found in series))
     figure.set_size_inches(*((4.6, 3.2 * len(panels)) if narrow else (4.2 * len(panels), 4.2)))
-    for place, panel in enumerate(panels, 1):
-        axes = figure.add_subplot(*((len(panels), 1, place) if narrow else (1, len(panels), place)))
+    for index, panel in enumerate(panels, 1):
+        axes = figure.add_subplot(*((len(panels), 1, index) if narrow else (1, len(panels), index)))
         for number, found in enumerate(each for each in series if each["panel"] == panel):
             tails = found["tails"]
             x, y = zip(*tails["survival"], strict=True)

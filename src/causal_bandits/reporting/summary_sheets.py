@@ -145,7 +145,7 @@ def matrix_html(rows: Sequence[MatrixRow]) -> Markup:
 
 def _block(block: Block) -> Markup:
     names = ["where", "the paper says", "found", BESIDE, *(column or "measured" for column in block.columns)]
-    head = tag("tr", *(tag("th", name, at={"class": "n"} if place > 3 else None) for place, name in enumerate(names)))
+    head = tag("tr", *(tag("th", name, at={"class": "n"} if index > 3 else None) for index, name in enumerate(names)))
     body = [line for row in block.rows for line in _html_lines(block, row)]
     return tag("table", tag("thead", head), tag("tbody", *body), at={"class": "matrix"})
 
@@ -159,8 +159,8 @@ def _html_lines(block: Block, row: MatrixRow) -> list[Markup]:
         tag("td", tag("b", row.words, at={"class": row.verdict}), at=spanning),
     ]
     return [
-        tag("tr", *(first if place == 0 else []), tag("td", beside, at={"class": "w"}), *map(_cell, cells))
-        for place, (beside, cells) in enumerate(lines)
+        tag("tr", *(first if index == 0 else []), tag("td", beside, at={"class": "w"}), *map(_cell, cells))
+        for index, (beside, cells) in enumerate(lines)
     ]
 
 
@@ -251,8 +251,8 @@ def _curves(summary: Summary) -> Sheet:
     tiers = {found["tier"]: found["tier_label"] for found in series.values() if "tier" in found}
     columns = [*(["worlds"] if panels else []), "policy", *(["tier"] if tiers else []), "given", "runs"]
     first_number = len(columns)
-    for place in places:
-        columns += [f"t = {points[place]}", *(["relative"] if relative else [])]
+    for index in places:
+        columns += [f"t = {points[index]}", *(["relative"] if relative else [])]
     more = _more_columns(series)
     columns += more
     rows = []
@@ -260,10 +260,10 @@ def _curves(summary: Summary) -> Sheet:
         runs = f"{found['worlds']} x {found['runs']}" if found["worlds"] > 1 else f"{found['runs']}"
         tier = [str(found.get("tier", ""))] if tiers else []
         cells = [*([found["panel"]] if panels else []), found["label"], *tier, found["knows"], runs]
-        for place in places:
-            cells.append(_mean(found, place))
+        for index in places:
+            cells.append(_mean(found, index))
             if relative:
-                told = "1" if key == found["baseline"] else _ratio(found, place)
+                told = "1" if key == found["baseline"] else _ratio(found, index)
                 cells.append(told)
         rows.append((*cells, *_more(found, more)))
     caption = f"{summary['measure']} ± standard error over {counted(summary)}"

@@ -1,27 +1,26 @@
 """Tables and progress on a terminal: no name is cut, and escape sequences in names have no effect."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.box import SIMPLE
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
 from ..core.markup import printable
+from ..libraries import later
 from .sheets import Sheet
+
+if TYPE_CHECKING:
+    from rich import progress as bar
+else:
+    bar = later("rich.progress")
 
 SHOWN_ROWS = 12
 """Of a long table."""
@@ -138,24 +137,24 @@ def progress(console: Console) -> Iterator[Tell]:
         yield _lines(console)
         return
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("elapsed"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(elapsed_when_finished=False),
+        bar.TextColumn("{task.description}", markup=False),
+        bar.BarColumn(),
+        bar.MofNCompleteColumn(),
+        bar.TextColumn("elapsed"),
+        bar.TimeElapsedColumn(),
+        bar.TextColumn("left"),
+        bar.TimeRemainingColumn(elapsed_when_finished=False),
     )
-    with Progress(*columns, console=console, transient=True) as bars:
+    with bar.Progress(*columns, console=console, transient=True) as bars:
         yield _Bars(bars).tell
 
 
 class _Bars:
-    def __init__(self, bars: Progress) -> None:
+    def __init__(self, bars: bar.Progress) -> None:
         self._bars = bars
-        self._tasks: dict[str, TaskID] = {}
+        self._tasks: dict[str, bar.TaskID] = {}
         self._done: dict[str, tuple[int, int]] = {}
-        self._overall: TaskID | None = None
+        self._overall: bar.TaskID | None = None
 
     def tell(self, what: str, done: int, of: int) -> None:
         """One more part done."""

@@ -103,7 +103,7 @@ def themed_svg(paint: Painter, summary: Summary, *, narrow: bool) -> str:
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    names = {shade: f"--c{place}" for place, shade in enumerate(THEMED)}
+    names = {shade: f"--c{index}" for index, shade in enumerate(THEMED)}
     for shade, name in names.items():
         svg = svg.replace(shade.light, f"var({name})")
     light = ";".join(f"{name}:{shade.light}" for shade, name in names.items())

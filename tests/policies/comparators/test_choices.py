@@ -22,16 +22,15 @@ from causal_bandits.research.comparators import (
     UCBV,
     CountingPolicy,
     EpsilonGreedy,
-    NairObserving,
     PomisKLUCB,
     PomisTS,
     SmallUCB,
     UCBPlus,
     UCBTuned,
 )
-from causal_bandits.research.comparators.settings import settings_of
+from causal_bandits.research.comparators.perfect_interventions import settings_of
 from causal_bandits.research.simulation import play
-from tests.contracts.kinds import KNOWLEDGE, SINGLES, WORLD, world_of
+from tests.contracts.kinds import KNOWLEDGE, WORLD, world_of
 from tests.policies.cases import full_state
 from tests.policies.g_tests import FALSE_ALARM, g_test
 from tests.reference import comparators as slow
@@ -178,26 +177,6 @@ def test_ucb_plus_counts_a_row_for_every_action_it_agrees_with(count: int, seed:
         n = len(shared[arm])
         values[arm] = np.mean(shared[arm]) + np.sqrt(2 * np.log(700) / n) if n else np.inf
     assert {PROBLEM.index(arm) for arm in policy.ask(30)} <= best(values)
-
-
-@given(count=st.integers(1, 200), seed=st.integers(0, 10**6))
-@settings(max_examples=40)
-def test_nair_observes_or_plays_the_pooled_bound(count: int, seed: int) -> None:
-    """Nair, Patil and Sinha 2021: the two cases, from the rows."""
-    problem = SINGLES.problem
-    policy = NairObserving(problem, graph=SINGLES.graph, seed=seed)
-    rows = told_rows(policy, count, seed, 5)
-    shared = slow.sharing_rewards(rows, settings_of(problem, "the test"), {0})
-    observed, t = len(slow.own(rows, 0)), len(rows)
-    means = [float(np.mean(each)) if each else 0.0 for each in shared]
-    gap = max(means) - means[0]
-    beta = min(2 * np.sqrt(2) / gap, np.sqrt(np.log(t))) if gap > 0 else 1.0
-    asked = {problem.index(arm) for arm in policy.ask(20)}
-    if observed == 0 or observed < beta**2 * np.log(t):
-        assert asked == {0}
-    else:
-        values = [slow.ucb1(m, len(each), t) if each else np.inf for m, each in zip(means, shared, strict=True)]
-        assert asked <= best(np.array(values))
 
 
 @pytest.mark.parametrize("name", sorted(name for name in KNOWLEDGE if issubclass(POLICIES[name], CountingPolicy)))

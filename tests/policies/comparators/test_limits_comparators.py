@@ -7,7 +7,6 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.core.compiled import Floats, interpreted
-from causal_bandits.core.estimators.limits import separated_limit
 from causal_bandits.core.problem import Level
 from causal_bandits.errors import OptionError
 from causal_bandits.research.comparators import (
@@ -21,6 +20,7 @@ from causal_bandits.research.comparators import (
     ucb_cv,
 )
 from causal_bandits.research.comparators.main_effects import effect_columns
+from causal_bandits.research.limits import separated_limit
 from causal_bandits.research.simulation import told
 from causal_bandits.research.worlds import DiscreteSCM, Mechanism
 from causal_bandits.research.worlds.mechanisms import Effect
@@ -164,11 +164,14 @@ def test_told_means_by_hand() -> None:
 
 
 def test_those_who_know_more_lose_less() -> None:
-    """Three arms, 80 runs of 2,000 rounds: told-means < causal TS told S < TS, each by more than 3 standard errors."""
+    """Three arms, 80 runs of 2,000 rounds: told-means < causal TS told S < TS, each by more than 3 standard errors.
+
+    OSSB, which solves a program after each round, is only asked not to be far off: 10 runs, three times as much.
+    """
     world = chain(np.array([0.3, 0.5, 0.7]), np.array([0.1, 0.5]))
     regrets = {
-        name: cb.simulate(told(name, world, horizon=2000), world, 2000, runs=80, seed=5).regret[:, -1]
-        for name in ("told-means", "causal-ts-known", "ts", "ossb")
+        name: cb.simulate(told(name, world, horizon=2000), world, 2000, runs=runs, seed=5).regret[:, -1]
+        for name, runs in (("told-means", 80), ("causal-ts-known", 80), ("ts", 80), ("ossb", 10))
     }
     for less, more in (("told-means", "causal-ts-known"), ("causal-ts-known", "ts")):
         difference = regrets[more] - regrets[less]

@@ -12,7 +12,6 @@ from .functions import compiled as compiled
 from .functions import compiling_first as compiling_first
 from .functions import interpreted as interpreted
 from .functions import loops_of as loops_of
-from .functions import vectorised as vectorised
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

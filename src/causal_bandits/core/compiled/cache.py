@@ -24,6 +24,7 @@ COUNT = ("core", "research")
 """The packages whose sources compiled code is made of."""
 STALE_SECONDS = 30 * 86400.0
 """Code of other sources that was not extended for this long is deleted."""
+SUMS = "digests.sums"
 ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written"
 
 
@@ -51,7 +52,7 @@ def _folder(given: str, name: str) -> Path | None:
     """In NUMBA_CACHE_DIR, else beside the package, else in the user's cache folder."""
     for base in _bases(given):
         found = base / name
-        if found.is_dir() and (os.access(found, os.W_OK) or any(found.glob("*.sums"))):
+        if found.is_dir() and (os.access(found, os.W_OK) or any(found.glob(f"*/{SUMS}"))):
             return found
         with contextlib.suppress(OSError):
             found.mkdir(parents=True, mode=0o700)
@@ -78,84 +79,83 @@ def _drop_stale(base: Path) -> None:
 
 
 class Locator:
-    """What numba asks of a place for the compiled code of one function."""
+    """What numba asks of a place for the compiled code of one function: here, a separate folder."""
 
-    def __init__(self, function: Callable[..., object], where: Path) -> None:
-        self._module, self._where = function.__module__, where
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
     @classmethod
     def from_function(cls, function: Callable[..., object], file: str) -> "Locator | None":
         """The place for a function; None if there is none."""
-        where = folder()
-        return None if where is None else cls(function, where)
+        path = _path(function)
+        return None if path is None else cls(path)
 
     def ensure_cache_path(self) -> None:
         """Create the folder, which may have been deleted."""
-        self._where.mkdir(parents=True, exist_ok=True)
+        self._path.mkdir(parents=True, exist_ok=True)
 
     def get_cache_path(self) -> str:
         """The folder."""
-        return str(self._where)
+        return str(self._path)
 
     def get_source_stamp(self) -> str:
         """The digest of the sources."""
         return sources()
 
     def get_disambiguator(self) -> str:
-        """A part of the files' names: two modules may have functions of the same name."""
-        return self._module
+        """A part of the files' names; the folder says it all."""
+        return ""
 
 
-def _files(function: Any) -> list[Path]:
-    """The files of a function: numba's index and code, one for each signature."""
+def _path(function: Any) -> Path | None:
+    """The folder of a function: numba's index and code, and their digests in `SUMS`."""
     where = folder()
-    return [] if where is None else sorted(where.glob(f"*.{function.__qualname__}-{function.__module__}.py*.nb[ic]"))
+    return None if where is None else where / f"{function.__module__}.{function.__qualname__}"
 
 
-def _sums_path(function: Any) -> Path | None:
-    where = folder()
-    return None if where is None else where / f"{function.__module__}.{function.__qualname__}.sums"
-
-
-def _sums(function: Any) -> str:
-    """The names and digests of a function's files."""
-    return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.name}\n" for path in _files(function))
+def _digests(path: Path) -> str:
+    """The names and digests of the files in a folder that numba has written."""
+    files = sorted(path.glob("*.nb[ic]"))
+    return "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.name}\n" for file in files)
 
 
 def has(function: Any) -> bool:
     """Whether there is compiled code of a function, for whatever arguments."""
-    path = _sums_path(function)
-    return path is not None and path.exists()
+    path = _path(function)
+    return path is not None and (path / SUMS).exists()
 
 
 def is_whole(function: Any) -> bool:
     """Whether the files of a function are those that were written."""
-    path = _sums_path(function)
+    path = _path(function)
     try:
-        return path is not None and path.read_text(encoding="utf-8") == _sums(function)
+        return path is not None and (path / SUMS).read_text(encoding="utf-8") == _digests(path)
     except (OSError, UnicodeDecodeError) as error:
-        if isinstance(error, OSError) and error.errno is None:  # an alarm that raises TimeoutError, say
+        if is_alarm(error):
             raise
         return False
 
 
 def seal(function: Any) -> None:
     """Record the digests of a function's files, which were just written."""
-    path = _sums_path(function)
-    if path is None or not _files(function):
-        return
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    path = _path(function)
     with contextlib.suppress(OSError):
-        temporary.write_text(_sums(function), encoding="utf-8")
-        temporary.replace(path)
+        if path is not None and (found := _digests(path)):
+            temporary = path / f"{os.getpid()}.tmp"
+            temporary.write_text(found, encoding="utf-8")
+            temporary.replace(path / SUMS)
 
 
 def remove(function: Any) -> None:
-    """Delete the files of a function."""
-    for path in (*_files(function), _sums_path(function)):
-        with contextlib.suppress(OSError):
-            if path is not None:
-                path.unlink()
+    """Delete the compiled code of a function."""
+    path = _path(function)
+    if path is not None:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def is_alarm(error: Exception) -> bool:
+    """Whether an error is no error of a file, but of a handler: an alarm may raise TimeoutError, an OSError."""
+    return isinstance(error, OSError) and error.errno is None
 
 
 def say_not_kept(error: Exception) -> None:

@@ -20,7 +20,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -195,33 +195,19 @@ def compiled(function: F) -> F:
     return cast(F, Compiled(function))
 
 
-class Vectorised(Generic[P, R]):
-    """A NumPy function, for which compiled code has loops: numba has no such function, or takes long to compile it."""
+class Loops(NamedTuple):
+    """What compiled code runs in place of a NumPy function: numba has none, or takes long to compile it."""
 
-    __name__: str
-
-    def __init__(self, function: Callable[P, R]) -> None:
-        functools.update_wrapper(self, function)
-        self.py_func = function
-        self.loops: Callable[..., Any] | None = None
-        for each in announce:
-            each(self)
-
-    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
-        """Run the NumPy function."""
-        return self.py_func(*arguments, **named)
+    function: Callable[..., Any]
+    loops: Callable[..., Any]
 
 
-def vectorised(function: F) -> F:
-    """Have compiled code run what `loops_of` this function says; Python runs the function."""
-    return cast(F, Vectorised(function))
-
-
-def loops_of(function: object) -> Callable[[F], F]:
+def loops_of(function: Callable[..., Any]) -> Callable[[F], F]:
     """Register what compiled code runs in place of a vectorized function; it uses up the same random numbers."""
 
     def register(loops: F) -> F:
-        cast(Vectorised[..., Any], function).loops = loops
+        for each in announce:
+            each(Loops(function, loops))
         return loops
 
     return register

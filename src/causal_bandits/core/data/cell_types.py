@@ -20,6 +20,11 @@ DECIMAL_COMMA = r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?"
 THOUSANDS_COMMA = r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d*)?"
 LONG = r"^[+-]?\d{19,}$"
 """A whole number of this many digits is an identifier; as a float it would lose digits."""
+CODE = r"^[+-]?0\d"
+"""A number that is written with a leading zero is a code: 007 and 07 are different ones."""
+POINTS_OR_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})$"
+FEW_LEVELS = 100
+"""With more values a column of text is not looked at for spellings."""
 Commas = Literal["decimal", "thousands"]
 """What the commas in numbers are."""
 
@@ -52,7 +57,7 @@ def typed(column: pl.Series, *, is_name: bool = False, either: Commas = "decimal
         commas = _commas(cells, either)
         found = None if commas is None else _numbers(without_commas(cells, commas))
     if found is None:
-        return Typed(column)
+        return Typed(bare)
     return Typed(found, cells.null_count() - bare.null_count(), commas)
 
 
@@ -61,7 +66,7 @@ def _numbers(cells: pl.Series) -> pl.Series | None:
     for kind in (pl.Int64, pl.Float64):
         found = cells.cast(kind, strict=False)
         if found.null_count() == cells.null_count():
-            return found if kind == pl.Int64 or not cells.str.contains(LONG).any() else None
+            return found if not cells.str.contains(CODE if kind == pl.Int64 else LONG).any() else None
     words = cells.str.to_lowercase()
     return words == "true" if words.drop_nulls().is_in(["true", "false"]).all() else None
 
@@ -115,6 +120,8 @@ def typed_table(
         if each.commas is not None:
             found[name] = typed(table[name], is_name=name in names, either=either)
             notes.append(_said(name, table[name], found[name]))
+        else:
+            notes += _doubts(name, table[name], each.column, semicolons)
     return TypedTable(
         table.with_columns(each.column.alias(name) for name, each in found.items()),
         {name: each.by_word for name, each in found.items() if each.by_word},
@@ -134,3 +141,20 @@ def _said(name: str, text: pl.Series, found: Typed) -> str:
     first = int(text.str.contains(",", literal=True).fill_null(value=False).arg_max() or 0)
     what = "a decimal sign" if found.commas == "decimal" else "between thousands"
     return f"{name}: the comma is {what}, so {str(text[first]).strip()} is {found.column[first]:g}"
+
+
+def _doubts(name: str, text: pl.Series, column: pl.Series, semicolons: bool) -> list[str]:
+    """What may have been meant otherwise, in words."""
+    seen = text.drop_nulls().str.strip_chars()
+    if semicolons and column.dtype == pl.Float64 and seen.str.contains(POINTS_OR_THOUSANDS).all():
+        other = str(seen[0]).replace(".", "")
+        return [f"{name}: the point is a decimal sign; if {seen[0]} is meant to be {other}, remove it"]
+    if column.dtype != pl.String:
+        return []
+    levels = seen.unique(maintain_order=True).to_list()
+    if len(levels) > FEW_LEVELS:
+        return []
+    spellings: dict[str, list[str]] = {}
+    for level in levels:
+        spellings.setdefault(level.lower(), []).append(level)
+    return [f"{name}: {each[0]!r} and {each[1]!r} differ only in case" for each in spellings.values() if len(each) > 1]

@@ -41,9 +41,9 @@ class CellTables(NamedTuple):
     pending: NDArray[np.int32] = NONE_PENDING
     """(cells of tables without "above zero",): rows whose reward is not known yet; empty while there was none."""
 
-    def table(self, place: int) -> Floats:
+    def table(self, index: int) -> Floats:
         """One table as a view of shape (arms, cells, 3)."""
-        start, cells = self.starts[place], self.cells[place]
+        start, cells = self.starts[index], self.cells[index]
         return self.sums[start : start + self.arms * cells].reshape(self.arms, cells, 3)
 
 
@@ -68,12 +68,12 @@ def merge_cell(into: Floats, cell: Floats) -> None:
 
 
 @compiled
-def reward_cell(tables: CellTables, place: int, values: Floats, reward: float) -> int:
+def reward_cell(tables: CellTables, index: int, values: Floats, reward: float) -> int:
     """The cell of a row in a table; -1 when it has no value for a variable of the set, so that it does not count."""
     last = tables.strides.shape[1] - 1
-    cell = tables.strides[place, last] if reward > 0 else 0
+    cell = tables.strides[index, last] if reward > 0 else 0
     for variable in range(last):
-        stride = tables.strides[place, variable]
+        stride = tables.strides[index, variable]
         if stride > 0:
             if values[variable] < 0:
                 return -1
@@ -84,28 +84,28 @@ def reward_cell(tables: CellTables, place: int, values: Floats, reward: float) -
 @compiled
 def count_reward(tables: CellTables, arm: int, values: Floats, reward: float) -> None:
     """Count one row in every table whose variables it has; `values` are level numbers, below 0 where missing."""
-    for place in range(len(tables.cells)):
-        cell = reward_cell(tables, place, values, reward)
+    for index in range(len(tables.cells)):
+        cell = reward_cell(tables, index, values, reward)
         if cell >= 0:
-            add_reward(tables.sums[tables.starts[place] + arm * tables.cells[place] + cell], reward)
+            add_reward(tables.sums[tables.starts[index] + arm * tables.cells[index] + cell], reward)
 
 
 @compiled
 def count_filled_reward(tables: CellTables, arm: int, before: Floats, after: Floats, reward: float) -> None:
     """Count a row in the tables of the sets that it had a missing value for before, and has all values for now."""
-    for place in range(len(tables.cells)):
-        cell = reward_cell(tables, place, after, reward) if reward_cell(tables, place, before, reward) < 0 else -1
+    for index in range(len(tables.cells)):
+        cell = reward_cell(tables, index, after, reward) if reward_cell(tables, index, before, reward) < 0 else -1
         if cell >= 0:
-            add_reward(tables.sums[tables.starts[place] + arm * tables.cells[place] + cell], reward)
+            add_reward(tables.sums[tables.starts[index] + arm * tables.cells[index] + cell], reward)
 
 
 @compiled
 def count_late(tables: CellTables, arm: int, values: Floats, change: int) -> None:
     """Add `change` rows whose reward is pending to every table that can tell their cell; the capacity must suffice."""
-    for place in range(tables.plain):
-        cell = reward_cell(tables, place, values, 0.0)
+    for index in range(tables.plain):
+        cell = reward_cell(tables, index, values, 0.0)
         if cell >= 0:
-            tables.pending[tables.starts[place] + arm * tables.cells[place] + cell] += change
+            tables.pending[tables.starts[index] + arm * tables.cells[index] + cell] += change
 
 
 def with_late(tables: CellTables) -> CellTables:
@@ -159,10 +159,10 @@ class CellLayout(SubsetLayout):
         sizes, plain, arms = [variable.size for variable in self.problem.observed], self.count, len(self.problem.arms)
         strides = np.zeros((plain, len(sizes) + 1), dtype=np.int64)
         cells = np.ones(plain, dtype=np.int64)
-        for place, members in enumerate(self.members):
+        for index, members in enumerate(self.members):
             for variable in members:
-                strides[place, variable] = cells[place]
-                cells[place] *= sizes[variable]
+                strides[index, variable] = cells[index]
+                cells[index] *= sizes[variable]
         if above_zero and self.problem.reward.kind == "revenue":
             above = strides.copy()
             above[:, -1] = cells

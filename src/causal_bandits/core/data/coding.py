@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CausalBanditsError, ObservationError, UnknownLevelError, UnknownVariableError, brief, listing
-from ...libraries import pl
 from ..problem import Arm, Level, Problem, Reward, Variable
-from .distinct import each_distinct, plain_columns, reals
+from .distinct import each_distinct, is_series, plain_columns, reals
 from .frames import columns_of
 
 LARGEST = 1e100
@@ -258,7 +257,7 @@ def _allowing(convert: Callable[[Any], Any], absent: float, missing: bool) -> Ca
 
 
 def _reals(values: Any, convert: Callable[[Any], Any], missing: bool) -> Any:
-    found = reals(values, LARGEST) if isinstance(values, pl.Series) else None
+    found = reals(values, LARGEST) if is_series(values) else None
     return _each(values, convert) if found is None or (np.isnan(found).any() and not missing) else found
 
 
@@ -269,7 +268,7 @@ def _each(values: Any, convert: Callable[[Any], Any]) -> Any:
 
 def _each_row(columns: Sequence[Any], convert: Callable[..., Any]) -> Any:
     """Convert the values of several columns together: distinct ones once if known to be the same."""
-    if all(isinstance(column, pl.Series) for column in columns) and len(columns[0]):
+    if all(map(is_series, columns)) and len(columns[0]):
         with contextlib.suppress(CausalBanditsError):  # the error is for the row that comes first
             return each_distinct(columns, convert)
     done: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,9 +20,14 @@ def is_plain(kind: pl.DataType) -> bool:
     return kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)
 
 
+def is_series(column: Any) -> bool:
+    """Whether a column is a polars Series; polars is not imported to find out."""
+    return "polars" in sys.modules and isinstance(column, pl.Series)
+
+
 def plain_columns(frame: Any) -> dict[str, pl.Series] | None:
     """The columns of a polars frame that can be converted by their distinct values; None for anything else."""
-    if isinstance(frame, pl.DataFrame) and all(map(is_plain, frame.dtypes)):
+    if "polars" in sys.modules and isinstance(frame, pl.DataFrame) and all(map(is_plain, frame.dtypes)):
         return dict(zip(frame.columns, frame.get_columns(), strict=True))
     return None
 

@@ -20,7 +20,7 @@ class History:
     """All rows, one per pull; `pending` has those without a reward yet.
 
     Args:
-        problem: What is played.
+        problem: The problem.
 
     >>> problem = Problem("Y", {"A": ["low", "high"]}, {"I": 2})
     >>> history = History(problem)
@@ -110,7 +110,7 @@ class History:
         return self._coder.value(name, value)
 
     def encode(self, arm: Arm | Mapping[str, Level], observation: Mapping[str, Any], *, missing: bool = False) -> Rows:
-        """One row, checked and coded; nothing is stored yet. With `missing` observed variables may have no value."""
+        """Check and code one row without storing it. With `missing`, observed variables may have no value."""
         return self._with_bins(self._coder.one(arm, observation, missing=flag("missing", missing)))
 
     def encode_pending(
@@ -120,11 +120,11 @@ class History:
         return self._with_bins(self._coder.one(arm, observation, missing=flag("missing", missing), pending=True))
 
     def encode_many(self, frame: Any, arm: Arm | Mapping[str, Level] | None = None, *, missing: bool = False) -> Rows:
-        """The rows of a table (any dataframe, a list of dicts, a dict of columns), checked and coded.
+        """Check and code the rows of a table (any dataframe, a list of dicts, a dict of columns).
 
         The table has one column per lever, or all its rows belong to `arm`
-        (observational rows: the idle arm). Other columns are ignored. With `missing` cells of observed variables
-        may be empty.
+        (`{}` for observational rows, that is, the control). Other columns are ignored. With `missing` cells of observed
+        variables may be empty.
         """
         return self._with_bins(self._coder.many(frame, arm, missing=flag("missing", missing)))
 
@@ -133,7 +133,7 @@ class History:
         return self._with_bins(self._coder.known(arms, seen))
 
     def extend(self, rows: Rows, batches: Iterable[tuple[int, int]] | None = None) -> bool:
-        """Store coded rows; True when this fixed the cut points of a variable, so that all codes are new.
+        """Store coded rows; returns True if this fixed the cut points of a variable, so that all codes are new.
 
         `batches` says which of these rows came at once; by default they are one batch.
         """

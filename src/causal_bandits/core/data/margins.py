@@ -34,14 +34,14 @@ def levels_of(problem: Problem) -> Levels:
 @compiled
 def fill_margins(margins: CountTables, tables: CountTables, of_arm: Ints) -> None:
     """Add up the tables of the arms."""
-    for place in range(len(tables.cells)):
-        length = tables.cells[place] * 2
+    for index in range(len(tables.cells)):
+        length = tables.cells[index] * 2
         for arm in range(len(of_arm)):
             if tables.counts[2 * arm] + tables.counts[2 * arm + 1] == 0:
                 continue  # an arm without rows
-            source = tables.starts[place] + arm * length
+            source = tables.starts[index] + arm * length
             for level in of_arm[arm]:
-                sink = margins.starts[place] + level * length
+                sink = margins.starts[index] + level * length
                 for offset in range(length):
                     margins.counts[sink + offset] += tables.counts[source + offset]
 

@@ -91,9 +91,9 @@ class ViewMoments(NamedTuple):
 
 
 @compiled
-def view(views: ViewMoments, place: int) -> ArmMoments:
+def view(views: ViewMoments, index: int) -> ArmMoments:
     """One view; what is added to it is added to the views."""
-    return ArmMoments(views.counts[place], views.means[place], views.scatter[place])
+    return ArmMoments(views.counts[index], views.means[index], views.scatter[index])
 
 
 @compiled
@@ -262,19 +262,18 @@ class DesignLayout(SubsetLayout):
     def views_of(self, patterns: Sequence[int]) -> tuple[Ints, Bools]:
         """Which rows each set may use, given the patterns of missing variables seen so far (bit v: variable v).
 
-        First, for each set the number of its view, or -1 where no pattern touches it and all rows count. Second,
-        (views, patterns): whether rows of a pattern belong to a view. Sets that the same patterns touch share a view.
+        First, for each set the number of its view; view 0 has all rows. Second, (views, patterns): whether a view has
+        the rows of a pattern. Sets that the same patterns touch share a view.
         """
-        masks = [sum(1 << place for place in members) for members in self.members]
+        masks = [sum(1 << index for index in members) for members in self.members]
         touched = [tuple(bool(mask & pattern) for pattern in patterns) for mask in masks]
-        keys = sorted({key for key in touched if any(key)})
-        number = {key: place for place, key in enumerate(keys)}
-        holds = np.array([[not hit for hit in key] for key in keys], dtype=np.bool_).reshape(len(keys), len(patterns))
-        return np.array([number.get(key, -1) for key in touched], dtype=np.int64), holds
+        views = sorted(set(touched))  # the empty set is touched by none, and comes first
+        holds = ~np.array(views, dtype=np.bool_).reshape(len(views), len(patterns))
+        return np.array([views.index(each) for each in touched], dtype=np.int64), holds
 
-    def empty_views(self, count: int) -> ViewMoments:
-        """Views without rows."""
-        arms, width = len(self.problem.arms), self.width
+    def empty_views(self, count: int, *, with_reward: bool = True) -> ViewMoments:
+        """Views without rows; the column of the reward may be left out."""
+        arms, width = len(self.problem.arms), self.width - (not with_reward)
         shape = (count, arms, width)
         return ViewMoments(np.zeros((count, arms), dtype=np.int64), np.zeros(shape), np.zeros((*shape, width)))
 

@@ -41,7 +41,7 @@ class SubsetLayout(ABC):
     def names(self) -> tuple[tuple[str, ...], ...]:
         """The variables of each set."""
         observed = self.problem.observed_names
-        return tuple(tuple(observed[place] for place in members) for members in self.members)
+        return tuple(tuple(observed[index] for index in members) for members in self.members)
 
     def find(self, names: Iterable[str]) -> int:
         """The position of a set."""
@@ -56,7 +56,7 @@ class SubsetLayout(ABC):
 
     @cached_property
     def _places(self) -> dict[frozenset[str], int]:
-        return {frozenset(names): place for place, names in enumerate(self.names)}
+        return {frozenset(names): index for index, names in enumerate(self.names)}
 
 
 def gib(size: int) -> str:

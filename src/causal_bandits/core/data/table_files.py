@@ -136,10 +136,10 @@ def _read(file: Path, shown: str, names: Collection[str], texts: Collection[str]
 def _text(file: Path, ending: str) -> tuple[pl.DataFrame, tuple[str, ...], bool]:
     """Every cell as text; what was detected; whether semicolons separate."""
     found = read_text(file, ending)
-    twice = next((name for place, name in enumerate(found.header) if name and name in found.header[:place]), None)
+    twice = next((name for index, name in enumerate(found.header) if name and name in found.header[:index]), None)
     if twice is not None:
         raise TableFileError(f"it names the column {brief(twice)} twice; rename one")
-    names = [name or f"column {place}" for place, name in enumerate(found.header, 1)]
+    names = [name or f"column {index}" for index, name in enumerate(found.header, 1)]
     try:
         cells = pl.read_csv(found.content, separator=found.separator, infer_schema=False, null_values=[""])
     except pl.exceptions.NoDataError:

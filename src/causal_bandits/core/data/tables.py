@@ -41,26 +41,26 @@ class CountTables(NamedTuple):
     pending: NDArray[np.int32] = NONE_PENDING
     """Rows whose reward is not known yet: set, then arm, then cell; empty while there was none."""
 
-    def table(self, place: int) -> NDArray[np.int32]:
+    def table(self, index: int) -> NDArray[np.int32]:
         """One table as a view of shape (arms, cells, 2)."""
         arms = self.starts[1] // 2 if len(self.starts) > 1 else len(self.counts) // 2
-        cells = self.cells[place]
-        start = self.starts[place]
+        cells = self.cells[index]
+        start = self.starts[index]
         return self.counts[start : start + arms * cells * 2].reshape(arms, cells, 2)
 
-    def pending_table(self, place: int) -> NDArray[np.int32]:
+    def pending_table(self, index: int) -> NDArray[np.int32]:
         """The pending rows of one table as a view of shape (arms, cells); none if there never was one."""
-        arms, cells, _ = self.table(place).shape
-        start = self.starts[place] // 2
+        arms, cells, _ = self.table(index).shape
+        start = self.starts[index] // 2
         return self.pending[start : start + arms * cells].reshape(-1, cells)
 
 
 @compiled
-def cell_of(tables: CountTables, place: int, codes: Ints) -> int:
+def cell_of(tables: CountTables, index: int, codes: Ints) -> int:
     """The cell of a row in a table; -1 when it has no value for a variable of the set, so that it does not count."""
     cell = 0
     for variable in range(tables.strides.shape[1]):
-        stride = tables.strides[place, variable]
+        stride = tables.strides[index, variable]
         if stride > 0:
             if codes[variable] < 0:
                 return -1
@@ -71,28 +71,28 @@ def cell_of(tables: CountTables, place: int, codes: Ints) -> int:
 @compiled
 def count_row(tables: CountTables, arm: int, codes: Ints, reward: int) -> None:
     """Count one row in every table whose variables it has."""
-    for place in range(len(tables.cells)):
-        cell = cell_of(tables, place, codes)
+    for index in range(len(tables.cells)):
+        cell = cell_of(tables, index, codes)
         if cell >= 0:
-            tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
+            tables.counts[tables.starts[index] + (arm * tables.cells[index] + cell) * 2 + reward] += 1
 
 
 @compiled
 def count_filled(tables: CountTables, arm: int, before: Ints, after: Ints, reward: int) -> None:
     """Count a row in the tables of the sets that it had a missing value for before, and has all values for now."""
-    for place in range(len(tables.cells)):
-        cell = cell_of(tables, place, after) if cell_of(tables, place, before) < 0 else -1
+    for index in range(len(tables.cells)):
+        cell = cell_of(tables, index, after) if cell_of(tables, index, before) < 0 else -1
         if cell >= 0:
-            tables.counts[tables.starts[place] + (arm * tables.cells[place] + cell) * 2 + reward] += 1
+            tables.counts[tables.starts[index] + (arm * tables.cells[index] + cell) * 2 + reward] += 1
 
 
 @compiled
 def count_pending(tables: CountTables, arm: int, codes: Ints, change: int) -> None:
     """Add `change` rows whose reward is pending to every table whose variables they have; the capacity must suffice."""
-    for place in range(len(tables.cells)):
-        cell = cell_of(tables, place, codes)
+    for index in range(len(tables.cells)):
+        cell = cell_of(tables, index, codes)
         if cell >= 0:
-            tables.pending[tables.starts[place] // 2 + arm * tables.cells[place] + cell] += change
+            tables.pending[tables.starts[index] // 2 + arm * tables.cells[index] + cell] += change
 
 
 def with_pending(tables: CountTables) -> CountTables:
@@ -102,16 +102,16 @@ def with_pending(tables: CountTables) -> CountTables:
 
 
 @compiled
-def _count_block(tables: CountTables, place: int, members: Ints, arms: Ints, codes: Ints, rewards: Ints) -> None:
+def _count_block(tables: CountTables, index: int, members: Ints, arms: Ints, codes: Ints, rewards: Ints) -> None:
     """Count some rows in one table, whose variables are `members`."""
-    start, cells = tables.starts[place], tables.cells[place]
+    start, cells = tables.starts[index], tables.cells[index]
     for row in range(len(arms)):
         cell = 0
         for variable in members:
             if codes[row, variable] < 0:
                 cell = -1
                 break
-            cell += codes[row, variable] * tables.strides[place, variable]
+            cell += codes[row, variable] * tables.strides[index, variable]
         if cell >= 0:
             tables.counts[start + (arms[row] * cells + cell) * 2 + rewards[row]] += 1
 
@@ -121,9 +121,9 @@ def count_rows(tables: CountTables, arms: Ints, codes: Ints, rewards: Ints) -> N
     """Count many rows: a block of them table by table, so that the variables of a set are looked up once."""
     for first in range(0, len(arms), BLOCK):
         block = slice(first, first + BLOCK)
-        for place in range(len(tables.cells)):
-            members = np.flatnonzero(tables.strides[place])
-            _count_block(tables, place, members, arms[block], codes[block], rewards[block])
+        for index in range(len(tables.cells)):
+            members = np.flatnonzero(tables.strides[index])
+            _count_block(tables, index, members, arms[block], codes[block], rewards[block])
 
 
 @dataclass(frozen=True)
@@ -202,10 +202,10 @@ def empty_tables(layout: SubsetLayout, arms: int) -> CountTables:
     sizes = [variable.size for variable in layout.problem.observed]
     strides = np.zeros((len(layout.members), len(sizes)), dtype=np.int64)
     cells = np.ones(len(layout.members), dtype=np.int64)
-    for place, members in enumerate(layout.members):
+    for index, members in enumerate(layout.members):
         for variable in members:
-            strides[place, variable] = cells[place]
-            cells[place] *= sizes[variable]
+            strides[index, variable] = cells[index]
+            cells[index] *= sizes[variable]
     lengths = cells * arms * 2
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
     return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32))

@@ -58,8 +58,8 @@ class WaitingRows:
 
     def has(self, number: int) -> bool:
         """Whether a row still waits."""
-        place = int(np.searchsorted(self._numbers[: self._end], number))
-        return place < self._end and bool(self._numbers[place] == number and self._left[place])
+        index = int(np.searchsorted(self._numbers[: self._end], number))
+        return index < self._end and bool(self._numbers[index] == number and self._left[index])
 
     def rows(self, numbers: NDArray[np.int64]) -> Rows:
         """Rows that wait, by number; their rewards are 0."""

@@ -92,15 +92,15 @@ class Findings:
         """Accepted and rejected sets, smaller ones first."""
         levers = self.layout.problem.intervention_names
         found = SeparatingSets()
-        for place, variables in enumerate(self.layout.names):
-            separated = tuple(name for name, yes in zip(levers, self.separated[place], strict=True) if yes)
-            rows = self.rows if self.seen is None else int(self.seen[place])
-            found.append(SeparatingSet(variables, separated, self.grounds.evidence(place, rows, levers)))
+        for index, variables in enumerate(self.layout.names):
+            separated = tuple(name for name, yes in zip(levers, self.separated[index], strict=True) if yes)
+            rows = self.rows if self.seen is None else int(self.seen[index])
+            found.append(SeparatingSet(variables, separated, self.grounds.evidence(index, rows, levers)))
         return found
 
     def merged(self, parts: Sequence["Findings"], which: Ints) -> "Findings":
-        """Each set from the part that `which` says, and where that is -1 from here."""
-        separated = pick(self.separated, [part.separated for part in parts], which)
+        """Each set from the part that `which` says."""
+        separated = pick([part.separated for part in parts], which)
         return replace(self, separated=separated, grounds=self.grounds.merged([part.grounds for part in parts], which))
 
 
@@ -140,17 +140,11 @@ def check_discovery(discovery: object) -> None:
         raise OptionError(
             f"discovery={brief(discovery)}; expected DirectTesting(), ASD(), ResidualTesting() or KnownSets([...])"
         )
-    kind = type(discovery).__name__
-    lacking = [name for name in ("tier", "hints") if not hasattr(discovery, name)]
+    lacking = [name for name in ("tier", "hints", "to_dict") if not hasattr(discovery, name)]
     if lacking:
         raise OptionError(
             f"discovery={brief(discovery)} does not declare {lacking[0]!r}; "
-            f"make {kind} a subclass of causal_bandits.discovery.Declared"
-        )
-    if not hasattr(discovery, "to_dict"):
-        raise OptionError(
-            f"discovery={brief(discovery)} has no method to_dict; "
-            f"add one to {kind} that returns a dict with its name and its options"
+            f"make {type(discovery).__name__} a subclass of causal_bandits.discovery.Declared"
         )
 
 

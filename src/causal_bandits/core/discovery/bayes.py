@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -25,12 +25,12 @@ class BayesFactors(Declared):
     """Accept a lever I for S when log [ P(Y | S) / P(Y | S, I) ] exceeds `threshold` nats.
 
     Unlike a test that does not reject, a Bayes factor needs evidence *for* a set: without data it is 0, and nothing is
-    shared. Where rewards are 0 or 1, every chance of a reward has a uniform prior. Where they are real numbers, one
-    linear regression on S is weighed against one for every level of I, and no unit of Y or S matters
+    shared. If rewards are 0 or 1, every reward probability has a uniform prior. If they are real numbers, one linear
+    regression on S is compared with one for every level of I, and the units of Y and S do not matter
     (`independence.regressions` has the formula). The other levers may be
 
     - averaged over (``marginal``): few cells, so that true sets are found early, and false ones too;
-    - held fixed (``conditional``): what sharing needs, and late to be sure of;
+    - held fixed (``conditional``): what sharing needs, but it takes many rows;
     - ``both`` (default): sets are accepted by the first, and no more probable than the weaker of the two makes them;
     - ``either``: the same, but what exceeds the threshold in either way is accepted. Real-valued policies do best so.
 
@@ -55,8 +55,6 @@ class BayesFactors(Declared):
             if not is_number(nats) or not math.isfinite(float(nats)):  # type: ignore[arg-type]
                 raise OptionError(f"{name}={brief(nats)}; expected a number of nats, such as {such}")
         check_fields(self)
-        if self.reading not in get_args(Others):
-            raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Others))}")
 
     def discover(self, layout: SubsetLayout, statistics: CountTables | ArmMoments, rows: int) -> Findings:
         """Weigh every set of the layout, from tables or from moments."""
@@ -72,10 +70,6 @@ class BayesFactors(Declared):
             accepted = accepted | (given > self.threshold)
         return accepted if self.veto is None else accepted & ~(given < -self.veto)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"name": self.name, **vars(self)}
-
 
 def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, given_others: bool) -> Floats:
     """(sets, levers): log Bayes factors, the other variables averaged over or held fixed."""
@@ -88,8 +82,8 @@ def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, give
         raise TypeError("expected tables with a TableLayout, or moments with a DesignLayout")
     chosen = layout.chosen(with_reward=True)
     found = np.empty((len(chosen), len(layout.problem.interventions)))
-    for place, (strata, cells) in enumerate(_groups(layout.problem, given_others=given_others)):
-        found[:, place] = regression_factors(statistics, chosen, strata, cells)
+    for index, (strata, cells) in enumerate(_groups(layout.problem, given_others=given_others)):
+        found[:, index] = regression_factors(statistics, chosen, strata, cells)
     return found
 
 

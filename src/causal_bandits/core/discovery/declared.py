@@ -30,6 +30,10 @@ class Declared:
         """Read back what `to_dict` gave, without the name."""
         return cls(**options)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: the name and the options."""
+        return {"name": self.name, **vars(self)}
+
     def hints(self, problem: Problem) -> str:
         """What it is given besides the problem, in words for a table."""
         return "nothing"

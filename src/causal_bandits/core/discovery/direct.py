@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,10 +57,6 @@ class DirectTesting(Declared):
     def __post_init__(self) -> None:
         check_alpha(self.alpha, 0.05)
         check_fields(self)
-        if self.reading not in get_args(Reading):
-            raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(Reading))}")
-        if self.calibration not in get_args(Calibration):
-            raise OptionError(f"calibration={self.calibration!r}; expected one of {', '.join(get_args(Calibration))}")
         whole_number("draws", self.draws, 19, MOST_DRAWS)
 
     def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:

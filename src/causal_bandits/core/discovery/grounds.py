@@ -6,7 +6,7 @@ of one set. A new kind is a subclass here or elsewhere; a save file finds it by 
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,11 +25,11 @@ class Evidence:
     """Why a set was accepted or rejected: the tests, and how many rows they saw.
 
     A key of `tests` is the tuple of levers that were tested together; `confidence` is, per
-    lever, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is how much the
-    rows speak for it, in nats, and `given_others` the same with the other levers held fixed;
+    lever, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is the evidence of
+    the rows for it, in nats, and `given_others` the same with the other levers held fixed;
     `probability` is how probable it is that the set separates all levers, where that was learned as a number, and
     `weight` how much of the arms' estimates comes through the set then, on average over arms: 0 where it is not used.
-    The weights of all sets add up to 1, less the share of arms that are judged through none.
+    The weights of all sets add up to 1, less the share of arms that are estimated through no set.
     """
 
     rows: int
@@ -75,17 +75,19 @@ class Grounds(ABC):
         """The levers that were tested together, one tuple for each test."""
         return ()
 
-    @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What it keeps, each array with a line per set."""
+        """What it keeps: its fields that are arrays, each with a line per set."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     @classmethod
-    @abstractmethod
     def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
         """Read back `arrays`; `about` has the source and the tests."""
+        declared: Any = cls  # a dataclass
+        needed = [each.name for each in fields(declared) if each.name in arrays or each.default is MISSING]
+        return cls(**{name: arrays[name] for name in needed})
 
     @abstractmethod
-    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+    def evidence(self, index: int, rows: int, levers: tuple[str, ...]) -> Evidence:
         """What it shows of one set."""
 
     def probability(self, separated: Bools) -> Floats | None:
@@ -97,19 +99,14 @@ class Grounds(ABC):
         return (levers,)
 
     def merged(self, parts: Sequence["Grounds"], which: Ints) -> Self:
-        """Each set from the part that `which` says, and where that is -1 from here."""
-        found = {
-            name: pick(array, [part.arrays()[name] for part in parts], which) for name, array in self.arrays().items()
-        }
+        """Each set from the part that `which` says."""
+        found = {name: pick([part.arrays()[name] for part in parts], which) for name in self.arrays()}
         return type(self).of({"source": self.source, "tests": self.tests}, found)
 
 
-def pick(own: NDArray[Any], parts: Sequence[NDArray[Any]], which: Ints) -> NDArray[Any]:
-    """Each line from the part that `which` says, and where that is -1 from `own`."""
-    found = own.copy()
-    for place, part in enumerate(parts):
-        found[which == place] = part[which == place]
-    return found
+def pick(parts: Sequence[NDArray[Any]], which: Ints) -> NDArray[Any]:
+    """Each line from the part that `which` says."""
+    return np.stack(parts)[which, np.arange(len(which))]
 
 
 def per_lever(line: Floats, levers: tuple[str, ...]) -> dict[str, float]:
@@ -123,20 +120,11 @@ class Told(Grounds):
 
     sources = ("told",)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Nothing."""
-        return {}
-
-    @classmethod
-    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
-        """Nothing need be read."""
-        return cls()
-
     def probability(self, separated: Bools) -> Floats:
         """1: declared sets are not doubted."""
         return np.ones(len(separated))
 
-    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+    def evidence(self, index: int, rows: int, levers: tuple[str, ...]) -> Evidence:
         """Only that it was declared."""
         return Evidence(rows, self.source)
 
@@ -157,10 +145,6 @@ class ByTests(Grounds):
         """The levers that were tested together."""
         return self.names
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Statistics, degrees of freedom, p-values."""
-        return {"statistic": self.statistic, "dof": self.dof, "p_value": self.p_value}
-
     @classmethod
     def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
         """Read back `arrays`."""
@@ -170,9 +154,9 @@ class ByTests(Grounds):
         """A column for each test."""
         return (len(self.names),)
 
-    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+    def evidence(self, index: int, rows: int, levers: tuple[str, ...]) -> Evidence:
         """Every test of the set."""
-        columns = zip(self.names, self.statistic[place], self.dof[place], self.p_value[place], strict=True)
+        columns = zip(self.names, self.statistic[index], self.dof[index], self.p_value[index], strict=True)
         results = {names: IndependenceResult(float(g), int(df), float(p)) for names, g, df, p in columns}
         return Evidence(rows, self.source, results)
 
@@ -187,16 +171,6 @@ class Weighed(Grounds):
     given_others: Floats | None = None
     """(sets, levers): the same given the other levers."""
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The factors that were computed."""
-        found = {name: getattr(self, name) for name in ("log_bayes_factor", "given_others")}
-        return {name: array for name, array in found.items() if array is not None}
-
-    @classmethod
-    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
-        """Read back `arrays`."""
-        return cls(arrays["log_bayes_factor"], arrays.get("given_others"))
-
     def probability(self, separated: Bools) -> Floats:
         """The product over the variables pooled, each by the weaker of its factors, at even prior odds."""
         nats = self.log_bayes_factor
@@ -204,10 +178,10 @@ class Weighed(Grounds):
         held: Floats = np.where(separated, special.expit(weaker), 1.0).prod(axis=1)
         return held
 
-    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+    def evidence(self, index: int, rows: int, levers: tuple[str, ...]) -> Evidence:
         """The factors of the set."""
-        nats = per_lever(self.log_bayes_factor[place], levers)
-        given = {} if self.given_others is None else per_lever(self.given_others[place], levers)
+        nats = per_lever(self.log_bayes_factor[index], levers)
+        given = {} if self.given_others is None else per_lever(self.given_others[index], levers)
         return Evidence(rows, self.source, log_bayes_factor=nats, given_others=given)
 
 
@@ -226,18 +200,14 @@ class Confidences(Grounds):
         """Whether the search came to its end."""
         return self.sources[0 if self.proven else 1]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The confidences."""
-        return {"confidence": self.confidence}
-
     @classmethod
     def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
         """Read back `arrays`."""
         return cls(arrays["confidence"], about["source"] == cls.sources[0])
 
-    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+    def evidence(self, index: int, rows: int, levers: tuple[str, ...]) -> Evidence:
         """The confidence of every separation."""
-        return Evidence(rows, self.source, confidence=per_lever(self.confidence[place], levers))
+        return Evidence(rows, self.source, confidence=per_lever(self.confidence[index], levers))
 
 
 @dataclass(frozen=True)
@@ -250,15 +220,6 @@ class Degrees(Grounds):
     weights: Floats
     """(sets,): how much each set counts in the average over sets."""
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The probabilities and the weights."""
-        return {"separates": self.separates, "weights": self.weights}
-
-    @classmethod
-    def of(cls, about: Mapping[str, Any], arrays: Arrays) -> Self:
-        """Read back `arrays`."""
-        return cls(arrays["separates"], arrays["weights"])
-
     def width(self, name: str, levers: int) -> tuple[int, ...]:
         """One number for all levers."""
         return ()
@@ -267,6 +228,6 @@ class Degrees(Grounds):
         """The stated probability."""
         return self.separates
 
-    def evidence(self, place: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+    def evidence(self, index: int, rows: int, levers: tuple[str, ...]) -> Evidence:
         """The probability and the weight of the set."""
-        return Evidence(rows, self.source, probability=float(self.separates[place]), weight=float(self.weights[place]))
+        return Evidence(rows, self.source, probability=float(self.separates[index]), weight=float(self.weights[index]))

@@ -16,7 +16,7 @@ from .tiers import Tier
 
 
 class KnownSets(Declared):
-    """Separating sets that are known in advance.
+    """Separating sets that you know.
 
     Args:
         sets: The sets, each separating all levers; or a mapping set -> the levers it separates.
@@ -51,9 +51,9 @@ class KnownSets(Declared):
         names = layout.problem.intervention_names
         separated = np.zeros((len(layout.names), len(names)), dtype=np.bool_)
         for variables, told in self._sets.items():
-            place = layout.find(variables)
+            index = layout.find(variables)
             chosen = names if told is None else [layout.problem.intervention(name).name for name in told]
-            separated[place] = [name in chosen for name in names]
+            separated[index] = [name in chosen for name in names]
         return Findings(layout, rows, separated, Told())
 
     def hints(self, problem: Problem) -> str:

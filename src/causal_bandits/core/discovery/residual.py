@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ...errors import OptionError
 from ..data import ArmMoments, DesignLayout
 from ..independence import Factor, residual_tests
-from ..independence.residual import check_factor
 from ..problem import Problem
 from ..validation import check_fields
 from .base import Findings, check_alpha
@@ -55,9 +54,6 @@ class ResidualTesting(Declared):
     def __post_init__(self) -> None:
         check_alpha(self.alpha, 0.05)
         check_fields(self)
-        if self.reading not in get_args(ResidualReading):
-            raise OptionError(f"reading={self.reading!r}; expected one of {', '.join(get_args(ResidualReading))}")
-        check_factor(self.factor)
 
     def discover(self, layout: DesignLayout, moments: ArmMoments, rows: int) -> Findings:
         """Test every set of the layout."""
@@ -70,10 +66,6 @@ class ResidualTesting(Declared):
             accepted &= results.dof > 0
         separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted
         return Findings(layout, rows, separated, ByTests(tested, *results))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"name": self.name, **vars(self)}
 
 
 @lru_cache(maxsize=32)

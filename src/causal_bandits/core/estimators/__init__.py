@@ -1,6 +1,6 @@
 """From counts to means: sharing (eq. 2 and 6), its variance (appendix A), and the posterior Algorithm 1 samples."""
 
-from .intervals import BetaInterval, beta_interval, gamma_interval, jeffreys_interval
+from .intervals import beta_interval, gamma_interval, jeffreys_interval
 from .posterior import (
     Pools,
     beta_moments,
@@ -8,7 +8,6 @@ from .posterior import (
     draw_shared,
     expect,
     learn,
-    learn_many,
     make_pools,
     no_pools,
     own_moments,
@@ -19,7 +18,6 @@ from .sharing import information_sharing, pool, sample_mean, sharing_estimate
 from .variance import VarianceDecomposition, alpha_star_of_counts, borrowed_share, sharing_variance
 
 __all__ = [
-    "BetaInterval",
     "Pools",
     "VarianceDecomposition",
     "alpha_star_of_counts",
@@ -33,7 +31,6 @@ __all__ = [
     "information_sharing",
     "jeffreys_interval",
     "learn",
-    "learn_many",
     "linear_sharing",
     "make_pools",
     "no_pools",

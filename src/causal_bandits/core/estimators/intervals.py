@@ -1,34 +1,24 @@
 """Intervals of a mean from its posterior mean and variance."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ...libraries import special
+from ..compiled import Floats
 
 FEWEST = 0.25
 """A Beta of fewer ones, or zeros, is no picture of its mean and variance: nearly all of it lies at the end."""
 
 
-class BetaInterval(NamedTuple):
-    """The interval, and how many rows make a Beta so narrow, the two of the prior included."""
-
-    low: float
-    high: float
-    size: float
-
-
-def beta_interval(mean: float, variance: float, level: float) -> BetaInterval:
+def beta_interval(mean: float, variance: float, level: float) -> tuple[float, float]:
     """The equal-tailed interval of the Beta with this mean and variance.
 
     For an arm's own rows that Beta is the posterior itself; otherwise it is an approximation, and a poor one where a
     mean near 0 or 1 is less sure than a single event would make it: the interval may hardly hold its mean. There it
     reaches at least as far from the end as a Gaussian's does.
 
-    >>> low, high, size = beta_interval(0.5, 1 / 12, 0.95)
-    >>> round(low, 3), round(high, 3), round(size, 3)
-    (0.025, 0.975, 2.0)
-    >>> round(beta_interval(0.001, 0.0001, 0.95).high, 4)  # 0.001 and 1.96 standard deviations; the Beta ends at 0.0041
+    >>> [round(end, 3) for end in beta_interval(0.5, 1 / 12, 0.95)]
+    [0.025, 0.975]
+    >>> round(beta_interval(0.001, 0.0001, 0.95)[1], 4)  # 0.001 and 1.96 standard deviations; the Beta ends at 0.0041
     0.0206
     """
     size = mean * (1 - mean) / variance - 1
@@ -39,7 +29,7 @@ def beta_interval(mean: float, variance: float, level: float) -> BetaInterval:
         high = max(high, min(mean + reach, 1.0))
     if zeros < FEWEST:
         low = min(low, max(mean - reach, 0.0))
-    return BetaInterval(float(low), float(high), float(size))
+    return float(low), float(high)
 
 
 def jeffreys_interval(rows: int, ones: int, level: float) -> tuple[float, float]:
@@ -51,8 +41,34 @@ def jeffreys_interval(rows: int, ones: int, level: float) -> tuple[float, float]
     [0.0042, 0.0626]
     """
     tail = (1 - level) / 2
-    low, high = special.betaincinv(ones + 0.5, rows - ones + 0.5, np.array([tail, 1 - tail]))
+    low, high = _beta_quantiles(ones + 0.5, rows - ones + 0.5, np.array([tail, 1 - tail]))
     return 0.0 if ones == 0 else float(low), 1.0 if ones == rows else float(high)
+
+
+def _beta_quantiles(ones: float, zeros: float, chances: Floats) -> Floats:
+    """Quantiles of a Beta that has half a one and half a zero or more, by the trapezoid rule over its log-odds.
+
+    Their density is smooth and falls exponentially on both sides, so few points give four digits or more. To import
+    scipy, which has this function too, takes as long as all else that is needed to show a study.
+    """
+    mode, width = np.log(ones / zeros), 9 * np.sqrt(1 / ones + 1 / zeros)
+    highest = ones * mode - (ones + zeros) * np.logaddexp(0, mode)
+
+    def density(odds: Floats) -> Floats:
+        return np.asarray(np.exp(ones * odds - (ones + zeros) * np.logaddexp(0, odds) - highest))
+
+    ends = mode - width - 40 / ones, mode + width + 40 / zeros  # outside is less than e^-40
+    odds, step = np.linspace(*ends, 801, retstep=True)
+    heights = density(odds)
+    slopes = heights * (ones - (ones + zeros) / (1 + np.exp(-odds)))
+    below = step * (np.cumsum(heights) - heights / 2) - step**2 / 12 * slopes
+    wanted = chances * below[-1]
+    near = np.searchsorted(below, wanted) - 1
+    start, found = odds[near], np.interp(wanted, below, odds)
+    for _ in range(3):  # Newton's steps, with Simpson's rule between the points
+        between = (heights[near] + 4 * density((start + found) / 2) + density(found)) / 6
+        found += (wanted - below[near] - (found - start) * between) / density(found)
+    return np.asarray(1 / (1 + np.exp(-found)))
 
 
 def gamma_interval(mean: float, variance: float, level: float) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import Floats, Ints, compiled, loops_of, vectorised
+from ..compiled import Floats, Ints, compiled, loops_of
 
 
 @compiled
@@ -69,10 +69,9 @@ def copy_to(target: Floats, values: Floats) -> None:
 # takes seconds to compile sums over an axis, and has no functions of stacks.
 
 
-@vectorised
 def over_rows(values: Floats) -> Floats:
     """(columns,): the sum of every column."""
-    found: Floats = values.sum(axis=0)
+    found: Floats = np.add.reduce(values, axis=0)
     return found
 
 
@@ -85,10 +84,9 @@ def _over_rows(values: Any) -> Any:
     return found
 
 
-@vectorised
 def over_columns(values: Floats) -> Floats:
     """(rows,): the sum of every row."""
-    found: Floats = values.sum(axis=1)
+    found: Floats = np.add.reduce(values, axis=1)
     return found
 
 
@@ -101,7 +99,6 @@ def _over_columns(values: Any) -> Any:
     return found
 
 
-@vectorised
 def beside(left: Floats, right: Floats) -> Floats:
     """Two matrices with the same rows, one beside the other."""
     return np.concatenate((left, right), axis=1)
@@ -119,7 +116,6 @@ def _beside(left: Any, right: Any) -> Any:
     return found
 
 
-@vectorised
 def normal_equations(diagonal: Floats, levels: Floats, rows: Floats, response: Floats, square: float) -> Floats:
     """The augmented matrix [D, A', r; A, B, s; r', s', square] with (A, B, s) = levels' rows.
 
@@ -159,7 +155,6 @@ def _normal_equations(diagonal: Any, levels: Any, rows: Any, response: Any, squa
     return found
 
 
-@vectorised
 def less_grams(matrix: Floats, rows: Floats, weights: Floats) -> Floats:
     """(n, size, size): a matrix less the sum over rows of weight * row row', for n weights of every row, (n, rows)."""
     found: Floats = matrix - (rows.T * weights[:, None, :]) @ rows
@@ -193,13 +188,13 @@ def _less_grams(matrix: Any, rows: Any, weights: Any) -> Any:
     return found
 
 
-@vectorised
 def roots_of(matrices: Floats, which: Ints, first: int, ridges: Floats) -> Floats:
     """(n, size, size): lower Cholesky factors of matrices[which] with a ridge on the diagonal, from `first` to the last
     but one."""
     chosen = matrices[which]
-    place = np.arange(first, chosen.shape[1] - 1)
-    chosen[:, place, place] += ridges[:, None]
+    size = chosen.shape[1]
+    diagonals = chosen.reshape(len(which), -1)[:, :: size + 1]  # a view
+    diagonals[:, first : size - 1] += ridges[:, None]
     roots: Floats = np.linalg.cholesky(chosen).astype(np.float64, copy=False)
     return roots
 
@@ -218,7 +213,6 @@ def _roots_of(matrices: Any, which: Any, first: Any, ridges: Any) -> Any:
     return roots
 
 
-@vectorised
 def log_diagonals(roots: Floats) -> Floats:
     """(n,): the sums of the logarithms of the diagonals, without their last numbers."""
     found: Floats = np.log(np.diagonal(roots, axis1=1, axis2=2)[:, :-1]).sum(axis=1)
@@ -234,10 +228,13 @@ def _log_diagonals(roots: Any) -> Any:
     return found
 
 
-@vectorised
 def solutions(roots: Floats, which: Ints, noise: Floats) -> Floats:
     """(draws, size): the x of L' x = l + noise[d], where (L, 0; l', .) is the lower triangular roots[which[d]]."""
-    last, order = roots.shape[1] - 1, np.argsort(which, kind="stable")
+    last = roots.shape[1] - 1
+    if len(which) == 1:
+        root = roots[which[0]]
+        return np.asarray(np.linalg.solve(root[:last, :last].T, root[last, :last] + noise[0])[None])
+    order = np.argsort(which, kind="stable")
     counts = np.bincount(which, minlength=len(roots))
     place = np.empty(len(which), dtype=np.int64)  # of a draw among those of the same root
     place[order] = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -261,7 +258,6 @@ def _solutions(roots: Any, which: Any, noise: Any) -> Any:
     return found
 
 
-@vectorised
 def squares(root: Floats, rows: Floats) -> Floats:
     """(rows,): row' (L L')^-1 row for every row, where L is the lower triangular root without its last row."""
     last = rows.shape[1]

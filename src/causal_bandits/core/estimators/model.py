@@ -5,7 +5,7 @@ For a set S the mean reward of arm a in the cell S = s, and the mean of the arm,
     E[Y | s, a] = m_s + b_s d_a,        mean of arm a = sum over s of P(s | a) (m_s + b_s d_a)
 
 where m_s is shared by all arms and d_a is the difference that S leaves unexplained: on the scale of log-odds for
-rewards between two values, of logarithms for counts and revenue, of standard deviations for stats, so b_s is the
+rewards between two values, of logarithms for counts and revenue, of standard deviations for numbers, so b_s is the
 derivative of the inverse link at m_s. A difference is a sum of lever effects and a deviation of the arm,
 
     d_a = sum over levers of effect[level of the lever] + deviation_a,    effect ~ N(0, eta^2), deviation ~ N(0, tau^2)
@@ -369,8 +369,9 @@ def moments(regression: Regression, share: Floats, gain: Floats, deviation: floa
     shared = over_columns(share * found)
     own = shrunk * (regression.direction[:, last] - over_columns(direction * found))
     whole = share - (gain * shrunk)[:, None] * direction
-    variance = gain**2 * shrunk + squares(roots[0], whole)
-    return Moments(shared, squares(roots[0], share), shared + gain * own, variance)
+    both = squares(roots[0], np.concatenate((share, whole)))
+    variance = gain**2 * shrunk + both[len(share) :]
+    return Moments(shared, both[: len(share)], shared + gain * own, variance)
 
 
 @compiled

@@ -28,7 +28,7 @@ from ..problem import Problem
 class Pools(NamedTuple):
     """The accepted sets, the rewards each lets arms share, and the posterior moments of every arm through every set."""
 
-    places: Ints
+    sets: Ints
     """(accepted sets,): which table."""
     groups: Ints
     """(accepted sets, arms): arms with equal numbers share."""
@@ -78,11 +78,11 @@ def own_moments(tables: CountTables, arm: int) -> tuple[float, float]:
 def _fill(tables: CountTables, pools: Pools) -> None:
     """Pool the counts of each accepted set, then compute all moments afresh."""
     arms = pools.groups.shape[1]
-    for index in range(len(pools.places)):
-        place = pools.places[index]
-        cells = tables.cells[place]
+    for index in range(len(pools.sets)):
+        table = pools.sets[index]
+        cells = tables.cells[table]
         for arm in range(arms):
-            source = tables.starts[place] + arm * cells * 2
+            source = tables.starts[table] + arm * cells * 2
             sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
             share = pools.share_starts[index] + arm * cells
             for offset in range(cells * 2):
@@ -135,44 +135,35 @@ def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, re
 
 
 @compiled
+def _learn_through_all(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int, change: int) -> None:
+    """The same in every set for whose variables the row has values."""
+    for index in range(len(pools.sets)):
+        table = pools.sets[index]
+        cell = cell_of(tables, table, codes)
+        if cell >= 0:
+            _learn_through(pools, index, tables.cells[table], arm, cell, reward, change)
+
+
+@compiled
 def learn(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
     """Count one row everywhere: tables, pools, moments; not where it lacks a value."""
-    for index in range(len(pools.places)):
-        place = pools.places[index]
-        cell = cell_of(tables, place, codes)
-        if cell >= 0:
-            _learn_through(pools, index, tables.cells[place], arm, cell, reward, 1)
+    _learn_through_all(tables, pools, arm, codes, reward, 1)
     count_row(tables, arm, codes, reward)
 
 
 @compiled
 def expect(tables: CountTables, pools: Pools, arm: int, codes: Ints, change: int) -> None:
     """Count a row whose reward is pending (1), or take it back (-1)."""
-    for index in range(len(pools.places)):
-        place = pools.places[index]
-        cell = cell_of(tables, place, codes)
-        if cell >= 0:
-            _learn_through(pools, index, tables.cells[place], arm, cell, -1, change)
+    _learn_through_all(tables, pools, arm, codes, -1, change)
     count_pending(tables, arm, codes, change)
 
 
 @compiled
 def record_reward(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
     """Count the reward of a pending row."""
-    for index in range(len(pools.places)):
-        place = pools.places[index]
-        cell = cell_of(tables, place, codes)
-        if cell >= 0:
-            _learn_through(pools, index, tables.cells[place], arm, cell, reward, 0)
+    _learn_through_all(tables, pools, arm, codes, reward, 0)
     count_pending(tables, arm, codes, -1)
     count_row(tables, arm, codes, reward)
-
-
-@compiled
-def learn_many(tables: CountTables, pools: Pools, arms: Ints, codes: Ints, rewards: Ints) -> None:
-    """Count many rows, one after the other."""
-    for row in range(len(arms)):
-        learn(tables, pools, arms[row], codes[row], rewards[row])
 
 
 @compiled
@@ -192,8 +183,8 @@ def draw_own(tables: CountTables, arm: int, rng: np.random.Generator) -> float:
 @compiled
 def draw_shared(tables: CountTables, pools: Pools, index: int, arm: int, rng: np.random.Generator) -> float:
     """One draw of an arm's mean through an accepted set: p . mu."""
-    place = pools.places[index]
-    cells = tables.cells[place]
+    table = pools.sets[index]
+    cells = tables.cells[table]
     share = pools.share_starts[index] + arm * cells
     sink = pools.starts[index] + pools.groups[index, arm] * cells * 2
     if cells == 1:
@@ -213,13 +204,13 @@ def no_pools(arms: int) -> Pools:
     return _empty_pools(none, none, nothing)
 
 
-def _empty_pools(places: Ints, cells: Ints, groups: Ints) -> Pools:
+def _empty_pools(sets: Ints, cells: Ints, groups: Ints) -> Pools:
     """Pools that have counted nothing."""
     lengths = (groups.max(axis=1, initial=-1) + 1) * cells * 2
     share_lengths = groups.shape[1] * cells
     sums = np.empty(groups.shape), np.empty(groups.shape), np.empty(groups.shape), np.empty(groups.shape)
     return Pools(
-        places,
+        sets,
         groups,
         _starts(lengths),
         np.zeros(int(lengths.sum()), dtype=np.int32),

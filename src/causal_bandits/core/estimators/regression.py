@@ -10,7 +10,7 @@ variance is the sum over rows of what that varies within its arm, which a bootst
 resamples within arms converges to. Products of e and x are taken as if both were normal within an arm, so that means
 and cross-products are all that is needed.
 
-Deviation: the paper takes the variance of 50 bootstraps; that is `bootstrap.bootstrap_variance`.
+Deviation: the paper takes the variance of 50 bootstraps; that is `bootstrap_variance`.
 """
 
 from collections.abc import Iterable
@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Floats, Ints, by_reference, compiled
-from ..data import ArmMoments, DesignLayout, History, add_rows, merge_groups
+from ..data import ArmMoments, DesignLayout, History, add_row, add_rows, merge_groups
 from ..data.moments import COLLINEAR
-from ..discovery import Findings, Told
+from ..discovery import Findings
 from ..validation import validated
 
 
@@ -35,6 +35,8 @@ class RealPools(NamedTuple):
     """(accepted sets,)."""
     groups: Ints
     """(accepted sets, arms): arms with equal numbers share."""
+    sets: Ints
+    """(accepted sets,): which set of the layout."""
 
 
 class Fit(NamedTuple):
@@ -248,22 +250,58 @@ def means_with_pending(
     return means, variances
 
 
+@compiled
+def _resample(
+    moments: ArmMoments, ends: Ints, order: Ints, values: Floats, drawn: ArmMoments, rng: np.random.Generator
+) -> None:
+    """As many rows of every arm as there are, drawn with replacement; `order` lists rows arm by arm up to `ends`."""
+    drawn.counts[:] = 0
+    drawn.means[:, :] = 0.0
+    drawn.scatter[:, :, :] = 0.0
+    for arm in range(len(ends)):
+        rows = moments.counts[arm]
+        for _ in range(rows):
+            add_row(drawn, arm, values[order[ends[arm] - 1 - int(rng.random() * rows)]])
+
+
+@compiled
+def bootstrap_variance(
+    moments: ArmMoments, pools: RealPools, arms: Ints, values: Floats, samples: int, rng: np.random.Generator
+) -> Floats:
+    """(accepted sets, arms): variance of the means over bootstraps that resample within arms, as the paper has it."""
+    order, ends = by_group(arms, len(moments.counts))
+    centre, variance = means_through(moments, pools, False)
+    total, squares = np.zeros(centre.shape), np.zeros(centre.shape)
+    drawn = ArmMoments(np.empty_like(moments.counts), np.empty_like(moments.means), np.empty_like(moments.scatter))
+    for _ in range(samples):
+        _resample(moments, ends[1:], order, values, drawn, rng)
+        means = means_through(drawn, pools, False)[0]
+        for index in range(centre.shape[0]):
+            for arm in range(centre.shape[1]):
+                away = means[index, arm] - centre[index, arm]
+                total[index, arm] += away
+                squares[index, arm] += away * away
+    for index in range(centre.shape[0]):
+        for arm in range(centre.shape[1]):
+            spread = (squares[index, arm] - total[index, arm] ** 2 / samples) / (samples - 1)
+            variance[index, arm] = max(variance[index, arm], spread)
+    return variance
+
+
 def real_pools(findings: Findings) -> RealPools:
     """Pools along the sets that separate at least one intervention variable."""
-    layout = findings.layout
+    layout, sets = findings.layout, findings.used
     if not isinstance(layout, DesignLayout):
         raise TypeError("real pools need the findings of a real-valued problem")
     names = layout.problem.intervention_names
-    places = findings.used
-    widest = max((len(layout.columns[place]) for place in places), default=0)
-    columns = np.full((len(places), widest), -1, dtype=np.int64)
-    groups = np.zeros((len(places), len(layout.problem.arms)), dtype=np.int64)
-    for row, place in enumerate(places):
-        columns[row, : len(layout.columns[place])] = layout.columns[place]
-        rest = [name for name, yes in zip(names, findings.separated[place], strict=True) if not yes]
+    widths = np.array([len(layout.columns[index]) for index in sets], dtype=np.int64)
+    columns = np.full((len(sets), widths.max(initial=0)), -1, dtype=np.int64)
+    groups = np.zeros((len(sets), len(layout.problem.arms)), dtype=np.int64)
+    for row, index in enumerate(sets):
+        columns[row, : widths[row]] = layout.columns[index]
+        rest = [name for name, yes in zip(names, findings.separated[index], strict=True) if not yes]
         groups[row] = layout.problem.arm_groups(rest)
-    widths = np.array([len(layout.columns[place]) for place in places], dtype=np.int64)
-    return RealPools(columns, widths, groups)
+    return RealPools(columns, widths, groups, sets)
 
 
 @validated
@@ -286,10 +324,10 @@ def linear_sharing(history: History, variables: Iterable[str], separated: Iterab
     add_rows(moments, rows.arms[whole], layout.design(rows)[whole])
     names = problem.intervention_names
     shared = set(names) if separated is None else {problem.intervention(name).name for name in separated}
-    mask = np.zeros((len(layout.names), len(names)), dtype=np.bool_)
-    mask[layout.find(chosen)] = [name in shared for name in names]
-    pools = real_pools(Findings(layout, len(history), mask, Told()))
-    if not len(pools.widths):
+    if not shared:
         return np.where(moments.counts > 0, moments.means[:, -1], np.nan)
+    index, groups = layout.find(chosen), problem.arm_groups([name for name in names if name not in shared])
+    columns = layout.columns[index]
+    pools = RealPools(columns[None], np.array([len(columns)]), groups[None], np.array([index]))
     means, variances = means_through(moments, pools, True)
     return np.where(np.isfinite(variances[0]), means[0], np.nan)

@@ -3,7 +3,7 @@
     n V[shared] = V_s[ E[Y | s] ] + (1 - alpha*) E_s[ E[Y | s] (1 - E[Y | s]) ],  s ~ P(S | arm)
 
 The first term is the price of not knowing P(S | arm); no other arm can lower it. The second is the
-price of not knowing E[Y | s]; alpha* in [0, 1) says how much of it the other arms take away.
+price of not knowing E[Y | s]; alpha* in [0, 1) is the share of it that the other arms remove.
 """
 
 from dataclasses import dataclass
@@ -83,9 +83,9 @@ def _expected_borrowed(p: Floats, rows: Ints, arm: int) -> float:
     """E[ p(s | arm) alpha(s) ]: own count times the others' over all counts, averaged over both."""
     own = _binomial(int(rows[arm]), p[arm])
     other = np.ones(1)
-    for place, count in enumerate(rows):
-        if place != arm and count:
-            other = np.convolve(other, _binomial(int(count), p[place]))
+    for index, count in enumerate(rows):
+        if index != arm and count:
+            other = np.convolve(other, _binomial(int(count), p[index]))
     mine = np.arange(len(own))[:, None]
     theirs = np.arange(len(other))[None, :]
     borrowed = mine * theirs / np.maximum(mine + theirs, 1)

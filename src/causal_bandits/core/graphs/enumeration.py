@@ -89,7 +89,7 @@ def _is_acyclic(n: int, edges: Edges) -> bool:
     for tail, head in edges:
         parents[head] |= 1 << tail
     left = (1 << n) - 1
-    # Take away nodes without parents among those left; a cycle is what cannot be taken away.
+    # Remove nodes without parents until none is left; what remains then is a cycle.
     while ready := sum(1 << i for i in range(n) if left >> i & 1 and not parents[i] & left):
         left ^= ready
     return not left

@@ -16,7 +16,7 @@ def random_dag(nodes: Names, target: str, rng: np.random.Generator | int, *, max
 
     The topological order is the given one, with the target moved to the end. From the last node to the
     first, each node X but the target draws a fan-out f between 1 and the number of nodes after it, then f
-    times one of these nodes: an edge from X to it is added unless it is there already, or it is the target
+    times one of these nodes: an edge from X to it is added unless it exists already, or it is the target
     and has ``max_target_parents`` parents. The node just before the target has only the target to choose,
     so the target always has a parent.
 

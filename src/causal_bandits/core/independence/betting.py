@@ -6,7 +6,7 @@ Values lie in [0, 1]. For a claimed mean m and a number u > -1, the wealth of a 
 
 If each value has mean m given the past, every factor has mean 1, so W is a nonnegative martingale that starts at 1,
 and by Ville's inequality (1939) it ever reaches 1 / alpha with probability at most alpha. No distribution is assumed,
-nothing is asymptotic, and it does not matter how often one looks, or what decides when the next value of an arm comes.
+nothing is asymptotic, and it does not matter how often you look, or what decides when the next value of an arm comes.
 These are the bets of Waudby-Smith and Ramdas (2024, "Estimating means of bounded random variables by betting", JRSS B)
 with the stake u / (1 + u m); for values of 0 or 1, W is the likelihood ratio of a mean whose odds are 1 + u times
 those of m. A mixture of such martingales over values of u that are fixed in advance is a martingale, too.

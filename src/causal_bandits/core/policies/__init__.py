@@ -10,9 +10,9 @@ from .advice import Advice
 from .base import Pending, Policy, Variant
 from .best_arm import BestArmThompson
 from .causal_thompson import CausalThompsonSampling
-from .discrete import DiscretePolicy
+from .discrete import DiscretePolicy, ThompsonSampling
 from .estimates import ArmEstimate, Estimates, Lift
-from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling
+from .gaussian_thompson import CausalGaussianThompsonSampling, GaussianThompsonSampling, SafeGaussianThompson
 from .lifts import Effects, LevelEffect
 from .posterior import Posterior, Source
 from .presets import DEFAULT, PRESETS, load_policy, policy_class, preset
@@ -22,8 +22,6 @@ from .recommendation import Recommendation, Recommendations
 from .registry import POLICIES, find_policies
 from .reward_thompson import RewardThompson
 from .safe import SafePolicy
-from .safe_gaussian import SafeGaussianThompson, SafeUCBNormal
-from .thompson import ThompsonSampling
 from .ucb_normal import CausalUCBNormal, UCBNormal
 
 __all__ = [
@@ -52,7 +50,6 @@ __all__ = [
     "RewardThompson",
     "SafeGaussianThompson",
     "SafePolicy",
-    "SafeUCBNormal",
     "Source",
     "ThompsonSampling",
     "Tier",

@@ -29,7 +29,7 @@ Action = Literal["stop", "good enough", "drop", "continue", "finished"]
 
 @dataclass(frozen=True, repr=False)
 class Advice:
-    """Whether to stop, to continue, or to drop arms; printed, it is one paragraph.
+    """Advice to stop, to continue or to drop arms; it prints as one paragraph.
 
     There are two ways to stop. *Proof*: the arm is the best, or within the margin of the best; with `confidence` no
     such claim and no drop is ever wrong, over all looks together. *Good enough*: the arm's expected loss is below
@@ -39,28 +39,28 @@ class Advice:
     Args:
         action: "stop" (deploy `arm`: proof), "good enough" (deploying `arm` is expected to lose little), "drop" (retire
             the arms in `drop`, then continue), "continue", or "finished" (`arm` is the winner of a finished study).
-        arm: The arm of a stop; otherwise the one that is recommended. None before any arm has rows enough.
+        arm: The arm of a stop, otherwise the recommended one; None until an arm has enough rows.
         drop: Arms that are proven not to be the best, whether or not the action is "drop".
         is_best: Whether the arm of a stop is the best one; otherwise it is within `margin` of the best.
         confidence: Probability that no claim is ever wrong.
         margin: How far from the best arm is close enough, in units of the reward.
         margin_share: The same as a share of the best arm's mean, where no margin was given.
-        progress: Share of the evidence that a stop by proof needs.
+        progress: Share of the evidence needed for a stop by proof.
         probability_best: Estimated probability that the arm is the best one.
         probability_close: Estimated probability that it is within the margin.
-        expected_loss: How much the best arm is expected to be ahead of it, per decision.
+        expected_loss: How far the best arm is expected to be ahead of it, per decision.
         tolerance: The expected loss that is good enough, as a share of the control's mean.
-        more_for_proof: How many more decisions a proof is forecast to need; NaN if no end is in sight.
+        more_for_proof: Forecast number of further decisions until a proof; NaN if there is no forecast.
         more_for_good_enough: The same for an expected loss below the tolerance.
-        per_day: Decisions per day so far; NaN if there is no traffic to forecast from.
+        per_day: Decisions per day so far; NaN if unknown.
         rows: Number of rows.
         arms: Number of arms in play.
-        cap: The highest reward that counts in a claim, where it was learned from the first rows; None if rewards
-            have natural or declared ends.
+        cap: The highest reward that counts in a claim, if it was learned from the first rows; None if the range of
+            rewards is natural or declared.
         held: Why no claim can be made yet; empty if claims can be made.
         drops_control: Whether the control is among the arms in `drop`.
-        costs: Whether arms have costs; they are then compared by reward less cost.
-        segment: The segment that it is for, if the problem has segments.
+        costs: Whether arms have costs and are compared net of them.
+        segment: The segment of the advice, if the problem has segments.
         finished: When the study was finished; empty while it runs.
     """
 
@@ -90,7 +90,7 @@ class Advice:
 
     @property
     def guarantee(self) -> str:
-        """What may be relied on, and under which assumptions."""
+        """The guarantee with its assumptions."""
         error = f"{100 * (1 - self.confidence):.3g}%"
         wrong = f"that a stop is ever advised for a wrong arm, or the best arm is dropped, is at most {error}"
         kept = f"However often you look, the chance {wrong}, if the arms themselves do not change."
@@ -103,7 +103,7 @@ class Advice:
 
     @property
     def days_for_proof(self) -> float:
-        """How many more days a proof is forecast to take, at the traffic so far; NaN if that is unknown."""
+        """Forecast number of days until a proof, at the present traffic; NaN if unknown."""
         return self.more_for_proof / self.per_day if self.per_day > 0 else math.nan
 
     @property
@@ -113,7 +113,7 @@ class Advice:
 
     @property
     def text(self) -> str:
-        """The paragraph that it prints as."""
+        """The advice as a paragraph."""
         parts = (f"{self.action}: {self._claim()}", self.held, self._expected(), self._forecast())
         return printable(" ".join(part for part in parts if part))
 
@@ -153,7 +153,7 @@ class Advice:
                 f"{'it' if one else 'them'} and continue with the other {self.arms - len(self.drop)} arms.{control}"
             )
         if not self.rows:
-            return "no data yet. Ask for decisions and tell their outcomes."
+            return "no row counts yet." if self.held else "no data yet. Ask for decisions and tell their outcomes."
         return f"no arm of {self.arms} is known to be the best{self._less} yet."
 
     @property

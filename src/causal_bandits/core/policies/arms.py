@@ -5,8 +5,29 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from ...errors import OptionError, brief
-from ..compiled import Bools, Ints
+from ..compiled import Bools
 from ..problem import Arm, Level, Problem
+
+
+class OfArm:
+    """What an answer about one arm says of the arm."""
+
+    arm: Arm
+
+    @property
+    def label(self) -> str:
+        """The arm in words."""
+        return self.arm.label
+
+    @property
+    def lever_label(self) -> str:
+        """The arm in words, without its segment."""
+        return self.arm.lever_arm.label
+
+    @property
+    def segment(self) -> dict[str, Level]:
+        """The segment of the arm; empty if the problem has none."""
+        return self.arm.segment
 
 
 def allowed_arms(problem: Problem, arms: Iterable[Arm | Mapping[str, Level]] | None) -> Bools:
@@ -43,17 +64,3 @@ def arms_left(problem: Problem, allowed: Bools, among: Bools | None) -> Bools:
         segment = problem.arms[int(np.flatnonzero(among)[0])].segment if among.any() else {}
         raise OptionError(f"no arm may be played in the segment {brief(segment)}; allow one there first")
     return left
-
-
-def mechanism_numbers(problem: Problem) -> Ints:
-    """(arms, nodes), the reward last: which joint setting of the levers on a node an arm has; 0 where all are idle."""
-    nodes = (*problem.observed_names, problem.target)
-    idle = np.array([v.code(problem.idle_settings[v.name]) for v in problem.interventions])
-    acting = np.zeros((len(problem.arms), len(nodes)), dtype=np.int64)
-    for place, node in enumerate(nodes):
-        levers = [lever for lever, name in enumerate(problem.intervention_names) if node in dict(problem.targets)[name]]
-        settings = problem.arm_codes[:, levers]
-        busy = (settings != idle[levers]).any(axis=1)
-        if busy.any():
-            acting[busy, place] = 1 + np.unique(settings[busy], axis=0, return_inverse=True)[1].reshape(-1)
-    return acting

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ObservationError, OptionError, UnknownArmError, brief, flag, listing, share, whole_number
+from ...errors import ObservationError, OptionError, brief, flag, listing, share, whole_number
 from ..compiled import Bools, Floats, Ints
 from ..data import History, Rows
 from ..discovery import GROWTH, Findings, SeparatingSets, Tier
@@ -59,10 +59,10 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Pending:
-    """A row that was told without its reward; pass it to `tell` with the reward, or to `drop`.
+    """A row without its reward; pass it to `tell` with the reward, or to `drop`.
 
     Args:
-        number: Counts up from 0 in each policy; the same after saving and loading.
+        number: Number of the row, from 0 in each policy; unchanged by saving and loading.
         arm: The arm that was played.
     """
 
@@ -74,10 +74,10 @@ class Pending:
 
 
 class Policy(ABC, Generic[State]):
-    """A learner over sufficient statistics; `discovery` finds the sets it shares through, if it shares at all.
+    """Base class of all policies; `discovery` finds the sets through which arms share, if they share.
 
-    A subclass says what its state is, how rows are counted in it, and which posterior follows from it. Rules are
-    compiled functions of the state.
+    A subclass defines its state, how rows are counted in it, and the posterior. Rules are compiled functions of the
+    state.
     """
 
     name: str
@@ -258,15 +258,6 @@ class Policy(ABC, Generic[State]):
         """What `choose` compares with the same random numbers: NaN for arms not compared; None if not one per arm."""
         return compared(state, rng)
 
-    def _recommendable(self, asked: Bools) -> Bools:
-        """Which of some arms can be recommended; an arm with too few rows is taken to be like the others."""
-        found: Bools = asked & (self.posterior().own_rows >= self.fewest_rows)
-        if not found.any():
-            here = self.problem.arms[int(asked.argmax())].segment
-            where = f" in the segment {brief(here)}" if self.problem.segments else ""
-            raise ObservationError(f"no arm has two rows yet{where}; recommend() needs some")
-        return found
-
     def _is_expensive(self) -> bool:
         """Whether a refit takes so long that a row or two more are not worth it."""
         return False
@@ -284,7 +275,7 @@ class Policy(ABC, Generic[State]):
 
     @classmethod
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:
-        """A fresh policy from what `options` gave."""
+        """Create a new policy from `options`."""
         return cls(problem, **options)
 
     @property
@@ -299,7 +290,7 @@ class Policy(ABC, Generic[State]):
     @overload
     def ask(self, n: int, *, segment: Segment | None = None) -> list[Arm]: ...
     def ask(self, n: int | None = None, *, segment: Segment | None = None) -> Arm | list[Arm]:
-        """The next arm to pull, or `n` of them for a batch; if the problem has segments, in which one."""
+        """Choose the next arm, or `n` arms for a batch; if the problem has segments, pass one."""
         count = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
         among = self.problem.arms_in(segment)
         arms = [self.problem.arms[arm] for arm in self.choose(count, self.rng, among=among)]
@@ -320,8 +311,7 @@ class Policy(ABC, Generic[State]):
         decisions have no outcome yet, these included; unless given, `count`.
         """
         left = arms_left(self.problem, self.allowed, among)  # before the model is refitted
-        state = self.ready()
-        return _chosen(state if among is None else self._among(state, left), rng, count, cost, awaited or count)
+        return _chosen(self.ready(left), rng, count, cost, awaited or count)
 
     def ready(self, among: Bools | None = None) -> State:
         """The state that chooses the next arm, refitted if that is due; `among` replaces the allowed arms."""
@@ -329,6 +319,13 @@ class Policy(ABC, Generic[State]):
             self._refresh()
             self.schedule.ran(self.progress, expensive=self._is_expensive())
         return self._among(self._state, self.allowed if among is None else among)
+
+    def refit_later(self) -> None:
+        """Put off a refit that is due until `catch_up`, since a later one may replace it: for replays."""
+        self.ready()
+
+    def catch_up(self) -> None:
+        """Make the refit that was put off; everything is then as if it had been made when it was due."""
 
     def frequencies(
         self,
@@ -345,22 +342,23 @@ class Policy(ABC, Generic[State]):
         """
         if self.exact_shares:
             return self.shares(among=among, cost=cost, awaited=awaited)
-        chosen = _chosen(self._some(self._among(self._latest(), self.allowed), among), rng, draws, cost, awaited)
+        chosen = _chosen(self._among(self._latest(), self._asked(among)), rng, draws, cost, awaited)
         return np.bincount(chosen, minlength=len(self.problem.arms)) / draws
 
     def shares(self, *, among: Bools | None = None, cost: Floats | None = None, awaited: int = 1) -> Floats:
-        """(arms,): the exact probability of every arm to be chosen next, where `exact_shares` says that it is known."""
+        """(arms,): the exact probability that each arm is chosen next, if `exact_shares` is true."""
         raise NotImplementedError
 
     def indices(self, rng: np.random.Generator, *, among: Bools | None = None) -> Floats | None:
         """What the next `choose` with the same random numbers compares: NaN for arms not compared, None if unknown."""
-        return self._indices(self._some(self.ready(), among), rng)
+        return self._indices(self.ready(self._asked(among)), rng)
 
-    def _some(self, state: State, among: Bools | None) -> State:
-        return state if among is None else self._among(state, self.allowed & among)
+    def _asked(self, among: Bools | None) -> Bools:
+        """The allowed arms among some; all that are allowed for None."""
+        return self.allowed if among is None else self.allowed & among
 
     def restrict(self, arms: Iterable[Settable] | None) -> None:
-        """From now on ask for and recommend these arms only (None: all); rows of the others still count."""
+        """Choose and recommend only these arms from now on (None: all); rows of the others still count."""
         self.allowed = allowed_arms(self.problem, arms)
 
     @property
@@ -388,7 +386,7 @@ class Policy(ABC, Generic[State]):
 
     @property
     def rows(self) -> int:
-        """How many rows have their reward."""
+        """The number of rows with a reward."""
         return len(self.history)
 
     @property
@@ -404,10 +402,10 @@ class Policy(ABC, Generic[State]):
         reward: Any = None,
         missing: bool = False,
     ) -> Pending | None:
-        """Count one row: the arm, every observed variable, and the reward, among the observation or by name.
+        """Count one row: the arm, every observed variable, and the reward, in the observation or as `reward=`.
 
-        Without a reward the row is pending: what it gives is told again with the reward when that is known.
-        With `missing` an observed variable may be None, NaN or not named: the row then counts for the sets without it.
+        Without a reward the row is pending: pass the returned row to `tell` again with its reward.
+        With `missing`, an observed variable may be None, NaN or absent; the row then counts for the sets without it.
         """
         if isinstance(arm, Pending):
             if observation is not None:
@@ -427,19 +425,19 @@ class Policy(ABC, Generic[State]):
         return Pending(int(self.expect(rows)[0]), self.problem.arms[int(rows.arms[0])])
 
     def tell_many(self, frame: Any, *, arm: Settable | None = None, missing: bool = False) -> None:
-        """Count the rows of a table: all of them, or none when one is bad.
+        """Count the rows of a table: all of them, or none if one is invalid.
 
-        The table has a column per lever, or `arm` says which arm made all rows
+        The table has a column for each lever, or `arm` says which arm all rows are from
         (`arm={}` for observational rows).
         """
         self.learn(self.history.encode_many(frame, arm, missing=missing))
 
     def drop(self, row: Pending) -> None:
-        """Close a pending row that will never get its reward: it no longer counts for anything."""
+        """Close a pending row that will never get its reward; it no longer counts."""
         self.forget([self._number(row)])
 
     def pending(self) -> list[Pending]:
-        """The rows that wait for their reward, the first told first."""
+        """The rows that wait for their reward, oldest first."""
         arms, waiting = self.problem.arms, self.history.pending
         both = zip(waiting.numbers.tolist(), waiting.all.arms.tolist(), strict=True)
         return [Pending(number, arms[arm]) for number, arm in both]
@@ -495,7 +493,7 @@ class Policy(ABC, Generic[State]):
 
     def _check(self, rows: Rows) -> None:
         """Reject rows that this policy cannot count."""
-        places = [place for place, name in enumerate(self.problem.observed_names) if name in self.needed]
+        places = [index for index, name in enumerate(self.problem.observed_names) if name in self.needed]
         if np.any(rows.codes[:, places] < 0):
             raise ObservationError(
                 f"a value is missing; policy {self.name!r} needs a value of each of {listing(self.needed)} in every row"
@@ -504,7 +502,7 @@ class Policy(ABC, Generic[State]):
     # Reading: never changes which arms come next
 
     def posterior(self) -> Posterior:
-        """The posterior of all arms' means, which everything below is computed from; fitted once per row count."""
+        """The posterior of all arms' means; estimates and probabilities are computed from it."""
         ends = {"binary": (0.0, 1.0), "count": (0.0, math.inf), "revenue": (0.0, math.inf)}
         between = ends.get(self.problem.reward.kind, (-math.inf, math.inf))
         return self._once("posterior", lambda: self._posterior(self._fitted()).widened(self.design_effect, *between))
@@ -537,10 +535,10 @@ class Policy(ABC, Generic[State]):
         control: Settable | None = None,
         cost: Floats | None = None,
     ) -> Estimates:
-        """Per arm, all or those of a segment: mean, interval, lift, the set it learns through, what its own rows say.
+        """Estimate every arm, or those of a segment: mean, interval, lift, set, and the estimate from own rows.
 
-        The lift (see `Lift`) is over the `control` arm in the arm's own segment; by default that is the idle arm.
-        With `cost`, (arms,) in units of the reward, lifts are of means less their costs.
+        The lift (see `Lift`) is over the `control` arm in the arm's own segment; by default that is the arm with every
+        lever at its control level. With `cost`, (arms,), in units of the reward, lifts are net of costs.
         """
         level, wanted = share("level", level), None if segment is None else self.problem.segment(segment)
         posterior = self.posterior()
@@ -557,16 +555,16 @@ class Policy(ABC, Generic[State]):
 
     @property
     def can_compare(self) -> bool:
-        """Whether some arm has enough rows for a posterior."""
+        """Whether any arm has enough rows for a posterior."""
         return bool(np.any(np.bincount(self.history.packed["arms"], minlength=1) >= self.fewest_rows))
 
     def effects(self, *, level: float = 0.95, control: Settable | None = None, cost: Floats | None = None) -> Effects:
-        """What each level of each lever does, averaged over all settings of the other levers, with intervals.
+        """Estimate what each level of a lever does, averaged over all settings of the other levers.
 
         Args:
-            level: Level of the intervals.
-            control: Levels are compared with those of this arm; with the idle ones by default.
-            cost: What each arm costs, (arms,) in units of the reward; means are then less that.
+            level: Confidence level of intervals.
+            control: The arm whose levels the others are compared with; the control levels by default.
+            cost: Cost of each arm, (arms,), in units of the reward; means are then net of costs.
         """
         base = (
             self.problem.idle_settings if control is None else self.problem.arms[arm_numbers(self.problem, control)[0]]
@@ -583,14 +581,14 @@ class Policy(ABC, Generic[State]):
         among: Bools | None = None,
         cost: Floats | None = None,
     ) -> Recommendation | Any:
-        """The arm with the highest posterior mean, and how sure it is that no other is better.
+        """Recommend the arm with the highest posterior mean, with the probability that no other is better.
 
         Args:
-            segment: the segment to recommend for; unless given, `Recommendations` for all, if the problem has any.
-            margin: how far from the best arm is close enough, in units of the reward. Unless given, 5% of the
+            segment: The segment to recommend for; by default, `Recommendations` for all if the problem has segments.
+            margin: Difference from the best arm that is close enough, in units of the reward. By default 5% of the
                 recommended arm's mean.
-            among: which of the allowed arms are compared, (arms,); all by default.
-            cost: what each arm costs, (arms,) in units of the reward; means are then less that.
+            among: Mask of the allowed arms to compare, (arms,); all by default.
+            cost: Cost of each arm, (arms,), in units of the reward; means are then net of costs.
         """
         found = [each.best for each in self.ranking(segment, margin, among, cost)]
         return Recommendations(found) if self.problem.segments and segment is None else found[0]
@@ -603,8 +601,7 @@ class Policy(ABC, Generic[State]):
         cost: Floats | None = None,
     ) -> list[Ranking]:
         """`recommend` with the probability of every arm to be the best, for the segment or for each of them."""
-        asked = self.allowed if among is None else self.allowed & among
-        masks = segment_masks(self.problem, segment, asked)
+        masks = segment_masks(self.problem, segment, self._asked(among))
         checked_margin(margin, 0.0)
         return [
             rank(self.posterior(), self.problem, self.highest_mean(mask, cost), mask, margin, cost) for mask in masks
@@ -614,9 +611,13 @@ class Policy(ABC, Generic[State]):
         """The number of the arm to recommend: the highest posterior mean less cost of those that can be."""
         if not self.rows:
             raise ObservationError("no data yet, so nothing is recommended; tell the outcomes of some decisions first")
-        can = self._recommendable(self.allowed if among is None else among)
-        means = self.posterior().means - (0.0 if cost is None else cost)
-        return int(np.argmax(np.where(can, means, -np.inf)))
+        asked, posterior = self.allowed if among is None else among, self.posterior()
+        can = asked & (posterior.own_rows >= self.fewest_rows)
+        if not can.any():
+            here = self.problem.arms[int(asked.argmax())].segment
+            where = f" in the segment {brief(here)}" if self.problem.segments else ""
+            raise ObservationError(f"no arm has two rows yet{where}; recommend() needs some")
+        return int(np.argmax(np.where(can, posterior.means - (0.0 if cost is None else cost), -np.inf)))
 
     def advice(
         self,
@@ -629,16 +630,17 @@ class Policy(ABC, Generic[State]):
         cost: Floats | None = None,
         **about: Any,
     ) -> Advice | Any:
-        """Stop, continue or drop arms; valid at every look (docs/how-to/stopping.md).
+        """Advise whether to stop, continue or drop arms; valid at every look (docs/how-to/stopping.md).
 
         Args:
-            segment: the segment that is asked about; unless given, `Advices` for all, if the problem has any.
-            margin: how far from the best arm is close enough, in units of the reward; 5% of its mean by default.
-            confidence: probability that no stop or drop is ever wrong, over all looks together.
-            tolerance: the expected loss that is good enough, as a share of the control's mean.
-            among: which of the allowed arms are compared, (arms,); all by default.
-            cost: what each arm costs, (arms,) in units of the reward; arms are compared by what is left.
-            about: what a study knows besides: the fields of `Question`.
+            segment: The segment to advise about; by default, `Advices` for all if the problem has segments.
+            margin: Difference from the best arm that is close enough, in units of the reward; 5% of its mean by
+                default.
+            confidence: Probability that no stop or drop is ever wrong, over all looks together.
+            tolerance: Expected loss that is good enough, as a share of the control's mean.
+            among: Mask of the allowed arms to compare, (arms,); all by default.
+            cost: Cost of each arm, (arms,), in units of the reward; arms are compared net of costs.
+            about: Further fields of `Question`, which a study knows.
         """
         margin = None if margin is None else checked_margin(margin, 0.0)
         confidence, tolerance = share("confidence", confidence), share("tolerance", tolerance)
@@ -657,20 +659,15 @@ class Policy(ABC, Generic[State]):
         self, best: Recommendation | None, segment: Segment | None, among: Bools | None, **options: Any
     ) -> Advice:
         """`advice` for one segment, given what is recommended; `options` are fields of `Question`."""
-        asked, inside = self.allowed if among is None else self.allowed & among, self.problem.arms_in(segment)
-        options.setdefault("control", self._idle_arm(segment))
+        asked, inside = self._asked(among), self.problem.arms_in(segment)
+        options.setdefault(
+            "control", next((arm for arm in self.problem.idle_arms if inside is None or inside[arm]), None)
+        )
         question = Question(asked if inside is None else asked & inside, segment=segment, **options)
         return advise(best, None if best is None else self.posterior(), self.history, question)
 
-    def _idle_arm(self, segment: Segment | None) -> int | None:
-        """The number of the arm that moves no lever, if there is one."""
-        try:
-            return self.problem.index({**self.problem.idle_settings, **(segment or {})})
-        except UnknownArmError:
-            return None
-
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
-        """The sets in use with their evidence; with `rejected` all sets that were looked at."""
+        """The sets in use with their evidence; with `rejected`, all candidate sets."""
         rejected = flag("rejected", rejected)
         fresh = self.findings is not None and not self.schedule.is_due(self.progress)
         findings = self.findings if fresh else self._found()
@@ -680,13 +677,14 @@ class Policy(ABC, Generic[State]):
     # Saving and loading
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one plain file; `load` continues with exactly the same future arms."""
+        """Save everything to one plain file; a loaded policy chooses exactly the same arms."""
         write(file_path(path), pack(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """A policy from the file that `save` wrote."""
-        return load(cls, file_path(path))
+        """Load a policy from a file that `save` wrote."""
+        found: Self = load(file_path(path), cls)
+        return found
 
 
 def _chosen(state: Any, rng: np.random.Generator, count: int, cost: Floats | None, awaited: int) -> Ints:

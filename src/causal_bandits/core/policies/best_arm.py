@@ -10,19 +10,19 @@ SECOND = 0.5
 
 
 class BestArmThompson(SafePolicy):
-    """Find the best arm in few decisions: top-two Thompson Sampling (Russo 2016) by own rows.
+    """Finds the best arm in few decisions: top-two Thompson Sampling (Russo 2016) on own rows.
 
-    Half of the rounds go to the arm that is drawn as the best, the other half to its challenger, the arm whose own rows
-    speak least against it (T3C of Shang, de Heide, Menard, Kaufmann and Valko 2020). So the arms that are hard to tell
-    apart get most of the rows, and `advice`, which uses own rows too, can stop soon. Estimates and recommendations
-    are those of `SafePolicy`.
+    Half of the rounds go to the arm that a draw ranks first, half to its challenger, the arm that its own rows rule out
+    least (T3C of Shang, de Heide, Menard, Kaufmann and Valko 2020). The arms that are hard to tell apart get most of
+    the rows, so `advice`, which also uses own rows, can stop soon. Estimates and recommendations are those of
+    `SafePolicy`.
 
-    Deviation: what speaks against a challenger is that it is better by more than 5%, in the normal approximation, so
-    that two arms that are alike do not take all rows.
+    Deviation: the evidence is against the challenger being better by more than 5%, in the normal approximation, so that
+    two equal arms do not take all rows.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
-        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        problem: The problem; its reward is 0 or 1.
+        max_size: Size of the largest sets; by default all sets, or as many as stay fast.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})

@@ -6,7 +6,7 @@ The name also stands for a method of Bareinboim, Forney and Pearl (2015), which 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from ...errors import OptionError, whole_number
+from ...errors import whole_number
 from ..discovery import ASD, DirectTesting, Discovery, check_discovery, discovery_from_dict
 from ..discovery.tiers import Tier
 from ..problem import Problem
@@ -16,15 +16,15 @@ from .discrete import DiscretePolicy
 
 
 class CausalThompsonSampling(DiscretePolicy):
-    """Thompson Sampling that discovers separating sets while it plays, and lets arms share rewards through them.
+    """Thompson Sampling that discovers separating sets while it plays and shares rewards through them (Algorithm 1).
 
-    Per arm, the accepted set with the lowest posterior variance is used, or the arm's own rows if they do better.
+    Each arm uses the accepted set with the lowest posterior variance, or its own rows if their variance is lower.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
+        problem: The problem; its reward is 0 or 1.
         discovery: How separating sets are found; `DirectTesting()` by default.
         seed: Seed or Generator of its draws.
-        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        max_size: Size of the largest sets; by default all sets, or as many as stay fast.
         variance: Posterior variances in closed form, or from draws as in the paper.
         samples: Number of draws for ``variance="monte-carlo"``.
 
@@ -54,8 +54,6 @@ class CausalThompsonSampling(DiscretePolicy):
         variance: Literal["closed-form", "monte-carlo"] = "closed-form",
         samples: int = 200,
     ) -> None:
-        if variance not in ("closed-form", "monte-carlo"):
-            raise OptionError(f"variance={variance!r}; expected 'closed-form' or 'monte-carlo'")
         samples = whole_number("samples", samples, 2, 1_000_000)
         drawn = samples if variance == "monte-carlo" else 0
         self.discovery = DirectTesting() if discovery is None else discovery

@@ -93,7 +93,7 @@ class Proven(NamedTuple):
         behind: Arms that are proven not to be the best of those in play.
         arm: The arm that is proven to be the best, or within the margin of the best; None before.
         is_best: Whether it is proven to be the best.
-        leader: The arm that the rows speak for most; None before there are any.
+        leader: The arm with the most evidence; None before there are rows.
         progress: Share of the evidence that a stop needs, which the leader has.
         more_rows: How many more rows a stop needs if they are like those so far; infinite if none would do.
         rows: After how many rows the stop was proven; None before.
@@ -221,10 +221,10 @@ class _Race:
             looks = np.arange(start, min(start + LOOKS_AT_ONCE, len(leaders)))
             ahead = self._against_all(looks, leaders[looks], behind)
             close = self._against_all(looks, leaders[looks], behind, close=True) if near is None else ahead
-            for place, look in enumerate(looks.tolist()):
-                self._drop(behind, leaders[look], ahead[place])
+            for index, look in enumerate(looks.tolist()):
+                self._drop(behind, leaders[look], ahead[index])
                 if near is None:
-                    near = self._near(behind, leaders[look], close[place])
+                    near = self._near(behind, leaders[look], close[index])
                 if at is None and (near is not None or (~behind[self.playing]).sum() == 1):
                     at = int(self.ends[look])
             if (~behind[self.playing]).sum() == 1:
@@ -278,12 +278,12 @@ class _Race:
     def _forecast_for(self, leader: int, others: Ints, left: int) -> tuple[float, float]:
         now, enough = self.sums.of(-1), self.enough(np.array(leader), others, left)
 
-        def shares(place: Ints, factors: Floats) -> Floats:
-            second = others[place]
+        def shares(index: Ints, factors: Floats) -> Floats:
+            second = others[index]
             first = np.full(len(second), leader)
             slope, offset = self.lines(first, second, close=True)
             one, other = (now.of(arms).times(factors) for arms in (first, second))
-            return evidence_ahead(one, other, slope[None], offset[None], binary=self.binary) / enough[place]
+            return evidence_ahead(one, other, slope[None], offset[None], binary=self.binary) / enough[index]
 
         today = shares(np.arange(len(others)), np.ones(1))[0]
         hardest = np.argsort(today, kind="stable")[:HARDEST]

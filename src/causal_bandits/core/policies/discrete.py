@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..data import NONE_PENDING, CountTables, Rows, TableLayout, with_pending
 from ..discovery import Findings
+from ..discovery.tiers import Tier
 from ..estimators import make_pools, no_pools, own_moments
 from ..problem import Problem
 from ..seeds import Seed
@@ -19,9 +20,9 @@ class DiscretePolicy(Policy[ThompsonState]):
     """A Thompson sampler over counts.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
+        problem: The problem; its reward is 0 or 1.
         seed: Seed or Generator of its draws.
-        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        max_size: Size of the largest sets; by default all sets, or as many as stay fast.
         samples: Number of draws per posterior variance; 0 takes the closed form.
     """
 
@@ -71,7 +72,7 @@ class DiscretePolicy(Policy[ThompsonState]):
 
     def _rows_seen(self) -> NDArray[np.int64]:
         tables = self._state.tables
-        return np.array([tables.table(place).sum() for place in range(len(tables.cells))], dtype=np.int64)
+        return np.array([tables.table(each).sum() for each in range(len(tables.cells))], dtype=np.int64)
 
     def _indices(self, state: ThompsonState, rng: np.random.Generator) -> NDArray[np.float64] | None:
         return None if state.samples else super()._indices(state, rng)
@@ -88,10 +89,10 @@ class DiscretePolicy(Policy[ThompsonState]):
         used = list(own)
         for arm, index in enumerate(chosen):
             if index >= 0:
-                place = pools.places[index]
+                table = pools.sets[index]
                 means[arm] = pools.linear[index, arm] / pools.totals[index, arm]
                 variances[arm] = pools.variance[index, arm]
-                through[arm], used[arm] = self.layout.names[place], int(tables.table(place)[arm].sum())
+                through[arm], used[arm] = self.layout.names[table], int(tables.table(table)[arm].sum())
         effective = (beta_sizes(means, variances) - 2).tolist()  # Beta(1 + ones, 1 + zeros) has size rows + 2
         sources = [Source(*each) for each in zip(own, effective, through, used, strict=True)]
         sampler = sampler_of(state, len(chosen))
@@ -101,3 +102,26 @@ class DiscretePolicy(Policy[ThompsonState]):
         """Running sums differ in the last bits from sums made afresh, and a tie may depend on them."""
         pools = self._state.pools
         return {"linear": pools.linear, "square": pools.square, "variance": pools.variance}
+
+
+class ThompsonSampling(DiscretePolicy):
+    """Naive Thompson Sampling (Thompson 1933), the baseline of the paper.
+
+    Each arm learns from its own rows: Beta(1 + ones, 1 + zeros), draw, take the highest.
+
+    Args:
+        problem: What is played.
+        seed: Seed or Generator of its draws.
+
+    >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
+    >>> policy = ThompsonSampling(problem, seed=0)
+    >>> policy.tell(problem.arm(I="on"), {"A": 1, "Y": 1})
+    >>> policy.recommend().arm
+    do(I=on)
+    """
+
+    name = "ts"
+    tier = Tier.REWARDS
+
+    def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
+        super().__init__(problem, seed=seed, max_size=0, samples=0)

@@ -6,7 +6,8 @@ import importlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar, overload
+from statistics import NormalDist
+from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ..estimators.reward_shapes import add_to_stats, learn_dispersion, one_more,
 from ..markup import between, braces, printable, signed, text_table, through_words, titled_table
 from ..markup import number as shown
 from ..problem import Arm, Level, Problem
+from .arms import OfArm
 from .posterior import Posterior
 
 IN_PLAY = ("active", "never played", "no outcome yet")
@@ -27,6 +29,11 @@ LIFT_COLUMNS = (
     *("lift", "lift_low", "lift_high"),
     *("relative_lift", "relative_low", "relative_high", "probability_better"),
 )
+_FRAMED = (
+    *("own_rows", "effective_rows", "used_rows", "own_mean", "own_low", "own_high"),
+    *("status", "pending_rows", "pending_effective"),
+)
+"""Fields of an estimate that are columns of a frame as they are."""
 
 R = TypeVar("R")
 
@@ -42,11 +49,11 @@ class Listed(Sequence[R]):
         self._rows = tuple(rows)
 
     @overload
-    def __getitem__(self, place: int) -> R: ...
+    def __getitem__(self, index: int) -> R: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[R]: ...
-    def __getitem__(self, place: int | slice) -> R | Sequence[R]:
-        return self._rows[place]
+    def __getitem__(self, index: slice) -> Sequence[R]: ...
+    def __getitem__(self, index: int | slice) -> R | Sequence[R]:
+        return self._rows[index]
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -55,10 +62,42 @@ class Listed(Sequence[R]):
         return iter(self._rows)
 
 
-class Lift(NamedTuple):
-    """How far an arm is above the control arm, from joint draws of both means; less their costs, where arms have some.
+class Tabled(Listed[R]):
+    """Rows that show themselves as a table, in a terminal and in a notebook."""
 
-    The relative lift is NaN if the control's mean may be 0 or below.
+    _words: ClassVar[tuple[str, ...]]
+    """The columns that hold words, not numbers."""
+
+    def _columns(self) -> dict[str, list[str]]:
+        """What is shown, by column."""
+        raise NotImplementedError
+
+    def _title(self) -> str:
+        """What a notebook shows above the table."""
+        raise NotImplementedError
+
+    def _cells(self) -> tuple[list[str], list[tuple[str, ...]], list[int]]:
+        """Columns, rows, and the numbers of the columns that hold numbers."""
+        columns = self._columns()
+        numeric = [index for index, name in enumerate(columns) if name not in self._words]
+        return list(columns), list(zip(*columns.values(), strict=True)), numeric
+
+    def __repr__(self) -> str:
+        return text_table(*self._cells())
+
+    def _repr_html_(self) -> str:
+        return self.table(self._title())
+
+    def table(self, title: str) -> str:
+        """The table as HTML under lines of text."""
+        columns, rows, numeric = self._cells()
+        return titled_table(title, columns, rows, numeric=numeric)
+
+
+class Lift(NamedTuple):
+    """The lift of an arm over the control, from joint draws of both means, net of costs.
+
+    The relative lift is NaN if the control's mean may be 0 or negative.
     """
 
     absolute: float
@@ -72,14 +111,13 @@ class Lift(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class ArmEstimate:
-    """One arm: posterior mean, 95% interval, the set it was learned through (None: own rows only).
+class ArmEstimate(OfArm):
+    """The estimate of one arm: posterior mean, interval, and the set it was learned through (None: own rows only).
 
-    Where a policy averages over sets, `through` is the one that counts most, and `through_share` how much.
-    `effective_rows` is how many own rows would give the same posterior variance; `used_rows` are the own rows that have
-    a value for every variable of the set (all of them, if nothing was missing). `own_mean`, `own_low` and `own_high`
-    are what its own rows say alone (NaN if it was never played). `pending_rows` wait for their reward;
-    `pending_effective` is how many of the effective rows they add.
+    If a policy averages over sets, `through` is the set with the largest weight, and `through_share` its weight.
+    `effective_rows` is the number of own rows that would give the same posterior variance. `used_rows` counts the own
+    rows with a value for every variable of the set. `own_mean`, `own_low` and `own_high` use the own rows alone (NaN
+    if the arm was never played). `pending_rows` wait for their reward and add `pending_effective` effective rows.
     """
 
     arm: Arm
@@ -106,12 +144,17 @@ class ArmEstimate:
 
     @property
     def net(self) -> float:
-        """The mean less the cost."""
+        """The mean net of the cost."""
         return self.mean - self.cost
 
     @property
+    def borrowed_rows(self) -> float:
+        """The number of own rows that would tell as much as the rows of other arms do."""
+        return max(self.effective_rows - self.own_rows, 0.0)
+
+    @property
     def was_played(self) -> bool:
-        """Whether it has own rows; without, all that is said of it comes from other arms."""
+        """Whether the arm has own rows; otherwise its estimate comes from other arms only."""
         return self.own_rows > 0
 
     def __post_init__(self) -> None:
@@ -141,13 +184,29 @@ class ArmEstimate:
         return self.arm.label + (f" ({', '.join(notes)})" if notes else "")
 
 
+E = TypeVar("E", bound=ArmEstimate)
+
+
+def best_first(rows: Sequence[E]) -> list[E]:
+    """By the mean less the cost, those with too few rows for an interval last; one segment after the other."""
+    segments = {tuple(row.segment.values()): place for place, row in reversed([*enumerate(rows)])}
+
+    def rank(row: E) -> tuple[int, bool, float]:
+        known = math.isfinite(row.high - row.low)
+        return segments[tuple(row.segment.values())], not known, math.inf if math.isnan(row.net) else -row.net
+
+    return sorted(rows, key=rank)
+
+
 def segment_column(name: str) -> str:
     """The column of a segment, which may be called like a column of the estimates."""
     return f"segment {name}" if name in ("arm", "through", "status", *ArmEstimate.__annotations__) else name
 
 
-class Estimates(Listed[ArmEstimate]):
+class Estimates(Tabled[ArmEstimate]):
     """The estimates of all arms, in the order of the problem's arms."""
+
+    _words = ("arm", "through", "status")
 
     def with_status(self, status: Callable[[int], str | None]) -> Estimates:
         """The same where the arms that `status` has a word for, by their number, have that status."""
@@ -182,25 +241,15 @@ class Estimates(Listed[ArmEstimate]):
         return self if segment is None else Estimates([row for row in self if row.arm.segment == segment])
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per arm; a segment has its own column, and so have costs and lifts where there are some."""
+        """One row per arm, with columns for segments, costs and lifts if there are any."""
         segments = self[0].arm.segment if len(self) else {}
         frame = pl.DataFrame(
             {
                 "arm": [row.arm.lever_arm.label for row in self],
                 **{segment_column(name): [str(row.arm[name]) for row in self] for name in segments},
-                "mean": [row.mean for row in self],
-                "low": [row.low for row in self],
-                "high": [row.high for row in self],
+                **{name: [getattr(row, name) for row in self] for name in ("mean", "low", "high")},
                 "through": [None if row.through is None else "{" + ", ".join(row.through) + "}" for row in self],
-                "own_rows": [row.own_rows for row in self],
-                "effective_rows": [row.effective_rows for row in self],
-                "used_rows": [row.used_rows for row in self],
-                "own_mean": [row.own_mean for row in self],
-                "own_low": [row.own_low for row in self],
-                "own_high": [row.own_high for row in self],
-                "status": [row.status for row in self],
-                "pending_rows": [row.pending_rows for row in self],
-                "pending_effective": [row.pending_effective for row in self],
+                **{name: [getattr(row, name) for row in self] for name in _FRAMED},
             },
             schema_overrides={"through": pl.String},
         )
@@ -219,14 +268,17 @@ class Estimates(Listed[ArmEstimate]):
         }
 
     def plot(self, axes: Any = None, *, most: int | None = 12) -> Any:
-        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        """Draw the best arms on matplotlib axes, new ones by default, and return the axes; `most=None` draws all."""
         drawing = importlib.import_module("causal_bandits.reporting.plots")  # by name: the core draws nothing
         return drawing.plot_estimates(self, axes, most=most)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
+        return f"{len(self)} arms, the best first"
+
+    def _columns(self) -> dict[str, list[str]]:
         best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
         columns: dict[str, list[str]] = {
-            "arm": [f"{row.arm.label} (control)" if row.is_control else row.arm.label for row in best],
+            "arm": [row.name for row in best],
             "mean": [shown(row.mean, beside=(row.low, row.high)) for row in best],
             "interval": [between(row.low, row.high, row.mean) for row in best],
             "through": [through_words(row.through, row.through_share) for row in best],
@@ -245,35 +297,13 @@ class Estimates(Listed[ArmEstimate]):
             columns["cost"] = [shown(row.cost) for row in best]
             columns["net"] = [shown(row.net) for row in best]
         if any(row.lift for row in best):
-            lifts = [_lift_cells(row.lift) for row in best]
-            columns["lift"], columns["lift interval"] = [each[0] for each in lifts], [each[1] for each in lifts]
-        rows = list(zip(*columns.values(), strict=True))
-        words = ("arm", "through", "status")
-        return text_table(list(columns), rows, [n for n, name in enumerate(columns) if name not in words])
-
-    def _repr_html_(self) -> str:
-        return self.table(f"{len(self)} arms, the best first")
-
-    def table(self, title: str) -> str:
-        """The best arms as HTML under a line of text."""
-        best = sorted(self, key=lambda row: (math.isnan(row.mean), -row.mean))
-        rows = [
-            (
-                row.name,
-                shown(row.mean, beside=(row.low, row.high)),
-                between(row.low, row.high, row.mean),
-                *_lift_cells(row.lift),
-                through_words(row.through, row.through_share),
-                f"{row.own_rows:,}",
-                f"{row.effective_rows:,.0f}",
+            columns["lift"], columns["lift interval"] = map(
+                list, zip(*[lift_cells(row.lift) for row in best], strict=True)
             )
-            for row in best
-        ]
-        columns = ("arm", "mean", "interval", "lift", "lift interval", "through", "own rows", "effective rows")
-        return titled_table(title, columns, rows, numeric=(1, 2, 3, 4, 6, 7))
+        return columns
 
 
-def _lift_cells(lift: Lift | None) -> tuple[str, str]:
+def lift_cells(lift: Lift | None) -> tuple[str, str]:
     """A lift and its interval, with the same decimals; empty for the control."""
     if lift is None:
         return "", ""
@@ -328,7 +358,7 @@ def with_own_rows(found: Estimates, history: History, level: float, allowed: Boo
             reach = _t_reach(int(n[number]), float(square[number] - n[number] * mean * mean), level)
             low, high = mean - reach, mean + reach
         elif kind != "binary":
-            far = float(special.ndtri((1 + level) / 2))
+            far = NormalDist().inv_cdf((1 + level) / 2)
             low, high = own_limits(stats, far, *own[number])
         else:
             low, high = jeffreys_interval(int(n[number]), int(total[number]), level)

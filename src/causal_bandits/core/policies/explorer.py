@@ -8,8 +8,8 @@ depends on that. With draws of all means both can be counted, and the mixture of
 is played (variance-based information-directed sampling, Russo and Van Roy 2018). In a share of rounds an arm is played
 as often as it is the best in the draws (Thompson 1933): at least in a few, so that every arm keeps a positive
 probability, which is known exactly, and the more often, the more rewards are awaited, those of the next decision
-and those of arms that were never played included. What two arms tell is soon known, so playing nothing else until the
-first reward comes is a waste; and a mixture of two arms is slow to try many arms once.
+and those of plausible arms that were never played included. What two arms tell is soon known, so playing nothing else
+until the first reward comes is a waste; and a mixture of two arms is slow to try many arms once.
 
 The draws are made when the model is refitted. Between two fits each reward reweighs them by its likelihood, so an arm's
 probability follows its rewards at once (a particle filter: Gordon, Salmond and Smith 1993).
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import Bools, Floats, Ints, compiled, loops_of, vectorised
+from ..compiled import Bools, Floats, Ints, compiled, loops_of
 from ..estimators.linear_algebra import copy_to
 from ..estimators.reward_shapes import RewardStats, log_likelihood
 
@@ -78,7 +78,6 @@ def mixed(shares: Floats, rows: float, waiting: float) -> Floats:
     return normalized
 
 
-@vectorised
 def leaders(values: Floats, allowed: Bools) -> tuple[Ints, Floats]:
     """(rows,) each: the column with the highest value of every row among those allowed, and that value."""
     best = np.where(allowed, values, -np.inf).argmax(axis=1)
@@ -95,7 +94,6 @@ def _leaders(values: Any, allowed: Any) -> Any:
     return best, highest
 
 
-@vectorised
 def explained(values: Floats, weights: Floats, groups: Ints) -> Floats:
     """(columns,): the variance of every column that the groups of rows explain; columns have the mean 0."""
     used, group = np.unique(groups, return_inverse=True)

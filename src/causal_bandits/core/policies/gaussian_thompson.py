@@ -1,25 +1,25 @@
-"""Thompson Sampling for real-valued rewards, and its causal twin: the natural step beyond the paper."""
+"""Thompson Sampling for real-valued rewards, its causal twin, and the default where mediators are real numbers."""
 
 from typing import ClassVar
 
-from ..discovery import RealDiscovery, ResidualTesting
+from ..discovery import BayesFactors, RealDiscovery, ResidualTesting
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
-from .real import PRIOR_ROWS, Choice, RealPolicy, Variance, checked_prior
+from .real import PRIOR_ROWS, RealPolicy, Variance, checked_prior
 
 
 class GaussianThompsonSampling(RealPolicy):
     """Each arm learns from its own rows: normal-inverse-gamma, so a draw is a scaled t.
 
-    An arm's variance starts from a few rows with the variance of all rewards: first rewards that are alike, such as
-    zeros, are no certainty.
+    An arm's variance starts from a few rows with the variance of all rewards, so that equal first rewards, such as
+    zeros, do not look certain.
 
     Args:
-        problem: What is played; its reward is real-valued.
+        problem: The problem; its reward is real-valued.
         seed: Seed or Generator of its draws.
         initial: Number of first rounds in which arms are chosen uniformly.
-        prior_rows: How many such rows; 0 is the reference prior, under which an arm may be left for good.
+        prior_rows: Number of such rows; 0 is the reference prior, under which an arm may never be played again.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> GaussianThompsonSampling(problem, seed=0, initial=0).ask()
@@ -40,19 +40,16 @@ class GaussianThompsonSampling(RealPolicy):
 class CausalGaussianThompsonSampling(RealPolicy):
     """Gaussian Thompson Sampling that draws through Bayesian regressions on the separating sets it discovers.
 
-    Per arm, the accepted set whose estimate has the lowest variance is drawn through, or the arm's own rows. With
-    ``choice="squared-error"`` it is the set with the lowest expected squared error, which counts what the set would be
-    wrong by if it did not separate; it needs `BayesFactors`, and both together are `SafeGaussianThompson`.
+    Per arm, the accepted set whose estimate has the lowest variance is drawn through, or the arm's own rows.
 
     Args:
-        problem: What is played; its reward is real-valued.
+        problem: The problem; its reward is real-valued.
         discovery: How separating sets are found; `ResidualTesting()` by default.
         seed: Seed or Generator of its draws.
-        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        max_size: Size of the largest sets; by default all sets, or as many as stay fast.
         initial: Number of first rounds in which arms are chosen uniformly.
         variance: Variances in closed form, or from bootstraps as in the paper.
         bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
-        choice: Use the set with the lowest variance, or with the lowest expected squared error.
         prior_rows: As in `GaussianThompsonSampling`.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
@@ -77,7 +74,6 @@ class CausalGaussianThompsonSampling(RealPolicy):
         initial: int = 50,
         variance: Variance = "closed-form",
         bootstraps: int = 50,
-        choice: Choice = "variance",
         prior_rows: float = PRIOR_ROWS,
     ) -> None:
         self._prior_rows = checked_prior(prior_rows)
@@ -89,5 +85,34 @@ class CausalGaussianThompsonSampling(RealPolicy):
             initial=initial,
             variance=variance,
             bootstraps=bootstraps,
-            choice=choice,
         )
+
+
+class SafeGaussianThompson(CausalGaussianThompsonSampling):
+    """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
+
+    The default where the reward and some mediators are numbers. A set is used when the rows speak *for* it
+    (`BayesFactors`, read ``either`` way). Per arm, the set with the lowest expected squared error is drawn through, or
+    the arm's own rows: that counts what the set would be wrong by if it did not separate.
+
+    Args:
+        problem: What is played; its reward is real-valued.
+        discovery: How evidence for sets is weighed; `BayesFactors(reading="either", veto=5)` by default.
+        seed: Seed or Generator of its draws.
+        max_size: As in `CausalGaussianThompsonSampling`, like all that follow.
+        initial: Number of first rounds in which arms are chosen uniformly.
+        variance: Variances in closed form, or from bootstraps.
+        bootstraps: Number of bootstrap samples.
+        prior_rows: As in `GaussianThompsonSampling`.
+
+    >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
+    >>> policy = SafeGaussianThompson(problem, seed=0, initial=0)
+    >>> values = [("none", a) for a in range(9)] + [("on", a) for a in range(5, 14)]
+    >>> policy.tell_many([{"I": i, "A": float(a), "Y": a + a % 3} for i, a in values])
+    >>> [str(found) for found in policy.separating_sets()]
+    ['{A} separates I']
+    """
+
+    name = "causal-gaussian-ts-safe"
+    evidence: ClassVar[RealDiscovery | None] = BayesFactors(reading="either", veto=5.0)
+    doubts = True

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...libraries import pl
 from ..compiled import Floats, Ints
-from ..markup import between, printable, text_table, titled_table
+from ..markup import between, printable
 from ..markup import number as shown
 from ..problem import Level, Problem
-from .estimates import Estimates, Lift, Listed
+from .estimates import Estimates, Lift, Tabled
 from .posterior import Posterior
 
 NOTHING = 1e-9
@@ -70,16 +70,16 @@ def _lift(posterior: Posterior, arm: int, control: int, level: float, cost: Floa
 
 @dataclass(frozen=True)
 class LevelEffect:
-    """What a level of a lever does in place of its base level, the other levers being equal, averaged over them.
+    """The effect of a level of a lever compared with its base level, averaged over settings of the other levers.
 
     Args:
         lever: The lever.
         level: Its level.
-        base: The level it is compared with.
-        settings: Settings of the other levers that have an arm with either level; the average is over these.
+        base: The level that it is compared with.
+        settings: Number of settings of the other levers with arms for both levels; the average is over these.
         own_rows: Rows of all arms with this level.
         mean: Mean reward at this level, averaged over those settings.
-        effect: How far that is above the base level, and how sure that is.
+        effect: Difference from the base level, with its interval.
     """
 
     lever: str
@@ -91,17 +91,24 @@ class LevelEffect:
     effect: Lift
 
 
-class Effects(Listed[LevelEffect]):
+class Effects(Tabled[LevelEffect]):
     """The effects of all levels, lever by lever.
 
     Args:
         rows: The effects.
-        note: What to keep in mind, in one sentence; empty if nothing.
+        note: A caveat in one sentence; empty if there is none.
     """
+
+    _words = ("lever", "level", "instead of")
 
     def __init__(self, rows: Sequence[LevelEffect], note: str = "") -> None:
         super().__init__(rows)
         self.note = note
+
+    @property
+    def known(self) -> Sequence[LevelEffect]:
+        """Those that some pair of arms tells anything about."""
+        return [row for row in self if row.settings]
 
     def to_frame(self) -> pl.DataFrame:
         """One row per level."""
@@ -117,46 +124,25 @@ class Effects(Listed[LevelEffect]):
         return pl.DataFrame(named, strict=False, infer_schema_length=None)
 
     def __repr__(self) -> str:
-        columns = (
-            "lever",
-            "level",
-            "instead of",
-            "settings",
-            "own rows",
-            "mean",
-            "effect",
-            "interval",
-            "relative",
-            "better",
-        )
-        rows = [
-            (
-                *(row.lever, str(row.level), str(row.base), f"{row.settings:,}", f"{row.own_rows:,}", shown(row.mean)),
-                *_effect_cells(row.effect),
-                *(shown(row.effect.relative), shown(row.effect.probability_better)),
-            )
-            for row in self
-        ]
-        shown_rows = text_table(columns, rows, range(3, len(columns)))
-        return f"{printable(self.note)}\n{shown_rows}" if self.note else shown_rows
+        return f"{printable(self.note)}\n{super().__repr__()}" if self.note else super().__repr__()
 
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                *(row.lever, str(row.level), str(row.base)),
-                *_effect_cells(row.effect),
-            )
-            for row in self
-        ]
-        columns = ("lever", "level", "instead of", "effect", "interval")
-        title = "\n".join(filter(None, [self.note, "What each level does, the other levers being equal"]))
-        return titled_table(title, columns, rows, numeric=(3, 4))
+    def _title(self) -> str:
+        return "\n".join(filter(None, [self.note, "What each level does, the other levers being equal"]))
 
-
-def _effect_cells(effect: Lift) -> tuple[str, str]:
-    """The effect and its interval, with the same decimals."""
-    by, low, high = effect.absolute, effect.low, effect.high
-    return shown(by, beside=(low, high)), between(low, high, by)
+    def _columns(self) -> dict[str, list[str]]:
+        effects = [row.effect for row in self]
+        return {
+            "lever": [row.lever for row in self],
+            "level": [str(row.level) for row in self],
+            "instead of": [str(row.base) for row in self],
+            "settings": [f"{row.settings:,}" for row in self],
+            "own rows": [f"{row.own_rows:,}" for row in self],
+            "mean": [shown(row.mean) for row in self],
+            "effect": [shown(each.absolute, beside=(each.low, each.high)) for each in effects],
+            "interval": [between(each.low, each.high, each.absolute) for each in effects],
+            "relative": [shown(each.relative) for each in effects],
+            "better": [shown(each.probability_better) for each in effects],
+        }
 
 
 def effects_of_levels(
@@ -166,9 +152,9 @@ def effects_of_levels(
     taken = np.zeros(len(posterior.means)) if cost is None else cost
     draws, means, own_rows = posterior.draws - taken, posterior.means - taken, posterior.own_rows
     found = []
-    for place, lever in enumerate(problem.levers):
+    for index, lever in enumerate(problem.levers):
         groups = problem.arm_groups([name for name in problem.intervention_names if name != lever.name])
-        codes = problem.arm_codes[:, place]
+        codes = problem.arm_codes[:, index]
         before = lever.code(base[lever.name])
         for code, value in enumerate(lever.levels):
             if code == before or not np.any(codes == code):

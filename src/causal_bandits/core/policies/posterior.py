@@ -40,14 +40,14 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """What is known of all arms' means after some rows; rows that come later do not change it.
+    """The posterior of all arms' means after some rows; later rows do not change it.
 
     Args:
         rows: Rows with a reward.
         means: (arms,): posterior means.
         sources: The rows behind each arm's estimate.
         sampler: Joint draws of all means, (n, arms), from a generator.
-        limits: (low, high), each (arms,): intervals of the means at a level.
+        limits: Intervals of the means at a level: (low, high), each (arms,).
 
     >>> from causal_bandits import Problem, ThompsonSampling
     >>> posterior = ThompsonSampling(Problem("buys", {}, {"banner": ["none", "red"]}), seed=0).posterior()
@@ -123,7 +123,7 @@ class Posterior:
 
     @cached_property
     def draws(self) -> Floats:
-        """(draws, arms): the joint draws that every probability is counted from; they depend on the rows alone."""
+        """(draws, arms): the joint draws that give every probability; they depend on the rows alone."""
         return self.sample_means(np.random.default_rng(self.rows), number_of_draws(len(self.means)))
 
     @property
@@ -167,7 +167,8 @@ def beta_limits(means: Floats, variances: Floats) -> Callable[[float], tuple[Flo
 
     def limits(level: float) -> tuple[Floats, Floats]:
         found = [beta_interval(*moments, level) for moments in zip(means.tolist(), variances.tolist(), strict=True)]
-        return np.array([each.low for each in found]), np.array([each.high for each in found])
+        low, high = np.array(found).T
+        return low, high
 
     return limits
 

@@ -4,19 +4,18 @@ import inspect
 import os
 from typing import Any
 
-from ...errors import OptionError, SaveFileError, brief, listing
+from ...errors import OptionError, brief, listing
 from ..files import file_path
 from ..problem import Problem, check_problem
 from ..seeds import Seed
 from .base import Policy
 from .causal_thompson import CausalThompsonSampling
-from .gaussian_thompson import GaussianThompsonSampling
+from .discrete import ThompsonSampling
+from .gaussian_thompson import GaussianThompsonSampling, SafeGaussianThompson
 from .registry import POLICIES
 from .reward_thompson import RewardThompson
 from .safe import SafePolicy
-from .safe_gaussian import SafeGaussianThompson
-from .saving import read, restore
-from .thompson import ThompsonSampling
+from .saving import load
 from .ucb_normal import CausalUCBNormal
 
 PRESETS: dict[str, tuple[type[Policy[Any]], type[Policy[Any]], type[Policy[Any]]]] = {
@@ -41,7 +40,7 @@ def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
 
     Args:
         name: Name of a preset or of a policy.
-        problem: What is played; its reward decides between the policies of a preset, and which one is "ts".
+        problem: The problem; the kind of its reward determines the policy of a preset, and of "ts".
     """
     if isinstance(name, str) and name in PRESETS:
         return PRESETS[name][_kind(problem)]
@@ -55,11 +54,11 @@ def policy_class(name: object, problem: Problem) -> type[Policy[Any]]:
 
 
 def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
-    """Create a policy: ``"safe"`` is the one to start with, ``"paper"`` the one of the paper.
+    """Create a policy by name: ``"safe"`` is the default, ``"paper"`` the paper's algorithm.
 
     Args:
         name: ``"safe"``, ``"paper"``, or the name of any policy that needs no further options, such as ``"ts"``.
-        problem: What is played; its reward decides which policy it is.
+        problem: The problem; the kind of its reward determines the policy.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"]})
@@ -81,13 +80,10 @@ def preset(name: str, problem: Problem, *, seed: Seed = None) -> Policy[Any]:
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy[Any]:
-    """Load the policy in a save file, whatever its class, ready to continue.
+    """Load a policy of any class from a save file.
 
     Args:
         path: File written by `policy.save`.
     """
-    saved = read(file_path(path))
-    name = saved.header.get("policy")
-    if not isinstance(name, str) or name not in POLICIES:
-        raise SaveFileError(f"{str(path)!r} holds a {brief(name)} policy; this release has {listing(POLICIES)}")
-    return restore(POLICIES[name], saved)
+    found: Policy[Any] = load(file_path(path))
+    return found

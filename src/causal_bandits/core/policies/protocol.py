@@ -141,8 +141,8 @@ def forget_many(state: Any, arms: Ints, seen: Any) -> None:
 def choose_many(state: Any, rng: np.random.Generator, count: int) -> Ints:
     """Several arms from the same state, as for a batch of users that arrive together."""
     arms = np.empty(count, dtype=np.int64)
-    for place in range(count):
-        arms[place] = choose(state, rng)
+    for index in range(count):
+        arms[index] = choose(state, rng)
     return arms
 
 
@@ -165,9 +165,9 @@ def highest_net(values: Floats, cost: Floats, rng: np.random.Generator) -> int:
 def choose_net_many(state: Any, rng: np.random.Generator, count: int, cost: Floats) -> Ints:
     """The same by what `choose` compares less the cost of each arm; if nothing is compared, what `choose` says."""
     arms = np.empty(count, dtype=np.int64)
-    for place in range(count):
+    for index in range(count):
         best = highest_net(indices(state, rng), cost, rng)
-        arms[place] = best if best >= 0 else choose(state, rng)
+        arms[index] = best if best >= 0 else choose(state, rng)
     return arms
 
 

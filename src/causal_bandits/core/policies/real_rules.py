@@ -1,6 +1,7 @@
 """Algorithm 2 as compiled rules over moments, and the Gaussian twin of Thompson Sampling.
 
-Plain UCB-Normal and plain Gaussian Thompson Sampling are the cases of no accepted set.
+Plain UCB-Normal and plain Gaussian Thompson Sampling are the cases of no accepted set. The parts: the state, counting
+rows, what is believed of every arm, draws of an arm's mean, and the choice.
 """
 
 import math
@@ -9,11 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
-from ..data import ArmMoments, ViewMoments, merge_into, mirror, nothing_merged, view
-from ..estimators.bootstrap import bootstrap_variance
-from ..estimators.regression import RealPools, fit_pool, means_with_pending, own_mean_and_variance
-from .protocol import choose, indices, prepare, sample_means
-from .real_draws import draw_like_others, draw_own_mean, draw_shared_mean, prior_of, softened
+from ..data import ArmMoments, ViewMoments, add_row, design_row, merge_into, mirror, nothing_merged, remove_row, view
+from ..estimators.linear_algebra import lower_root
+from ..estimators.regression import (
+    Fit,
+    RealPools,
+    bootstrap_variance,
+    fit_pool,
+    means_with_pending,
+    own_mean_and_variance,
+)
+from .protocol import choose, indices, learn, prepare, sample_means
 
 
 class RealOptions(NamedTuple):
@@ -35,47 +42,201 @@ class RealOptions(NamedTuple):
 
 @by_reference
 class RealState(NamedTuple):
-    """All that decides the next arm, but for the random numbers."""
+    """All that decides the next arm, but for the random numbers.
 
-    moments: ArmMoments
+    A view is the rows that some sets may use: all rows (view 0), or those that have a value for certain variables.
+    """
+
+    rewarded: ViewMoments
+    """The rows that have their reward."""
+    seen: ViewMoments
+    """The same rows and those whose reward is pending, without the column of the reward."""
+    holds: Bools
+    """(views, patterns of missing variables): whether a view has such rows; in pattern 0 nothing is missing."""
     pools: RealPools
+    view_of: Ints
+    """(accepted sets,): the view of each."""
+    doubt: Floats
+    """(accepted sets,): how probable it is that the set does not separate; 0: sets are compared by variance alone."""
     kept_arms: Ints
     """The rows themselves, for the bootstrap alone (otherwise empty): capacity may exceed the number of rows."""
     kept_values: Floats
     options: RealOptions
     allowed: Bools
-    views: ViewMoments
-    """Where values were missing: the rows that sets with such variables may use. `moments` has all rows."""
-    view_of: Ints
-    """(accepted sets,): the view of each, or -1 where all rows count."""
-    doubt: Floats
-    """(accepted sets,): how probable it is that the set does not separate; 0: sets are compared by variance alone."""
     spans: Ints
     """(observed variables,): how many columns of the design each variable has."""
-    holds: Bools
-    """(views, patterns of missing variables): whether rows of a pattern belong to a view."""
-    late: ViewMoments
-    """Without the reward: first all rows, then those of each view, pending ones among them; none was ever: no views."""
+
+
+# Counting rows
+
+
+@compiled
+def count_row(state: RealState, arm: int, values: Floats, pattern: int) -> None:
+    """Count one row of design columns and reward, but for what it says without the reward."""
+    rows = state.rewarded.counts[0].sum()
+    if pattern == 0 and rows < len(state.kept_arms):
+        state.kept_arms[rows] = arm
+        put(state.kept_values[rows], values)
+    for index in range(len(state.holds)):
+        if state.holds[index, pattern]:
+            add_row(view(state.rewarded, index), arm, values)
+
+
+@compiled
+def see_row(state: RealState, arm: int, values: Floats, pattern: int, change: int) -> None:
+    """Count what a row says without its reward (1), or take it back (-1)."""
+    for index in range(len(state.holds)):
+        if state.holds[index, pattern]:
+            if change > 0:
+                add_row(view(state.seen, index), arm, values[:-1])
+            else:
+                remove_row(view(state.seen, index), arm, values[:-1])
+
+
+@compiled
+def count_real_rows(state: RealState, arms: Ints, values: Floats, patterns: Ints, rewarded: bool, change: int) -> None:
+    """Count many rows: their rewards, and with `change` of 1 or -1 what they say without them."""
+    for row in range(len(arms)):
+        if rewarded:
+            count_row(state, arms[row], values[row], patterns[row])
+        if change != 0:
+            see_row(state, arms[row], values[row], patterns[row], change)
+
+
+@compiled
+def _design(state: RealState, values: Floats) -> Floats:
+    """One row as a world draws it, the observed variables and then the reward, as columns of the design."""
+    design = np.empty(state.rewarded.means.shape[2])
+    design_row(state.spans, values, design)
+    return design
+
+
+@learn.of(RealState)
+@compiled
+def learn_values(state: RealState, arm: int, values: Floats, reward: float) -> None:
+    """Count one row."""
+    design = _design(state, values)
+    count_row(state, arm, design, 0)
+    see_row(state, arm, design, 0, 1)
+
+
+# Draws of an arm's mean
+
+
+class Prior(NamedTuple):
+    """What an arm's variance starts from: this many rows of this variance; no rows is the reference prior."""
+
+    rows: float
+    variance: float
+
+
+@compiled
+def prior_of(moments: ArmMoments, rows: float) -> Prior:
+    """This many rows with the variance of all rewards; 1 where all are alike."""
+    total = moments.counts.sum()
+    if rows <= 0 or total == 0:
+        return Prior(0.0, 0.0)
+    mean, scatter = 0.0, 0.0
+    for arm in range(len(moments.counts)):
+        mean += moments.counts[arm] / total * moments.means[arm, -1]
+    for arm in range(len(moments.counts)):
+        scatter += moments.scatter[arm, -1, -1] + moments.counts[arm] * (moments.means[arm, -1] - mean) ** 2
+    return Prior(rows, scatter / total if scatter > 0 else 1.0)
+
+
+@compiled
+def softened(variance: float, count: int, prior: Prior) -> float:
+    """The variance of an arm's mean, where its row variance starts from the prior's rows.
+
+    Without, an arm whose first rewards are alike has variance 0 and is left, or taken, permanently.
+    """
+    if count < 2:
+        return variance
+    return (variance * count * (count - 1) + prior.rows * prior.variance) / (count - 1 + prior.rows) / count
+
+
+@compiled
+def _draw_t(rng: np.random.Generator, freedom: float) -> float:
+    return float(rng.standard_normal() / math.sqrt(rng.chisquare(freedom) / freedom))
+
+
+@compiled
+def draw_own_mean(moments: ArmMoments, arm: int, prior: Prior, rng: np.random.Generator) -> float:
+    """One draw of an arm's mean from its own rows: normal-inverse-gamma, a scaled t."""
+    mean, variance = own_mean_and_variance(moments, arm)
+    if prior.rows > 0:
+        variance = softened(variance, moments.counts[arm], prior)
+    return float(mean + math.sqrt(variance) * _draw_t(rng, moments.counts[arm] - 1.0 + prior.rows))
+
+
+@compiled
+def typical_reward(moments: ArmMoments) -> tuple[float, float]:
+    """Mean and standard deviation of all rewards; 1 where there are fewer than two."""
+    rows, means = moments.counts.sum(), moments.means[:, -1]
+    if rows < 2:
+        return means.sum(), 1.0
+    mean = (moments.counts * means).sum() / rows
+    scatter = moments.scatter[:, -1, -1].sum() + (moments.counts * (means - mean) ** 2).sum()
+    return mean, math.sqrt(scatter / (rows - 1))
+
+
+@compiled
+def draw_like_others(moments: ArmMoments, arm: int, rng: np.random.Generator) -> float:
+    """An arm with fewer than two rewards: as single rewards are spread, around its own or their mean."""
+    typical, spread = typical_reward(moments)
+    centre = moments.means[arm, -1] if moments.counts[arm] else typical
+    return float(centre + spread * rng.standard_normal())
+
+
+@compiled
+def draw_shared_mean(
+    moments: ArmMoments,
+    columns: Ints,
+    fit: Fit,
+    scatter: Floats,
+    arm: int,
+    prior: Prior,
+    rng: np.random.Generator,
+) -> float:
+    """One draw of an arm's mean through a set: Bayesian regression in the pool, own rows for the mean of S.
+
+    Residual variance scaled inverse chi-squared, coefficients normal given it, and the arm's mean of the fitted part a
+    scaled t given the coefficients; `moments` may have rows whose reward is pending. The prior of both variances is
+    the reference one, or worth this many rows: of the variance of rewards, and of the fitted part in the pool
+    (`scatter` is the pool's).
+    """
+    size = len(columns)
+    freedom = fit.rows - size - 1.0 + prior.rows
+    sigma = math.sqrt((fit.residual_sum + prior.rows * prior.variance) / rng.chisquare(freedom))
+    root = lower_root(fit.inverse, 0.0)
+    noise = np.empty(size)
+    slopes = fit.slopes.copy()
+    for row in range(size):
+        noise[row] = rng.standard_normal()
+        for column in range(row + 1):
+            slopes[row] += sigma * root[row, column] * noise[column]
+    result = fit.means[-1] + sigma / math.sqrt(fit.rows) * rng.standard_normal()
+    spread, pooled = 0.0, 0.0
+    for one in range(size):
+        result += slopes[one] * (moments.means[arm, columns[one]] - fit.means[columns[one]])
+        for other in range(size):
+            spread += slopes[one] * moments.scatter[arm, columns[one], columns[other]] * slopes[other]
+            pooled += slopes[one] * scatter[columns[one], columns[other]] * slopes[other]
+    rows = moments.counts[arm]
+    freedom = rows - 1.0 + prior.rows
+    spread = max(spread, 0.0) + prior.rows * max(pooled, 0.0) / fit.rows
+    return float(result + math.sqrt(spread / (rows * freedom)) * _draw_t(rng, freedom))
+
+
+# What is believed of every arm, and the choice
 
 
 class Beliefs(NamedTuple):
-    """Per arm: the accepted set it is judged through (-1: its own rows), its mean, and the variance of that mean."""
+    """Per arm: the accepted set used (-1: own rows), its mean, and the variance of that mean."""
 
     chosen: Ints
     means: Floats
     variances: Floats
-
-
-@compiled
-def rows_in(state: RealState, place: int) -> ArmMoments:
-    """The rows of a view that have their reward; -1: all."""
-    return state.moments if place < 0 else view(state.views, place)
-
-
-@compiled
-def seen_in(state: RealState, place: int) -> ArmMoments:
-    """The same with rows whose reward is pending; then it has no column of the reward."""
-    return view(state.late, place + 1) if len(state.late.counts) > 0 else rows_in(state, place)
 
 
 @compiled
@@ -95,7 +256,7 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
 
     Without doubt that is the lowest variance, the paper's rule.
     """
-    moments, pools = state.moments, state.pools
+    moments, pools = view(state.rewarded, 0), state.pools
     arms = len(moments.counts)
     chosen = np.full(arms, -1)
     means, variances = np.empty(arms), np.empty(arms)
@@ -108,10 +269,10 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
         return Beliefs(chosen, means, variances)
     shared, spread = np.empty(pools.groups.shape), np.empty(pools.groups.shape)
     closed = state.options.bootstraps == 0
-    for place in range(-1, len(state.views.counts)):  # one call of it all: what is called twice is compiled twice
-        through, variance = means_with_pending(rows_in(state, place), seen_in(state, place), pools, closed)
+    for number in range(len(state.holds)):
+        through, variance = means_with_pending(view(state.rewarded, number), view(state.seen, number), pools, closed)
         for index in range(len(pools.widths)):
-            if state.view_of[index] == place:
+            if state.view_of[index] == number:
                 put(shared[index], through[index])
                 put(spread[index], variance[index])
     if not closed:
@@ -131,21 +292,23 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
 
 
 class PoolsInUse(NamedTuple):
-    """The pools that arms are drawn through, merged once for a round."""
+    """The set that each arm is drawn through, and the pools of these sets, merged once for a round."""
 
-    places: Ints
+    chosen: Ints
+    """(arms,): as in `Beliefs`."""
+    pool_of: Ints
     """(arms,): the pool of each arm; -1 for its own rows."""
     merged: ArmMoments
 
 
 @compiled
-def pools_in_use(state: RealState, chosen: Ints, drawn: bool) -> PoolsInUse:
-    """At most one pool per arm, however many sets and groups there are; none, if nothing is drawn."""
+def pools_in_use(state: RealState, chosen: Ints) -> PoolsInUse:
+    """At most one pool per arm, however many sets and groups there are."""
     pools, arms = state.pools, len(chosen)
-    places, of_group, of_arm = np.full(arms, -1), np.empty(arms, dtype=np.int64), np.empty(arms, dtype=np.int64)
-    merged = nothing_merged(arms if drawn else 0, state.moments.means.shape[1])
+    pool_of, of_group, of_arm = np.full(arms, -1), np.empty(arms, dtype=np.int64), np.empty(arms, dtype=np.int64)
+    merged = nothing_merged(arms, state.rewarded.means.shape[2])
     used = 0
-    for index in range(len(pools.widths) if drawn else 0):
+    for index in range(len(pools.widths)):
         of_group[:] = -1
         before = used
         for arm in range(arms):
@@ -154,37 +317,60 @@ def pools_in_use(state: RealState, chosen: Ints, drawn: bool) -> PoolsInUse:
                 if of_group[group] < 0:
                     of_group[group] = used
                     used += 1
-                places[arm] = of_group[group]
+                pool_of[arm] = of_group[group]
         if used > before:
             for arm in range(arms):
                 of_arm[arm] = of_group[pools.groups[index, arm]]
-            merge_into(rows_in(state, state.view_of[index]), of_arm, merged)
+            merge_into(view(state.rewarded, state.view_of[index]), of_arm, merged)
     mirror(merged)
-    return PoolsInUse(places, merged)
+    return PoolsInUse(chosen, pool_of, merged)
+
+
+@prepare.of(RealState)
+@compiled
+def prepare_pools(state: RealState, rng: np.random.Generator) -> PoolsInUse:
+    """The set of each arm and its pool."""
+    return pools_in_use(state, beliefs(state, rng).chosen)
 
 
 @compiled
-def _draw(state: RealState, used: PoolsInUse, index: int, arm: int, rng: np.random.Generator) -> float:
-    if index < 0 and state.moments.counts[arm] < 2:
-        return draw_like_others(state.moments, arm, rng)
-    prior = prior_of(state.moments, state.options.prior_rows)
+def _draw(
+    state: RealState, used: PoolsInUse, moments: ArmMoments, prior: Prior, arm: int, rng: np.random.Generator
+) -> float:
+    index = used.chosen[arm]
+    if index < 0 and moments.counts[arm] < 2:
+        return draw_like_others(moments, arm, rng)
     if index < 0:
-        return draw_own_mean(state.moments, arm, prior, rng)
+        return draw_own_mean(moments, arm, prior, rng)
     columns = state.pools.columns[index, : state.pools.widths[index]]
-    fit = fit_pool(used.merged, used.places[arm], columns)
-    scatter = used.merged.scatter[used.places[arm]]
-    return draw_shared_mean(seen_in(state, state.view_of[index]), columns, fit, scatter, arm, prior, rng)
+    fit = fit_pool(used.merged, used.pool_of[arm], columns)
+    scatter = used.merged.scatter[used.pool_of[arm]]
+    return draw_shared_mean(view(state.seen, state.view_of[index]), columns, fit, scatter, arm, prior, rng)
+
+
+@sample_means.of(RealState)
+@compiled
+def drawn_means(state: RealState, used: PoolsInUse, rng: np.random.Generator) -> Floats:
+    """One draw of every allowed arm's mean; NaN for the others."""
+    moments = view(state.rewarded, 0)
+    prior = prior_of(moments, state.options.prior_rows)
+    means = np.full(len(state.allowed), np.nan)
+    for arm in range(len(means)):
+        if state.allowed[arm]:
+            means[arm] = _draw(state, used, moments, prior, arm, rng)
+    return means
 
 
 @compiled
-def real_index(state: RealState, now: Beliefs, used: PoolsInUse, arm: int, rng: np.random.Generator) -> float:
-    """What an arm is chosen by: a draw from its posterior, or its upper confidence bound."""
-    if state.options.thompson:
-        return _draw(state, used, now.chosen[arm], arm, rng)
-    plays = seen_in(state, -1).counts
+def upper_bounds(state: RealState, now: Beliefs) -> Floats:
+    """The upper confidence bound of every allowed arm's mean; NaN for the others."""
+    plays, bounds = state.seen.counts[0], np.full(len(state.allowed), np.nan)
     logarithm = math.log(plays.sum())
-    scale = logarithm / plays[arm] if state.options.printed_index else logarithm
-    return float(now.means[arm] + 4 * math.sqrt(now.variances[arm] * scale))
+    for arm in range(len(bounds)):
+        if state.allowed[arm]:
+            scale = logarithm / plays[arm] if state.options.printed_index else logarithm
+            bounds[arm] = now.means[arm] + 4 * math.sqrt(now.variances[arm] * scale)
+    return bounds
 
 
 @compiled
@@ -193,8 +379,8 @@ def first_arm(state: RealState, rng: np.random.Generator) -> int:
 
     Arms are chosen uniformly until this many rewards have come; rows that wait for one are plays.
     """
-    counts, options = seen_in(state, -1).counts, state.options
-    if state.moments.counts.sum() < options.initial:
+    counts, options = state.seen.counts[0], state.options
+    if state.rewarded.counts[0].sum() < options.initial:
         left = int(rng.random() * state.allowed.sum())
         for arm in range(len(counts)):
             if state.allowed[arm]:
@@ -209,6 +395,24 @@ def first_arm(state: RealState, rng: np.random.Generator) -> int:
     return least if counts[least] < max(wanted, 2) else -1
 
 
+@indices.of(RealState)
+@compiled
+def real_indices(state: RealState, rng: np.random.Generator) -> Floats:
+    """What `choose_real` compares, from the same random numbers; NaN for arms not compared."""
+    if first_arm(state, rng) >= 0:
+        return np.full(len(state.allowed), np.nan)
+    return compared_arms(state, rng)
+
+
+@compiled
+def compared_arms(state: RealState, rng: np.random.Generator) -> Floats:
+    """A draw from the posterior of every allowed arm, or its upper confidence bound."""
+    now = beliefs(state, rng)
+    if state.options.thompson:
+        return drawn_means(state, pools_in_use(state, now.chosen), rng)
+    return upper_bounds(state, now)
+
+
 @choose.of(RealState)
 @compiled
 def choose_real(state: RealState, rng: np.random.Generator) -> int:
@@ -216,54 +420,12 @@ def choose_real(state: RealState, rng: np.random.Generator) -> int:
     first = first_arm(state, rng)
     if first >= 0:
         return first
-    plays = seen_in(state, -1).counts
-    now = beliefs(state, rng)
-    used = pools_in_use(state, now.chosen, state.options.thompson)
-    best, highest = -1, -np.inf
+    found, plays = compared_arms(state, rng), state.seen.counts[0]
+    best = -1
     for arm in range(len(plays)):
         if state.allowed[arm]:
-            index = real_index(state, now, used, arm, rng)
             # Arms that share everything tie: the one with the fewest rows tells most about whether they should.
-            if best < 0 or index > highest or (index == highest and plays[arm] < plays[best]):
-                best, highest = arm, index
+            tie = best >= 0 and found[arm] == found[best] and plays[arm] < plays[best]
+            if best < 0 or found[arm] > found[best] or tie:
+                best = arm
     return best
-
-
-@indices.of(RealState)
-@compiled
-def real_indices(state: RealState, rng: np.random.Generator) -> Floats:
-    """What `choose_real` compares, from the same random numbers; NaN for arms not compared."""
-    indices = np.full(len(state.allowed), np.nan)
-    if first_arm(state, rng) < 0:
-        now = beliefs(state, rng)
-        used = pools_in_use(state, now.chosen, state.options.thompson)
-        for arm in range(len(indices)):
-            if state.allowed[arm]:
-                indices[arm] = real_index(state, now, used, arm, rng)
-    return indices
-
-
-class Sight(NamedTuple):
-    """What draws from the posterior have in common."""
-
-    chosen: Ints
-    used: PoolsInUse
-
-
-@prepare.of(RealState)
-@compiled
-def prepare_pools(state: RealState, rng: np.random.Generator) -> Sight:
-    """The set of each arm and its pool."""
-    now = beliefs(state, rng)
-    return Sight(now.chosen, pools_in_use(state, now.chosen, True))
-
-
-@sample_means.of(RealState)
-@compiled
-def drawn_means(state: RealState, prepared: Sight, rng: np.random.Generator) -> Floats:
-    """One draw of every allowed arm's mean."""
-    means = np.full(len(prepared.chosen), np.nan)
-    for arm in range(len(prepared.chosen)):
-        if state.allowed[arm]:
-            means[arm] = _draw(state, prepared.used, prepared.chosen[arm], arm, rng)
-    return means

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..compiled import Bools, Floats
 from ..markup import chance_words, number, printable, titled_table
 from ..problem import Arm, Level, Problem, Segment
 from ..validation import is_number
-from .arms import arms_left
+from .arms import OfArm, arms_left
 from .estimates import Listed
 from .posterior import Posterior, best_of, losses
 
@@ -24,11 +25,13 @@ NEAR = 0.05
 """What is close to the best, as a share of the recommended arm's mean."""
 
 
-class Recommendation(NamedTuple):
-    """The arm to deploy, its posterior mean, and how sure it is that no other is better.
+@dataclass(frozen=True, repr=False)
+class Recommendation(OfArm):
+    """The arm to deploy, its posterior mean, and the probability that no other arm is better.
 
-    Arms that are equally good keep `probability_best` low for ever; `probability_close`, that it is within `margin` of
-    the best arm, and `expected_loss`, how much the best arm is expected to be ahead of it, do not have this fault.
+    If several arms are equally good, `probability_best` stays low. `probability_close` (the probability that the arm is
+    within `margin` of the best) and `expected_loss` (how far the best arm is expected to be ahead) do not have this
+    problem.
     """
 
     arm: Arm
@@ -39,18 +42,13 @@ class Recommendation(NamedTuple):
     expected_loss: float = math.nan
 
     @property
-    def segment(self) -> dict[str, Level]:
-        """The segment that it is for; empty if the problem has none."""
-        return self.arm.segment
-
-    @property
     def stands_out(self) -> bool:
-        """Whether it is the best arm with a probability of 90% or more."""
+        """Whether the arm is the best with a probability of at least 90%."""
         return self.probability_best >= STANDS_OUT
 
     @property
     def verdict(self) -> str:
-        """What to make of it, in one sentence."""
+        """The conclusion in one sentence."""
         if self.stands_out:
             return (
                 f"{self.arm.lever_arm.label} stands out: it is the best arm with probability "

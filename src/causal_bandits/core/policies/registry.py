@@ -11,22 +11,9 @@ from ...errors import OptionError
 GROUP = "causal_bandits.policies"
 """Entry points of packages that have policies: imported when a name is not found, and when all are listed."""
 ORDER = (
-    *("thompson", "main_effects", "causal_thompson", "safe", "best_arm"),
-    *("graph_posterior", "reward_thompson", "ucb_normal", "gaussian_thompson", "safe_gaussian", "galcb"),
-    *("ucb", "kl_ucb", "epsilon_greedy", "successive_elimination"),
-    *(
-        "hac_ucb",
-        "regret_balancing",
-        "raps",
-        "ucb_plus",
-        "ucb_plus_unknown",
-        "back_door",
-        "elahi",
-        "lu_tree",
-        "yabe",
-        "nair",
-    ),
-    *("ossb", "told_means", "ucb_cv", "told_set", "lattimore", "sen", "post_action", "maiti", "pomis"),
+    *("discrete", "main_effects", "causal_thompson", "safe", "best_arm"),
+    *("graph_posterior", "reward_thompson", "ucb_normal", "gaussian_thompson"),
+    *("baselines", "hac_ucb", "regret_balancing", "ossb", "ucb_cv", "told_set", "perfect_interventions"),
 )
 """The files in the order in which tables show their policies; a file that is not named comes after them."""
 

@@ -1,4 +1,4 @@
-"""Thompson Sampling from each arm's own rows, for counts, revenue, ordered levels and stats.
+"""Thompson Sampling from each arm's own rows, for counts, revenue, ordered levels and numbers.
 
 A hierarchical normal model gives the prior of an arm's mean:
 
@@ -168,17 +168,17 @@ def intercept_given(
 def fit_deviation(values: Floats, precision: Floats, prior_variance: float, unit: float) -> float:
     """The deviation variance, averaged over the grid."""
     weights, highest = np.empty(len(DEVIATION_SDS)), -np.inf
-    for place in range(len(weights)):
-        variance = DEVIATION_SDS[place] ** 2
+    for index in range(len(weights)):
+        variance = DEVIATION_SDS[index] ** 2
         away = (0.5 * math.log(variance + LEAST_VARIANCE) - math.log(TYPICAL_SD)) / SD_FACTOR
         evidence = intercept_given(values, precision, prior_variance, variance * unit**2)[2]
-        weights[place] = evidence - 0.5 * away**2
-        highest = max(highest, weights[place])
+        weights[index] = evidence - 0.5 * away**2
+        highest = max(highest, weights[index])
     everything, variance = 0.0, 0.0
-    for place in range(len(weights)):
-        weight = math.exp(weights[place] - highest)
+    for index in range(len(weights)):
+        weight = math.exp(weights[index] - highest)
         everything += weight
-        variance += weight * DEVIATION_SDS[place] ** 2
+        variance += weight * DEVIATION_SDS[index] ** 2
     return float(variance / everything * unit**2)
 
 
@@ -284,13 +284,13 @@ def moments(state: RewardState, arm: int) -> tuple[float, float]:
 
 
 class RewardThompson(Policy[RewardState]):
-    """Plain Thompson Sampling where the reward is a count, revenue, an ordered level or a number.
+    """Plain Thompson Sampling for counts, revenue, ordered levels and numbers.
 
-    Each arm learns from its own rows: Gamma for counts and revenue, Dirichlet for levels, Student's t for stats, with
+    Each arm learns from its own rows: Gamma for counts and revenue, Dirichlet for levels, Student's t for numbers, with
     a prior that is learned from all arms. Mediators and levers are ignored.
 
     Args:
-        problem: What is played; its reward is "count", "revenue", levels with values, or `float`.
+        problem: The problem; its reward is "count", "revenue", levels with values, or `float`.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem("calls", {"visit": 2}, {"page": ["old", "new"]}, reward="count")
@@ -377,8 +377,8 @@ class RewardThompson(Policy[RewardState]):
         reward = self.problem.reward
         if reward.kind == "levels":
             low, width = min(reward.values), max(reward.values) - min(reward.values)
-            found = beta_interval((mean - low) / width, variance / width**2, level)
-            return low + width * found.low, low + width * found.high
+            first, last = beta_interval((mean - low) / width, variance / width**2, level)
+            return low + width * first, low + width * last
         if reward.kind != "real":
             return gamma_interval(mean, variance, level)
         reach = float(special.stdtrit(FREEDOM + max(rows - 1, 0), (1 + level) / 2)) * math.sqrt(variance)

@@ -37,7 +37,7 @@ def best_sets(state: ThompsonState) -> Ints:
     lowest = np.empty(arms)
     for arm in range(arms):
         lowest[arm] = own_moments(state.tables, arm)[1]
-    for index in range(len(pools.places)):
+    for index in range(len(pools.sets)):
         for arm in range(arms):
             if pools.variance[index, arm] < lowest[arm]:
                 lowest[arm] = pools.variance[index, arm]
@@ -60,22 +60,10 @@ def prepare_sets(state: ThompsonState, rng: np.random.Generator) -> Ints:
     return best_sets(state)
 
 
-@compiled
-def draw_best_arm(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> int:
-    """Draw each arm's mean through its chosen set, and take the highest."""
-    best, highest = 0, -1.0
-    for arm in range(len(chosen)):
-        if state.allowed[arm]:
-            index = draw_index(state, chosen, arm, rng)
-            if index > highest:
-                best, highest = arm, index
-    return best
-
-
 @sample_means.of(ThompsonState)
 @compiled
 def drawn_through(state: ThompsonState, chosen: Ints, rng: np.random.Generator) -> Floats:
-    """What `draw_best_arm` compares, from the same random numbers; NaN for arms that may not be chosen."""
+    """Draw the mean of each arm that may be chosen through its set; NaN for the others."""
     indices = np.full(len(chosen), np.nan)
     for arm in range(len(chosen)):
         if state.allowed[arm]:
@@ -100,7 +88,7 @@ def _choose_by_samples(state: ThompsonState, rng: np.random.Generator) -> int:
             continue
         index = draw_own(state.tables, arm, rng)
         lowest = own_moments(state.tables, arm)[1]
-        for candidate in range(len(state.pools.places)):
+        for candidate in range(len(state.pools.sets)):
             for draw in range(state.samples):
                 samples[draw] = draw_shared(state.tables, state.pools, candidate, arm, rng)
             variance = samples.var()
@@ -117,7 +105,7 @@ def choose_by_sets(state: ThompsonState, rng: np.random.Generator) -> int:
     """The next arm (Algorithm 1)."""
     if state.samples:
         return _choose_by_samples(state, rng)
-    return draw_best_arm(state, best_sets(state), rng)
+    return int(np.argmax(np.where(state.allowed, drawn_indices(state, rng), -1.0)))
 
 
 @learn.of(ThompsonState)

@@ -105,12 +105,17 @@ class SafeState(NamedTuple):
 
 @compiled
 def shares_of(state: SafeState) -> Floats:
-    """(arms,): the probability of every arm to be played next; arms that were never played count as awaited."""
+    """(arms,): the probability of every arm to be played next.
+
+    An arm that was never played counts as a decision whose reward is awaited, if it is as likely to be the best as the
+    average arm; one that is less likely counts as less.
+    """
     arms, shares = len(state.allowed), state.sums.shares
-    unplayed = (state.allowed & (state.counts.tables.sums[:arms, 0] == 0)).sum()
-    waiting = state.awaited + state.counts.tables.pending[:arms].sum() + unplayed
     if not state.allowed.all() or state.cost.any():
         shares = play_shares(state.sums.draws, state.sums.weights, state.allowed, state.cost)
+    never = state.allowed & (state.counts.tables.sums[:arms, 0] == 0)
+    likely = np.minimum(state.allowed.sum() * shares[1], 1.0)
+    waiting = state.awaited + state.counts.tables.pending[:arms].sum() + (never * likely).sum()
     return mixed(shares, state.counts.stats.rows[0], waiting)
 
 
@@ -135,16 +140,22 @@ def choose_safely(state: SafeState, rng: np.random.Generator) -> int:
     return draw_arm(shares_of(state), rng)
 
 
-@learn.of(SafeState)
 @compiled
-def learn_row(state: SafeState, arm: int, seen: Any, reward: float) -> None:
-    """Count one row."""
-    count_reward(state.counts.tables, arm, seen, reward)
+def weigh_reward(state: SafeState, arm: int, reward: float) -> None:
+    """Reweigh the draws by a reward, and compute shares again if that is due."""
     add_to_stats(state.counts.stats, reward)
     reweigh(state.sums.draws, state.sums.weights, state.counts.stats, arm, reward)
     rows = int(state.counts.stats.rows[0])
     if rows % max(1, rows // SHARES_PER) == 0:
         update_shares(state)
+
+
+@learn.of(SafeState)
+@compiled
+def learn_row(state: SafeState, arm: int, seen: Any, reward: float) -> None:
+    """Count one row."""
+    count_reward(state.counts.tables, arm, seen, reward)
+    weigh_reward(state, arm, reward)
 
 
 @record_reward.of(SafeState)
@@ -202,22 +213,39 @@ def count_rows(state: Any, arms: Ints, seen: Any, rewards: Any) -> None:
 
 
 @compiled
+def weigh_rewards(state: Any, arms: Ints, rewards: Any) -> None:
+    """`weigh_reward` of many rows that are in the tables already."""
+    for row in range(len(arms)):
+        weigh_reward(state, arms[row], rewards[row])
+
+
+@compiled
 def fill_row(state: Any, arm: int, before: Any, after: Any, reward: float) -> None:
     """Count values that came after their row was counted."""
     count_filled_reward(state.counts.tables, arm, before, after, reward)
 
 
-class SafePolicy(Policy[SafeState]):
-    """Learns through every set of mediators and through levers, as much as the rows allow: the one to start with.
+class PutOff(NamedTuple):
+    """A refit that a replay put off, since a later one may replace it."""
 
-    For every set S of mediators an arm's mean is the mean of E[Y | S] over its rows, which all arms learn together, and
-    a difference whose size is learned from all arms. Where differences are small, much is shared; where they are large,
-    little. Sets are averaged, and arms are played by information-directed sampling. See docs/explanation/model.md.
+    counts: Counts
+    """What was seen when it was due."""
+    since: list[Rows]
+    """Rewards that came after that."""
+
+
+class SafePolicy(Policy[SafeState]):
+    """The default policy: shares through every set of mediators and through levers, to the extent that rows support it.
+
+    For every set S of mediators, an arm's mean is the mean of E[Y | S] over its rows, which all arms learn together,
+    plus a difference whose typical size is learned from all arms. If differences are small, arms share much; if they
+    are large, little. The policy averages over sets and plays by information-directed sampling. See
+    docs/explanation/model.md.
 
     Args:
-        problem: What is played. Mediators are discrete; the reward is 0 or 1, a count, revenue, levels with values, or
+        problem: The problem. Mediators are discrete; the reward is 0 or 1, a count, revenue, levels with values, or
             a number.
-        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        max_size: Size of the largest sets; by default all sets, or as many as stay fast.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2}, interventions={"banner": ["none", "red"]})
@@ -241,6 +269,7 @@ class SafePolicy(Policy[SafeState]):
         self._max_size = max_size
         self.numbers = float if problem.reward_is_real else int
         self._stream = np.zeros(1, dtype=np.int64)
+        self._put_off: PutOff | None = None
         super().__init__(problem, seed)
         if seed is not None:
             self._stream[0] = self.rng.integers(2**62)
@@ -292,10 +321,21 @@ class SafePolicy(Policy[SafeState]):
         return rows.codes.astype(np.float64) if self.problem.reward_is_real else rows.codes
 
     def _count(self, rows: Rows) -> None:
-        if self.schedule.is_due(self.progress):
-            count_rows(self._state, rows.arms, self._seen(rows), rows.rewards)
-        else:
+        due = self.schedule.is_due(self.progress)
+        if not due and self._put_off is None:
             super()._count(rows)
+            return
+        count_rows(self._state, rows.arms, self._seen(rows), rows.rewards)
+        if not due and self._put_off is not None:
+            self._put_off.since.append(rows)
+
+    def _complete(self, rows: Rows) -> None:
+        if self._put_off is None:
+            super()._complete(rows)
+            return
+        self._forget(rows)
+        count_rows(self._state, rows.arms, self._seen(rows), rows.rewards)
+        self._put_off.since.append(rows)
 
     def _fill(self, before: Rows, after: Rows) -> None:
         fill_row(self._state, after.arms[0], self._seen(before)[0], self._seen(after)[0], after.rewards[0])
@@ -307,6 +347,7 @@ class SafePolicy(Policy[SafeState]):
             self._state = self._state._replace(counts=counts._replace(tables=with_late(counts.tables)))
 
     def _recount(self) -> None:
+        self.catch_up()
         sums = self._state.sums
         self._state = self._empty()
         self._count(self.history.rows)
@@ -316,6 +357,29 @@ class SafePolicy(Policy[SafeState]):
     def _refresh(self) -> None:
         counts, levers = self._state.counts, self._state.levers
         self._draw(self._state, _fitted(counts, levers))
+
+    def refit_later(self) -> None:
+        """Keep what a refit needs that is due, in place of one that was put off before."""
+        if self.schedule.is_due(self.progress):
+            self._put_off = PutOff(snapshot(self._state.counts), [])
+            self.schedule.ran(self.progress, expensive=self._is_expensive())
+
+    def catch_up(self) -> None:
+        """Make the refit that was put off, and weigh its draws by the rewards that came since."""
+        if self._put_off is None:
+            return
+        (counts, since), self._put_off = self._put_off, None
+        then = self._state._replace(counts=counts)
+        self._draw(then, _fitted(counts, then.levers))
+        for name in ("rate", "dispersion", "steady"):
+            copy_to(getattr(self._state.counts.stats, name), getattr(counts.stats, name))
+        for rows in since:
+            weigh_rewards(then, rows.arms, rows.rewards)
+
+    def ready(self, among: Bools | None = None) -> SafeState:
+        """The state that chooses the next arm, refitted if that is due."""
+        self.catch_up()
+        return super().ready(among)
 
     def _draw(self, state: SafeState, fitted: FittedState) -> None:
         """Draw what is played by: the same draws for the same rows and seed, so that a study can be replayed."""
@@ -329,6 +393,7 @@ class SafePolicy(Policy[SafeState]):
         play_by(state)
 
     def _latest(self) -> SafeState:
+        self.catch_up()
         if not self.schedule.is_due(self.progress):
             return self._state
         return self._once("latest", self._refitted)
@@ -395,7 +460,7 @@ class SafePolicy(Policy[SafeState]):
         levers = state.levers.several
         scale = np.sqrt(levers * EFFECTS**2 + DEVIATIONS**2)
         chances = fit.difference_scales @ np.append(scale * relative < SMALL, True)
-        # Where "above zero" is looked at too, the table with more weight speaks for a set.
+        # Where "above zero" is looked at too, the table with more weight represents the set.
         of_set, weights = chances.reshape(-1, self.layout.count), fit.weights.reshape(-1, self.layout.count)
         found: Floats = of_set[weights.argmax(axis=0), np.arange(self.layout.count)]
         return found

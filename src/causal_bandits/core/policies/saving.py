@@ -11,12 +11,13 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import CausalBanditsError, SaveFileError, brief, whole_number
+from ...errors import CausalBanditsError, SaveFileError, brief, listing, whole_number
 from ..archives import DAMAGED, Archive, TooLargeError, write_arrays
 from ..data import MISSING, Rows, SubsetLayout, WaitingRows
 from ..discovery import Findings, Grounds
 from ..files import replacing
 from ..problem import Problem, Reward
+from .registry import POLICIES
 from .schedule import Schedule, after
 
 FORMAT = "causal-bandits policy"
@@ -86,12 +87,15 @@ def restore(cls: type[P], saved: Saved) -> P:
     return found
 
 
-def load(cls: type[P], path: Path) -> P:
-    """A policy of a class from the file that `write` wrote."""
-    saved, name = read(path), cls.name  # type: ignore[attr-defined]
-    if saved.header.get("policy") != name:
-        raise SaveFileError(f"{str(path)!r} holds a {brief(saved.header.get('policy'))} policy, not {name!r}")
-    return restore(cls, saved)
+def load(path: Path, cls: Any = None) -> Any:
+    """The policy in the file that `write` wrote; it must be of this class, if one is given."""
+    saved = read(path)
+    name = saved.header.get("policy")
+    if cls is not None and name != cls.name:
+        raise SaveFileError(f"{str(path)!r} holds a {brief(name)} policy, not {cls.name!r}")
+    if not isinstance(name, str) or name not in POLICIES:
+        raise SaveFileError(f"{str(path)!r} holds a {brief(name)} policy; this release has {listing(POLICIES)}")
+    return restore(POLICIES[name] if cls is None else cls, saved)
 
 
 def _schedule(policy: Any, header: dict[str, Any]) -> Schedule:
@@ -201,7 +205,7 @@ def unpack_rows(problem: Problem, arrays: dict[str, NDArray[Any]]) -> Rows:
         raise ValueError("its columns have different lengths")
     absent = rows.codes == MISSING
     whole: list[tuple[NDArray[Any], Any]] = [(rows.arms, len(problem.arms)), (np.where(absent, 0, rows.codes), limits)]
-    numbered = [place for place, variable in enumerate(problem.observed) if variable.is_number]
+    numbered = [index for index, variable in enumerate(problem.observed) if variable.is_number]
     gone = np.isnan(rows.raw) if rows.raw.dtype.kind == "f" else np.zeros(rows.raw.shape, dtype=np.bool_)
     real = [np.where(gone, 0.0, rows.raw)]
     if problem.reward_is_real:

@@ -15,7 +15,7 @@ class UCBNormal(RealPolicy):
     Deviation: Algorithm 2 prints 4 sqrt(V ln N / n) with V already the variance of the mean; `index="printed"` is that.
 
     Args:
-        problem: What is played; its reward is real-valued.
+        problem: The problem; its reward is real-valued.
         seed: Seed or Generator of its draws.
         initial: Number of first rounds in which arms are chosen uniformly, as in the paper's experiment.
         index: Auer's formula, or the one printed in Algorithm 2.
@@ -48,12 +48,12 @@ class UCBNormal(RealPolicy):
 class CausalUCBNormal(RealPolicy):
     """UCB-Normal that discovers separating sets while it plays, and shares through linear regressions on them.
 
-    Per arm, the accepted set whose estimate has the lowest variance is used, or the arm's own rows if they do better.
+    Each arm uses the accepted set whose estimate has the lowest variance, or its own rows if their variance is lower.
 
     Args:
-        problem: What is played; its reward is real-valued.
+        problem: The problem; its reward is real-valued.
         discovery: How separating sets are found; `ResidualTesting()` by default.
-        max_size: Size of the largest sets to look at; by default all, or as many as stay fast.
+        max_size: Size of the largest sets; by default all sets, or as many as stay fast.
         index: As in `UCBNormal`.
         forced_plays: As in `UCBNormal`.
         seed: Seed or Generator of its draws.
@@ -62,8 +62,6 @@ class CausalUCBNormal(RealPolicy):
             data: by a factor of up to 1.7 with ten rows of every arm, of 1.2 with a hundred. On average they agree, and
             both are some 10% too small with ten rows (`python -m benchmarks.regression_variance`).
         bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
-        choice: Use the set with the lowest variance, or with the lowest expected squared error, as in
-            `CausalGaussianThompsonSampling`.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)
     >>> policy = CausalUCBNormal(problem, seed=0, initial=0)

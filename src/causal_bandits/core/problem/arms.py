@@ -19,7 +19,7 @@ class Arm(Mapping[str, Level]):
         settings: Value of every lever.
         idle: Idle value of every lever.
         segments: Which of them are segments, known before the decision.
-        names: What people call levers and levels, for `label`: "banner" or "banner=red" -> name.
+        names: Display names of levers and levels, for `label`: "banner" or "banner=red" -> name.
 
     >>> Arm({"banner": "red", "discount": "none"}, idle={"banner": "none", "discount": "none"})
     do(banner=red)
@@ -74,7 +74,7 @@ class Arm(Mapping[str, Level]):
 
     @property
     def segment(self) -> dict[str, Level]:
-        """The segment that the arm is for; empty if the problem has none."""
+        """The segment of the arm; empty if the problem has none."""
         return {name: self._settings[name] for name in self._segments}
 
     @property
@@ -87,7 +87,7 @@ class Arm(Mapping[str, Level]):
 
     @property
     def active(self) -> dict[str, Level]:
-        """The levers that are not idle, with their values."""
+        """The levers that differ from the control, with their values."""
         return {
             name: level
             for name, level in self._settings.items()
@@ -96,7 +96,7 @@ class Arm(Mapping[str, Level]):
 
     @property
     def label(self) -> str:
-        """Every lever with its level, as people read it: "headline=social, shipping=paid | device=mobile"."""
+        """Every lever with its level, as in "headline=social, shipping=paid | device=mobile"."""
         shown = {name: setting_words(name, level, self._names) for name, level in self._settings.items()}
         levers = ", ".join(words for name, words in shown.items() if name not in self._segments)
         return printable(" | ".join(filter(None, [levers, ", ".join(shown[name] for name in self._segments)])))

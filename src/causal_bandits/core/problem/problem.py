@@ -40,18 +40,18 @@ class Problem(Segmented):
         target: Name of the reward.
         observed: Variables seen after a pull: name -> number of levels, their names, `bins(...)` or `float`.
         interventions: Levers: name -> number of values, or the values.
-        segments: Variables known before the decision, such as the device: name -> their levels.
+        segments: Variables known before the decision, such as the device: name -> levels.
         arms: Arms that can be pulled, as mappings lever -> value; all combinations by default. With segments, an arm is
             for all of them, or for those that it names.
         idle: The control's level of a lever. By default the level that is called control, current,
             none, default or the like (`CONTROL_WORDS`), otherwise the first one.
-        targets: Which variables a lever acts on, if known. Nothing else about the causal structure is asked.
+        targets: The variables that each lever acts on, if known. No other causal knowledge is needed.
         reward: `bool` for 0 or 1; `float` for a real number, and then observed variables may be `float` too; "count",
             "revenue" (0 or an amount), or ``{"levels": [...], "values": [...]}`` for ordered levels.
         cap: The highest reward, or (lowest, highest), where it is a count, revenue or a number: a reward beyond it is
             rejected. Claims such as "stop" need one; unless declared, it is learned from the first 1,000 rows.
-        names: Display names of variables and levels on pages and in reports: "banner" or "banner=red" -> name.
-        descriptions: Descriptions of them, in a sentence or two, by the same keys.
+        names: Display names of variables and levels: "banner" or "banner=red" -> name.
+        descriptions: Descriptions of variables and levels in a sentence or two, with the same keys.
 
     >>> problem = Problem(target="purchase", observed={"clicked": 2, "cart": ["empty", "some", "full"]},
     ...                   interventions={"banner": ["none", "red", "blue"], "discount": ["none", "10%"]})
@@ -186,7 +186,7 @@ class Problem(Segmented):
         raise UnknownVariableError(f"{brief(name)} is not a lever; expected one of {known}")
 
     def arm(self, settings: Mapping[str, Level] | None = None, /, **levers: Level) -> Arm:
-        """One of the problem's arms; levers that are not named are idle."""
+        """An arm of the problem; levers that are not named are at their control levels."""
         if settings is not None and not isinstance(settings, Mapping):
             raise UnknownArmError(f"{brief(settings)} is not an arm; expected {{lever: level}}")
         arm = self._resolve({**(settings or {}), **levers})
@@ -321,9 +321,9 @@ class Problem(Segmented):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Problem":
-        """A problem from `to_dict`, or from JSON with the same keys.
+        """Create a problem from `to_dict`, or from JSON with the same keys.
 
-        A real-valued variable or reward is "real" (or "float"), one that is cut {"cuts": [...]} or {"quantiles": 4};
+        A real-valued variable or reward is "real" (or "float"), a binned one {"cuts": [...]} or {"quantiles": 4};
         a reward may also be "count", "revenue" or {"levels": [...], "values": [...]}.
         """
         return cls(**read_description(data))

@@ -37,13 +37,13 @@ class Bins:
 def bins(cuts: Iterable[float] | None = None, *, quantiles: int | None = None, after: int = 100) -> Bins:
     """Cut a real-valued mediator into levels, at declared cut points or at quantiles learned from data.
 
-    Until cut points are learned, the variable is treated as a constant. Afterwards they
-    are fixed, and every row is coded with them.
+    Until cut points are learned, the variable is treated as a constant. Then they are fixed, and every row is coded
+    with them.
 
     Args:
         cuts: Increasing cut points; or
         quantiles: Number of levels, cut at quantiles of the data.
-        after: Number of first rows that the quantiles are learned from.
+        after: Number of rows from which quantiles are learned.
 
     >>> bins([0.5, 1.5]).count
     3

@@ -11,18 +11,20 @@ import numpy as np
 
 from ...core.data import History, Rows
 from ...core.data.table_files import plain_types
-from ...core.estimators.explained import ExplainedVariance, explained_by_mediators
 from ...core.markup import number, printable
 from ...core.policies import DEFAULT, Effects, Estimates, Policy, Recommendation, policy_class
 from ...core.policies.arms import fitting_arms
-from ...core.policies.overview import arm_rows, effect_rows, evidence_over_time, recommendation_row, set_rows
+from ...core.policies.estimates import best_first
 from ...core.problem import Arm, Problem, parse_arm
+from ...core.serialization import to_json
 from ...core.validation import are_names
 from ...errors import OptionError, brief, flag
 from ...libraries import pl
+from ...reporting.courses import evidence_over_time
 from ...reporting.described import AnalysisDescription
 from ...reporting.plots import MOST_ARMS, plot_estimates
 from .assignment import Assignment, check_assignment, check_unit, design_effect, repeated_identifier
+from .explained import ExplainedVariance, explained_by_mediators
 from .infer import Inferred, Kind, infer
 from .notices import noise, results_of_the_reward
 from .sources import table_of
@@ -33,7 +35,7 @@ CHUNK = 100_000
 
 @dataclass(frozen=True, repr=False)
 class Analysis:
-    """What a table says."""
+    """The analysis of a table."""
 
     inferred: Inferred
     policy: Policy[Any]
@@ -70,26 +72,26 @@ class Analysis:
         return self.estimates().table(repr(self)) + self.policy.separating_sets()._repr_html_()
 
     def estimates(self) -> Estimates:
-        """Per arm: mean and interval, and the lift over the control, if there is one."""
+        """Estimate every arm: mean, interval, and the lift over the control if there is one."""
         return self.policy.estimates(level=self.level, control=self.control)
 
     def effects(self) -> Effects:
-        """What each level of each lever does in place of the control's, averaged over the other levers."""
+        """Estimate what each level of a lever does compared with the control's, averaged over the other levers."""
         found = self.policy.effects(level=self.level, control=self.control)
         return found if self.assignment.is_causal else Effects(found, self.assignment.says)
 
     def explained_variance(self) -> ExplainedVariance:
-        """How much of the reward's variance the mediators explain, which bounds what sharing can be worth."""
+        """Estimate how much of the reward's variance the mediators explain; it bounds what sharing can gain."""
         return explained_by_mediators(self.policy.history.rows, self.level)
 
     def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Any:
-        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        """Draw the best arms on matplotlib axes, new ones by default, and return the axes; `most=None` draws all."""
         found = self.estimates()
         return plot_estimates(found, axes, most=most, title=self.inferred.problem.target)
 
     def to_dict(self, *, history: bool = True) -> AnalysisDescription:
-        """Everything as plain values for JSON; with `history` also how the evidence came about as rows came in."""
-        sets = set_rows(self.policy.separating_sets(rejected=True))
+        """Everything as plain values for JSON; with `history`, also the evidence over time."""
+        sets = to_json(self.policy.separating_sets(rejected=True))
         about: AnalysisDescription = {
             "target": self.inferred.problem.target,
             "interventions": [lever.name for lever in self.inferred.problem.levers],
@@ -110,15 +112,15 @@ class Analysis:
             "level": self.level,
             "sets": sets,
             "accepted": [found for found in sets if found["accepted"]],
-            "arms": arm_rows(self.policy, self.level, found=self.estimates()),
-            "effects": effect_rows(self.effects()) if self.policy.can_compare else [],
-            "recommendation": recommendation_row(self.recommendation) if self._is_one else None,
+            "arms": to_json(best_first(self.estimates())),
+            "effects": to_json(self.effects().known) if self.policy.can_compare else [],
+            "recommendation": to_json(self.recommendation) if self._is_one else None,
         }
         if self.inferred.problem.segments:
             about["segments"] = list(self.inferred.problem.segments)
-            about["recommendations"] = [recommendation_row(each) for each in self._recommended]
+            about["recommendations"] = to_json(self._recommended)
         if flag("history", history):
-            about["evidence_over_time"] = evidence_over_time(self.policy, about["sets"])
+            about["evidence_over_time"] = evidence_over_time(self.policy)
         return about
 
 
@@ -138,26 +140,26 @@ def analyze(
     randomized: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Analysis:
-    """Analyze a logged table: which sets separate, what each arm is worth, which one to take.
+    """Analyze a logged table: how good each arm is, which one to deploy, and which sets separate.
 
     Args:
-        source: A file (CSV and its relatives, Parquet, .xlsx), a `Query`, a dataframe, or a dict of columns;
+        source: A file (CSV or similar, Parquet, .xlsx), a `Query`, a dataframe, or a dict of columns;
             "example" is the packaged table.
         target: Column of the reward: 0 and 1, or a number.
         interventions: Columns of the levers.
-        segments: Columns of what was known before the decision, such as the device; an arm is recommended for each.
+        segments: Columns known before the decision, such as the device; each segment gets a recommendation.
         observed: Columns between levers and reward; by default all others.
         drop: Columns to leave out.
         kind: "discrete" (0 and 1), "gaussian" (any number), "count", "revenue" or "levels" (each number is a level);
             inferred from the reward by default.
-        level: Level of the intervals.
-        max_size: Size of the largest sets to test.
-        control: The arm that others are compared with, as a mapping or as "lever=value,...". A lever that it does not
-            name is at the level called none, off, control or the like, otherwise at its first level.
-        unit: Column that names who or what several rows are about, such as the user; intervals are then by unit.
-        randomized: Whether the levers were assigned at random, so that nothing is tested. Otherwise `recommendation` is
-            None if a column that was known before predicts a lever.
-        progress: Called with (what, parts done, all parts) while it works.
+        level: Confidence level of intervals.
+        max_size: Size of the largest sets.
+        control: The arm to compare others with, as a mapping or as "lever=value,...". A lever that it does not name is
+            at the level called none, off, control or similar, otherwise at its first level.
+        unit: Column that identifies users, or other units, with several rows each; intervals are then by unit.
+        randomized: Whether the levers were assigned at random; assignment is then not tested. Otherwise
+            `recommendation` is None if a column that was known before predicts a lever.
+        progress: Called with (what, parts done, all parts) during the analysis.
 
     >>> analyze("example", target="purchase", interventions=["banner", "discount"]).recommendation.arm
     do(banner=red, discount=10%)
@@ -215,7 +217,7 @@ def _units(policy: Policy[Any], table: pl.DataFrame, unit: str | None, level: fl
         return []
     return [
         f"{repeated} has {table[repeated].n_unique():,} values in {table.height:,} rows: intervals treat rows as "
-        f"independent; if it names users or the like, say --unit {repeated}"
+        f"independent; if it names users or the like, pass --unit {repeated}"
     ]
 
 

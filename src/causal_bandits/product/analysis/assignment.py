@@ -110,12 +110,12 @@ class Dependence(NamedTuple):
 
 @dataclass(frozen=True)
 class Assignment:
-    """What is known about how the levers were assigned.
+    """How the levers of a table were assigned.
 
     Args:
-        randomized: Whether the user says that it was at random; then nothing was tested.
-        found: What predicts a lever though it was known before, the surest first.
-        assumed_after: Columns that differ between the levels of a lever, and are assumed to be measured after it.
+        randomized: Whether the user declared random assignment; then nothing was tested.
+        found: Columns known before that predict a lever, the clearest first.
+        assumed_after: Columns that differ between the levels of a lever and are assumed to be measured after it.
         tested: How many columns were tested.
     """
 
@@ -138,7 +138,7 @@ class Assignment:
             return (
                 f"These are associations, not effects: {first.says}{more}, so the levels of {first.lever} were used "
                 f"for different groups of rows. If this was known before {first.lever} was set, {first.remedy}; if "
-                "levers were assigned at random, say --randomized."
+                "levers were assigned at random, pass --randomized."
             )
         if self.assumed_after:
             names = ", ".join(self.assumed_after)
@@ -158,7 +158,9 @@ class Assignment:
         if self.found:
             return "Intervals are of means in the table, not of effects."
         if not self.tested:
-            return "Nothing in the table shows how levers were assigned; this assumes that it was at random."
+            return (
+                "Nothing in the table shows how levers were assigned; this assumes that they were assigned at random."
+            )
         columns = "1 column" if self.tested == 1 else f"{self.tested} columns"
         return (
             f"Nothing that was known before the levers were set predicts a lever ({columns} tested, counting row "
@@ -394,7 +396,7 @@ def design_effect(arms: Ints, rewards: Floats, units: Ints, level: float) -> flo
     sums, arm = np.bincount(place, weights=left), pairs // width
     of_arm = np.bincount(arm, minlength=len(rows))
     if of_arm[rows > 0].min() < 2:
-        raise TableFileError("an arm has rows of one unit only; intervals by unit need at least two units of every arm")
+        raise TableFileError("an arm has rows of only one unit; intervals by unit need at least two units per arm")
     together = np.bincount(arm, weights=sums**2, minlength=len(rows)) * of_arm / np.maximum(of_arm - 1, 1)
     alone = float((left**2).sum())
     ratio = float(together.sum()) / alone if alone > 0 else 1.0

@@ -138,7 +138,7 @@ def _listed(table: pl.DataFrame, names: Iterable[str], role: str, target: str, l
         if name not in table.columns:
             raise TableFileError(f"{role}: the table has no column {brief(name)}; it has {listing(table.columns)}")
         if name in (target, *levers):
-            what = "the target" if name == target else "an intervention"
+            what = "the target" if name == target else "a lever or a segment"
             raise OptionError(
                 f"{role} names {name!r}, which is {what}; list only the columns between levers and reward"
             )
@@ -183,7 +183,7 @@ def _kind(column: pl.Series, kind: Kind | None, notes: list[str]) -> Kind:
     found: Kind = kind or _inferred_kind(column, values)
     if len(values) < 2:
         raise TableFileError(f"target {name!r} is {brief(values[0])} in every row; there is nothing to learn")
-    told = "" if kind is None else ", as told"
+    told = "" if kind is None else ", as specified"
     notes.append(f"target {name}: {REWARD_WORDS[found]}{told}")
     return found
 
@@ -322,6 +322,8 @@ def _doubts(levels: Sequence[Any], odd: OddCell | None) -> str:
     """What may be a mistake in the file rather than a level."""
     said = ""
     if odd is not None and odd.numbers > odd.texts and odd.text in levels:
-        said = f"; text among numbers ({odd.text!r} in row {odd.row}, {odd.texts} in all); clean the column if not"
+        said = f"; text among numbers ({odd.text!r} in row {odd.row}, {odd.texts} in all); clean it if this is wrong"
     words = [level for level in levels if level in MISSING_WORDS and str(level).lower() != "none"]
-    return said + (f"; {listing(words)} is a level here, leave the cells empty if they are missing" if words else "")
+    return said + (
+        f"; {listing(words)} is treated as a level; leave these cells empty if the value is missing" if words else ""
+    )

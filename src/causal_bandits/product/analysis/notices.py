@@ -69,7 +69,7 @@ def _consequence(column: pl.Series, happened: pl.Series, where: str, told: str) 
     seen = column.is_not_null()
     values, known = column.filter(seen), happened.filter(seen)
     if _by_chance(len(known), int(known.sum()), int(known.sum())) < CHANCE and _parted(values, known):
-        return f"tells {told} without fail"
+        return f"always tells {told}"
     return None
 
 
@@ -85,7 +85,7 @@ def _function(column: pl.Series, rewards: pl.Series) -> str | None:
     x, y = known.to_numpy(), values.cast(pl.Float64).to_numpy()
     if max(dependence(x, y), dependence(y, x)) < FUNCTION:
         return None
-    return f"and {rewards.name} tell each other almost without fail"
+    return f"and {rewards.name} almost determine each other"
 
 
 def dependence(x: Floats, y: Floats) -> float:
@@ -141,6 +141,6 @@ def noise(problem: Problem, rows: Rows, tell: Callable[[str, int, int], None]) -
         with_reward = large_permutation_test(table, draws=DRAWS).p_value
         if min(by_levers, with_reward) >= LEVEL:
             yield (
-                f"{variable.name} looks like noise: the levers do not move it (p = {by_levers:.2f}), and given the arm "
-                f"the reward does not go with it (p = {with_reward:.2f})"
+                f"{variable.name} looks like noise: the levers do not affect it (p = {by_levers:.2f}), and given "
+                f"the arm it does not predict the reward (p = {with_reward:.2f})"
             )

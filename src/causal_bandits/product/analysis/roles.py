@@ -116,13 +116,13 @@ def propose(
     segments: Sequence[str] = (),
     drop: Iterable[str] = (),
 ) -> Proposal:
-    """Propose which column is the reward and which are levers, by their names and values; nothing is analyzed.
+    """Propose which column is the reward and which are levers, from names and values; nothing is analyzed.
 
     Args:
         source: A file, a `Query`, a dataframe, or a dict of columns; "example" is the packaged table.
         target: The reward, if known.
-        interventions: The levers, where they are known.
-        segments: What was known before the decision; none is proposed.
+        interventions: The levers, if known.
+        segments: Columns known before the decision; none are proposed.
         drop: Columns to leave out.
 
     >>> found = propose("example")

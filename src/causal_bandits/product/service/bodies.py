@@ -25,7 +25,9 @@ from .problems import sentence
 Level = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Value = Annotated[Any, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 """A level or a value; the library validates it."""
-Settings = Annotated[dict[str, Level], Field(description="An arm: lever -> level; a lever that is not named is idle.")]
+Settings = Annotated[
+    dict[str, Level], Field(description="An arm: lever -> level; a lever that is not named is at its control level.")
+]
 AnyArm = Annotated[
     Any, WithJsonSchema({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})
 ]
@@ -110,12 +112,16 @@ class Ask(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"count": 1}, {"count": 2, "arms": [{"banner": "red"}]}]})
     count: Annotated[Whole, AfterValidator(_few)] = Field(
-        1, ge=1, json_schema_extra={"maximum": MOST_DECISIONS}, description="How many, all from the same state."
+        1,
+        ge=1,
+        json_schema_extra={"maximum": MOST_DECISIONS},
+        description="Number of decisions, all made from the same state.",
     )
-    segment: Settings | None = Field(None, description="Which segment they are for, where the problem has segments.")
+    segment: Settings | None = Field(None, description="The segment, if the problem has segments.")
     arms: list[AnyArm] | None = Field(None, description="Choose only among these arms.")
     key: Text | None = Field(
-        None, description="The visitor: the same key returns the same decisions, for as long as the option sticky says."
+        None,
+        description="The visitor: the same key returns the same decisions, for as long as the option `sticky` allows.",
     )
 
 
@@ -127,11 +133,11 @@ class Outcome(Body):
     )
     mediators: dict[str, Value] | None = Field(None, description="Variable -> value; null marks a variable as missing.")
     reward: Value = None
-    final: StrictBool = Field(False, description="Treat variables that are still unknown as missing.")
+    final: StrictBool = Field(False, description="Treat unreported variables as missing.")
 
 
 class KeyedOutcome(Outcome):
-    """What came of the decision of a key."""
+    """The outcome of the decision of a key."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"key": "visitor-42", "mediators": {"clicked": 1}, "reward": 1}]}
@@ -159,16 +165,16 @@ class Which(Body):
     ids: list[Whole] | None = Field(None, description="Decisions.")
     since: Text | None = Field(None, description="Decisions made at or after this time, such as 2026-11-18.")
     until: Text | None = Field(None, description="Decisions made before this time.")
-    arm: Settings | None = Field(None, description="Their arm; null stands for any level of a lever.")
+    arm: Settings | None = Field(None, description="Decisions for this arm; null matches any level of a lever.")
     segment: Settings | None = Field(None, description="Their segment.")
-    key_prefix: Text | None = Field(None, description="How their keys begin.")
+    key_prefix: Text | None = Field(None, description="Decisions whose key starts with this text.")
 
 
 class Exclusion(Which):
     """Decisions that no longer count."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"key_prefix": "bot-", "reason": "bots"}]})
-    reason: Text = Field(description="Why they do not count.")
+    reason: Text = Field(description="Why the decisions are excluded.")
 
 
 class Table(Body):
@@ -230,4 +236,4 @@ class Expiry(Body):
     """Which open decisions to close."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"older_than": 86400}]})
-    older_than: Duration = Field(description="Age of the decisions to close.")
+    older_than: Duration = Field(description="Minimum age of the decisions to close.")

@@ -1,8 +1,9 @@
 """The client: the studies of a server, with the methods of `Study`, in threads or in an event loop (extra `client`).
 
-`StudyOperations` says for each method of `Study` which request it sends and how its answer is read, and
-`ServerOperations` does so for studies by name. `Client` and `RemoteStudy` send these requests and wait. `AsyncClient`
-and `AsyncRemoteStudy` have the same methods and attributes, whose results are awaited. No method is written twice.
+`StudyOperations` says for each method of `Study` which request it sends and how its answer is read (signature and
+docstring are those of `Study`), and `ServerOperations` does so for studies by name. `Client` and `RemoteStudy` send
+these requests and wait. `AsyncClient` and `AsyncRemoteStudy` have the same methods and attributes, whose results are
+awaited.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import functools
+import inspect
 import io
 import json
 import os
@@ -18,7 +20,7 @@ import ssl
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar, Unpack, overload
 from urllib.parse import urlencode, urlsplit
@@ -28,13 +30,9 @@ import numpy as np
 from ... import errors
 from ..._version import __version__
 from ...core.data.frames import columns_of
-from ...core.discovery import SeparatingSets
-from ...core.estimators.explained import ExplainedVariance
 from ...core.markup import in_path
-from ...core.policies import Advice, Effects, Estimates, Policy, Posterior, Recommendation
-from ...core.policies.advice import CONFIDENCE, TOLERANCE, Advices
+from ...core.policies import Estimates, Policy, Posterior
 from ...core.policies.posterior import Source
-from ...core.policies.recommendation import Recommendations
 from ...core.problem import Arm, Level, Problem, Segment, check_problem
 from ...core.secrecy import may_hold_secret
 from ...core.serialization import from_json
@@ -51,35 +49,26 @@ from ...errors import (
     missing_extra,
 )
 from ...libraries import pl
-from ...reporting.described import StudyDescription
 from ...reporting.plots import MOST_ARMS, plot_estimates
 from ...reporting.study_page import write_study_page
 from ..options import StudyOptions
 from ..studies import (
-    Alarm,
     Annotation,
-    AuditRow,
-    Change,
     Decision,
     DecisionRow,
     Evaluation,
-    Explanation,
     Final,
-    Funnel,
-    Guardrails,
-    Health,
     Newest,
     Staleness,
     StudyInfo,
     StudySettings,
-    Waiting,
 )
-from ..studies.decisions import LooksBack
+from ..studies.decisions import LooksBack, number_of
 from ..studies.evaluation import Method
-from ..studies.excluding import Chosen
 from ..studies.outcomes import Keyed
-from ..studies.settings import checked_key, checked_name, plain_option
-from ..studies.study import Pattern, Settable, named
+from ..studies.settings import HasSettings, checked_key, checked_name, plain_option
+from ..studies.study import Settable, Study, named
+from .reads import READS
 
 try:
     import httpx
@@ -149,15 +138,60 @@ class attribute(Generic[T]):  # noqa: N801
         return self if sender is None else sender._send(self._call(sender))
 
 
+def read(of: Callable[Concatenate[Study, P], T]) -> operation[P, T]:
+    """A method of `Study` that `READS` has."""
+    path, kind, _ = READS[of.__name__]
+    return request(of, path, kind)
+
+
+def request(
+    of: Callable[Concatenate[Study, P], T], path: str, kind: Any, *, method: str = "GET", field: str | None = None
+) -> operation[P, T]:
+    """A method of `Study` with its arguments in the query or the body, and an answer, or a field of it, of a kind."""
+    signature = inspect.signature(of)
+
+    @functools.wraps(of)
+    def call(self: StudyOperations, /, *args: P.args, **kwargs: P.kwargs) -> Call[Any]:
+        _, *given = signature.bind(self, *args, **kwargs).arguments.items()
+        values = {name: value for name, value in given if f"{{{name}}}" not in path}
+        where = path.format(**{name: _number(value) for name, value in given if name not in values})
+        if method == "GET":
+            return self._get(where, kind, field=field, **values)
+        return self._call(method, where, kind, _in_body(values) if values else None, field=field)
+
+    return operation(call)
+
+
+def arm_change(of: Callable[Concatenate[Study, P], Sequence[Arm]], state: str) -> operation[P, Sequence[Arm]]:
+    """A method of `Study` that retires, forbids or allows arms: those of a pattern, or with a level of a lever."""
+    signature = inspect.signature(of)
+
+    @functools.wraps(of)
+    def call(self: StudyOperations, /, *args: P.args, **kwargs: P.kwargs) -> Call[Sequence[Arm]]:
+        given = signature.bind(self, *args, **kwargs).arguments
+        if "arm" in given:
+            pattern = _pattern(given["arm"])
+        else:  # every arm that sets a lever to a level: the other levers have any level
+            lever = self._problem.intervention(given["lever"]).name
+            pattern = {**dict.fromkeys(self._problem.intervention_names), lever: given["level"]}
+        try:
+            text = json.dumps(pattern)
+        except (TypeError, ValueError):
+            raise UnknownArmError(f"{brief(pattern)} is not an arm; levels are texts, numbers, True or False") from None
+        return self._call("PUT", f"/arms/{in_path(text)}/state", list[Arm], {"state": state}, field="arms")
+
+    return operation(call)
+
+
 # The methods of a study
 
 
-class StudyOperations:
+class StudyOperations(HasSettings):
     """The requests of one study, and what its settings say."""
 
     def __init__(self, client: Any, settings: StudySettings, *, is_new: bool = False) -> None:
         self._client = client
-        self._settings = settings
+        self._about = settings
         self._problem = Problem.from_dict(settings.problem)
         self._path = f"/studies/{in_path(settings.name)}"
         self._tag: str | None = None
@@ -180,6 +214,8 @@ class StudyOperations:
         """A request whose answer, or one field of it, is the JSON of a kind."""
 
         def read(answer: httpx.Response) -> Any:
+            if kind is None:
+                return None
             found = answer.json()
             return from_json(kind, found if field is None else found[field], self._problem)
 
@@ -187,50 +223,20 @@ class StudyOperations:
 
     # Settings
 
-    @property
-    def name(self) -> str:
-        """Its name on the server."""
-        return self._settings.name
-
-    @property
-    def created(self) -> datetime:
-        """When it was created."""
-        return self._settings.created
-
-    @property
-    def seed(self) -> int:
-        """What its random numbers come from."""
-        return self._settings.seed
-
-    @property
-    def policy_name(self) -> str:
-        """Its policy's name in the registry."""
-        return self._settings.policy
-
-    @property
-    def mode(self) -> str:
-        """ "transactional", or "high-throughput": decided from snapshots in memory."""
-        return self._settings.mode
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """The guardrail metrics that outcomes may have: name -> "binary", "real" or [lowest, highest]."""
-        return dict(self._settings.rules.get("metrics", {}))
-
     @attribute
     def settings(self) -> Call[StudySettings]:
-        """What it was created with, and its problem as it is now."""
+        """The settings that the study was created with, and its present problem."""
         return self._get("/settings", StudySettings)
 
     @attribute
     def problem(self) -> Call[Problem]:
-        """The problem as it is now: arms may have been added."""
+        """The present problem, including added arms."""
 
         def read(answer: httpx.Response) -> Problem:
             if answer.status_code != 304:
                 found: StudySettings = from_json(StudySettings, answer.json())
-                if found.problem != self._settings.problem:
-                    self._problem, self._settings = Problem.from_dict(found.problem), found
+                if found.problem != self._about.problem:
+                    self._problem, self._about = Problem.from_dict(found.problem), found
                 self._tag = answer.headers["etag"]
             return self._problem
 
@@ -248,35 +254,44 @@ class StudyOperations:
 
         return Call("GET", f"{self._path}/settings", read)
 
-    # Looking
+    # The methods of `Study` whose arguments are sent as they are
 
-    @operation
-    def recommend(self, *, segment: Segment | None = None, margin: float | None = None) -> Call[Recommendation | Any]:
-        """The arm to deploy (see `Study.recommend`)."""
-        return self._get("/recommendation", Recommendation | Recommendations, segment=segment, margin=margin)
+    recommend = read(Study.recommend)
+    advice = read(Study.advice)
+    explained_variance = read(Study.explained_variance)
+    estimates = read(Study.estimates)
+    effects = read(Study.effects)
+    guardrails = read(Study.guardrails)
+    health = read(Study.health)
+    alarms = read(Study.alarms)
+    funnel = read(Study.funnel)
+    waiting = read(Study.waiting)
+    separating_sets = read(Study.separating_sets)
+    explain = read(Study.explain)
+    propensity = request(Study.propensity, "/decisions/{decision}/propensity", float, field="propensity")
+    changes = read(Study.changes)
+    decisions = request(Study.decisions, "/decisions", Sequence[DecisionRow], field="decisions")
+    annotations = read(Study.annotations)
+    audit = read(Study.audit)
+    describe = read(Study.describe)
+    report_values = read(Study.report_values)
+    staleness = read(Study.staleness)
+    missing = read(Study.missing)
+    publish = request(Study.publish, "/publish", Staleness, method="POST")
+    expire = request(Study.expire, "/expire", Sequence[int], method="POST", field="expired")
+    abandon = request(Study.abandon, "/decisions/{decision}/abandon", None, method="POST")
+    annotate = request(Study.annotate, "/annotations", Annotation | None, method="POST")
+    exclude = request(Study.exclude, "/exclusions", Sequence[int], method="POST", field="ids")
+    include = request(Study.include, "/inclusions", Sequence[int], method="POST", field="ids")
+    add_level = request(Study.add_level, "/levels", list[Arm], method="POST", field="arms")
+    retire = arm_change(Study.retire, "retired")
+    forbid = arm_change(Study.forbid, "forbidden")
+    allow = arm_change(Study.allow, "allowed")
+    retire_level = arm_change(Study.retire_level, "retired")
+    forbid_level = arm_change(Study.forbid_level, "forbidden")
+    allow_level = arm_change(Study.allow_level, "allowed")
 
-    @operation
-    def advice(
-        self,
-        *,
-        margin: float | None = None,
-        confidence: float = CONFIDENCE,
-        tolerance: float = TOLERANCE,
-        segment: Segment | None = None,
-    ) -> Call[Advice | Any]:
-        """Stop, continue or drop arms (see `Study.advice`)."""
-        asked: dict[str, Any] = {"margin": margin, "confidence": confidence, "tolerance": tolerance}
-        return self._get("/advice", Advice | Advices, segment=segment, **asked)
-
-    @operation
-    def explained_variance(self, *, level: float = 0.95) -> Call[ExplainedVariance]:
-        """How much of the reward's variance the mediators explain (see `Study.explained_variance`)."""
-        return self._get("/explained-variance", ExplainedVariance, level=level)
-
-    @operation
-    def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Call[Estimates]:
-        """What is known of each arm (see `Study.estimates`)."""
-        return self._get("/estimates", Estimates, level=level, segment=segment)
+    # Methods whose arguments or answers differ from those of the request
 
     @operation
     def posterior(self) -> Call[Posterior]:
@@ -289,46 +304,6 @@ class StudyOperations:
         return self._get("/posterior", Any).then(read)
 
     @operation
-    def effects(self, *, level: float = 0.95) -> Call[Effects]:
-        """What each level of each lever does (see `Study.effects`)."""
-        return self._get("/effects", Effects, level=level)
-
-    @operation
-    def guardrails(self) -> Call[Guardrails]:
-        """What the rows say of each arm and guardrail (see `Study.guardrails`)."""
-        return self._get("/guardrails", Guardrails)
-
-    @operation
-    def health(self) -> Call[Health]:
-        """Checks of the study itself (see `Study.health`)."""
-        return self._get("/health", Health)
-
-    @operation
-    def alarms(self) -> Call[Sequence[Alarm]]:
-        """Alarms and notices that were raised (see `Study.alarms`)."""
-        return self._get("/alarms", Sequence[Alarm])
-
-    @operation
-    def funnel(self) -> Call[Funnel]:
-        """What levers do to mediators, and both to the reward (see `Study.funnel`)."""
-        return self._get("/funnel", Funnel)
-
-    @operation
-    def waiting(self) -> Call[Waiting]:
-        """Open decisions by age, and how long outcomes take (see `Study.waiting`)."""
-        return self._get("/waiting", Waiting)
-
-    @operation
-    def separating_sets(self, *, rejected: bool = False) -> Call[SeparatingSets]:
-        """The sets in use with their evidence (see `Study.separating_sets`)."""
-        return self._get("/sets", SeparatingSets, rejected=rejected)
-
-    @operation
-    def explain(self, decision: int | Decision) -> Call[Explanation]:
-        """Why a decision was what it was (see `Study.explain`)."""
-        return self._get(f"/decisions/{number_of(decision)}/explanation", Explanation)
-
-    @operation
     def evaluate(
         self,
         policy: Settable | Mapping[Arm, float] | Policy[Any],
@@ -337,11 +312,11 @@ class StudyOperations:
         level: float = 0.95,
         draws: int = 200,
     ) -> Call[Evaluation]:
-        """What an arm or a mapping arm -> probability would have earned (see `Study.evaluate`)."""
+        """Estimate what an arm or a mapping arm -> probability would have earned (see `Study.evaluate`)."""
         if isinstance(policy, Policy) or not isinstance(policy, Mapping):
             raise OptionError(
-                "a server evaluates an arm or a mapping arm -> probability; evaluate a policy where the storage is, "
-                "with Study.load(...).evaluate(policy)"
+                "a server evaluates an arm or a mapping arm -> probability; to evaluate a policy object, use "
+                "Study.load(...).evaluate(policy) with access to the storage"
             )
         mixed = bool(policy) and all(isinstance(arm, Arm) for arm in policy)
         arms: Sequence[Any] = [*policy] if mixed else [policy]
@@ -352,76 +327,29 @@ class StudyOperations:
         return self._get(f"/evaluation?{urlencode(query)}", Evaluation)
 
     @operation
-    def propensity(self, decision: int | Decision) -> Call[float]:
-        """The probability with which a decision's arm was chosen (see `Study.propensity`)."""
-        return _propensity(self._path, number_of(decision))
-
-    @operation
     def to_frame(self) -> Call[pl.DataFrame]:
         """One row per decision (see `Study.to_frame`)."""
         return Call("GET", f"{self._path}/export.parquet", lambda answer: pl.read_parquet(io.BytesIO(answer.content)))
 
     @operation
-    def changes(self, after: int = 0, *, limit: int = 1000) -> Call[Sequence[Change]]:
-        """What happened after the event with this number, in brief and in order."""
-        return self._get("/changes", Sequence[Change], after=after, limit=limit)
-
-    @operation
-    def decisions(self, after: int = 0, *, limit: int = 100) -> Call[Sequence[DecisionRow]]:
-        """The decisions after this id with their outcomes so far, in order."""
-        return self._get("/decisions", Sequence[DecisionRow], field="decisions", after=after, limit=limit)
-
-    @operation
-    def annotations(self) -> Call[Sequence[Annotation]]:
-        """Notes added with `annotate`, oldest first."""
-        return self._get("/annotations", Sequence[Annotation])
-
-    @operation
-    def audit(self, *, limit: int = 100) -> Call[Sequence[AuditRow]]:
-        """Changes that people made, newest first."""
-        return self._get("/audit", Sequence[AuditRow], limit=limit)
-
-    @operation
     def decision(self, decision: int | Decision | None = None, *, key: str | None = None) -> Call[DecisionRow]:
-        """One decision with its outcome so far, by its id or by the key that it was asked for with."""
+        """One decision with its outcome so far, by its id or by the key passed to `ask`."""
         given = named("decision", decision, key)
         if isinstance(given, Keyed):
             page = self._get("/decisions", Sequence[DecisionRow], field="decisions", key=given.key)
             return page.then(lambda rows: rows[0])
-        return self._get(f"/decisions/{number_of(given)}", DecisionRow)
-
-    @operation
-    def describe(self, *, history: bool = False) -> Call[StudyDescription]:
-        """Everything in plain values, as `study show --json` prints it; with `history` also how it came about."""
-        return self._get("", Any, history=history)
-
-    @operation
-    def staleness(self) -> Call[Staleness]:
-        """How far the current snapshot is behind what was acknowledged; 0 for a transactional study."""
-        return self._get("/staleness", Staleness)
-
-    @operation
-    def missing(self) -> Call[dict[str, int]]:
-        """For each observed variable in how many of the counted rows it has no value."""
-        return self._get("/missing", Any)
+        return self._get(f"/decisions/{_number(given)}", DecisionRow)
 
     @operation
     def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Call[Any]:
-        """Draw the best arms on matplotlib axes, new ones by default, and return them; `most=None` draws all arms."""
+        """Draw the best arms on matplotlib axes, new ones by default, and return the axes; `most=None` draws all."""
         found = self._get("/estimates", Estimates)
         return found.then(lambda rows: plot_estimates(rows, axes, most=most, title=f"Study {self.name}"))
 
     @operation
     def report(self, path: str | os.PathLike[str]) -> Call[Path]:
-        """Write an HTML report: arms, own and borrowed rows, sets with their evidence, decisions over time."""
-        return self.__class__.report_values(self).then(lambda about: write_study_page(about, path))
-
-    @operation
-    def report_values(self) -> Call[StudyDescription]:
-        """What `report` shows, in plain values; of a finished study as it was then."""
-        return self._get("/report", Any)
-
-    # Acting
+        """Write an HTML report with the arms, the sets with their evidence, and decisions over time."""
+        return type(self).report_values(self).then(lambda about: write_study_page(about, path))
 
     @operation
     def ask(
@@ -432,10 +360,10 @@ class StudyOperations:
         key: str | None = None,
         arms: Iterable[Settable] | None = None,
     ) -> Call[Any]:
-        """The next decision, or `n` of them from the same state; stored before it is returned.
+        """Make the next decision, or `n` of them from the same state; each is stored before it is returned.
 
-        A `key` names the visitor: repeating it returns the same decisions, to any caller, as long as the option
-        `sticky` says. Pass one also where a lost answer is asked for again.
+        A `key` names the visitor. Repeating it returns the same decisions to any caller, for as long as the option
+        `sticky` allows. Pass a key too if you may have to repeat a call whose response was lost.
         """
         if arms is not None and (isinstance(arms, str | Mapping) or not isinstance(arms, Iterable)):
             raise OptionError(f"arms={brief(arms)}; expected a list of arms")
@@ -461,7 +389,7 @@ class StudyOperations:
         reward: Any = None,
         final: bool = False,
     ) -> Call[None]:
-        """Record the outcome of a decision, named by its id or its key: all at once or in parts, late, in any order."""
+        """Record the outcome of a decision, named by its id or its key: at once or in parts, late, in any order."""
         given = named("tell", decision, key)
         body = {
             **_given({"mediators": mediators, "reward": reward}),
@@ -469,7 +397,7 @@ class StudyOperations:
         }
         if isinstance(given, Keyed):
             return Call("PATCH", f"{self._path}/decisions", _nothing, {**body, "key": given.key})
-        return Call("PATCH", f"{self._path}/decisions/{number_of(given)}", _nothing, body)
+        return Call("PATCH", f"{self._path}/decisions/{_number(given)}", _nothing, body)
 
     @operation
     def correct(
@@ -483,67 +411,26 @@ class StudyOperations:
     ) -> Call[bool]:
         """Replace recorded values of a decision, as after a refund (see `Study.correct`)."""
         given = named("correct", decision, key)
-        which = {"key": given.key} if isinstance(given, Keyed) else {"id": number_of(given)}
+        which = {"key": given.key} if isinstance(given, Keyed) else {"id": _number(given)}
         body = {**which, **_given({"mediators": mediators, "reward": reward}), "reason": reason}
         return self._call("POST", "/corrections", bool, body, field="changed")
 
     @operation
-    def exclude(
-        self,
-        decisions: Chosen | None = None,
-        *,
-        reason: str,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        arm: Pattern | None = None,
-        segment: Segment | None = None,
-        key_prefix: str | None = None,
-    ) -> Call[Sequence[int]]:
-        """Exclude decisions from all results, until `include` (see `Study.exclude`)."""
-        body = {**_which(decisions, since, until, arm, segment, key_prefix), "reason": reason}
-        return self._call("POST", "/exclusions", Sequence[int], body, field="ids")
-
-    @operation
-    def include(
-        self,
-        decisions: Chosen | None = None,
-        *,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        arm: Pattern | None = None,
-        segment: Segment | None = None,
-        key_prefix: str | None = None,
-    ) -> Call[Sequence[int]]:
-        """Count excluded decisions again (see `Study.include`)."""
-        body = _which(decisions, since, until, arm, segment, key_prefix)
-        return self._call("POST", "/inclusions", Sequence[int], body, field="ids")
-
-    @operation
     def finish(self, *, report: str | os.PathLike[str] | None = None) -> Call[Final]:
-        """End the study, and freeze the answer and the report (see `Study.finish`)."""
+        """End the study, and freeze the recommendation and the report (see `Study.finish`)."""
         if report is not None:
-            raise OptionError("a server writes no report here; call finish(), and then report(path)")
+            raise OptionError("a server cannot write a local file; call finish(), and then report(path)")
         return self._call("POST", "/finish", Final)
 
     @attribute
     def finished(self) -> Call[Final | None]:
-        """How the study was finished; None while it runs."""
+        """The result of `finish`; None while the study runs."""
         return self._get("/finish", Final | None)
 
     @operation
     def tell_many(self, frame: Any, *, final: bool = False) -> Call[int]:
         """Record outcomes from a table with a column `id` or `key` and one per variable: all its rows, or none."""
         return self._call("POST", f"/outcomes{'?final=true' if final else ''}", int, _table(frame), field="told")
-
-    @operation
-    def abandon(self, decision: int | Decision) -> Call[None]:
-        """Close a decision that will never get its outcome; partial outcomes are not counted."""
-        return Call("POST", f"{self._path}/decisions/{number_of(decision)}/abandon", _nothing)
-
-    @operation
-    def expire(self, older_than: float | str) -> Call[Sequence[int]]:
-        """Close the open decisions that are older than this; returns their ids."""
-        return self._call("POST", "/expire", Sequence[int], {"older_than": older_than}, field="expired")
 
     @operation
     def import_rows(self, frame: Any, *, arm: Settable | None = None, key: str | None = None) -> Call[int]:
@@ -553,73 +440,10 @@ class StudyOperations:
         return self._call("POST", "/imports", int, body, field="imported", key=key)
 
     @operation
-    def publish(self) -> Call[Staleness]:
-        """High-throughput mode: count all rows that wait, now; otherwise that happens a moment later."""
-        return self._call("POST", "/publish", Staleness)
-
-    @operation
-    def annotate(self, text: str | None, at: datetime | date | str | None = None) -> Call[Annotation | None]:
-        """Add a note at a time, now by default; None removes the note of that time."""
-        when = at.isoformat() if isinstance(at, date) else at
-        return self._call("POST", "/annotations", Annotation | None, {"text": text, "at": when})
-
-    # Changing arms
-
-    @operation
-    def retire(self, arm: Pattern) -> Call[Sequence[Arm]]:
-        """Never choose this arm again, or these (`...` matches any level). Returns the arms that changed."""
-        return self._change("retired", _pattern(arm))
-
-    @operation
-    def forbid(self, arm: Pattern) -> Call[Sequence[Arm]]:
-        """Do not choose this arm, or these, until allowed again. Returns the arms that changed."""
-        return self._change("forbidden", _pattern(arm))
-
-    @operation
-    def allow(self, arm: Pattern) -> Call[Sequence[Arm]]:
-        """Choose a forbidden arm again, or several. Returns the arms that changed."""
-        return self._change("allowed", _pattern(arm))
-
-    @operation
-    def retire_level(self, lever: str, level: Level) -> Call[Sequence[Arm]]:
-        """Never choose an arm with this level of a lever again. Returns the arms that changed."""
-        return self._change("retired", self._having(lever, level))
-
-    @operation
-    def forbid_level(self, lever: str, level: Level) -> Call[Sequence[Arm]]:
-        """Do not choose any arm with this level of a lever until it is allowed. Returns the arms that changed."""
-        return self._change("forbidden", self._having(lever, level))
-
-    @operation
-    def allow_level(self, lever: str, level: Level) -> Call[Sequence[Arm]]:
-        """Choose forbidden arms with this level of a lever again. Returns the arms that changed."""
-        return self._change("allowed", self._having(lever, level))
-
-    def _having(self, lever: str, level: Level) -> dict[str, Any]:
-        """Every arm that sets a lever to a level: the other levers have any level."""
-        return {**dict.fromkeys(self._problem.intervention_names), self._problem.intervention(lever).name: level}
-
-    def _change(self, state: str, pattern: dict[str, Any]) -> Call[Sequence[Arm]]:
-        try:
-            text = json.dumps(pattern)
-        except (TypeError, ValueError):
-            raise UnknownArmError(f"{brief(pattern)} is not an arm; levels are texts, numbers, True or False") from None
-        return self._call("PUT", f"/arms/{in_path(text)}/state", list[Arm], {"state": state}, field="arms")
-
-    @operation
     def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Call[Arm]:
-        """One more arm from now on; with `new_levels` its levers may have values that no arm had before."""
+        """Add an arm; with `new_levels` its levers may have values that no arm had before."""
         body = {"arm": settings, "new_levels": new_levels}
         return self._call("POST", "/arms", list[Arm], body, field="arms").then(lambda arms: arms[0])
-
-    @operation
-    def add_level(self, lever: str, level: Level) -> Call[Sequence[Arm]]:
-        """A new level of a lever, with every setting of the other levers that an arm not retired has."""
-        return self._call("POST", "/levels", list[Arm], {"lever": lever, "level": level}, field="arms")
-
-
-def _propensity(study: str, decision: int) -> Call[float]:
-    return Call("GET", f"{study}/decisions/{decision}/propensity", lambda answer: float(answer.json()["propensity"]))
 
 
 class Propensities(LooksBack):
@@ -632,11 +456,12 @@ class Propensities(LooksBack):
         """The probability with which the arm of a decision was chosen."""
         if isinstance(self._client, AsyncClient):
             raise OptionError("decision.propensity would wait for the server; use await study.propensity(decision)")
-        return self._client._send(_propensity(self._study, decision))
+        path = f"{self._study}/decisions/{decision}/propensity"
+        return self._client._send(Call("GET", path, lambda answer: float(answer.json()["propensity"])))
 
 
 class RemoteStudy(StudyOperations, contextlib.AbstractContextManager["RemoteStudy"]):
-    """A study on a server; `Client.create` and `Client.load` make one. Its methods are those of `Study`."""
+    """A study on a server, from `Client.create` or `Client.load`. It has the methods of `Study`."""
 
     def close(self) -> None:
         """Close the connections; they are reopened when needed."""
@@ -650,14 +475,14 @@ class RemoteStudy(StudyOperations, contextlib.AbstractContextManager["RemoteStud
 
 
 class AsyncRemoteStudy(StudyOperations, contextlib.AbstractAsyncContextManager["AsyncRemoteStudy"]):
-    """A study on a server, for an event loop. Its methods are those of `Study`, awaited.
+    """A study on a server, for asyncio code. It has the methods of `Study` as coroutines.
 
-    So are the attributes that the server is asked for: `await study.settings`, `await study.problem` and
+    Attributes that need a request are awaited too: `await study.settings`, `await study.problem` and
     `await study.newest`.
     """
 
     async def close(self) -> None:
-        """Close the connections of its client permanently."""
+        """Permanently close the connections of its client."""
         await self._client.close()
 
     async def __aexit__(self, *_: object) -> None:
@@ -696,7 +521,7 @@ class ServerOperations(Generic[S]):
 
     @operation
     def list(self) -> Call[Sequence[StudyInfo]]:
-        """List the studies of the server, the oldest first."""
+        """List the studies of the server, oldest first."""
         return Call("GET", "/studies", lambda answer: from_json(Sequence[StudyInfo], answer.json()))
 
     @operation
@@ -707,19 +532,19 @@ class ServerOperations(Generic[S]):
 
 def _named(name: object) -> str:
     if checked_name(name) in (".", ".."):
-        raise UnknownStudyError(f"a server has no study {name!r}; such a name cannot be part of an address")
+        raise UnknownStudyError(f"the server has no study {name!r}; such a name cannot be part of a URL")
     return in_path(str(name))
 
 
 class Client(ServerOperations[RemoteStudy], contextlib.AbstractContextManager["Client"]):
-    """Studies on a server (`causal-bandits serve`), with the methods that `Study` has for a storage.
+    """The studies on a server (`causal-bandits serve`), with the methods of the class `Study`.
 
     Any number of threads may use one client; it keeps its connections open.
 
     Args:
-        url: Address of the server, such as http://127.0.0.1:8080, with the prefix of its proxy if it has one.
+        url: URL of the server, such as http://127.0.0.1:8080, with the prefix of its proxy if there is one.
         token: One of the server's tokens, if it has any.
-        timeout: Seconds to wait for an answer.
+        timeout: Seconds to wait for a response.
 
     >>> client = Client("http://127.0.0.1:8080")
     >>> client
@@ -754,12 +579,12 @@ class Client(ServerOperations[RemoteStudy], contextlib.AbstractContextManager["C
 
 
 class AsyncClient(ServerOperations[AsyncRemoteStudy], contextlib.AbstractAsyncContextManager["AsyncClient"]):
-    """`Client` for an event loop: every method is awaited.
+    """`Client` for asyncio code: its methods are coroutines.
 
     Args:
-        url: Address of the server, such as http://127.0.0.1:8080, with the prefix of its proxy if it has one.
+        url: URL of the server, such as http://127.0.0.1:8080, with the prefix of its proxy if there is one.
         token: One of the server's tokens, if it has any.
-        timeout: Seconds to wait for an answer.
+        timeout: Seconds to wait for a response.
     """
 
     _study = AsyncRemoteStudy
@@ -772,7 +597,7 @@ class AsyncClient(ServerOperations[AsyncRemoteStudy], contextlib.AbstractAsyncCo
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections permanently."""
+        """Permanently close the connections."""
         await self._http.aclose()
 
     async def _send(self, call: Call[T]) -> T:
@@ -794,7 +619,7 @@ class Server:
         self.headers = {"User-Agent": f"causal-bandits/{__version__}", "Accept": "application/json"}
         if token is not None:
             if not isinstance(token, str) or not token.isascii() or not token.isprintable():
-                raise OptionError("token is not a printable ASCII text; pass one of the server's tokens")
+                raise OptionError("token is not printable ASCII text; pass one of the server's tokens")
             self.headers["Authorization"] = f"Bearer {token}"
 
     def request(self, call: Call[Any]) -> dict[str, Any]:
@@ -812,7 +637,7 @@ class Server:
         kind = answer.headers.get("content-type", "")
         other = answer.content and not kind.startswith(("application/json", "application/vnd.apache.parquet"))
         if other or answer.has_redirect_location:
-            raise StorageError(f"server {self.place} answered with something else than JSON; is it the right one?")
+            raise StorageError(f"server {self.place} did not send JSON; check that it is a causal-bandits server")
         return answer
 
     def fail(self, error: httpx.HTTPError) -> NoReturn:
@@ -832,7 +657,8 @@ class Server:
             sentence, name = str(told["detail"]), str(told.get("error"))
         except (ValueError, TypeError, LookupError, AttributeError):
             return StorageError(
-                f"server {self.place} answered with status {answer.status_code} and no sentence; is it the right one?"
+                f"server {self.place} answered with status {answer.status_code} and no error message; "
+                "check that it is a causal-bandits server"
             )
         kind = getattr(errors, name, None)
         if isinstance(kind, type) and issubclass(kind, CausalBanditsError):
@@ -865,11 +691,11 @@ def _checked_url(url: object) -> str:
         parts = None
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         shown = "" if isinstance(url, str) and may_hold_secret(url) else f" {brief(url)}"
-        raise OptionError(f"url{shown} is not the address of a server; write for example 'http://127.0.0.1:8080'")
+        raise OptionError(f"url{shown} is not a server URL; expected one such as 'http://127.0.0.1:8080'")
     if parts.username is not None or parts.password is not None:
-        raise OptionError("url holds a user or a password; pass the server's token as token=...")
+        raise OptionError("url contains a user or a password; pass the server's token as token=...")
     if not parts.netloc.isascii() or not re.fullmatch(r"[!-~]*", parts.path):
-        raise OptionError("url holds characters that an address cannot have; write them as %XX, and a name as xn--...")
+        raise OptionError("url contains invalid characters; write them as %XX, and a host name as xn--...")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
@@ -910,34 +736,25 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def number_of(decision: object) -> int:
-    """The number of a decision."""
-    given = decision.id if isinstance(decision, Decision) else decision
-    try:
-        found = 0 if isinstance(given, bool) else int(given.__index__())  # type: ignore[attr-defined]
-    except (AttributeError, TypeError):
-        found = 0
+def _number(decision: object) -> int:
+    """The number of a decision, as an address has it."""
+    found = number_of(decision)
     if found < 1:
+        given = decision.id if isinstance(decision, Decision) else decision
         raise UnknownDecisionError(f"decision {brief(given)} is not known; expected its id, an integer >= 1")
     return found
 
 
-def _which(
-    decisions: Chosen | None,
-    since: datetime | str | None,
-    until: datetime | str | None,
-    arm: Pattern | None,
-    segment: Segment | None,
-    key_prefix: str | None,
-) -> dict[str, Any]:
-    """Decisions, or what they have in common, in the values of JSON."""
-    ids = None
+def _in_body(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments in the values of JSON: decisions by their ids, arms as patterns, times as texts."""
+    body = {**values}
+    decisions = body.pop("decisions", None)
     if decisions is not None:
         several = isinstance(decisions, Iterable) and not isinstance(decisions, str | Mapping)
-        ids = [number_of(each) for each in decisions] if several else [number_of(decisions)]  # type: ignore[union-attr]
-    pattern = None if arm is None else _pattern(arm)
-    times = {"since": since, "until": until}
-    return _given({"ids": ids, **times, "arm": pattern, "segment": segment, "key_prefix": key_prefix})
+        body["ids"] = [*map(_number, decisions)] if several else [_number(decisions)]
+    if body.get("arm") is not None:
+        body["arm"] = _pattern(body["arm"])
+    return body
 
 
 def _arm(arm: object) -> dict[str, Level]:

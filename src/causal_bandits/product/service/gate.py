@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from fastapi import HTTPException
 
 from .settings import ServiceSettings
-from .tokens import Scope, allows
+from .tokens import ANYBODY, UNKNOWN, Scope, Token, allows
 
 LOOKING = ("GET", "HEAD", "OPTIONS")
 COOKIE = "causal-bandits-session"
@@ -51,7 +51,7 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]], most: int) -> dict[str, str
             raise RefusedError(431, f"this request has more than {most} headers; send fewer")
         key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")
         if key in found and key in ONCE:
-            raise RefusedError(400, f"the header {key} comes twice; send it once")
+            raise RefusedError(400, f"the header {key} is repeated; send it once")
         found[key] = f"{found[key]}{'; ' if key == 'cookie' else ', '}{text}" if key in found else text
     return found
 
@@ -119,28 +119,19 @@ def check_host(headers: Mapping[str, str], settings: ServiceSettings) -> None:
     ):
         return
     raise RefusedError(
-        400, f"host {name[:100]!r} is not a name of this server; start it with --allow-host for that name"
+        400, f"host {name[:100]!r} is not a name of this server; to allow it, start the server with --allow-host"
     )
 
 
-def held_scope(headers: Mapping[str, str], settings: ServiceSettings) -> Scope | None:
-    """What the sender may do: by a bearer token, or by the cookie of a browser that signed in."""
+def held_token(headers: Mapping[str, str], settings: ServiceSettings) -> Token:
+    """The token of the sender, a bearer token or that of a browser that signed in; without tokens all may do all."""
     if not settings.tokens:
-        return "admin"
+        return ANYBODY
     kind, _, token = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
-        return settings.tokens.scope_of(token.strip())
+        return settings.tokens.find(token.strip())
     session = session_in(headers.get("cookie", ""))
-    return None if session is None else settings.tokens.scope_of_session(session)
-
-
-def held_token(headers: Mapping[str, str], settings: ServiceSettings) -> str | None:
-    """The fingerprint of the token that a request shows, or that its session was signed with."""
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer":
-        return settings.tokens.fingerprint(token.strip())
-    session = session_in(headers.get("cookie", ""))
-    return None if session is None else settings.tokens.fingerprint_of_session(session)
+    return UNKNOWN if session is None else settings.tokens.of_session(session)
 
 
 def session_in(cookies: str) -> str | None:
@@ -181,7 +172,7 @@ def check_origin(method: str, headers: Mapping[str, str]) -> None:
     if other or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RefusedError(403, "this request comes from a page of another site; nothing was changed")
     if origin is None and "authorization" not in headers and "cookie" in headers:
-        raise RefusedError(403, "a request with a cookie must say its Origin; nothing was changed")
+        raise RefusedError(403, "a request with a cookie needs an Origin header; nothing was changed")
 
 
 def _netloc(origin: str) -> str | None:
@@ -198,9 +189,9 @@ def check_type(method: str, path: str, headers: Mapping[str, str]) -> None:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if FORMS.fullmatch(f"{method} {path}"):
         if kind != FORM_TYPE:
-            raise RefusedError(415, f"the form is of type {kind[:100]!r}; use the form of the page")
+            raise RefusedError(415, f"the form is of type {kind[:100]!r}; use the form on the page")
         if "origin" not in headers and path != "/sign-in":
-            raise RefusedError(403, "a form must say its Origin; use the form of the page")
+            raise RefusedError(403, "a form needs an Origin header; use the form on the page")
     elif kind not in JSON_TYPES:
         raise RefusedError(
             415, f"the body is of type {kind[:100]!r}; expected application/json, or application/x-ndjson"

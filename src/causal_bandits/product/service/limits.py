@@ -184,7 +184,7 @@ class LimitedProtocol(H11Protocol):
     def end(self, phase: Phase) -> None:
         """Close it, since it took too long."""
         if phase == "head":
-            self._say(408, "the head of this request did not arrive in time")
+            self._say(408, "the headers of this request did not arrive in time")
         elif phase == "body" and not self.cycle.response_started:
             self._say(408, "the body of this request did not arrive in time; nothing was changed")
         else:

@@ -58,11 +58,6 @@ class GateMiddleware:
             pattern = str(getattr(scope.get("route"), "path", "none"))
             self.measures.request(pattern, scope["method"], answer.status, time.perf_counter() - started)
 
-    def _who(self, headers: dict[str, str]) -> str:
-        """The token of the sender by its fingerprint, which tells tokens apart and does not give them away."""
-        found = gate.held_token(headers, self.settings)
-        return "anybody" if found is None else f"token {found}"
-
     async def _handle(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         sent = gate.own_path(scope.get("raw_path") or scope["path"].encode(), self.settings.root_path)
         path = gate.route_path(sent)
@@ -73,14 +68,14 @@ class GateMiddleware:
             scope["headers"] = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
             if not gate.is_probe(method, path):
                 gate.check_sender(method, headers, self.settings)
-            held = gate.held_scope(headers, self.settings)
-            scope.setdefault("state", {})["held"] = gate.check_scope(method, path, held)
+            token = gate.held_token(headers, self.settings)
+            scope.setdefault("state", {})["held"] = gate.check_scope(method, path, token.scope)
             gate.check_type(method, path, headers)
             with _Body(receive, headers, gate.most_bytes(method, path, self.settings), self) as body:
                 await self.app(scope, body, answer)
             if gate.has_changed(method, path, answer.status or 500):
                 sender = (scope.get("client") or ("unknown",))[0]
-                audit.info("%s %s: %s, from %s by %s", method, path, answer.status, sender, self._who(headers))
+                audit.info("%s %s: %s, from %s by %s", method, path, answer.status, sender, token)
         except RefusedError as error:
             if answer.status is None:
                 response = refused(scope, error)

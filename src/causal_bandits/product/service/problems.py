@@ -33,8 +33,8 @@ STATUS: dict[type[CausalBanditsError], int] = {
 
 FRAMEWORK = {
     400: "the body cannot be read as JSON",
-    404: "there is nothing at this address",
-    405: "method not allowed at this address",
+    404: "no page or route has this address",
+    405: "method not allowed",
 }
 """The answer where the framework rejects a request."""
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import jinja2
 
-from ...core.markup import Markup, braces, chance_words, in_path, printable, through_words
+from ...core.markup import Markup, braces, breaks, chance_words, in_path, number, printable, through_words
 from ...reporting import charts
 from ...reporting.sheets import pending_words
-from .pages.views import arm_name, short
+from .pages.views import arm_name, segment_name, short
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -34,13 +34,16 @@ def environment() -> jinja2.Environment:
     made.filters["printable"] = printable
     made.filters["short"] = short
     made.filters["braces"] = braces
+    made.filters["breaks"] = breaks
     made.filters["key"] = charts.key
     made.filters["share"] = progress
     made.filters["progress"] = progress
     made.filters["pending"] = pending_words
     made.filters["through"] = through_words
     made.filters["chance"] = chance_words
+    made.filters["number"] = number
     made.globals["arm_name"] = arm_name
+    made.globals["problem_segment"] = segment_name
     return made
 
 

@@ -6,20 +6,21 @@ changes something is answered with one of the typed dictionaries below; other an
 
 import difflib
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal, TypedDict
 
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ...core.policies.posterior import Source
 from ...core.problem import Arm
 from ...core.serialization import Schema, json_schema, to_json
 from ...errors import OptionError, brief, listing
 from ..studies import DecisionRow, Study
-from ..studies.following import closed_windows
+from ..studies.history import mark_of
 from .gate import name_in
 from .measuring import Measures
 from .problems import MEDIA
@@ -97,8 +98,7 @@ def look_as(request: Request, name: str, work: Callable[[Study], Response]) -> R
     """The same, where the answer is not JSON. The tag is read first, so it is never newer than the answer."""
 
     def looked(study: Study) -> Response:
-        newest, closed = study.newest, closed_windows(study._session)
-        tag = f'"{newest.sequence}-{newest.mark}{f".{closed}" if closed else ""}"'
+        tag = f'"{mark_of(study._session)}"'
         if is_known(request.headers.get("if-none-match"), tag):
             return Response(status_code=304, headers={"ETag": tag})
         found = work(study)
@@ -115,6 +115,21 @@ def is_known(given: str | None, tag: str) -> bool:
     (True, False)
     """
     return given is not None and any(each.strip().removeprefix("W/") in (tag, "*") for each in given.split(","))
+
+
+class ClosingResponse(StreamingResponse):
+    """A stream after which something is done, however it ends."""
+
+    def __init__(self, content: Any, done: Callable[[], Awaitable[None]], **options: Any) -> None:
+        super().__init__(content, **options)
+        self._done = done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._done()
 
 
 # Answers that are no class of the library

@@ -171,12 +171,12 @@ def run_workers(count: int, work: Work, listening: socket.socket) -> None:
     failures = 0.0
     try:
         while not stop.wait(LOOK_SECONDS):
-            ended = [place for place, worker in enumerate(workers) if not worker.is_alive()]
+            ended = [index for index, worker in enumerate(workers) if not worker.is_alive()]
             failures = failures + len(ended) if ended else max(failures - LOOK_SECONDS / FEWEST_SECONDS, 0.0)
             if failures > MOST_FAILURES * count:
                 raise EngineError("workers of the server end as soon as they start; their messages are above")
-            for place in ended:
-                workers[place] = started()
+            for index in ended:
+                workers[index] = started()
     finally:
         for worker in workers:
             worker.terminate()

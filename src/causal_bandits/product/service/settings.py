@@ -87,8 +87,8 @@ class ServiceSettings:
     proxies: Annotated[
         tuple[str, ...],
         Option(
-            "Address or network of a proxy to trust for X-Forwarded-For and X-Forwarded-Proto, such as 10.0.0.5 or "
-            "172.16.0.0/12, besides this machine; * for any.",
+            "Address or network of a proxy to trust for X-Forwarded-For and X-Forwarded-Proto, in addition to this "
+            "machine: 10.0.0.5, 172.16.0.0/12, or * for any.",
             TEXTS,
             "--proxy",
         ),

@@ -95,7 +95,7 @@ async def sign_in(request: Request) -> Response:
     session = settings.tokens.session_for(given.get("token", [""])[0].strip())
     if session is None:
         attempts.failed(address)
-        return page(target, settings, message="This token is not known to the server.")
+        return page(target, settings, message="The server does not know this token.")
     response = RedirectResponse(settings.root_path + target, 303)
     response.set_cookie(
         COOKIE,

@@ -3,10 +3,10 @@
 import hashlib
 import hmac
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from ...errors import OptionError
 
@@ -33,6 +33,20 @@ def _fingerprint(digest: bytes) -> str:
     return hashlib.sha256(digest).hexdigest()[:8]
 
 
+class Token(NamedTuple):
+    """What a sender may do, and what tells its token from others in logs: the start of a digest of its digest."""
+
+    scope: Scope | None
+    fingerprint: str | None = None
+
+    def __str__(self) -> str:
+        return "anybody" if self.fingerprint is None else f"token {self.fingerprint}"
+
+
+ANYBODY, UNKNOWN = Token("admin"), Token(None)
+"""Where there are no tokens; and where none, or no known one, was shown."""
+
+
 @dataclass(frozen=True, repr=False)
 class Tokens:
     """The tokens of a server by their digests; without any, whoever reaches it may do everything."""
@@ -50,45 +64,34 @@ class Tokens:
     def __repr__(self) -> str:
         return f"Tokens({len(self.by_digest)})"
 
-    def scope_of(self, token: str) -> Scope | None:
-        """What a token allows; every one is compared, in constant time."""
-        given, found = _digest(token), None
+    def find(self, token: str) -> Token:
+        """A token by its text; every one is compared, in constant time."""
+        given = _digest(token)
+        return self._find(lambda digest: hmac.compare_digest(digest, given))
+
+    def _find(self, is_it: Callable[[bytes], bool]) -> Token:
+        found = UNKNOWN
         for digest, scope in self.by_digest.items():
-            if hmac.compare_digest(digest, given):
-                found = scope
+            if is_it(digest):
+                found = Token(scope, _fingerprint(digest))
         return found
 
     # A browser that signed in holds a signed statement, never the token.
 
     def session_for(self, token: str, now: float | None = None) -> str | None:
         """The cookie of somebody who showed a token: when it ends, signed with the token's digest."""
-        if self.scope_of(token) is None:
+        if self.find(token) == UNKNOWN:
             return None
         until = int((time.time() if now is None else now) + SESSION_SECONDS)
         return f"{until}.{self._signature(_digest(token), until)}"
 
-    def scope_of_session(self, session: str, now: float | None = None) -> Scope | None:
-        """What a cookie allows; None when it has ended, or nobody here signed it."""
+    def of_session(self, session: str, now: float | None = None) -> Token:
+        """The token that signed a cookie; `UNKNOWN` when it has ended, or nobody here signed it."""
         ends, _, signature = session.partition(".")
         until = int(ends) if ends.isascii() and ends.isdigit() and len(ends) < 12 else 0
-        found = None
-        for digest, scope in self.by_digest.items():
-            if hmac.compare_digest(self._signature(digest, until).encode(), signature.encode("utf-8", "replace")):
-                found = scope
-        return found if until > (time.time() if now is None else now) else None
-
-    def fingerprint(self, token: str) -> str | None:
-        """What tells a known token from others, for logs: the start of a digest of its digest."""
-        digest = _digest(token)
-        return _fingerprint(digest) if digest in self.by_digest else None
-
-    def fingerprint_of_session(self, session: str) -> str | None:
-        """The same of the token that signed a cookie."""
-        ends, _, signature = session.partition(".")
-        for digest in self.by_digest if ends.isascii() and ends.isdigit() else ():
-            if hmac.compare_digest(self._signature(digest, int(ends[:12])), signature):
-                return _fingerprint(digest)
-        return None
+        given = signature.encode("utf-8", "replace")
+        found = self._find(lambda digest: hmac.compare_digest(self._signature(digest, until).encode(), given))
+        return found if until > (time.time() if now is None else now) else UNKNOWN
 
     @staticmethod
     def _signature(digest: bytes, until: int) -> str:

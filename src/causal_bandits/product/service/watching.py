@@ -71,7 +71,7 @@ class Watch:
         Whoever calls this must close the iterator; it counts as a stream until then.
         """
         if self._measures.streams >= self._most:
-            raise StorageError(f"this server has {self._most} streams of events already; close some, or ask later")
+            raise StorageError(f"this server already has {self._most} event streams; close some, or try again later")
         self._measures.streams += 1
         try:
             newest = await run_in_threadpool(self._registry.look, name, lambda study: study.newest.sequence)

@@ -1,27 +1,22 @@
 """Studies: persisted ask and tell. The outside world plays the environment."""
 
 from ...core.problem import parse_arm
-from .alarms import Alarm
-from .audit import Annotation, AuditRow
+from .arm_patterns import level_like, parse_pattern
 from .catalog import StudyInfo
 from .decision_log import Staleness
-from .decision_table import export_by_day
 from .decisions import Decision
+from .describe import Final
 from .evaluation import Evaluation
 from .explanation import Explanation
-from .finishing import Final
-from .following import Change, DecisionRow, Newest
 from .funnel import Funnel
 from .guardrails import ArmGuardrail, Guardrails
 from .health import CODES, Check, Health
-from .levels import level_like, parse_pattern
-from .modes import HIGH_THROUGHPUT, TRANSACTIONAL
+from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, Waiting, export_by_day
 from .monitor import Monitor
 from .rows import parse_metrics, parse_reward
-from .settings import StudySettings
+from .settings import HIGH_THROUGHPUT, TRANSACTIONAL, StudySettings
 from .storage import Store
 from .study import Study
-from .waiting import Waiting
 from .warm_up import kept_in, warm_up
 
 __all__ = [

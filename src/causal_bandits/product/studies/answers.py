@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from ...core.compiled import Bools
+from ...core.markup import counted
 from ...core.policies import Advice, Effects, Estimates, Recommendation
 from ...core.policies.advice import Advices
 from ...core.policies.recommendation import Ranking, Recommendations, checked_margin, played_first
 from ...core.problem import Segment
 from ...core.serialization import from_json
+from ...core.validation import duration_words
 from ...errors import ObservationError, OptionError, share
 from .deciding import NOTHING_LEFT, open_arms, status
 from .decisions import moment
@@ -20,8 +22,15 @@ from .state import StudyState
 def recommend(
     state: StudyState, *, segment: Segment | None = None, margin: float | None = None
 ) -> Recommendation | Any:
-    """The arm to deploy: of those in play that have rows and break no guardrail, by what is left after costs."""
-    found = [each.best for each in _rankings(state, segment, margin)]
+    """The arm to deploy: of those in play that have rows and break no guardrail, by what is left after costs.
+
+    That of a finished study is what was frozen, unless another margin is asked about.
+    """
+    if state.finished is not None and margin is None:
+        wanted = None if segment is None else state.problem.segment(segment) or {}
+        found = [each for each in frozen_answers(state) if wanted is None or each.segment == wanted]
+    else:
+        found = [each.best for each in _rankings(state, segment, margin)]
     return Recommendations(found) if state.problem.segments and segment is None else found[0]
 
 
@@ -33,8 +42,20 @@ def ranking(state: StudyState, segment: Segment | None) -> Ranking:
 def _rankings(state: StudyState, segment: Segment | None, margin: float | None) -> list[Ranking]:
     """One for the segment, or one for each."""
     policy, cost = state.policy, state.cost
+    if waits := open_windows(state):
+        raise ObservationError(f"no row counts yet, so nothing is recommended; {waits}")
     found = policy.ranking(segment, margin, _deployable(state), cost)
     return [played_first(each, policy.posterior(), state.problem, margin, cost) for each in found]
+
+
+def open_windows(state: StudyState) -> str:
+    """Why nothing counts yet although rewards were reported: their windows are open; otherwise empty."""
+    window, target = state.late.window, state.problem.target
+    if state.policy.rows or window is None:
+        return ""
+    known = sum(target in part for number, part in state.parts.items() if not state.is_excluded(number))
+    closed = f"when {duration_words(window)} have passed since the decision"
+    return f"{counted(known, 'reward')} {'counts' if known == 1 else 'count'} {closed}" if known else ""
 
 
 def advice(
@@ -56,18 +77,11 @@ def advice(
     return advise(state, best, wanted, margin=margin, **options)
 
 
-def frozen_answer(state: StudyState) -> Recommendation | Recommendations:
-    """What a finished study recommends."""
-    assert state.finished is not None
-    kind = Recommendations if state.problem.segments else Recommendation
-    answer: Recommendation | Recommendations = from_json(kind, state.finished.answer, state.problem)
-    return answer
-
-
 def frozen_answers(state: StudyState) -> list[Recommendation]:
-    """The same as a list: one, or one for each segment."""
-    answer = frozen_answer(state)
-    return [answer] if isinstance(answer, Recommendation) else [*answer]
+    """What a finished study recommends: one arm, or one for each segment."""
+    assert state.finished is not None
+    answers = state.finished.answer if state.problem.segments else [state.finished.answer]
+    return [from_json(Recommendation, each, state.problem) for each in answers]
 
 
 def final_advice(state: StudyState, segment: Segment | None) -> Advice:
@@ -115,7 +129,9 @@ def _deployable(state: StudyState) -> Bools | None:
 def advise(state: StudyState, best: Recommendation | None, segment: Segment | None, **options: Any) -> Advice:
     """`advice`, given what is recommended; `options` are fields of `Question`."""
     wanted, mask = state.problem.segment(segment) or None, open_arms(state, None)
-    return state.policy._advise(best, wanted, mask, cost=state.cost, **_about(state, wanted), **options)
+    found = state.policy._advise(best, wanted, mask, cost=state.cost, **_about(state, wanted), **options)
+    waits = open_windows(state)
+    return replace(found, held=f"{waits}.") if waits else found
 
 
 def estimates(state: StudyState, level: float, segment: Segment | None = None) -> Estimates:

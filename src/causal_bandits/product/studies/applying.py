@@ -1,5 +1,8 @@
 """Applying events: how each event changes the state of a study, one after the other.
 
+Everything counts as if the rows had always been so: the rows stay in their order, and all of them are counted again.
+A row that is excluded keeps its place among all rows, so that it is back where it was when it is included.
+
 An event `counted` has the decisions and outcomes that were appended in high-throughput mode, many rows at once. Its
 body has `after` and `until`, positions in the append log, `first`, the number of its first decision, and the rows
 between the positions in their order:
@@ -15,27 +18,112 @@ An ask is always appended before what is told of it, and learning does not depen
 all asks are counted before all outcomes.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...core.problem import Problem
-from .changes import AFTER_FINISH, Exclusion, Finished
+from ...core.compiled import Ints
+from ...core.data import Rows
+from .arm_patterns import asked_among, check_segment, with_arms
 from .deciding import reserved_for
-from .decisions import ABANDONED, EXPIRED, LATEST
-from .events import Event
-from .levels import with_arms
+from .decisions import ABANDONED, AFTER_FINISH, EXPIRED, KEPT_OUT, LATEST, Correction, Event, Exclusion, Finished
 from .outcomes import has_outcome
-from .recounting import correct, exclude, include, keep_out
-from .segments import asked_among, check_segment
 from .state import StudyState
+
+
+def keep_out(state: StudyState, number: int, part: dict[str, Any], time: float) -> None:
+    """The row of an excluded decision, which would count now."""
+    kept = state.excluded_rows.rows
+    kept[number] = (state.policy.rows + len(kept), part)
+    state.decisions.close(number, KEPT_OUT, time)
+
+
+def exclude(state: StudyState, numbers: Sequence[int], which: int) -> None:
+    """Let decisions count no longer."""
+    row, history, kept = state.decisions.column("row"), state.history, state.excluded_rows
+    state.decisions.column("excluded")[np.array(numbers) - 1] = which
+    counted = [number for number in numbers if row[number - 1] >= 0]
+    if counted:
+        places, batches = kept.places(len(history)), kept.all_batches(history)
+        rows = row[np.array(counted) - 1].astype(np.int64)
+        for number, at in zip(counted, rows.tolist(), strict=True):
+            part = state.incomplete.pop(number, None)
+            kept.rows[number] = (int(places[at]), history.observation(at) if part is None else part)
+        history.remove(rows)
+        row[np.array(counted) - 1] = KEPT_OUT
+        _rearranged(state, places, batches)
+    for number in numbers:
+        state.late.forget(state.policy, number)
+    state.guards.recount(state.problem, state.is_excluded)
+
+
+def include(state: StudyState, numbers: Sequence[int]) -> None:
+    """Let excluded decisions count again."""
+    row, history, kept = state.decisions.column("row"), state.history, state.excluded_rows
+    state.decisions.column("excluded")[np.array(numbers) - 1] = 0
+    back = sorted((number for number in numbers if number in kept.rows), key=lambda number: kept.rows[number][0])
+    if back:
+        places, batches = kept.places(len(history)), kept.all_batches(history)
+        taken = [kept.rows.pop(number) for number in back]
+        rows = [state.encoded(number, part) for number, (_, part) in zip(back, taken, strict=True)]
+        own = np.array([index for index, _ in taken])
+        history.insert(np.searchsorted(places, own), Rows._make(map(np.concatenate, zip(*rows, strict=True))))
+        _rearranged(state, places, batches)
+        row[np.array(back) - 1] = np.searchsorted(kept.places(len(history)), own)
+        for number, (_, part) in zip(back, taken, strict=True):
+            state.keep_incomplete(number, part)
+    for number in numbers:
+        if number in state.parts:
+            state.expect(number)
+    state.guards.recount(state.problem, state.is_excluded)
+
+
+def _rearranged(state: StudyState, before: Ints, batches: Iterable[tuple[int, int]]) -> None:
+    """The history has other rows: find those of decisions again; `before` has the places of its rows until now."""
+    kept, row = state.excluded_rows, state.decisions.column("row")
+    places = kept.places(len(state.history))
+    counted = row >= 0
+    row[counted] = np.searchsorted(places, before[row[counted]])
+    kept.batches = [*batches]
+    left = [(int(np.searchsorted(places, first)), int(np.searchsorted(places, end))) for first, end in kept.batches]
+    state.history.batches = [(first, end) for first, end in left if end - first > 1]
+    kept.batches_known = len(state.history.batches)
+    state.recount()
+
+
+def correct(state: StudyState, number: int, values: Mapping[str, Any], reason: str, time: float) -> None:
+    """Let other values of a decision have been recorded; all of them must be on record."""
+    metrics = {name: value for name, value in values.items() if name in state.metrics.kinds}
+    seen = {name: value for name, value in values.items() if name not in metrics}
+    known, measured = state.known(number), state.metrics.of(number)
+    before = {name: {**known, **measured}[name] for name in values}
+    state.corrections.setdefault(number, []).append(Correction(time, reason, before, dict(values)))
+    state.metrics.put(number, metrics)
+    part = {**known, **seen}
+    if not seen:
+        pass
+    elif number in state.excluded_rows.rows:
+        state.excluded_rows.rows[number] = (state.excluded_rows.rows[number][0], part)
+    elif number in state.parts:
+        state.parts[number] = part
+        state.late.forget(state.policy, number)
+        if not state.is_excluded(number):
+            state.expect(number)
+    else:
+        at = int(state.decisions.column("row")[number - 1])
+        if number in state.incomplete:
+            state.incomplete[number] = part
+        state.history.replace(at, state.encoded(number, part))
+        state.recount()
+    state.guards.correct(state.problem, number, values, state.is_excluded)
 
 
 def replay(state: StudyState, events: Iterable[Event]) -> None:
     """Count events: the same as `apply` of each, but rows that come whole are learned together.
 
-    Nothing looks at the rows before discovery is due, a guardrail is checked or another kind of event comes.
+    Nothing looks at the rows before discovery is due, a guardrail is checked or another kind of event comes; and of the
+    refits that were due only the last one is made, where the policy allows it.
     """
     whole: dict[int, tuple[float, dict[str, Any]]] = {}
     together = state.settings.mode is None and state.late.window is None
@@ -49,8 +137,9 @@ def replay(state: StudyState, events: Iterable[Event]) -> None:
         due = state.policy.schedule.is_due(state.policy.progress + len(whole))
         if event.kind != "asked" or asks_look or due:
             _learn(state, whole)
-        apply(state, event)
+        _apply(state, event)
     _learn(state, whole)
+    state.policy.catch_up()
 
 
 def _is_whole(state: StudyState, event: Event, whole: Mapping[int, Any]) -> bool:
@@ -79,6 +168,12 @@ def _follow(state: StudyState, event: Event) -> None:
 
 def apply(state: StudyState, event: Event) -> None:
     """Count one event; they come in order, and each must fit what is known."""
+    _apply(state, event)
+    state.policy.catch_up()
+
+
+def _apply(state: StudyState, event: Event) -> None:
+    """The same, while refits may be put off."""
     _follow(state, event)
     _APPLY[event.kind](state, event)
     if state.settings.mode is not None:
@@ -99,7 +194,7 @@ def _asked(state: StudyState, event: Event) -> None:
         _check_arms(state, among)
     check_segment(state.problem, event.body)
     count_reserved(state, arms, reserved_for(state, asked_among(state.problem, event.body)))
-    state.policy.ready()  # the discovery that was due then
+    state.policy.refit_later()  # what was due then
     state.decisions.add(arms, event.seq, event.time)
     _exclude_after_finish(state, len(arms))
 
@@ -211,10 +306,8 @@ def _abandoned(state: StudyState, event: Event) -> None:
 
 
 def _arms(state: StudyState, event: Event) -> None:
-    if "added" in event.body:
-        _grow(state, state.problem.with_arm(event.body["added"], new_levels=True))
-    if "added_arms" in event.body:
-        _grow(state, with_arms(state.problem, event.body["added_arms"]))
+    if "added" in event.body:  # another problem: all rows are counted again, discovery runs at the next ask
+        state.relearn(with_arms(state.problem, event.body["added"]))
     for how in ("retired", "forbidden", "allowed"):
         _check_arms(state, event.body.get(how, []))
     state.retired |= set(event.body.get("retired", ()))
@@ -222,11 +315,6 @@ def _arms(state: StudyState, event: Event) -> None:
     state.forbidden -= set(event.body.get("allowed", ()))
     gone = state.retired | state.forbidden
     state.policy.restrict([arm for number, arm in enumerate(state.problem.arms) if number not in gone])
-
-
-def _grow(state: StudyState, problem: Problem) -> None:
-    """A problem with more arms is another problem: all rows are counted again, discovery runs at the next ask."""
-    state.relearn(problem)
 
 
 def _imported(state: StudyState, event: Event) -> None:
@@ -377,9 +465,9 @@ def _learn(state: StudyState, whole: dict[int, tuple[float, dict[str, Any]]]) ->
     arms = state.decisions.column("arm")[np.array(list(whole)) - 1].tolist()
     batches = () if state.settings.mode is None else None
     state.policy.learn(history.encode_known(arms, [seen for _, seen in whole.values()]), batches)
-    for place, (number, (time, seen)) in enumerate(whole.items()):
+    for index, (number, (time, seen)) in enumerate(whole.items()):
         _guard(state, number, seen)
-        state.decisions.close(number, row + place, time)
+        state.decisions.close(number, row + index, time)
     whole.clear()
 
 

@@ -1,18 +1,14 @@
 """The studies of a storage by name: create and list them."""
 
-import contextlib
 import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from ...core.problem import Problem
-from ...errors import ProblemError, StorageError, StudyExistsError, UnknownStudyError, UnreadableStudyError
-from .decision_table import check_names
+from ...errors import StudyExistsError, UnreadableStudyError
 from .decisions import checked_time, moment
-from .modes import check_engine
 from .session import settings_of
-from .settings import Settings, checked_name
+from .settings import Settings, check_engine, checked_name
 from .storage import Store, StudyRow, UnreadableRow, engine_of, opened
 
 
@@ -30,12 +26,11 @@ class StudyInfo(NamedTuple):
 
 
 def create_study(
-    name: str, problem: Problem, settings: Settings, storage: str | Store, *, same_seed: bool
+    name: str, settings: Settings, storage: str | Store, *, same_seed: bool
 ) -> tuple[StudyRow, Store, bool]:
     """The study with these settings, new or there already; and whether it is new."""
     checked_name(name)
     check_engine(settings.mode, *engine_of(storage))
-    _check_names(name, problem, storage)
     store = opened(storage, create=True)
     row, is_new = store.add(name, checked_time(time.time()), settings.to_dict())
     other = settings_of(store, row).difference(settings, same_seed=same_seed)
@@ -46,17 +41,6 @@ def create_study(
             "load it, delete it (Study.delete, `study delete`), or use another name"
         )
     return row, store, is_new
-
-
-def _check_names(name: str, problem: Problem, storage: str | Store) -> None:
-    """A new study has no variable called like a column of its table; one that is there is opened as it is."""
-    try:
-        check_names(problem)
-    except ProblemError:
-        with contextlib.suppress(UnknownStudyError, StorageError):
-            opened(storage).find(name)
-            return
-        raise
 
 
 def list_studies(store: Store) -> Sequence[StudyInfo]:

@@ -1,21 +1,100 @@
-"""Deciding: how a study chooses, from its settings, its events and the random numbers of the decision alone.
+"""Deciding: which arm the next decision plays, with which probability, and which arms may be played at all.
+
+A decision first draws one number u. Arms with a least share take the first part of the unit interval, each as long as
+its share. In the rest the policy chooses, among the arms that are open then: an arm with a greatest share is open for a
+part of that rest that is as long as what its share leaves it. So whatever the policy would do, arm a is played with a
+probability between its least and its greatest share, and with exactly its share where the two are the same.
+
+Parts are laid end to end around the interval, so that some arm is open everywhere (the greatest shares add up to 1 or
+more). An arm that may not be played leaves its share to the others; where these may take no more, in proportion.
 
 The policy chooses within the rules of the study. All functions are of a state, which they do not change.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.compiled import Bools, Floats
+from ...core.compiled import Bools, Floats, Ints
 from ...core.policies.arms import arm_numbers
 from ...core.problem import Arm, Level
 from ...core.seeds import stream
 from ...errors import OptionError, StudyFinishedError, brief
 from .decisions import moment
-from .shares import Portions, portions
 from .state import StudyState
+
+MOST_PARTS = 64
+"""Open sets that probabilities are added up over; of more, this many are taken."""
+
+
+class Portions(NamedTuple):
+    """What shares come to among the arms that may be played."""
+
+    floor: Floats
+    """(arms,): the part of the unit interval that an arm has for itself."""
+    room: Floats
+    """(arms,): for how much of the rest it is open."""
+
+    @property
+    def reserved(self) -> float:
+        """What arms have for themselves, together."""
+        return min(float(self.floor.sum()), 1.0)
+
+    def own(self, u: Floats) -> Ints:
+        """The arm whose own part a number is in; -1 where the policy chooses."""
+        ends = np.cumsum(self.floor)
+        found = np.searchsorted(ends, u, side="right")
+        last = int(np.flatnonzero(self.floor)[-1]) if self.floor.any() else -1
+        full = self.reserved >= 1 - 1e-12
+        return np.where((u < ends[-1]) | full, np.minimum(found, last), -1).astype(np.int64)
+
+    def open_at(self, u: float) -> Bools:
+        """The arms among which the policy chooses, for a number beyond all own parts."""
+        at = (u - self.reserved) / max(1 - self.reserved, 1e-300)
+        return self._open(min(max(at, 0.0), np.nextafter(1.0, 0.0)))
+
+    def _open(self, at: float) -> Bools:
+        always, some = self.room >= 1, (self.room > 0) & (self.room < 1)
+        ends = np.cumsum(np.where(some, self.room, 0.0))
+        starts = np.concatenate([[0.0], ends[:-1]])
+        hit = some & (np.floor(ends - at - 1e-15) > np.floor(starts - at - 1e-15))
+        found: Bools = always | hit
+        if not found.any():  # parts that add up to 1 but for the last bits
+            found[int(self.room.argmax())] = True
+        return found
+
+    def parts(self) -> list[tuple[float, Bools]]:
+        """The sets of arms that are open together, with their part of the rest."""
+        some = self.room[(self.room > 0) & (self.room < 1)]
+        cuts = np.unique(np.concatenate([[0.0, 1.0], np.mod(np.cumsum(some), 1.0)]))
+        if len(cuts) > MOST_PARTS + 1:
+            cuts = np.linspace(0.0, 1.0, MOST_PARTS + 1)
+        middles, widths = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts)
+        return [(float(w), self._open(float(m))) for m, w in zip(middles, widths, strict=True) if w > 1e-12]
+
+
+def portions(low: Floats, high: Floats, playable: Bools) -> Portions:
+    """The parts of the arms that may be played.
+
+    >>> found = portions(np.array([0.1, 0.0, 0.0]), np.array([0.1, 1.0, 0.45]), np.array([True, True, True]))
+    >>> found.floor.tolist(), found.room.round(3).tolist()
+    ([0.1, 0.0, 0.0], [0.0, 1.0, 0.5])
+    """
+    floor = np.where(playable, low, 0.0)
+    if floor.sum() > 1:
+        floor = floor / floor.sum()
+    left = 1 - floor.sum()
+    if left <= 1e-12:
+        return Portions(floor, np.where(playable, 1.0, 0.0))
+    room = np.where(playable, np.clip((high - floor) / left, 0.0, 1.0), 0.0)
+    room[room > 1 - 1e-12] = 1.0
+    total = room.sum()
+    if total < 1 - 1e-9:
+        room = room / total if total > 0 else playable / playable.sum()
+    return Portions(floor, room)
+
 
 NOTHING_LEFT = "every arm breaks a guardrail and the study has no control to fall back on; name one in control="
 
@@ -131,8 +210,8 @@ def choose(state: StudyState, count: int, among: list[int] | None, rng: np.rando
     if len(together) == 1 and len(free):
         chosen[free] = _policy_choice(state, len(free), rng, together[0][1], count)
     else:
-        for place in free:
-            chosen[place] = _policy_choice(state, 1, rng, parts.open_at(float(u[place])), count)[0]
+        for index in free:
+            chosen[index] = _policy_choice(state, 1, rng, parts.open_at(float(u[index])), count)[0]
     return [int(arm) for arm in chosen]
 
 
@@ -160,8 +239,8 @@ def compared(
         own = parts.own(u)
         if own[before] >= 0:
             return int(own[before])
-        for place in np.flatnonzero(own[:before] < 0):
-            _policy_choice(state, 1, rng, parts.open_at(float(u[place])), count)
+        for index in np.flatnonzero(own[:before] < 0):
+            _policy_choice(state, 1, rng, parts.open_at(float(u[index])), count)
         mask = parts.open_at(float(u[before]))
     elif before:
         _policy_choice(state, before, rng, mask, count)
@@ -201,3 +280,20 @@ def reserved_for(state: StudyState, among: list[int] | None) -> int | None:
         return None
     parts = portions_of(state, among)
     return control if parts.floor[control] == wanted and parts.room[control] == 0 else None
+
+
+DRAWS = 2000
+STREAM = 1
+"""Random numbers for looking back are others than those of the decisions."""
+
+
+def propensities(then: StudyState, number: int, among: list[int] | None, batch: int = 1, draws: int = DRAWS) -> Floats:
+    """For each arm, the probability that the policy chooses it.
+
+    `then` is the state just before the decision, which was one of a `batch`. The default policy knows its probabilities
+    exactly. For others they are counted over many draws with fixed random numbers: a draw is the policy's own choice,
+    so this is its probability up to the error of the draws, sqrt(p (1 - p) / draws). Shares that the study deals out
+    itself, as that of the control, are exact.
+    """
+    rng = np.random.default_rng(stream(then.settings.seed, number, STREAM))
+    return frequencies(then, draws, rng, among, batch)

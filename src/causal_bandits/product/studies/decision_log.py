@@ -1,4 +1,4 @@
-"""The decision log: how decisions and outcomes are stored. One interface, and an implementation for each mode.
+"""Where decisions and outcomes are stored: one interface, and its transactional implementation.
 
 `tests/studies/test_contract.py` is its contract; every implementation must pass it.
 """
@@ -9,16 +9,59 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ...core.problem import Arm, Level, Problem, Segment
-from ...errors import ConflictError, DecisionClosedError
+from ...core.validation import duration_words
+from ...errors import ConflictError, DecisionClosedError, UnknownDecisionError
+from .arm_patterns import asked_among
 from .deciding import check_open, choose, subset
-from .decisions import Decision
-from .events import Event
-from .keys import decision_of, keeps
+from .decisions import Decision, Event
 from .outcomes import Keyed, Outcome, OutcomeRules, corrected_values, new_outcomes
-from .segments import asked_among
 from .session import Draft, Session
 from .settings import checked_key
+from .state import StudyState
 from .storage import Transaction
+
+NEVER = "never"
+
+
+def keeps(state: StudyState, first: int, made: float, now: float) -> bool:
+    """Whether a key still has the decisions from `first` on, which were made at a time.
+
+    A finished study gives everyone its winner.
+    """
+    sticky = state.settings.sticky
+    if state.finished is not None and first <= state.finished.decisions:
+        return False
+    return sticky != NEVER and (not isinstance(sticky, float | int) or now - made < sticky)
+
+
+def decision_of(sticky: float | str | None, key: str, newest: Sequence[int], earlier: int) -> int:
+    """The decision of a key: the only one of its newest ask, and where a key never keeps one, of all its asks."""
+    if not newest:
+        raise UnknownDecisionError(f"key {key!r} is not known; no decision was made for it")
+    count = len(newest) + (earlier if sticky == NEVER else 0)
+    if count > 1:
+        raise ConflictError(f"key {key!r} has {count} decisions, the last is {newest[-1]}; name the decision instead")
+    return newest[0]
+
+
+def sticky_words(sticky: float | str | None) -> str:
+    """How long a key keeps its decision, in words."""
+    if sticky is None:
+        return "keeps this decision forever"
+    if sticky == NEVER:
+        return "gets a new decision each time"
+    return f"keeps this decision for {duration_words(float(sticky))}"
+
+
+def occurrence(key: str, number: int) -> str:
+    """The name of an ask in the append log: the key, or for the second and later ones of a key another name."""
+    return key if number == 0 else f"{key}\0{number}"
+
+
+def given_key(name: str) -> str | None:
+    """The key that a caller gave, from the name of an ask in the append log; None where none was given."""
+    return name.partition("\0")[0] or None
+
 
 Outcomes = Callable[[OutcomeRules], Iterable[Outcome]]
 """Makes outcomes when the study is known: a table needs the names of its variables."""
@@ -34,7 +77,7 @@ class Asked(NamedTuple):
 
 
 class Staleness(NamedTuple):
-    """How far a study's snapshot is behind what was acknowledged; a transactional study is never behind."""
+    """How far a study's snapshot is behind the acknowledged rows; a transactional study is never behind."""
 
     version: int
     """The newest event that is counted; decisions are made from it."""

@@ -1,13 +1,16 @@
-"""Decisions: what a study answered when it was asked, and what became of it."""
+"""Decisions and events: what a study answered, what happened to it in order, and what was changed later."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.compiled import Ints
+from ...core.data import History
 from ...core.markup import printable
 from ...core.problem import Arm, Level
 from ...errors import StorageError, UnknownDecisionError, brief
@@ -17,6 +20,9 @@ Status = Literal["open", "told", "abandoned", "expired"]
 OPEN, ABANDONED, EXPIRED, KEPT_OUT = -1, -2, -3, -4
 """Values of the column `row` for decisions that have no row yet, never will, or whose row is excluded."""
 STATUS: dict[int, Status] = {OPEN: "open", ABANDONED: "abandoned", EXPIRED: "expired", KEPT_OUT: "told"}
+
+OWN = ("id", "key", "status", "excluded", "asked", "done")
+"""The columns of a table of decisions that describe the decision itself."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -43,9 +49,9 @@ class LooksBack(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Decision:
-    """An arm to play for one unit. Decisions are numbered from 1 in each study.
+    """The arm to play for one visitor. Decisions are numbered from 1 in each study.
 
-    `segment` is the one that it was asked for, if the problem has segments; `arm` has the levers alone.
+    `segment` is the segment passed to `ask`, if the problem has segments; `arm` has only the levers.
     """
 
     id: int
@@ -60,7 +66,7 @@ class Decision:
 
     @cached_property
     def propensity(self) -> float:
-        """The probability with which this arm was chosen, from the study as it stood then (see `Study.propensity`)."""
+        """The probability with which this arm was chosen (see `Study.propensity`)."""
         return self._study.propensity(self.id)
 
 
@@ -83,17 +89,22 @@ def checked_time(now: float) -> float:
     return now
 
 
-def checked_number(number: object, made: int) -> int:
-    """The number of one of the decisions that were made."""
-    if isinstance(number, Decision):
-        number = number.id
+def number_of(decision: object) -> int:
+    """The number that a caller names a decision by; 0 for what is no number."""
+    given = decision.id if isinstance(decision, Decision) else decision
     try:
-        found = 0 if isinstance(number, bool) else int(number.__index__())  # type: ignore[attr-defined]
+        return 0 if isinstance(given, bool) else int(given.__index__())  # type: ignore[attr-defined]
     except (AttributeError, TypeError):
-        found = 0
+        return 0
+
+
+def checked_number(decision: object, made: int) -> int:
+    """The number of one of the decisions that were made."""
+    found = number_of(decision)
     if not 1 <= found <= made:
         there = f"decisions 1 to {made}" if made else "no decision yet"
-        raise UnknownDecisionError(f"decision {brief(number)} is not known; the study has made {there}")
+        given = decision.id if isinstance(decision, Decision) else decision
+        raise UnknownDecisionError(f"decision {brief(given)} is not known; the study has made {there}")
     return found
 
 
@@ -174,3 +185,105 @@ class Decisions:
             raise ValueError("its decisions have columns of different lengths")
         made.open = dict.fromkeys((np.flatnonzero(made._columns["row"] == OPEN) + 1).tolist())
         return made
+
+
+Kind = Literal[
+    "created",
+    "asked",
+    "told",
+    "abandoned",
+    "expired",
+    "arms",
+    "imported",
+    "annotated",
+    "closed",
+    "counted",
+    "corrected",
+    "excluded",
+    "included",
+    "finished",
+]
+KINDS: frozenset[str] = frozenset(get_args(Kind))
+
+
+class Event(NamedTuple):
+    """One event; `seq` counts from 1 without gaps, and its order is the order in which everything is counted."""
+
+    seq: int
+    kind: Kind
+    time: float
+    """Seconds since 1970, UTC, by the clock of the process that wrote it. It decides expiry and windows alone."""
+    body: dict[str, Any]
+    digest: bytes = b""
+    """What stands for it and all events before it, once it is stored."""
+
+
+AFTER_FINISH = "asked for after the study was finished"
+
+
+class Exclusion(NamedTuple):
+    """Decisions that were excluded together, and why."""
+
+    time: float
+    reason: str
+    filter: dict[str, Any]
+    """What they have in common; empty where they were named one by one."""
+
+
+class Correction(NamedTuple):
+    """Values of a decision that were recorded and replaced."""
+
+    time: float
+    reason: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class ExcludedRows:
+    """Rows of excluded decisions: where each is among all rows, and its values."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, tuple[int, dict[str, Any]]] = {}
+        self.batches: list[tuple[int, int]] = []
+        """The batches of the history when rows were last taken out or put in, by places among all rows."""
+        self.batches_known = 0
+        """How many batches the history had then."""
+
+    def places(self, counted: int) -> Ints:
+        """Where each row that counts is among all rows."""
+        here = np.ones(counted + len(self.rows), dtype=np.bool_)
+        here[[index for index, _ in self.rows.values()]] = False
+        return np.flatnonzero(here)
+
+    def all_batches(self, history: History) -> list[tuple[int, int]]:
+        """All batches, by places among all rows."""
+        places = self.places(len(history))
+        new = history.batches[self.batches_known :]
+        return [*self.batches, *((int(places[first]), int(places[end - 1]) + 1) for first, end in new)]
+
+    def packed(self) -> dict[str, Any]:
+        """Plain values for a snapshot."""
+        rows = [[number, index, part] for number, (index, part) in self.rows.items()]
+        return {"rows": rows, "batches": self.batches, "batches_known": self.batches_known}
+
+    def fill(self, packed: Mapping[str, Any]) -> None:
+        """Read back what `packed` gave."""
+        self.rows = {number: (index, part) for number, index, part in packed["rows"]}
+        self.batches = [(first, end) for first, end in packed["batches"]]
+        self.batches_known = int(packed["batches_known"])
+
+
+class Finished(NamedTuple):
+    """What a study was finished with."""
+
+    time: float
+    decisions: int
+    """The number of decisions until then; later ones do not count."""
+    left_out: int
+    """Open decisions that were closed."""
+    winners: list[int]
+    """The arm to play from then on, by number: one, or one in each segment."""
+    answer: Any
+    """The JSON of `recommend`."""
+    report: Any
+    """The JSON of `describe` with its history."""

@@ -1,46 +1,40 @@
-"""A study in plain values: for `show`, for JSON, for the report."""
+"""A study in plain values, and its end: the answer and the report that stay as they are."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
+from ...core.markup import counted, printable
+from ...core.policies import Advice, Recommendation
 from ...core.policies.advice import CONFIDENCE
-from ...core.policies.overview import (
-    ArmRow,
-    arm_rows,
-    effect_rows,
-    evidence_over_time,
-    recommendation_row,
-    set_rows,
-)
-from ...core.policies.recommendation import Ranking
+from ...core.policies.estimates import best_first
+from ...core.policies.recommendation import Ranking, Recommendations
 from ...core.problem import Segment
 from ...core.serialization import to_json
-from ...errors import ObservationError, OptionError
-from ...reporting.described import DecisionCourse, ExclusionRow, PendingRewards, StudyDescription
-from .answers import advise, effects, estimates, final_advice, frozen_answers, ranking
-from .audit import annotations_of
+from ...errors import ConflictError, ObservationError, OptionError
+from ...reporting.courses import evidence_over_time
+from ...reporting.described import DecisionCourse, ExclusionRow, PendingRewards, StudyArm, StudyDescription
+from .answers import advise, effects, estimates, final_advice, frozen_answers, ranking, recommend
 from .decisions import STATUS, moment
 from .drift import watched_sets
 from .health import health_of
-from .late import mediators_known
-from .session import Session
+from .history import annotations_of
+from .outcomes import mediators_known
+from .session import Draft, Session
 from .state import StudyState
 
 PERIODS = 24
 
 
-def describe(session: Session, *, history: bool = False) -> StudyDescription:
-    """All there is to say; with `history` also how it came about."""
-    return session.read(lambda state: described(session, state, history=history))
-
-
 def described(session: Session, state: StudyState, *, history: bool) -> StudyDescription:
-    """The same for a state."""
+    """Everything about a study; with `history`, also over time."""
     settings = session.settings
-    arms = _arms(state)
+    segments: list[Segment | None] = [*state.problem.segment_settings] if state.problem.segments else [None]
+    rankings = [_ranking(state, segment) for segment in segments]
+    arms = _arms(state, [ranking for ranking in rankings if ranking is not None])
     watched = watched_sets(state, rejected=True)
-    sets = set_rows(watched)
     about: StudyDescription = {
         "name": session.row.name,
         "title": settings.title or session.row.name,
@@ -57,28 +51,33 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "decisions": _statuses(state),
         "rows": state.policy.rows,
         "missing": {name: count for name, count in state.policy.history.missing.items() if count},
-        "arms": arms,
+        "arms": to_json(arms),
         "pending": _pending(state, arms),
-        "sets": sets,
+        "sets": to_json(watched),
         "recommendation": None,
         "advice": None,
-        "effects": effect_rows(effects(state, 0.95)) if state.policy.rows and state.policy.can_compare else [],
+        "effects": to_json(effects(state, 0.95).known) if state.policy.rows and state.policy.can_compare else [],
         "health": to_json(health_of(state, sets=watched)),
         "annotations": to_json(annotations_of(state)),
         "exclusions": exclusion_rows(state),
         "corrected": len(state.corrections),
     }
-    _add_answers(about, state)
     if state.finished is not None:
         add_final_answers(about, state)
+    else:
+        best = [None if ranking is None else ranking.best for ranking in rankings]
+        advised = [
+            advise(state, each, segment, confidence=CONFIDENCE) for each, segment in zip(best, segments, strict=True)
+        ]
+        _add_answers(about, state, best, advised)
     if history:
         add_history(about, state)
     return about
 
 
 def add_history(about: StudyDescription, state: StudyState) -> None:
-    """How it came about: a replay of all rows."""
-    course = evidence_over_time(state.policy, about["sets"])
+    """Add the history, from a replay of all rows."""
+    course = evidence_over_time(state.policy)
     course["times"] = times_of_rows(state, course["rows"])
     about["evidence_over_time"] = course
     about["decisions_over_time"] = _over_time(state)
@@ -125,19 +124,26 @@ def _statuses(state: StudyState) -> dict[str, int]:
     return {"all": len(included), **found, "excluded": len(included) - len(rows)}
 
 
-def _arms(state: StudyState) -> list[ArmRow]:
-    found = arm_rows(state.policy, found=estimates(state, 0.95))
+def _arms(state: StudyState, rankings: Sequence[Ranking]) -> list[StudyArm]:
+    """The estimates, the best first, and how probable it is that each arm is the best, as `recommend` counts it."""
     packed, count = state.policy.history.packed, len(state.problem.arms)
     included = state.decisions.included
-    decisions = np.bincount(state.decisions.column("arm").astype(np.int64)[included], minlength=count)
-    rewards = np.bincount(packed["arms"].astype(np.int64), packed["rewards"], minlength=count)
-    for row in found:
-        number = state.problem.index(row["settings"])
-        row["decisions"], row["reward_total"] = int(decisions[number]), float(rewards[number])
-    return found
+    decisions = np.bincount(state.decisions.column("arm").astype(np.int64)[included], minlength=count).tolist()
+    rewards = np.bincount(packed["arms"].astype(np.int64), packed["rewards"], minlength=count).tolist()
+    chances: list[float | None] = [None] * count
+    for each in rankings:
+        for arm in np.flatnonzero(~np.isnan(each.probability_best)):
+            chances[arm] = float(each.probability_best[arm])
+    rows = zip(estimates(state, 0.95), decisions, rewards, chances, strict=True)
+    return best_first(
+        [
+            StudyArm(**vars(row), decisions=number, reward_total=total, probability_best=chance)
+            for row, number, total, chance in rows
+        ]
+    )
 
 
-def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
+def _pending(state: StudyState, arms: Sequence[StudyArm]) -> PendingRewards:
     waiting = [
         part
         for number, part in state.parts.items()
@@ -148,47 +154,28 @@ def _pending(state: StudyState, arms: list[ArmRow]) -> PendingRewards:
         "known": sum(state.problem.target in part for part in waiting),
         "window": state.late.window,
         "used": state.policy.uses_pending,
-        "worth": round(sum(row["pending_worth"] for row in arms), 1),
+        "worth": round(sum(row.pending_effective for row in arms), 1),
     }
 
 
-def _add_answers(about: StudyDescription, state: StudyState) -> None:
-    """What to deploy and whether to stop, for each segment where there are some, and how probable each arm is best."""
-    segments = state.problem.segment_settings if state.problem.segments else [None]
-    found = [(segment, _ranking(state, segment)) for segment in segments]
-    best = [None if ranking is None else recommendation_row(ranking.best) for _, ranking in found]
-    advised = [
-        to_json(advise(state, None if ranking is None else ranking.best, segment, confidence=CONFIDENCE))
-        for segment, ranking in found
-    ]
-    _add_chances(about["arms"], state, [ranking for _, ranking in found if ranking is not None])
+def _add_answers(
+    about: StudyDescription, state: StudyState, best: Sequence[Recommendation | None], advised: Sequence[Advice]
+) -> None:
+    """What to deploy and whether to stop, for each segment where there are some."""
     if not state.problem.segments:
-        about["recommendation"], about["advice"] = best[0], advised[0]
+        about["recommendation"], about["advice"] = to_json(best[0]), to_json(advised[0])
         return
     about["segments"] = list(state.problem.segments)
-    about["recommendations"] = [row for row in best if row is not None]
-    about["advices"] = advised
+    about["recommendations"] = to_json([each for each in best if each is not None])
+    about["advices"] = to_json(advised)
 
 
 def add_final_answers(about: StudyDescription, state: StudyState) -> None:
     """When a study was finished, with which winner."""
     assert state.finished is not None
     about["finished"] = moment(state.finished.time).isoformat(timespec="seconds")
-    best = [recommendation_row(each) for each in frozen_answers(state)]
-    if not state.problem.segments:
-        about["recommendation"], about["advice"] = best[0], to_json(final_advice(state, None))
-        return
-    about["recommendations"] = best
-    about["advices"] = [to_json(final_advice(state, each)) for each in state.problem.segment_settings]
-
-
-def _add_chances(arms: list[ArmRow], state: StudyState, rankings: Sequence[Ranking]) -> None:
-    """The probability of each arm to be the best one, as `recommend` counts it."""
-    known = [ranking.probability_best for ranking in rankings]
-    for row in arms:
-        number = state.problem.index(row["settings"])
-        chances = [float(chance[number]) for chance in known if not np.isnan(chance[number])]
-        row["probability_best"] = chances[0] if chances else None
+    segments = state.problem.segment_settings if state.problem.segments else [None]
+    _add_answers(about, state, frozen_answers(state), [final_advice(state, each) for each in segments])
 
 
 def _ranking(state: StudyState, segment: Segment | None) -> Ranking | None:
@@ -220,3 +207,85 @@ def _over_time(state: StudyState) -> DecisionCourse:
         "shares": shares,
         "mean_reward": earned,
     }
+
+
+@dataclass(frozen=True)
+class Final:
+    """The result of finishing a study.
+
+    Args:
+        time: When it was finished.
+        decisions: The number of decisions until then.
+        rows: The rows that the recommendation uses.
+        left_out: Decisions that were still open or whose reward window was open; they do not count.
+        answer: The recommendation, for each segment if there are any; `ask` returns it from then on.
+    """
+
+    time: datetime
+    decisions: int
+    rows: int
+    left_out: int
+    answer: Recommendation | Recommendations
+
+    def __str__(self) -> str:
+        were = "was" if self.left_out == 1 else "were"
+        left = f"; {counted(self.left_out, 'open decision')} {were} left out" if self.left_out else ""
+        best = [self.answer] if isinstance(self.answer, Recommendation) else [*self.answer]
+        arms = "; ".join(each.arm.label for each in best)
+        return printable(
+            f"finished at {self.time.isoformat(timespec='seconds')} after {counted(self.decisions, 'decision')} and "
+            f"{counted(self.rows, 'row')}{left}; the winner is {arms}"
+        )
+
+
+def finish(session: Session, draft: Draft) -> Final:
+    """Close everything and add the event that has the answer and the report.
+
+    A reward window that is still open would count a reward that may yet come as 0, and only counting those that came
+    would favor them. So such decisions are closed without an outcome, as all others that are open.
+    """
+    state = draft.state
+    if state.finished is not None:
+        when = moment(state.finished.time).isoformat(timespec="seconds")
+        raise ConflictError(f"study {session.row.name!r} was finished at {when}; a study is finished once")
+    draft.close_windows()
+    left_out = [*state.decisions.open]
+    told = sum(state.problem.target in part for part in state.parts.values())
+    if not state.policy.rows and told:
+        raise ObservationError(
+            f"no reward window has closed yet, so the {counted(told, 'reward')} on record do not count; finish when "
+            "some windows have closed"
+        )
+    if left_out:
+        draft.add("expired", {"ids": left_out})
+    draft.touched = True
+    answer = recommend(state)
+    best = [answer] if isinstance(answer, Recommendation) else [*answer]
+    body = {
+        "left_out": len(left_out),
+        "winners": [state.problem.index(each.arm) for each in best],
+        "answer": to_json(answer),
+        "report": to_json(described(session, state, history=True)),
+    }
+    draft.add("finished", body)
+    final = final_of(state)
+    assert final is not None
+    return final
+
+
+def final_of(state: StudyState) -> Final | None:
+    """How a study was finished; None before that."""
+    found = state.finished
+    if found is None:
+        return None
+    rows = int(found.report["rows"])
+    return Final(moment(found.time), found.decisions, rows, found.left_out, recommend(state))
+
+
+def frozen_report(state: StudyState) -> StudyDescription | None:
+    """What the report of a finished study shows: all numbers of then, and how it ended; None before that."""
+    if state.finished is None:
+        return None
+    report: StudyDescription = {**state.finished.report}  # type: ignore[typeddict-item]
+    add_final_answers(report, state)
+    return report

@@ -42,9 +42,9 @@ from ...core.policies.arms import arm_numbers
 from ...core.problem import Arm, Problem, RewardKind
 from ...errors import ObservationError, OptionError, brief
 from ...libraries import special
+from .arm_patterns import asked_among
 from .deciding import frequencies, open_arms
 from .high_throughput.deriving import asks_replayed
-from .segments import asked_among
 from .session import Session
 from .state import StudyState
 
@@ -64,7 +64,7 @@ scale of the half-Cauchy prior that it has."""
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """The estimated mean reward of a policy, with its interval, and what it rests on."""
+    """The estimated mean reward of a policy, with its interval and the data behind it."""
 
     mean: float
     low: float
@@ -213,7 +213,7 @@ def _effective_number(sizes: Floats) -> float:
 
 def _interval(mean: float, error: float, level: float, kind: RewardKind) -> tuple[float, float]:
     if error > 0 and kind == "binary":
-        low, high, _ = beta_interval(mean, error**2, level)
+        low, high = beta_interval(mean, error**2, level)
         return low, high
     if error > 0 and kind in ("count", "revenue"):
         return gamma_interval(mean, error**2, level)
@@ -370,7 +370,7 @@ def evaluate(session: Session, policy: Any, *, method: Method | None, level: flo
     target = target_probabilities(problem, policy, session.settings.seed)
     told = np.flatnonzero(rows >= 0)
     if len(told) < 2:
-        raise ObservationError("fewer than two decisions have outcomes; nothing can be evaluated yet")
+        raise ObservationError("fewer than two decisions have outcomes; evaluate after more outcomes")
     chosen, earned = arms[told], rewards[rows[told]]
     segments = problem.arm_segments[chosen]
     shares = np.bincount(segments, minlength=len(problem.segment_settings)) / len(told)

@@ -1,7 +1,8 @@
-"""Why an arm was chosen: the state as it stood then, and the numbers that were compared."""
+"""Explanations: why a decision was what it was, from the state as it stood then."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,20 +11,58 @@ from ...core.discovery import SeparatingSet
 from ...core.markup import between, braces, counted, number, printable, titled_table, weight_words
 from ...core.policies import ArmEstimate
 from ...core.problem import Arm
+from ...errors import StorageError, UnknownDecisionError
 from .answers import estimates as estimates_of
-from .asking import asking
+from .arm_patterns import asked_among
 from .deciding import compared as compared_by
+from .deciding import propensities
+from .decision_log import sticky_words
 from .decisions import moment
-from .drift import drift_of
-from .keys import sticky_words
-from .propensities import propensities
+from .drift import drift_of, resolved_rows
+from .high_throughput.deriving import AskMade, asks_in
 from .session import Session
 from .state import StudyState
 
 
+class Asking(NamedTuple):
+    """One decision of an ask."""
+
+    then: StudyState
+    """The state that decided."""
+    arm: int
+    time: float
+    among: list[int] | None
+    before: int
+    """Decisions of the same ask before this one."""
+    ask: AskMade
+
+    @property
+    def random(self) -> np.random.Generator | None:
+        """Fresh random numbers of the ask; None for those that the state itself has."""
+        return self.ask.random(self.then.settings.seed)
+
+
+def asking(session: Session, number: int) -> Asking:
+    """Replay the study up to the state that decided; one of high-throughput mode is derived again and compared."""
+    arm, seq, time = session.read(
+        lambda state: [state.decisions.column(name)[number - 1].item() for name in ("arm", "seq", "asked")]
+    )
+    asks = asks_in(session.event(seq))
+    ask = next((each for each in asks if each.first <= number < each.first + len(each.arms)), None)
+    if ask is None:
+        raise UnknownDecisionError(f"decision {number} could not be counted and was set aside; see health()")
+    then = session.at(ask.version + 1)
+    if ask.key is not None and ask.chosen(then) != ask.arms:
+        raise StorageError(
+            f"decision {number} cannot be replayed: version {ask.version} now chooses another arm for its key; "
+            "it was made by another release or on another kind of processor"
+        )
+    return Asking(then, arm, time, asked_among(then.problem, ask.about), number - ask.first, ask)
+
+
 @dataclass(frozen=True)
 class ArmView:
-    """One arm at the time of a decision; `index` is what was compared, where arms were compared."""
+    """One arm at the time of a decision; `index` is the number that was compared, if arms were compared."""
 
     estimate: ArmEstimate
     index: float | None
@@ -36,15 +75,15 @@ class ArmView:
 
     @property
     def borrowed_rows(self) -> float:
-        """How many own rows it would need to know as much as it learned from the other arms."""
-        return max(self.estimate.effective_rows - self.estimate.own_rows, 0.0)
+        """What sharing added, in rows."""
+        return self.estimate.borrowed_rows
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a decision was what it was.
+    """The explanation of a decision.
 
-    `through` is the set its arm was judged through, or that counted most (None: its own rows).
+    `through` is the set through which its arm was estimated, or the one with the largest weight (None: own rows).
     """
 
     id: int
@@ -71,7 +110,7 @@ class Explanation:
     @property
     def borrowed_rows(self) -> float:
         """What sharing added, in rows."""
-        return next(view.borrowed_rows for view in self.arms if view.arm == self.arm)
+        return self.estimate.borrowed_rows
 
     def __repr__(self) -> str:
         return printable(f"Explanation(decision {self.id}: {self.arm.label}, probability {number(self.propensity)})")
@@ -82,26 +121,24 @@ class Explanation:
             average = f" ({weight_words(share)} of an average over sets)" if share < 1 else ""
             through = f"through the set {braces(variables)}{average}"
         else:
-            through = "by its own rows" + (
-                " and what other arms say of its levers" if self.borrowed_rows >= 0.5 else ""
-            )
+            through = "from its own rows" + (" and the effects of its levers" if self.borrowed_rows >= 0.5 else "")
         mean, ends = _estimate_cells(self.estimate)
         lines = [
             f"decision {self.id}: {self.arm.label}, chosen with probability {number(self.propensity)} "
             f"after {counted(self.rows, 'row')}",
             f"  {self.reason}",
-            f"  judged {through}: mean {mean} ({ends}), {counted(self.own_rows, 'own row')} and "
+            f"  estimated {through}: mean {mean} ({ends}), {counted(self.own_rows, 'own row')} and "
             f"{self.borrowed_rows:,.0f} borrowed"
             if self.rows
-            else "  no data yet: nothing was known of any arm",
+            else "  no data yet: nothing was known about any arm",
         ]
         if self.key is not None:
             lines.append(f"  key {self.key!r} {self.assignment}")
         if self.estimate.pending_rows:
             whose = "its" if self.estimate.pending_rows == 1 else "their"
             lines.append(
-                f"  {counted(self.estimate.pending_rows, 'row')} of this arm waited for {whose} reward; what was known "
-                f"of the mediators was worth {self.estimate.pending_effective:.0f} rows"
+                f"  {counted(self.estimate.pending_rows, 'row')} of this arm waited for {whose} reward; the mediators "
+                f"known so far were worth {self.estimate.pending_effective:.0f} rows"
             )
         if self.through is not None and self.through.drift is not None and self.through.drift.alarm:
             lines.append(f"  alarm: this set no longer held, as row {self.through.drift.row} showed")
@@ -160,12 +197,12 @@ def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str
     """What decided, in words; None if the policy does not store what it compares, a number for an own share."""
     policy = then.policy
     if then.finished is not None:
-        return "the study was finished before, and this arm is its winner"
+        return "the study was already finished, and this arm is its winner"
     if isinstance(compared, int):
         if compared in then.controls and then.rules.control_share is not None:
             return f"this decision was reserved for the control, whose share is {number(then.rules.control_share)}"
         least = number(float(then.rules.shares(then.problem)[0][chosen]))
-        return f"this decision was part of the least share of this arm, {least}"
+        return f"this decision was part of the minimum share of this arm, {least}"
     if policy.exact_shares and compared is not None:
         return f"the policy drew it with probability {number(float(compared[chosen]))}"
     what = policy.compares if then.cost is None else f"{policy.compares}, less its cost"
@@ -187,6 +224,5 @@ def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str
 def _set(then: StudyState, variables: tuple[str, ...] | None) -> SeparatingSet | None:
     for found in then.policy.separating_sets():
         if found.variables == variables:
-            drift = drift_of(then.policy.layout, then.policy.history.rows, found, then.settings.seed)
-            return SeparatingSet(found.variables, found.separated, found.evidence, drift)
+            return replace(found, drift=drift_of(then, found, resolved_rows(then)))
     return None

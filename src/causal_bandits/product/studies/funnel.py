@@ -18,7 +18,6 @@ from ...core.compiled import Floats, Ints
 from ...core.policies.estimates import Lift
 from ...core.problem import Level, Problem, Variable
 from .answers import effects
-from .session import Session
 from .state import StudyState
 
 LEVEL = 0.95
@@ -26,7 +25,7 @@ Pairs = list[tuple[int, int]]
 
 
 class Difference(NamedTuple):
-    """A difference between two means with its 95% interval, from this many rows."""
+    """A difference between two means, its 95% interval, and the number of rows."""
 
     value: float
     low: float
@@ -40,7 +39,7 @@ class Difference(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one level does in place of a base level to one thing; None if no rows can be compared."""
+    """The effect of one level, compared with a base level, on one variable; None if no rows can be compared."""
 
     source: str
     level: Level
@@ -73,13 +72,8 @@ class Moments(NamedTuple):
 Shares = list[tuple[Level | None, Moments]]
 
 
-def funnel(session: Session) -> Funnel:
+def funnel(state: StudyState) -> Funnel:
     """The funnel of a study, from its counted rows."""
-    return session.read(funnel_of)
-
-
-def funnel_of(state: StudyState) -> Funnel:
-    """The same for a state."""
     problem, rows = state.problem, state.policy.history.packed
     base: Mapping[str, Level] = problem.arms[state.controls[0]] if state.controls else problem.idle_settings
     moved = [
@@ -92,7 +86,7 @@ def funnel_of(state: StudyState) -> Funnel:
         Step(row.lever, row.level, row.base, problem.target, None, _of_lift(row.effect, row.own_rows))
         for row in (effects(state, LEVEL) if state.policy.rows and state.policy.can_compare else ())
     ]
-    seen = [(mediator, *_seen(problem, place, rows)) for place, mediator in enumerate(problem.observed)]
+    seen = [(mediator, *_seen(problem, index, rows)) for index, mediator in enumerate(problem.observed)]
     to_mediators = [
         Step(lever.name, level, base[lever.name], mediator.name, outcome, difference(pairs, cells))
         for mediator, shares, _ in seen

@@ -2,7 +2,7 @@
 
 A guardrail is a limit on a mean, or on its ratio to the control's mean. The evidence that an arm breaks it is that of
 `independence.betting`: the probability that it *ever* reaches 1 / error is at most the error while the arm keeps the
-guardrail, for values of any distribution, however often one looks and however the arm came to be played. The error is
+guardrail, for values of any distribution, however often you look and however the arm came to be played. The error is
 1 - confidence for the study as a whole, divided among guardrails and arms. An arm that was once proven to break a
 guardrail stays excluded.
 
@@ -204,7 +204,7 @@ class Reader:
 
 
 class ArmGuardrail(NamedTuple):
-    """An arm and a guardrail: what its values say, and whether they prove that it breaks it."""
+    """The evidence for one arm and guardrail, and whether it proves that the arm breaks the guardrail."""
 
     arm: Arm
     guardrail: str
@@ -236,7 +236,7 @@ class Guardrails(tuple[ArmGuardrail, ...]):
 
     @property
     def broken(self) -> tuple[ArmGuardrail, ...]:
-        """Those that an arm breaks."""
+        """The guardrails that an arm breaks."""
         return tuple(each for each in self if each.broken)
 
     def to_frame(self) -> pl.DataFrame:
@@ -334,12 +334,12 @@ class _Track:
             return f"no value of {name} was reported; report it with tell"
         if self.ends is None:
             alike = len(self.first) == CAP_ROWS
-            return f"the first {CAP_ROWS:,} values of {name} are alike and show no range; declare its range" * alike
+            return f"the first {CAP_ROWS:,} values of {name} are equal, so it has no range; declare its range" * alike
         outside = self.limit >= 1 if self.rail.sign == "<=" else self.limit <= 0
         if self.learns and not self.rail.relative and (outside or not 0 <= self.limit <= 1):
             low, high = map(shown_number, self.ends)
             return (
-                f"the limit of {self.rail} is outside {low} to {high}, the range of its first values; declare its range"
+                f"the limit of {self.rail} is outside the range of its first values, {low} to {high}; declare its range"
             )
         return ""
 

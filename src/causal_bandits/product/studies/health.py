@@ -1,6 +1,6 @@
 """Checks of a study itself: do its decisions and outcomes look as they should, and is there news?
 
-Every check has a stable code (`CODES`), under which an alarm is logged, shown and delivered (`studies.alarms`).
+Every check has a stable code (`CODES`), under which an alarm is logged, shown and delivered (`studies.history`).
 
 *lost-outcomes.* Whether a decision has an outcome should not depend on its arm: an arm whose page crashes loses the
 users it drives away. Decisions are compared within stretches of `STRETCH` that were asked for one after the other, so
@@ -8,7 +8,7 @@ that neither traffic that shifts between arms nor outcomes that are still to com
 Cochran, Mantel and Haenszel, all arms at once). Decisions after the last one that has an outcome are left out: a batch
 that is still open was chosen from another state than the one before it. The test is done at the numbers of decisions in
 `looks`, with what was known then, and the rate of false alarms is spread over these looks; so `health()` may be called
-at any time and as often as one likes. Excluded decisions are in no check but *sample-ratio*, which is about how
+at any time and as often as you like. Excluded decisions are in no check but *sample-ratio*, which is about how
 decisions were made.
 
 *outcomes-stopped.* Decisions that are much older than any outcome took should have one as often as decisions did
@@ -19,7 +19,7 @@ are counted, nothing is tested.
 
 *sample-ratio.* Decisions in which the control had its share are counted, and so are those it got. How much more likely
 that is under another share, averaged over all shares, is a process whose expectation stays 1 (Lindon and Malek 2022):
-it reaches 1 / rate with a probability of at most the rate, however often one looks.
+it reaches 1 / rate with a probability of at most the rate, however often you look.
 
 *missing-zeros.* Where no reward window is set, rewards of 0 must be reported, too. If all are positive while decisions
 have none, they seem not to be, and every mean is that of those who bought.
@@ -27,9 +27,9 @@ have none, they seem not to be, and every mean is that of those who bought.
 *idle-guardrails, broken-guardrails.* Values of every guarded metric should be reported, and show a range; otherwise it
 can exclude no arm. An arm that breaks a guardrail is no longer chosen, which people should know.
 
-*reward-drift, mediator-shift.* The rewards and the observed variables of each arm should not depend on when they came
-(`studies.drift`, a test that may be looked at after every row). If they do while traffic moves between arms, means over
-the whole study compare arms at different times.
+*reward-drift, mediator-shift.* The rewards and the observed variables of each arm should not depend on when their
+decisions were made (`studies.drift`, a test that may be looked at after every row). If they do while traffic moves
+between arms, means over the whole study compare arms at different times.
 
 *set-drift.* Given a set in use, the reward should not change over time.
 
@@ -51,7 +51,7 @@ from ...core.independence.drift import RATE, Drift
 from ...core.markup import braces, printable, titled_table
 from ...core.policies.advice import CONFIDENCE, TOLERANCE, Advices
 from ...errors import CausalBanditsError, listing
-from ...libraries import pl, special
+from ...libraries import pl
 from .answers import advice
 from .decisions import Decisions
 from .drift import drift_by_variable, watched_sets
@@ -94,25 +94,25 @@ CODES = {
     "traffic-shift": "Traffic has changed",
     "recorded-changes": "Decisions were excluded or corrected",
     "windows-closed": "All reward windows have closed",
-    "stop-advised": "The evidence suffices to stop",
+    "stop-advised": "There is enough evidence to stop",
 }
 """Every check by its code, with what it means when it is raised."""
 NOTICES = frozenset({"windows-closed", "stop-advised"})
 """News that is not a fault."""
-COUNTED = "none: {} are counted, nothing is tested"
+COUNTED = "none: {} are counted, not tested"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check: whether it raises an alarm, in words, and how often it does so in vain.
+    """One check: what it found, and how often it raises false alarms.
 
     Args:
         code: What is checked: one of `CODES`.
-        raised: Whether something is wrong, or for a notice whether there is news.
+        raised: Whether something is wrong; for a notice, whether there is news.
         says: What was found, in one sentence.
-        p_value: The smallest p-value allowing for all looks, or a bound on it; NaN if there was too little to test.
-        false_alarms: How often there is an alarm if nothing is wrong, at most, and over what.
-        about: The variables, arms or guardrails that it is raised for, where it names some.
+        p_value: The smallest p-value, corrected for all looks, or a bound on it; NaN if there was too little to test.
+        false_alarms: The bound on the false-alarm rate, and what it covers.
+        about: The variables, arms or guardrails concerned, if any.
     """
 
     code: str
@@ -150,7 +150,7 @@ class Health(tuple[Check, ...]):
 
     @property
     def alarms(self) -> tuple[Check, ...]:
-        """Those that say that something is wrong."""
+        """The alarms, without the notices."""
         return tuple(check for check in self if check.alarm)
 
     @property
@@ -242,7 +242,22 @@ def uneven(arms: Ints, missing: Floats, count: int) -> tuple[float, float]:
     if dof == 0:
         return 0.0, 1.0
     statistic = float((((vectors.T @ apart)[kept]) ** 2 / values[kept]).sum())
-    return statistic, float(special.gammaincc(dof / 2, statistic / 2))
+    return statistic, chi_square_tail(statistic, dof)
+
+
+def chi_square_tail(statistic: float, dof: int) -> float:
+    """The chance that a chi-square variable exceeds a statistic, by its finite sum.
+
+    >>> round(chi_square_tail(5.9915, 2), 6)
+    0.05
+    """
+    half = statistic / 2
+    if half <= 0:
+        return 1.0
+    found = 0.0 if dof % 2 == 0 else math.erfc(math.sqrt(half))
+    for power in range(dof % 2, dof, 2):
+        found += math.exp(power / 2 * math.log(half) - half - math.lgamma(power / 2 + 1))
+    return min(found, 1.0)
 
 
 def _expected(n: Floats, size: Floats, marked: Floats) -> Floats:
@@ -273,9 +288,7 @@ def outcomes_check(state: StudyState) -> Check:
         end = int(told[-1]) + 1 if len(told) else 0
         p_value = uneven(every[here[:end]], missing[:end], count)[1] if end else 1.0
         lowest = min(lowest, p_value / share_of_look(number))
-    said = (
-        f"at most {FALSE_ALARMS:.0%} over the whole study, however often one looks (approximately: a chi-square test)"
-    )
+    said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often you look (approximately: a chi-square test)"
     if math.isinf(lowest):
         few = f"too few decisions to tell ({len(arms):,} of {FIRST_LOOK})"
         return Check("lost-outcomes", False, few, math.nan, said)
@@ -288,11 +301,11 @@ def outcomes_check(state: StudyState) -> Check:
     if alarm and len(played):
         worst = played[rates[played].argmin()]
         words += (
-            f", and that depends on the arm (lowest: {state.problem.arms[worst].label}, {rates[worst]:.1%}); means of "
-            "arms are then of different users, so find out what gets lost before trusting them"
+            f", and the share depends on the arm (lowest: {state.problem.arms[worst].label}, {rates[worst]:.1%}); the "
+            "means are then of different users, so find out what gets lost before you trust them"
         )
     elif not alarm:
-        words += ", alike in all arms"
+        words += ", about the same share in all arms"
     return Check("lost-outcomes", alarm, words, min(lowest, 1.0), said)
 
 
@@ -301,7 +314,7 @@ def stopped_check(state: StudyState, now: float | None) -> Check:
     numbers = np.flatnonzero(state.decisions.included) + 1
     asked, done, row = (state.decisions.column(name)[numbers - 1] for name in ("since", "done", "row"))
     told = row >= 0
-    said = f"about {RARE:.0e} at each decision, where outcomes come at random as often as before"
+    said = f"about 1 in {1 / RARE:,.0f} at each decision, if outcomes arrive at random as often as before"
     if not told.any():
         return Check("outcomes-stopped", False, "no outcome yet", math.nan, said)
     slowest = max(OVERDUE * float((done[told] - asked[told]).max()), LEAST_OVERDUE)
@@ -312,7 +325,7 @@ def stopped_check(state: StudyState, now: float | None) -> Check:
     share = overdue[:last].mean() if last else 0.0
     p_value = float((1 - share) ** run)
     if run < FEWEST_OVERDUE or p_value > RARE:
-        words = f"{run:,} overdue decisions since the last that has an outcome"
+        words = f"{run:,} overdue decisions since the last one with an outcome"
         return Check("outcomes-stopped", False, words, min(p_value, 1.0), said)
     words = (
         f"none of the last {run:,} overdue decisions has an outcome, from decision {numbers[last]:,} on; before, "
@@ -365,9 +378,9 @@ def mediators_check(state: StudyState) -> Check:
 
 def share_evidence(trials: int, hits: int, share: float) -> float:
     """The logarithm of how much more likely this many hits are under a share drawn evenly from 0 to 1."""
-    return float(
-        special.betaln(1 + hits, 1 + trials - hits) - hits * math.log(share) - (trials - hits) * math.log1p(-share)
-    )
+    misses = trials - hits
+    chances = math.lgamma(1 + hits) + math.lgamma(1 + misses) - math.lgamma(2 + trials)
+    return chances - hits * math.log(share) - misses * math.log1p(-share)
 
 
 def control_check(state: StudyState) -> Check:
@@ -376,8 +389,8 @@ def control_check(state: StudyState) -> Check:
     evidence = share_evidence(trials, hits, share)
     alarm = evidence >= -math.log(FALSE_ALARMS)
     got = f"{hits / trials:.2%} of {trials:,} decisions" if trials else "no decision yet"
-    words = f"the control got {got}, and {share:.4g} is its share"
-    said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often one looks"
+    words = f"the control got {got}; its share is {share:.4g}"
+    said = f"at most {FALSE_ALARMS:.0%} over the whole study, however often you look"
     return Check("sample-ratio", alarm, words, min(1.0, math.exp(min(-evidence, 0.0))), said)
 
 
@@ -396,7 +409,7 @@ def rewards_check(state: StudyState) -> Check:
 def broken_check(state: StudyState) -> Check:
     """Does an arm break a guardrail?"""
     broken = state.guards.status(state.policy).broken
-    said = f"at most {1 - state.rules.confidence:.2g} over the whole study, however often one looks"
+    said = f"at most {100 * (1 - state.rules.confidence):.3g}% over the whole study, however often you look"
     words = "; ".join(f"{each}; it is no longer chosen" for each in broken) or "no arm breaks one"
     about = tuple(f"{each.arm.label} {each.guardrail}" for each in broken)
     return Check("broken-guardrails", bool(broken), words, math.nan, said, about)
@@ -407,7 +420,7 @@ def idle_check(state: StudyState) -> Check:
     said = COUNTED.format("values")
     idle = state.guards.idle(state.policy)
     if not idle or state.policy.rows < FEWEST_ROWS:
-        return Check("idle-guardrails", False, "values of the guarded metrics are reported", math.nan, said)
+        return Check("idle-guardrails", False, "the guarded metrics are reported", math.nan, said)
     words = f"a guardrail excludes no arm after {state.policy.rows:,} rows: {'; '.join(idle)}"
     return Check("idle-guardrails", True, words, math.nan, said)
 
@@ -464,11 +477,12 @@ def drift_checks(state: StudyState) -> list[Check]:
 
 def _drift_check(state: StudyState, code: str, drifts: dict[str, Drift], moved: float) -> Check:
     traffic = f"{moved:.0%} of the traffic moved to other arms between the halves of the study"
-    said = f"at most {RATE:.0%} over the whole study for rewards and mediators together, however often one looks"
+    said = f"at most {RATE:.0%} over the whole study for rewards and mediators together, however often you look"
     p_value = min(drift.p_value for drift in drifts.values())
     changed = {name: drift for name, drift in drifts.items() if drift.alarm}
     if not changed:
-        return Check(code, False, f"{listing(drifts)} of each arm stay as they are; {traffic}", p_value, said)
+        words = f"no change of {listing(drifts)} within an arm; {traffic}" if state.policy.rows else "no outcome yet"
+        return Check(code, False, words, p_value, said)
     arms = state.policy.history.rows.arms
     words = "; ".join(
         f"{name!r} of {state.problem.arms[arms[drift.row - 1]].label} has changed, as row {drift.row:,} shows"
@@ -481,8 +495,6 @@ def _drift_check(state: StudyState, code: str, drifts: dict[str, Drift], moved: 
         )
     else:
         words += f"; {traffic}, so arms are still compared at the same times"
-    if state.late.window is None:
-        words += "; rewards that are reported sooner if they are high look the same, set reward_window to rule that out"
     return Check(code, True, words, p_value, said, tuple(changed))
 
 
@@ -492,14 +504,14 @@ def sets_check(sets: SeparatingSets) -> Check:
     changed = {
         braces(found.variables): found.drift for found in watched if found.drift is not None and found.drift.alarm
     }
-    said = f"at most {RATE:.0%} over the whole study for all sets together, however often one looks"
+    said = f"at most {RATE:.0%} over the whole study for all sets together, however often you look"
     p_value = min((found.drift.p_value for found in watched if found.drift), default=math.nan)
     if not changed:
         return Check("set-drift", False, "every set in use holds on recent rows", p_value, said)
     words = "; ".join(
         f"the set {name} no longer holds on recent rows, as row {drift.row:,} shows" for name, drift in changed.items()
     )
-    words += "; what it taught may be out of date"
+    words += "; what it contributed may be out of date"
     return Check("set-drift", True, words, p_value, said, tuple(changed))
 
 
@@ -511,7 +523,8 @@ def traffic_check(state: StudyState, now: float | None) -> Check:
     asked, said = state.decisions.column("since")[state.decisions.included], COUNTED.format("decisions")
     span = float(asked[-1] - asked[0]) if len(asked) else 0.0
     if len(asked) < FIRST_LOOK or span < FIRST_HOURS * HOUR:
-        few = f"too little traffic to compare ({len(asked):,} decisions in {span / HOUR:,.0f} hours)"
+        hours = "under an hour" if span < HOUR else f"{span / HOUR:,.0f} hours"
+        few = f"too little traffic to compare ({len(asked):,} decisions in {hours})"
         return Check("traffic-shift", False, few, math.nan, said)
     per_hour = np.bincount(((asked - asked[0]) // HOUR).astype(np.int64))
     recent = max(len(per_hour) - RECENT_HOURS, FIRST_HOURS)
@@ -543,7 +556,7 @@ def windows_check(state: StudyState) -> Check:
 
 def stop_check(state: StudyState) -> Check:
     """Does the evidence suffice to stop?"""
-    said = f"at most {1 - CONFIDENCE:.0%} of studies ever stop wrongly, however often one looks"
+    said = f"at most {1 - CONFIDENCE:.0%} of studies ever stop wrongly, however often you look"
     if state.finished is not None:
         return Check("stop-advised", False, "the study is finished", math.nan, said)
     try:
@@ -552,6 +565,6 @@ def stop_check(state: StudyState) -> Check:
         return Check("stop-advised", False, str(error), math.nan, said)
     every = [*found] if isinstance(found, Advices) else [found]
     stops = [each for each in every if each.action == "stop"]
-    words = "; ".join(" ".join(str(each).split()) for each in stops) or "the evidence does not suffice to stop yet"
+    words = "; ".join(" ".join(str(each).split()) for each in stops) or "there is not enough evidence to stop yet"
     about = tuple(each.arm.label for each in stops if each.arm is not None)
     return Check("stop-advised", bool(stops), words, math.nan, said, about)

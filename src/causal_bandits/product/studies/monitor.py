@@ -13,8 +13,8 @@ from typing import Protocol, TypeVar
 
 from ...errors import CausalBanditsError
 from ..options import AlarmOptions
-from .alarms import message_json
 from .health import CODES, NOTICES
+from .history import message_json
 from .storage import Message, Raised, Store, alarm_queue
 from .study import Study
 from .webhooks import DeliveryError, Post, Webhook, body_of, check_private, post, read_secret

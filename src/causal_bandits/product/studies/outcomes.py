@@ -1,12 +1,136 @@
-"""Outcomes: what a caller reports of a decision, checked against what is on record of it; the same in every mode."""
+"""Outcomes: what is reported of a decision, its metrics and rewards that come late; the same in every mode.
 
+Windows close by the times of events, never by a clock that is read while replaying: an event says up to which decision
+they have closed. `since` of decisions never falls from one to the next, so that is one number.
+"""
+
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.compiled import Floats
+from ...core.policies import Policy
 from ...core.problem import Problem
-from ...errors import CausalBanditsError, ConflictError, DecisionClosedError, ObservationError, brief
-from .decisions import checked_number
-from .metrics import Metrics
+from ...core.validation import is_number
+from ...errors import (
+    CausalBanditsError,
+    ConflictError,
+    DecisionClosedError,
+    ObservationError,
+    OptionError,
+    ProblemError,
+    brief,
+)
+from .decisions import OWN, Decisions, checked_number
+
+KINDS = {bool: "binary", float: "real", "binary": "binary", "bool": "binary", "real": "real", "float": "real"}
+LARGEST = 1e100
+
+EXPECTED = "bool (0 or 1), float (a number) or (lowest, highest)"
+
+
+def read_metrics(problem: Problem, given: object) -> dict[str, Any]:
+    """Metrics that a caller declares: name -> "binary", "real" or [lowest, highest]."""
+    if not isinstance(given, Mapping):
+        raise OptionError(f"metrics={brief(given)}; expected {{name: {EXPECTED}}}")
+    taken = {*problem.observed_names, *problem.intervention_names, problem.target, *OWN}
+    found: dict[str, Any] = {}
+    for name, kind in given.items():
+        if not isinstance(name, str) or not name.strip():
+            raise ProblemError(f"metric {brief(name)}: expected a name, a non-empty string")
+        if name in taken:
+            other = "a column of the decision table" if name in OWN else "a variable"
+            raise ProblemError(f"metric {name!r} has the same name as {other}; rename the metric")
+        if isinstance(kind, str | type) and kind in KINDS:
+            found[name] = KINDS[kind]
+        elif (
+            isinstance(kind, list | tuple)
+            and len(kind) == 2
+            and all(map(is_number, kind))
+            and -LARGEST <= kind[0] < kind[1] <= LARGEST
+        ):
+            found[name] = [float(kind[0]), float(kind[1])]
+        else:
+            given_kind = f"has type {kind.__name__}" if isinstance(kind, type) else f"is {brief(kind)}"
+            raise OptionError(f"metric {name!r} {given_kind}; expected {EXPECTED}")
+    return found
+
+
+class Metrics:
+    """What was told of each decision, a column per metric; NaN if nothing was."""
+
+    def __init__(self, kinds: Mapping[str, Any]) -> None:
+        self.kinds = dict(kinds)
+        self._columns: dict[str, Floats] = {name: np.empty(0) for name in kinds}
+
+    def column(self, name: str, decisions: int) -> Floats:
+        """One metric of all decisions."""
+        return self._long_enough(name, decisions)[:decisions]
+
+    def of(self, number: int) -> dict[str, float]:
+        """What was told of one decision."""
+        values = {name: float(self._long_enough(name, number)[number - 1]) for name in self.kinds}
+        return {name: value for name, value in values.items() if not math.isnan(value)}
+
+    def taken_from(
+        self, number: int, said: dict[str, Any], told: Mapping[str, float], earlier: Mapping[str, Any]
+    ) -> dict[str, float]:
+        """Take the further metrics out of what was said of a decision; returns what is new beside `told`, checked."""
+        news = {}
+        for name in [name for name in said if name in self.kinds]:
+            value = self.value(name, said.pop(name))
+            known = told.get(name, math.nan)
+            if value is None or known == value or value in earlier.get(name, ()):
+                continue
+            if not math.isnan(known):
+                raise ConflictError(
+                    f"decision {number}: {name!r} is recorded as {known:g}, and now reported as {value:g}; "
+                    "use correct() to change a recorded value"
+                )
+            news[name] = value
+        return news
+
+    def value(self, name: str, given: Any) -> float | None:
+        """The value of a metric from what a caller gives; None if there is none. Checked."""
+        if given is None or (isinstance(given, float) and math.isnan(given)):
+            return None
+        try:
+            value = float(given) if is_number(given) or isinstance(given, str | bool | np.bool_) else math.nan
+        except ValueError:
+            value = math.nan
+        if self.kinds[name] == "binary" and value not in (0.0, 1.0):
+            raise ObservationError(f"{name!r} is {brief(given)}; expected 0 or 1")
+        if not abs(value) <= LARGEST:
+            raise ObservationError(f"{name!r} is {brief(given)}; expected a finite number")
+        kind = self.kinds[name]
+        if not isinstance(kind, str) and not kind[0] <= value <= kind[1]:
+            low, high = kind
+            raise ObservationError(f"{name!r} is {brief(given)}; expected its declared range, {low:g} to {high:g}")
+        return value
+
+    def put(self, number: int, values: Mapping[str, float]) -> None:
+        """Record what an event says."""
+        for name, value in values.items():
+            self._long_enough(name, number)[number - 1] = value
+
+    def _long_enough(self, name: str, length: int) -> Floats:
+        column = self._columns[name]
+        if len(column) < length:
+            more = np.full(max(length, 2 * len(column)) - len(column), np.nan)
+            column = self._columns[name] = np.concatenate([column, more])
+        return column
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Plain arrays for a snapshot."""
+        return {f"metric_{place}": column for place, column in enumerate(self._columns.values())}
+
+    def fill(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Read back what `arrays` gave."""
+        for place, name in enumerate(self._columns):
+            self._columns[name] = arrays[f"metric_{place}"].astype(np.float64)
 
 
 class Outcome(NamedTuple):
@@ -125,7 +249,7 @@ def _checked_values(
             )
         said[target] = reward
     if not said and not final:
-        raise ObservationError(f"decision {number} got no values; pass mediators or a reward, or final=True")
+        raise ObservationError(f"no values for decision {number}; pass mediators or a reward, or final=True")
     return {name: rules.value(name, value) for name, value in said.items()}
 
 
@@ -152,8 +276,8 @@ def _added(
     for name, given in seen.items():
         if name in known and known[name] != given:
             raise ConflictError(
-                f"decision {number}: {name!r} was told to be {_spoken(known[name])}, now {_spoken(given)}; "
-                "correct() changes recorded values"
+                f"decision {number}: {name!r} is recorded as {_spoken(known[name])}, and now reported as "
+                f"{_spoken(given)}; use correct() to change a recorded value"
             )
     if final:
         if problem.target not in known and problem.target not in seen:
@@ -195,15 +319,97 @@ def corrected_values(
     metrics = {name: said.pop(name) for name in rules.metrics.kinds if name in said} if isinstance(said, dict) else {}
     empty = not said and reward is None
     if empty and not metrics:
-        raise ObservationError(f"decision {number} got no values; pass the mediators or the reward to correct")
+        raise ObservationError(f"no values for decision {number}; pass the mediators or the reward to correct")
     values = {} if metrics and empty else _checked_values(rules, number, said, reward, final=False)  # type: ignore[arg-type]
     for name, value in metrics.items():
         values[name] = rules.metrics.value(name, value)
         if values[name] is None:
-            raise ObservationError(f"decision {number}: {name!r} cannot be corrected to nothing; give a number")
+            raise ObservationError(f"decision {number}: {name!r} cannot be corrected to a missing value; give a number")
     for name, value in values.items():
         if name not in known:
             raise ObservationError(f"decision {number} has no {name!r} on record to correct; tell() records one")
         if value is None and name in rules.needed:
             raise ObservationError(f"decision {number}: the policy of this study counts no row without {name!r}")
     return {name: value for name, value in values.items() if known[name] != value}
+
+
+FEWEST_POSITIVE = 10
+LEAST_WITHOUT = 0.05
+"""Zeros seem not to be reported from this number of positive rewards on, and this share of decisions without any."""
+
+
+class LateRewards:
+    """Which decisions wait, according to the events."""
+
+    def __init__(self, window: float | None) -> None:
+        self.window = window
+        self.closed = 0
+        """The windows of decisions up to this number have closed."""
+        self.numbers: dict[int, int] = {}
+        """Decisions that count for P(S | arm) without their reward, and the policy's numbers of these rows."""
+
+    def closes(self, decisions: Decisions, now: float) -> int | None:
+        """Up to which decision windows have closed by now; None if that is no news."""
+        if self.window is None:
+            return None
+        until = int(np.searchsorted(decisions.column("since"), now - self.window, side="right"))
+        return until if until > self.closed else None
+
+    def is_due(self, number: int, *, final: bool) -> bool:
+        """Whether the reward of a decision counts now."""
+        return self.window is None or final or number <= self.closed
+
+    def expect(self, policy: Policy[Any], problem: Problem, number: int, arm: int, part: Mapping[str, Any]) -> None:
+        """Let a decision count whose mediators are known now."""
+        if policy.uses_pending and number not in self.numbers and mediators_known(problem, part):
+            seen = {name: part[name] for name in problem.observed_names}
+            rows = policy.history.encode_pending(problem.arms[arm], seen, missing=True)
+            self.numbers[number] = int(policy.expect(rows)[0])
+
+    def forget(self, policy: Policy[Any], number: int) -> None:
+        """A decision gets no reward: it no longer counts."""
+        if number in self.numbers:
+            policy.forget([self.numbers.pop(number)])
+
+    def move(self, old: Policy[Any], new: Policy[Any]) -> None:
+        """Let what waits count in another policy, which has learned the same rows."""
+        decisions = {row: number for number, row in self.numbers.items()}
+        moved = new.expect(old.history.pending.all)
+        self.numbers = {
+            decisions[before]: after
+            for before, after in zip(old.history.pending.numbers.tolist(), moved.tolist(), strict=True)
+        }
+
+    def packed(self) -> dict[str, Any]:
+        """Plain values for a snapshot."""
+        return {"closed": self.closed, "waiting": [list(pair) for pair in self.numbers.items()]}
+
+    def fill(self, packed: Mapping[str, Any], policy: Policy[Any]) -> None:
+        """Read back what `packed` gave; a ValueError where it does not fit the policy."""
+        self.closed, self.numbers = packed["closed"], dict(packed["waiting"])
+        if sorted(self.numbers.values()) != policy.history.pending.numbers.tolist():
+            raise ValueError("its pending rows are not those of its decisions")
+
+
+def unreported_zeros(problem: Problem, decisions: Decisions, rewards: Floats, window: float | None) -> str:
+    """Whether zeros seem not to be reported, in one sentence; empty if nothing says so.
+
+    Without a window a decision without a reward counts for nothing. If, then, only those who buy are reported, every
+    mean is that of buyers. A reward that is any number, or that cannot be 0, says nothing.
+    """
+    if window is not None or problem.reward.kind not in ("binary", "count", "revenue"):
+        return ""
+    rows = decisions.column("row")[decisions.included]
+    told = rewards[rows[rows >= 0].astype(np.int64)]
+    without = len(rows) - len(told)
+    if len(told) < FEWEST_POSITIVE or without < max(FEWEST_POSITIVE, LEAST_WITHOUT * len(rows)) or (told <= 0).any():
+        return ""
+    return (
+        f"All {len(told):,} reported rewards are positive and {without:,} decisions have none, so rewards of 0 seem to "
+        "be missing; report them, or create the study with reward_window= so that a missing reward counts as 0."
+    )
+
+
+def mediators_known(problem: Problem, part: Mapping[str, Any]) -> bool:
+    """Whether every observed variable was reported, even if as missing."""
+    return all(name in part for name in problem.observed_names)

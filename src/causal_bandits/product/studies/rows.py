@@ -10,9 +10,9 @@ from ...core.data import MISSING
 from ...core.data.cell_types import MISSING_WORDS
 from ...core.data.coding import is_missing
 from ...core.data.frames import columns_of
-from ...core.problem import Arm, Level, Problem
+from ...core.problem import Arm, Level, Problem, check_problem
 from ...core.validation import are_names
-from ...errors import ConflictError, ObservationError, OptionError, brief, listing
+from ...errors import ConflictError, ObservationError, brief, listing
 from .decision_log import DecisionLog
 from .outcomes import Keyed, Outcome, OutcomeRules
 from .session import Draft, Session
@@ -97,9 +97,9 @@ def import_rows(
                 f"key {key!r} was used to import {done.body['of']} other rows; use a new key for new rows"
             )
         return 0
-    for place, body in enumerate(bodies):
+    for index, body in enumerate(bodies):
         event = draft.add("imported", body)
-        if place == 0 and key is not None:
+        if index == 0 and key is not None:
             draft.transaction.put_key(key, event.seq)
     return int(bodies[0]["of"])
 
@@ -110,12 +110,12 @@ def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level
     problem = state.problem
     if not len(rows.arms):
         raise ObservationError("the table has no rows; there is nothing to import")
-    numbers = [place for place, variable in enumerate(problem.observed) if variable.is_number]
+    numbers = [index for index, variable in enumerate(problem.observed) if variable.is_number]
     seen: dict[str, list[Any]] = {}
-    for place, variable in enumerate(problem.observed):
-        codes = rows.codes[:, place]
+    for index, variable in enumerate(problem.observed):
+        codes = rows.codes[:, index]
         if variable.is_number:
-            values = rows.raw[:, numbers.index(place)]
+            values = rows.raw[:, numbers.index(index)]
             seen[variable.name] = [None if np.isnan(value) else value for value in values.tolist()]
         else:
             seen[variable.name] = [None if code == MISSING else variable.levels[code] for code in codes.tolist()]
@@ -126,12 +126,6 @@ def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level
         columns = {name: values[part] for name, values in seen.items()}
         bodies.append({"of": len(rows.arms), "arms": rows.arms[part].tolist(), "seen": columns})
     return bodies
-
-
-def check_problem(problem: object) -> None:
-    """Validate `problem`."""
-    if not isinstance(problem, Problem):
-        raise OptionError(f"problem is of type {type(problem).__name__}; expected causal_bandits.Problem(...)")
 
 
 def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:

@@ -9,11 +9,9 @@ from typing import Any, TypeVar
 
 from ...errors import CausalBanditsError, ConflictError, SaveFileError, StorageError, StudyFinishedError
 from .applying import apply, close_windows, replay
-from .decisions import checked_time
-from .events import KINDS, Event, Kind
+from .decisions import KINDS, Event, Kind, checked_time
 from .settings import Settings, checked_key, is_newer, read_settings
-from .snapshots import pack, restore
-from .state import StudyState
+from .state import StudyState, pack, restore
 from .storage import START, Head, Store, StudyRow, Transaction, corrupt, fork_safety, newer
 
 T = TypeVar("T")

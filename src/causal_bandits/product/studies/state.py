@@ -5,6 +5,7 @@ arm next: the random numbers of a decision come from the study's seed and the de
 the last bits may differ. `applying` changes the state, `deciding` and `answers` read it.
 """
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -13,16 +14,15 @@ import numpy as np
 
 from ...core.compiled import Floats
 from ...core.data import History, Rows
-from ...core.policies import Policy
+from ...core.policies import POLICIES, Policy
+from ...core.policies.saving import Saved, from_bytes, to_bytes
+from ...core.policies.saving import pack as pack_policy
+from ...core.policies.saving import restore as restore_policy
 from ...core.problem import Problem
-from .changes import Correction, ExcludedRows, Exclusion, Finished
-from .decisions import Decisions
+from .decisions import Correction, Decisions, ExcludedRows, Exclusion, Finished
 from .guardrails import Guards
-from .late import LateRewards, mediators_known, unreported_zeros
-from .metrics import Metrics
-from .outcomes import OnRecord, OutcomeRules
-from .rules import Rules
-from .settings import Settings
+from .outcomes import LateRewards, Metrics, OnRecord, OutcomeRules, mediators_known, unreported_zeros
+from .settings import Rules, Settings
 
 
 class StudyState:
@@ -42,7 +42,7 @@ class StudyState:
         """What was told of open decisions."""
         self.incomplete: dict[int, dict[str, Any]] = {}
         """What was told of decisions whose row counts, but whose observed variables are not all known yet."""
-        self.late = LateRewards(settings)
+        self.late = LateRewards(settings.reward_window)
         self.metrics = Metrics(rules.metrics)
         self.retired: set[int] = set()
         self.forbidden: set[int] = set()
@@ -182,3 +182,52 @@ class StudyState:
             if self.late.window is None or self.problem.target not in self.parts.get(number, ()):
                 late.append(number)
         return late
+
+
+def pack(state: StudyState) -> bytes:
+    """Everything as plain arrays."""
+    saved = pack_policy(state.policy)
+    study: dict[str, Any] = {
+        "seq": state.seq,
+        "parts": [[number, part] for number, part in state.parts.items()],
+        "incomplete": [[number, part] for number, part in state.incomplete.items()],
+        "retired": sorted(state.retired),
+        "forbidden": sorted(state.forbidden),
+        "late": state.late.packed(),
+        "annotations": [*state.annotations.items()],
+        "excluded_rows": state.excluded_rows.packed(),
+        "exclusions": state.exclusions,
+        "corrections": [[number, made] for number, made in state.corrections.items()],
+        "finished": state.finished,
+    }
+    if state.rules.control_share is not None:
+        study["reserved"] = state.reserved
+    if state.settings.mode is not None:
+        study["appended"], study["aside"] = state.appended, state.aside
+    own = {**state.decisions.arrays(), **state.metrics.arrays(), **state.guards.arrays()}
+    text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
+    return to_bytes(Saved(saved.header, {**saved.arrays, **own, "study": text}))
+
+
+def restore(settings: Settings, content: bytes) -> StudyState:
+    """Read back what `pack` gave."""
+    saved = from_bytes(content)
+    with saved.checked():
+        state = StudyState(settings, restore_policy(POLICIES[settings.policy], saved))
+        state.decisions = Decisions.of(saved.arrays)
+        study = json.loads(saved.arrays["study"].tobytes())
+        state.parts, state.incomplete = dict(study["parts"]), dict(study["incomplete"])
+        state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
+        state.seq = study["seq"]
+        state.appended = int(study.get("appended", 0))
+        state.aside = [(position, decision, reason) for position, decision, reason in study.get("aside", [])]
+        state.late.fill(study["late"], state.policy)
+        state.annotations = {float(time): text for time, text in study["annotations"]}
+        state.excluded_rows.fill(study["excluded_rows"])
+        state.exclusions = [Exclusion(*each) for each in study["exclusions"]]
+        state.corrections = {number: [Correction(*each) for each in made] for number, made in study["corrections"]}
+        state.finished = None if study["finished"] is None else Finished(*study["finished"])
+        state.reserved = [int(each) for each in study.get("reserved", state.reserved)]
+        state.metrics.fill(saved.arrays)
+        state.guards.fill(saved.arrays, state.policy.problem)
+    return state

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.compiled import cache, compiling_first
+from ...core.independence.drift import FIRST, find_drift
 from ...core.problem import Level, Problem, Segment, Variable
 from ...errors import ObservationError
 from .study import Study
@@ -31,10 +32,10 @@ def warm_up(
     options: dict[str, Any] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Warmed:
-    """Run a short study of a problem in a temporary database, so that all it needs is compiled and kept on disk.
+    """Run a short study of a problem in a temporary database, to compile and cache everything that it needs.
 
     Args:
-        problem: What will be played.
+        problem: The problem of the studies to come.
         policy: Preset or policy name; "safe" by default.
         options: Options of a policy given by name.
         progress: Called with (what, parts done, all parts) while it works.
@@ -45,8 +46,8 @@ def warm_up(
     with compiling_first(), tempfile.TemporaryDirectory() as folder:
         storage = f"sqlite:///{folder}/warm-up.db"
         with Study.create("warm-up", problem, storage=storage, policy=policy, options=options, seed=0) as study:
-            for place, (what, use) in enumerate(USES.items()):
-                tell(f"{study.policy_name}: {what}", place, len(USES))
+            for index, (what, use) in enumerate(USES.items()):
+                tell(f"{study.policy_name}: {what}", index, len(USES))
                 use(study, rng)
             name = study.policy_name
         with Study.load("warm-up", storage=storage) as again:
@@ -92,7 +93,7 @@ def _miss(study: Study, rng: np.random.Generator) -> None:
 
 def _log(study: Study, rng: np.random.Generator) -> None:
     arms = study.problem.arms
-    chosen = [arms[place % len(arms)] for place in range(max(ROWS, 3 * min(len(arms), ROWS)))]
+    chosen = [arms[index % len(arms)] for index in range(max(ROWS, 3 * min(len(arms), ROWS)))]
     study.import_rows([{**arm, **_outcome(study.problem, rng)} for arm in chosen])
 
 
@@ -101,6 +102,7 @@ def _look(study: Study, rng: np.random.Generator) -> None:
     study.recommend()
     study.separating_sets(rejected=True)
     study.describe(history=True)
+    find_drift(np.zeros(FIRST, dtype=np.int64), rng.random(FIRST), np.ones(1), seed=(0,))  # no arm has enough rows here
 
 
 def _explain(study: Study, rng: np.random.Generator) -> None:

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...core.compiled import Floats, Ints
+from ...core.compiled import Bools, Floats, Ints
 from ...core.data import Rows, TableLayout
 from ...core.graphs import MixedGraph
+from ...core.policies.base import Policy
 from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
 from ...core.policies.protocol import learn, learn_many, prepare, sample_means
 from ...core.problem import Problem
@@ -17,17 +18,29 @@ from ...core.seeds import Seed
 from ...core.validation import are_names
 from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
 from .counts import Counts, empty_counts, moments, moments_of_arms, narrowed, own_rows
-from .planning import Planned, PlanningPolicy
 
 MOST_COUNTS = 2**24
 """Arms times cells times two: 128 MB."""
 
 
+NEVER = 2**62
+
+
+class Planned(Protocol):
+    """A state that holds a plan, among what it counts."""
+
+    @property
+    def counts(self) -> Any:
+        """What was counted, and what is planned: `allowed`, `quota`, `planned` (see `counts.Counts`)."""
+
+
 S = TypeVar("S", bound=Planned)
 
 
-class CountingPolicy(PlanningPolicy):
+class CountingPolicy(Policy[Any]):
     """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead.
+
+    A plan is some pulls that come before the rule, and what to do once they are made: a fold over the rows.
 
     Args:
         problem: What is played; its reward is 0 or 1.
@@ -38,14 +51,15 @@ class CountingPolicy(PlanningPolicy):
     state: ClassVar[Any]
     """The type of its state, where that holds counts alone."""
     compares = "its upper confidence bound"
+    plays_all_arms: ClassVar[bool] = False
+    """Whether its plan cannot do without some of the arms."""
+    without_comparing = "arms were not compared: this pull was planned, or drawn at random"
     _through: tuple[str, ...] = ()
     """The variables of the set Z whose cells are counted; a constructor may name some."""
     _options: Mapping[str, Any] = MappingProxyType({})
     """What it was told, as plain values for JSON; a constructor says so before it calls this one."""
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
-        if self._through == ALL:
-            self._through = problem.observed_names
         self._strides, self._cells = _strides(problem, self._through)
         super().__init__(problem, seed)
 
@@ -60,6 +74,10 @@ class CountingPolicy(PlanningPolicy):
 
     def _first_state(self) -> Any:
         return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
+
+    def _plan(self, state: Any) -> Any:
+        """The state to continue with, once the planned pulls are made."""
+        return state
 
     def _explore_up_to(self, state: S, rows: int) -> S:
         """Plan pulls until every arm has this many own rows."""
@@ -79,7 +97,7 @@ class CountingPolicy(PlanningPolicy):
             self._recount()
 
     def _shares(self, state: Any) -> bool:
-        """Whether arms are judged through the set."""
+        """Whether arms are estimated through the set."""
         return "chances" in state._fields
 
     def _posterior(self, state: Any) -> Posterior:
@@ -91,6 +109,83 @@ class CountingPolicy(PlanningPolicy):
         sampler = sampler_of(narrowed(state, prepare, sample_means), len(own))
         return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
 
+    # What it plans with
+
+    def _explore(self, state: S, pulls: ArrayLike) -> S:
+        """Plan pulls of each arm; `_plan` is asked again when they are made."""
+        counts = state.counts
+        counts.quota[:] = pulls
+        counts.planned[0] = counts.quota.sum()
+        self._plan_at = self._counted + int(counts.planned[0])
+        return state
+
+    def _settle(self, state: S, allowed: ArrayLike) -> S:
+        """Choose among some arms from now on."""
+        self._plan_at = NEVER
+        state.counts.allowed[:] = allowed
+        return state
+
+    # The fold
+
+    def _empty(self) -> Any:
+        self._counted, self._plan_at = 0, NEVER
+        return self._first_state()
+
+    def _count(self, rows: Rows) -> None:
+        done = 0
+        while done < len(rows.arms):
+            part = slice(done, min(len(rows.arms), done + self._plan_at - self._counted))
+            self._learn(rows, part)
+            done = part.stop
+            self._advance(part.stop - part.start)
+
+    def remember(self, rows: Rows) -> None:
+        """Store rows that a rollout has already counted in the state, and plan on."""
+        super().remember(rows)
+        self._advance(len(rows.arms))
+
+    def _advance(self, count: int) -> None:
+        self._counted += count
+        while self._counted >= self._plan_at:
+            left = int(self._state.counts.planned[0])
+            if left:  # other arms were told in between
+                self._plan_at = self._counted + left
+            else:
+                self._state = self._plan(self._state)
+
+    @property
+    def rounds_to_refresh(self) -> int:
+        """How many rows may come before the plan changes."""
+        return min(super().rounds_to_refresh, self._plan_at - self._counted)
+
+    @property
+    def rolls_out(self) -> bool:
+        """Its state is a copy while some arms are left out, and a rollout would change the copy only."""
+        return bool(self.allowed.all())
+
+    def _fit(self, *, pending: bool) -> Any:
+        """All arms have a posterior, also those that are no longer played."""
+        counts = self._state.counts
+        return self._state._replace(counts=counts._replace(allowed=np.ones_like(counts.allowed)))
+
+    def _recommendable(self, asked: Bools) -> Bools:
+        """Those that it still plays."""
+        return self._among(self._state, asked).counts.allowed  # type: ignore[no-any-return]
+
+    def _among(self, state: Any, allowed: NDArray[np.bool_]) -> Any:
+        if allowed.all():
+            return state
+        plans = type(self)._plan is not CountingPolicy._plan
+        if self.plays_all_arms or (plans and self.problem.segments):
+            raise OptionError(f"{self.name} follows a plan over all arms and cannot be restricted to some; use another")
+        counts = state.counts
+        both, quota = counts.allowed & allowed, np.where(allowed, counts.quota, 0)
+        planned = np.array([quota.sum()])  # planned pulls of other arms wait until these are allowed again
+        left = counts._replace(allowed=both if both.any() else allowed.copy(), quota=quota, planned=planned)
+        return state._replace(counts=left)
+
+    # Saving
+
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
         return dict(self._options)
@@ -100,10 +195,6 @@ class CountingPolicy(PlanningPolicy):
         """A fresh policy from what `options` gave."""
         told = {"graph": MixedGraph(**options["graph"])} if "graph" in options else {}
         return cls(problem, **{**options, **told})
-
-
-ALL = ("*",)
-"""In place of a set: all observed variables."""
 
 
 def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:
@@ -175,11 +266,6 @@ def set_names(names: str | Iterable[str]) -> tuple[str, ...]:
 def checked_horizon(horizon: object) -> int:
     """A number of rounds that a rule builds on."""
     return whole_number("horizon", horizon, 2)
-
-
-def checked_budget(horizon: int, budget: int | None) -> int:
-    """The rounds of exploration: half the horizon by default."""
-    return max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)
 
 
 def checked_number(name: str, value: object, *, below: float = np.inf) -> float:

@@ -1,4 +1,4 @@
-"""HAC-UCB (Bilodeau, Wang and Roy 2022): share through one set while the data allow it, else play UCB for ever."""
+"""HAC-UCB (Bilodeau, Wang and Roy 2022): share through one set while the data allow it, else play UCB from then on."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ from ...core.policies.protocol import choose, indices, learn, sample_means
 from ...core.problem import Problem
 from ...core.seeds import Seed
 from .base import CountingPolicy, checked_chances, checked_horizon, set_names
+from .baselines import cell_bound, scaled_ucb_index
 from .counts import (
     Counts,
     any_of,
@@ -27,8 +28,8 @@ from .counts import (
     moments_by_rewards,
     sample_by_rewards,
 )
-from .indices import cell_bound, scaled_ucb_index
-from .through_cells import (
+from .told_set import (
+    bounds_of_cells,
     draw_cells,
     first_highest,
     moments_of_cells,
@@ -36,7 +37,6 @@ from .through_cells import (
     through_cells,
     values_of_arms,
 )
-from .told_set import bounds_of_cells
 
 
 @counted
@@ -76,7 +76,7 @@ def doubts_the_set(rewards: Ints, pooled: Ints, chances: Floats, horizon: float)
 
 @compiled
 def shares(state: HACState) -> bool:
-    """Whether arms are judged through the set."""
+    """Whether arms are estimated through the set."""
     return bool(state.chances.shape[1] > 0 and not state.fallen[0])
 
 

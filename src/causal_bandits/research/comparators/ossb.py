@@ -8,12 +8,12 @@ import numpy as np
 
 from ...core.compiled import Floats, Ints
 from ...core.discovery.tiers import Tier
-from ...core.estimators.limits import GAP, least_divergence
 from ...core.problem import Problem
 from ...core.seeds import Seed
+from ..limits import GAP, least_divergence
 from .base import CountingPolicy, checked_number, set_names
+from .baselines import UCB1State
 from .counts import Counts, own_rows
-from .ucb import UCB1State
 
 SMOOTHED = 0.5
 """Rows spread over the cells that were seen at all, added to each arm: every arm then reaches every cell."""

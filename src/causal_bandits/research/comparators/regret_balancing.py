@@ -13,7 +13,7 @@ from ...core.problem import Problem
 from ...core.seeds import Seed
 from .base import CountingPolicy, checked_number, set_names
 from .counts import NOBODY, Counts, compare, count, counted, draw_by_rewards
-from .through_cells import draw_cells, draw_chances
+from .told_set import draw_cells, draw_chances
 
 LEAST = 0.1
 """The regret coefficient d that every learner starts with."""

@@ -10,7 +10,7 @@ from .figure_files import Reproduced, reproduce
 from .known_experiments import ALL, EXPERIMENTS, PAPER, find_experiments
 from .methods import Method, Panel
 from .planning import Plan, plan
-from .resume import Progress
+from .store import Progress
 
 __all__ = [
     "ALL",

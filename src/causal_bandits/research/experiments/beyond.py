@@ -7,9 +7,9 @@ from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
 from .curves import Curves
 from .de_kroon import CLASSES, DIRECT, PERFECT, TS
+from .families import orbit_sizes, structureless_world
 from .methods import Method, told_nothing
 from .practice import SAFE
-from .worlds import orbit_sizes, structureless_world
 
 GRAPHS = Method(
     "graph-posterior",

@@ -1,7 +1,11 @@
-"""Compare your own policies in your own worlds, with the same table, figure, resume and engines."""
+"""Compare a user's policies over a user's worlds."""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import inspect
+import json
 import os
 import pickle
 import tempfile
@@ -10,10 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from ...core.files import replacing
 from ...core.markup import titled_table
+from ...core.policies import Policy
 from ...errors import OptionError, brief, listing, whole_number
 from ...libraries import pl
 from ...reporting import draw, printable, sheet_of, terminal_table
@@ -21,15 +27,70 @@ from ...reporting.summaries import Summary
 from ..simulation.delays import Delay, check_delay
 from ..simulation.many_runs import PolicyFactory, bare
 from ..simulation.one_run import MOST_ROUNDS, World, check_world
+from ..worlds import ContinuousWorld, DiscreteWorld
 from .base import Scale, checked_scale
 from .curves import Curves
 from .engines import Engine, make_engine
-from .figure_files import make_files
-from .folder import ResultsFolder
-from .identity import policy_identity, world_identity
+from .figure_files import make_files, write_report
 from .methods import Panel, method_of, told_nothing
-from .results_report import write_report
-from .resume import SILENT, Progress
+from .store import SILENT, Progress, ResultsFolder
+
+# Identities of a user's policies and worlds: the same identity gives the same numbers
+
+
+OURS = __name__.split(".")[0]
+
+
+def policy_identity(factory: Any, policy: Any) -> str:
+    """A policy's class and options; for a class of the user's, its source too."""
+    parts = [type(policy).__module__, type(policy).__qualname__]
+    if isinstance(policy, Policy):
+        parts.append(json.dumps(policy.options(), sort_keys=True, default=str))
+    elif isinstance(factory, functools.partial):
+        parts.append(_pickled((factory.args, sorted(factory.keywords.items()))))
+    return _digest([*parts, _source(type(policy)), "" if isinstance(factory, type) else _source(_inner(factory))])
+
+
+def world_identity(world: World) -> str:
+    """A world's problem, means and how it draws."""
+    if isinstance(world, DiscreteWorld | ContinuousWorld):
+        arrays = [np.asarray(part) for part in (world.means, *world.sampler)]
+        drawn = hashlib.sha256(b"".join(f"{a.dtype}{a.shape}".encode() + a.tobytes() for a in arrays)).hexdigest()
+        chances = [str(world.segment_chances.tolist())] if world.problem.segments else []
+        return _digest([json.dumps(world.problem.to_dict(), default=str), drawn, _source(type(world)), *chances])
+    return _digest([type(world).__qualname__, _source(type(world)), _pickled(world)])
+
+
+def _inner(factory: Any) -> Any:
+    return factory.func if isinstance(factory, functools.partial) else factory
+
+
+def _source(thing: Any) -> str:
+    """The source of a user's class or function; ours is fixed by the release."""
+    if getattr(thing, "__module__", "").split(".")[0] == OURS:
+        return ""
+    try:
+        return inspect.getsource(thing)
+    except (OSError, TypeError):
+        return ""
+
+
+def _pickled(thing: object) -> str:
+    try:
+        return hashlib.sha256(pickle.dumps(thing)).hexdigest()
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise OptionError(
+            f"{thing!r} cannot be identified ({error}), so its results cannot be stored; "
+            "leave out `out`, or use functools.partial(PolicyClass, option=...) instead of a lambda"
+        ) from None
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+# Compare your own policies in your own worlds, with the same table, figure, resume and engines
+
 
 LONGEST_FOLDER = 100
 TAILS = ("q95", "q99", "cvar95", "over")
@@ -39,7 +100,7 @@ Worlds = Sequence[World] | Mapping[str, World | Sequence[World]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of a comparison; printed, it is a table."""
+    """The result of a comparison; it prints as a table."""
 
     summary: Summary
     """As in summary.json."""
@@ -108,13 +169,13 @@ def compare(
     """Play every policy in every world with the same random numbers and compare their regret.
 
     Args:
-        policies: Label -> policy class or `functools.partial` of one; its `hints` and `tier` say what it is given.
+        policies: Label -> policy class or `functools.partial` of one; its `hints` and `tier` declare what it is given.
         worlds: A list, averaged over; or a mapping name -> world or list, each with its own panel.
         horizon: Number of rounds.
         runs: Runs per world.
         seed: Seed of all runs.
-        observational: Rows of the idle arm given to every policy first, without regret.
-        delay: After how many more rounds a reward is known: a number, `Geometric(mean)` or `ByOutcome(zero, other)`.
+        observational: Rows of the control that every policy gets first, without regret.
+        delay: Rounds until a reward is known: a number, `Geometric(mean)` or `ByOutcome(zero, other)`.
         baseline: Policy that ratios are relative to; the first by default.
         name: Name of the comparison and of its folder.
         out: Folder for all files and a report; the same call resumes after an interruption. By default nothing is kept.
@@ -126,9 +187,9 @@ def compare(
     >>> import causal_bandits as cb
     >>> found = compare(
     ...     {"TS": cb.ThompsonSampling, "Causal TS": cb.CausalThompsonSampling},
-    ...     [cb.worlds.example_world("S3")], horizon=300, runs=20)
+    ...     [cb.worlds.example_world("S3")], horizon=100, runs=2)
     >>> found.to_frame()["policy"].to_list(), found.summary["series"]["causal-ts"]["runs"]
-    (['TS', 'Causal TS'], 20)
+    (['TS', 'Causal TS'], 2)
     """
     size = checked_scale(horizon, runs, 2)
     seed = whole_number("seed", seed, 0, None)

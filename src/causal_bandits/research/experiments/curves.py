@@ -1,24 +1,242 @@
-"""Experiments whose result is a curve over rounds: methods played in panels of worlds."""
+"""Figures whose result is curves: their chunks, and from runs to means, standard errors, ratios and claims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
+from ...core.compiled import Floats
 from ...core.seeds import stream
 from ...errors import OptionError
 from ...libraries import pl
-from ...reporting.summaries import Summary
+from ...reporting.summaries import Measured, Summary
 from ..simulation import observe
+from ..simulation.many_runs import RUNS_OF_Q95, tail_exponent, tails_of
 from .base import Chunk, Experiment, Scale
-from .claims import Claim
-from .measures import REGRET, Measure, Playing
-from .methods import Method, Panel
-from .summary import summarise_curves
+from .claims import Claim, Contrast, record
+from .methods import REGRET, Measure, Method, Panel, Playing
+
+# From runs to numbers: means with standard errors, ratios to the baseline, and the differences behind claims
+
+
+RUNS_OF_EXPONENT = 200
+"""The exponent of a tail is that of the largest 5% of the runs, ten at least."""
+
+
+class Design(Protocol):
+    """What a summary reads of an experiment: who played where, what was measured, and what is claimed."""
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """Where."""
+
+    @property
+    def baseline(self) -> str:
+        """The key of the method that others are compared with."""
+
+    @property
+    def oracle(self) -> str:
+        """The key of the method that knows most, if one plays."""
+
+    @property
+    def measure(self) -> Measure:
+        """What was measured."""
+
+    @property
+    def weights(self) -> Callable[[], Sequence[float]] | None:
+        """Of the worlds, where they can be weighed."""
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Labels of the lines."""
+
+    @property
+    def by_tier(self) -> bool:
+        """Whether lines are ordered by what methods know."""
+
+    def played(self, panel: Panel, /) -> tuple[Method, ...]:
+        """The methods of a panel."""
+
+
+class Line(NamedTuple):
+    """All runs of one line: (worlds, runs, checkpoints), and what they are a share of."""
+
+    values: Floats
+    of: Floats
+    weights: Floats
+    stream: tuple[int, ...]
+    points: list[int]
+
+
+def summarise_curves(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Any]:
+    """Every line's numbers. Methods played the same worlds with the same streams, so ratios are paired."""
+    lines = lines_of(experiment, rows, size, weighted=weighted)
+    shown = series_of(experiment, lines)
+    bases = {key: shown[key]["baseline"] for key in shown}
+    return {
+        "measure": experiment.measure.name,
+        "rounds_axis": experiment.measure.axis,
+        "worlds": max(found["worlds"] for found in shown.values()),
+        "weights": "orbit sizes" if weighted else "equal",
+        **({"by_tier": True} if experiment.by_tier else {}),
+        "series": shown,
+        "claims": [
+            record(claim.where, claim.text, [measure(each, lines, bases, size) for each in claim.contrasts])
+            for claim in experiment.claims
+        ],
+    }
+
+
+def series_of(experiment: Design, lines: dict[str, Line]) -> dict[str, Any]:
+    """What is shown of every line that was played."""
+    shown = {}
+    for panel in experiment.panels:
+        for method in experiment.played(panel):
+            for suffix, line in experiment.measure.lines.items():
+                key = f"{method.key}{panel.suffix}{suffix}"
+                if key not in lines:
+                    continue
+                baseline = _baseline(experiment, method, panel, suffix)
+                baseline = baseline if baseline in lines else ""
+                shown[key] = {
+                    "label": method.label,
+                    "method": method.key,
+                    "knows": method.knows,
+                    **({} if method.tier is None else {"tier": int(method.tier), "tier_label": method.tier.label}),
+                    "panel": ", ".join(part for part in (panel.title, line.label) if part),
+                    "baseline": baseline,
+                    "worlds": len(lines[key].values),
+                    "runs": lines[key].values.shape[1],
+                    "t": lines[key].points,
+                    **_numbers(lines[key], lines.get(baseline)),
+                    **_of_oracle(lines[key], lines.get(f"{experiment.oracle}{panel.suffix}{suffix}")),
+                    **(_tails(lines[key], lines.get(baseline)) if experiment.measure.per is None else {}),
+                }
+    return shown
+
+
+def _baseline(experiment: Design, method: Method, panel: Panel, suffix: str) -> str:
+    key = method.baseline or experiment.baseline
+    return key and key + panel.suffix + suffix
+
+
+def lines_of(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Line]:
+    """All runs of every line, by its key."""
+    measure = experiment.measure
+    lines = {}
+    for (key,), found in rows.group_by("series", maintain_order=True):
+        panel, points = _origin(str(key), experiment, size)
+        ordered = found.sort("world", "run", "t")
+        shape = (size.worlds(panel.worlds), -1, len(points))
+        values = ordered[measure.column].to_numpy().reshape(shape)
+        of = np.ones_like(values) if measure.per is None else ordered[measure.per].to_numpy().reshape(shape)
+        weights = np.asarray(experiment.weights() if weighted and experiment.weights else np.ones(len(values)))
+        lines[str(key)] = Line(values, of, weights / weights.sum(), panel.stream, points)
+    return lines
+
+
+def _origin(key: str, experiment: Design, size: Scale) -> tuple[Panel, list[int]]:
+    """The panel of a line, and the rounds at which it was read."""
+    return next(
+        (panel, line.points(size.horizon).tolist())
+        for panel in experiment.panels
+        for method in experiment.played(panel)
+        for suffix, line in experiment.measure.lines.items()
+        if key == f"{method.key}{panel.suffix}{suffix}"
+    )
+
+
+def _numbers(line: Line, base: Line | None) -> dict[str, Any]:
+    mean, se = paired_ratio(line.values, line.of, line.weights)
+    numbers = {"mean": mean.tolist(), "se": se.tolist()}
+    if base is not None:
+        ratio, ratio_se = paired_ratio(line.values, base.values[:, : line.values.shape[1]], line.weights)
+        numbers |= {"ratio": ratio.tolist(), "ratio_se": ratio_se.tolist()}
+    return numbers
+
+
+def _of_oracle(line: Line, oracle: Line | None) -> dict[str, Any]:
+    """Regret at the end as a multiple of what a policy has that knows more, over the runs that both have."""
+    if oracle is None:
+        return {}
+    runs = min(line.values.shape[1], oracle.values.shape[1])
+    ratio, se = paired_ratio(line.values[:, :runs, -1:], oracle.values[:, :runs, -1:], line.weights)
+    return {"of_oracle": float(ratio[0]), "of_oracle_se": float(se[0])}
+
+
+def _tails(line: Line, base: Line | None) -> dict[str, Any]:
+    """Tails of regret at the end, over all worlds and runs; large is twice the median of the baseline."""
+    last = line.values[:, :, -1].ravel()
+    if len(last) < RUNS_OF_Q95:
+        return {}
+    reference = None if base is None else float(np.median(base.values[:, :, -1]))
+    found: dict[str, Any] = tails_of(last, reference)._asdict()
+    if len(line.values) == 1:  # within one world: the tail itself
+        levels = [0.5**power for power in range(1, 30) if 0.5**power * len(last) >= 1]
+        found["survival"] = [[float(np.quantile(last, 1 - level)), level] for level in levels]
+    if len(line.values) == 1 and len(last) >= RUNS_OF_EXPONENT:
+        found["exponent"], found["exponent_se"] = tail_exponent(last)
+    return {"tails": found}
+
+
+def measure(contrast: Contrast, lines: dict[str, Line], baselines: dict[str, str], size: Scale) -> Measured:
+    """A contrast's value and standard error.
+
+    Each term is a ratio of means (to the baseline, or to what the line is a share of), which run by run moves by
+    (value - ratio * base) / mean base. Terms with the same stream are added run by run, over the runs they all have;
+    others are independent.
+    """
+    runs = min(lines[term.key].values.shape[1] for term in contrast.terms)
+    difference, moves = contrast.constant, dict[tuple[int, ...], Floats]()
+    for term in contrast.terms:
+        line = lines[term.key]
+        at = int(np.argmin(np.abs(np.asarray(line.points) - term.at * size.horizon)))
+        relative = contrast.relative and bool(baselines[term.key])
+        below = lines[baselines[term.key]].values if relative else line.of
+        top, bottom = line.values[:, :runs, at], below[:, :runs, at]
+        mean = max(float(line.weights @ bottom.mean(axis=1)), 1e-300)
+        ratio = float(line.weights @ top.mean(axis=1)) / mean
+        difference += term.factor * ratio
+        moves[line.stream] = moves.get(line.stream, np.zeros(())) + term.factor * (top - ratio * bottom) / mean
+    weights = {lines[term.key].stream: lines[term.key].weights for term in contrast.terms}
+    errors = [stratified(moved[:, :, None], weights[stream])[1][0] for stream, moved in moves.items()]
+    return Measured(contrast.text, difference, float(np.sqrt(np.sum(np.square(errors)))), contrast.expected)
+
+
+def stratified(cube: Floats, weights: Floats | Sequence[float]) -> tuple[Floats, Floats]:
+    """Weighted mean over worlds of the mean over runs, and its standard error.
+
+    The worlds are all there are, so only the spread between the runs of a world counts; with a single run per world
+    that is unknown and the spread between worlds stands in for it. That is right where the worlds are themselves a
+    random sample, and too large rather than too small where they are not.
+    """
+    w = np.asarray(weights)
+    worlds, runs, _ = cube.shape
+    means = cube.mean(axis=1)
+    mean: Floats = w @ means
+    if runs > 1:
+        variance = (w**2) @ (cube.var(axis=1, ddof=1) / runs)
+    else:
+        variance = (w**2).sum() * (w @ (means - mean) ** 2) * worlds / max(worlds - 1, 1)
+    se: Floats = np.sqrt(variance)
+    return mean, se
+
+
+def paired_ratio(cube: Floats, base: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Ratio of the means and its standard error by the delta method, run by run."""
+    bottom = stratified(base, weights)[0]
+    safe = np.where(bottom > 0, bottom, 1.0)
+    ratio: Floats = np.where(bottom > 0, stratified(cube, weights)[0] / safe, 1.0)
+    se = stratified(cube - ratio * base, weights)[1] / safe
+    return ratio, se
+
+
+# Experiments whose result is a curve over rounds: methods played in panels of worlds
+
 
 RUNS_PER_CHUNK = 10
 """Small enough that stopping costs seconds."""
@@ -123,7 +341,7 @@ def play_runs(
             policy = method.policy(world)(world.problem, seed=np.random.default_rng(of_policy))
             observe(policy, world, panel.observational, np.random.default_rng(of_observations))
             late = panel.waits(size.horizon)
-            how = Playing(method.batches if late is None else late, method.whole_rows)
+            how = Playing(late, method.whole_rows)
             taken = measure.take(policy, world, size.horizon, np.random.default_rng(of_draws), how)
             for suffix, reading in taken.items():
                 rows = pl.DataFrame({"t": points[suffix], measure.column: reading.values}).select(

@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import numpy as np
-
 from ...core.discovery import ASD, KnownSets
 from ...core.policies import TARGETS, CausalThompsonSampling, Tier
 from ...errors import WorldError
@@ -14,7 +12,7 @@ from .base import Scale
 from .claims import Claim, Contrast, Term, at_most, below
 from .curves import Curves
 from .de_kroon import ASD_JCI, DIRECT, TS
-from .families import FAMILIES
+from .families import FAMILIES, world_of_family
 from .methods import Method, Panel, told_nothing
 from .practice import SAFE
 
@@ -39,15 +37,13 @@ ASD_CYCLIC = Method(
 KNOWN = Method("causal-ts-known", "Causal TS, known set", "a smallest separating set", _set_told, Tier.SEPARATING_SET)
 
 
-def _world(family: str, number: int, seed: np.random.SeedSequence) -> World:
-    return FAMILIES[family].make(0, number, seed)
-
-
 def _panel(suffix: str, family: str, stream: int) -> Panel:
     hidden = "cycles, hidden causes" if "hidden" in suffix else "cycles"
     title = f"{hidden}: {'no set separates' if suffix in NONE else 'sets separate'}"
     without = (KNOWN.key,) if suffix in NONE else ()
-    return Panel(suffix, title, FAMILIES[family].worlds, partial(_world, family), stream=(stream,), without=without)
+    return Panel(
+        suffix, title, FAMILIES[family].worlds, partial(world_of_family, family), stream=(stream,), without=without
+    )
 
 
 def _beat_plain(suffix: str) -> tuple[Contrast, ...]:

@@ -21,14 +21,12 @@ from ...errors import WorldError
 from ..simulation.many_runs import PolicyFactory
 from ..simulation.one_run import World
 from ..worlds import DiscreteSCM
-from .base import Scale
-from .cases import Cases
+from .base import Cases, Scale
 from .claims import Claim, Contrast, Term, at_most, below
 from .curves import Curves
-from .measures import ACCEPTANCE
-from .methods import Method, Panel, told_nothing
+from .families import class_world, orbit_sizes, random_world, sachs_world, structureless_world
+from .methods import ACCEPTANCE, Method, Panel, told_nothing
 from .theorem import WORLDS, example_claims, run_example, run_theorem, theorem_claims
-from .worlds import class_world, orbit_sizes, random_world, sachs_world, structureless_world
 
 NOTHING = "nothing"
 SCALES = {"smoke": Scale(500, 1), "quick": Scale(5000, 3), "paper": Scale(5000, 50, slow_runs=20)}

@@ -1,20 +1,26 @@
-"""Families of worlds by name, for comparing policies over them."""
+"""Families of worlds by name, for comparing policies over them, and the worlds of the paper's figures by number."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ...core.graphs import random_dag, random_mixed_graph
+from ...core.datasets import sachs
+from ...core.graphs import MixedGraph, random_dag, random_mixed_graph, separating_sets
+from ...core.graphs.enumeration import DagClass, dag_classes
 from ..simulation.one_run import World
 from ..worlds import (
     DiscreteSCM,
+    LoggedWorld,
+    Nudge,
+    StructurelessWorld,
     bilodeau_world,
     count_world,
+    cyclic_world,
+    from_bif,
     hillstrom_spend_world,
     hillstrom_world,
-    layered_world,
     lee_bareinboim_world,
     loan_world,
     ordered_world,
@@ -26,9 +32,155 @@ from ..worlds import (
     soft_world,
 )
 from ..worlds.practice import LEVERS, RATES, Kind
-from .cyclic_worlds import four_node_cycles
-from .networks import HIDDEN, SETTINGS, SMALL, hidden_network, perfect_network, small_network, soft_network
-from .worlds import class_world, random_world, structureless_world
+
+# The worlds of the paper's experiments, by number
+
+
+@lru_cache(maxsize=1)
+def four_node_classes() -> tuple[DagClass, ...]:
+    """The 64 classes of 4-node DAGs in which Y has a parent, up to permuting the other nodes.
+
+    The paper counts 234 of them; no reading of its text gives that number.
+    """
+    return tuple(dag_classes(["A", "B", "C", "Y"], "Y"))
+
+
+def orbit_sizes() -> list[float]:
+    """How many labeled graphs each class has."""
+    return [float(found.size) for found in four_node_classes()]
+
+
+def class_world(number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
+    """A world on the graph of a class, with the paper's distribution (appendix B.1)."""
+    return paper_world(four_node_classes()[number].graph, seed=np.random.default_rng(seed))
+
+
+def structureless_world(number: int, seed: np.random.SeedSequence) -> World:
+    """The same, but the reward is replaced by one that depends on the arm alone."""
+    of_base, of_means = seed.spawn(2)
+    return StructurelessWorld(class_world(number, of_base), seed=np.random.default_rng(of_means))
+
+
+def random_world(nodes: int, _number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
+    """A random graph of appendix B.2."""
+    rng = np.random.default_rng(seed)
+    names = [f"X{place}" for place in range(1, nodes)]
+    return paper_world(random_dag([*names, "Y"], "Y", rng), seed=rng)
+
+
+@lru_cache(maxsize=2)
+def _sachs(scale: Literal["log", "raw"]) -> LoggedWorld:
+    return LoggedWorld(*sachs(scale))
+
+
+def sachs_world(scale: Literal["log", "raw"], _number: int, _seed: np.random.SeedSequence) -> World:
+    """The bandit over the protein data."""
+    return _sachs(scale)
+
+
+# Worlds with cycles, by number: random graphs over 4 variables, confounded or not, with separating sets or without
+
+
+NAMES = ("A", "B", "C", "Y")
+
+
+def cyclic_graph(rng: np.random.Generator, *, confounded: bool, separable: bool) -> MixedGraph:
+    """A random graph with a cycle among the causes of the reward, on which the reward may be itself.
+
+    Args:
+        rng: Generator of the graph.
+        confounded: Whether there is a hidden common cause.
+        separable: Whether some set separates all levers from the reward (by sigma-separation).
+    """
+    while True:
+        bidirected = 0.3 if confounded else 0.0
+        graph = random_mixed_graph(NAMES, rng, p_directed=0.35, p_bidirected=bidirected, acyclic=False)
+        above = set(graph.ancestors("Y"))
+        parts = [part for part in graph.strongly_connected_components() if len(part) > 1 and above.issuperset(part)]
+        if parts and bool(graph.bidirected) == confounded and _has_sets(graph) == separable:
+            return graph
+
+
+def _has_sets(graph: MixedGraph) -> bool:
+    levers = {f"I_{name}": name for name in NAMES[:-1]}
+    return bool(separating_sets(graph.with_context(levers), levers, "Y"))
+
+
+def four_node_cycles(
+    confounded: bool, separable: bool, _horizon: int, _number: int, seed: np.random.SeedSequence
+) -> DiscreteSCM:
+    """A world on such a graph, with the paper's distribution if its updates converge."""
+    rng = np.random.default_rng(seed)
+    return cyclic_world(cyclic_graph(rng, confounded=confounded, separable=separable), seed=rng)
+
+
+# Families of worlds over published Bayesian networks: several targets and levers for each
+
+
+Lever = dict[str, list[str | Nudge]]
+SHIFTS: list[str | Nudge] = [Nudge(-1.0), Nudge(1.0)]
+
+
+class Setting(NamedTuple):
+    """One question to a network: what is the reward, what can be set, what is seen."""
+
+    network: str
+    target: str
+    success: tuple[str, ...]
+    levers: tuple[str, ...]
+    observed: tuple[str, ...]
+
+    def world(self, soft: bool) -> DiscreteSCM:
+        """Perfect levers set each level; soft ones add or take 1 from the log odds of higher levels."""
+        chosen = dict.fromkeys(self.levers, SHIFTS) if soft else self.levers
+        return from_bif(self.network, target=self.target, success=self.success, levers=chosen, observed=self.observed)
+
+
+CELL = ("PKC", "PKA", "Raf", "Mek", "Erk")
+SETTINGS = (
+    Setting("asia", "dysp", ("no",), ("smoke", "bronc"), ("asia", "tub", "smoke", "lung", "bronc", "either")),
+    Setting("asia", "dysp", ("no",), ("smoke", "lung"), ("smoke", "lung", "bronc", "either")),
+    Setting("asia", "dysp", ("no",), ("tub", "bronc"), ("tub", "smoke", "lung", "bronc", "either")),
+    Setting("asia", "xray", ("no",), ("smoke", "tub"), ("asia", "tub", "smoke", "lung", "either")),
+    Setting("survey", "T", ("train",), ("E", "R"), ("A", "S", "E", "O", "R")),
+    Setting("survey", "T", ("train", "other"), ("A", "R"), ("A", "S", "E", "O", "R")),
+    Setting("survey", "T", ("train", "other"), ("O", "R"), ("A", "S", "E", "O", "R")),
+    Setting("survey", "O", ("self",), ("A", "E"), ("A", "S", "E")),
+    Setting("sachs", "Akt", ("HIGH",), ("PKA", "Mek"), CELL),
+    Setting("sachs", "Akt", ("LOW",), ("PKC", "Raf"), CELL),
+    Setting("sachs", "Erk", ("HIGH",), ("PKC", "Mek"), ("PKC", "PKA", "Raf", "Mek")),
+    Setting("sachs", "Jnk", ("LOW",), ("PKC", "PKA"), ("PKC", "PKA", "Raf", "P38")),
+)
+"""Nothing that matters is hidden: what is not observed is no common cause of what is."""
+
+SMALL = tuple(setting for setting in SETTINGS if len(setting.observed) <= 4)
+"""Those that policies over all graphs can take."""
+
+HIDDEN = (
+    Setting("asia", "dysp", ("no",), ("lung", "bronc"), ("lung", "bronc", "either")),
+    Setting("asia", "dysp", ("no",), ("tub", "bronc"), ("tub", "lung", "bronc", "either")),
+    Setting("survey", "T", ("train",), ("O", "R"), ("O", "R")),
+    Setting("sachs", "Akt", ("LOW",), ("PKA", "Raf"), ("PKA", "Raf", "Mek", "Erk")),
+    Setting("sachs", "Erk", ("HIGH",), ("Raf", "Mek"), ("PKA", "Raf", "Mek")),
+)
+"""A common cause is hidden: smoking, education, PKC."""
+
+
+def network_world(
+    settings: tuple[Setting, ...], soft: bool, _horizon: int, number: int, _seed: np.random.SeedSequence
+) -> DiscreteSCM:
+    """A world of a family; its probabilities are published, so the seed changes nothing."""
+    return settings[number].world(soft)
+
+
+perfect_network = partial(network_world, SETTINGS, False)
+small_network = partial(network_world, SMALL, False)
+soft_network = partial(network_world, SETTINGS, True)
+hidden_network = partial(network_world, HIDDEN, False)
+
+
+# Families of worlds by name, for comparing policies over them
+
 
 CYCLIC_ASD = ("causal-ts-asd-cyclic",)
 """For worlds with cycles, and its table of graphs takes longer to build: left out elsewhere."""
@@ -156,10 +308,6 @@ def _linear(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
     return random_linear_world(random_dag(["A", "B", "C", "Y"], "Y", rng), seed=rng)
 
 
-def _layers(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
-    return layered_world(seed=np.random.default_rng(seed))
-
-
 def _loans(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
     return loan_world()
 
@@ -192,9 +340,6 @@ REWARDS: dict[str, Family] = {
 LINEAR: dict[str, Family] = {
     "linear4": Family(
         "random linear 4-node DAGs, levers that shift a mean, 27 arms", 32, _linear, baseline="gaussian-ts"
-    ),
-    "layers": Family(
-        "Yan and Tajer: two layers of 3, levers that change coefficients, 16 arms", 8, _layers, baseline="gaussian-ts"
     ),
 }
 """Real-valued worlds."""
@@ -273,3 +418,8 @@ FAMILIES: dict[str, Family] = {
     **LINEAR,
     "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),
 }
+
+
+def world_of_family(family: str, number: int, seed: np.random.SeedSequence) -> World:
+    """A world of a family whose worlds do not depend on the horizon."""
+    return FAMILIES[family].make(0, number, seed)

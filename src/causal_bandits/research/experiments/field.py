@@ -20,12 +20,9 @@ from .base import Scale, checked_scale
 from .curves import Curves
 from .engines import make_engine
 from .families import FAMILIES, Family
-from .figure_files import Reproduced, make_files
-from .folder import ResultsFolder
-from .measures import BOTH_REGRETS
-from .methods import Method, Panel, method_of
-from .results_report import write_report
-from .resume import SILENT, Progress
+from .figure_files import Reproduced, make_files, write_report
+from .methods import BOTH_REGRETS, Method, Panel, method_of
+from .store import SILENT, Progress, ResultsFolder
 
 TIMED_ROUNDS = 1000
 ORACLES = ("told-means", "causal-ts-known")

@@ -12,7 +12,6 @@ from .limits import LIMITS, TAILS
 from .oracle import ORACLE_FIGURE
 from .practice import PRACTICE_FIGURE
 from .readings import READINGS
-from .stale import STALE_FIGURE
 
 PAPER: dict[str, Experiment] = {
     experiment.name: experiment
@@ -24,7 +23,6 @@ EXPERIMENTS: dict[str, Experiment] = {
     BEYOND.name: BEYOND,
     PRACTICE_FIGURE.name: PRACTICE_FIGURE,
     LATE_FIGURE.name: LATE_FIGURE,
-    STALE_FIGURE.name: STALE_FIGURE,
     LIMITS.name: LIMITS,
     TAILS.name: TAILS,
     ORACLE_FIGURE.name: ORACLE_FIGURE,

@@ -16,8 +16,7 @@ from .base import Scale
 from .claims import Claim, at_most, below
 from .curves import Curves
 from .de_kroon import DIRECT, NOTHING, TS
-from .measures import LOST_CONTROL
-from .methods import Method, Panel, told_nothing
+from .methods import LOST_CONTROL, Method, Panel, told_nothing
 
 PENDING = Method("safe", "Safe, pending rows count", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
 WHOLE = replace(PENDING, key="safe-whole", label="Safe, complete rows only", whole_rows=True)

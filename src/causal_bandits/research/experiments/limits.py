@@ -14,14 +14,12 @@ from ...reporting.summaries import ClaimRecord, Measured
 from ..simulation import play, told
 from ..simulation.one_run import World
 from ..worlds import DiscreteWorld, hillstrom_world, practice_world
-from .base import Scale
-from .cases import Cases
+from .base import Cases, Scale
 from .claims import Claim, Contrast, Term, record
 from .curves import Curves
 from .de_kroon import DIRECT, NOTHING, TS
 from .families import FAMILIES
-from .measures import REGRET, Shown, regret_at
-from .methods import Method, Panel, told_nothing
+from .methods import REGRET, Method, Panel, Shown, regret_at, told_nothing
 
 FAMILIES_OF_LIMITS = {
     "practice-mediated": 20,

@@ -1,16 +1,26 @@
-"""Methods (policies with what they are given) and panels of worlds."""
+"""Methods (policies with what they are given), panels of worlds, and what is measured of a policy while it plays."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ...core.compiled import Bools, Floats, Ints
+from ...core.graphs import separated
+from ...core.policies import Policy as LearntPolicy
 from ...core.policies import Tier
-from ..simulation.delays import Batched, Delay
-from ..simulation.many_runs import PolicyFactory
-from ..simulation.one_run import World
+from ...errors import OptionError, WorldError
+from ..simulation import play
+from ..simulation.delays import Delay
+from ..simulation.many_runs import PolicyFactory, even_checkpoints
+from ..simulation.one_run import Policy, World, best_means, simple_regret
+from ..worlds import DiscreteSCM
+
+# Methods (policies with what they are given) and panels of worlds
+
 
 WorldMaker = Callable[[int, np.random.SeedSequence], World]
 """Makes a world from its number and a seed for its random parameters."""
@@ -31,8 +41,6 @@ class Method:
     slow: bool = False
     whole_rows: bool = False
     """With late rewards: report rows only when their reward is known."""
-    batches: Batched | None = None
-    """How it is given its rows, where rewards come at once: in batches; None: each one at once."""
 
 
 def method_of(key: str, label: str, example: Any, policy: Callable[[World], PolicyFactory]) -> Method:
@@ -82,3 +90,203 @@ class Panel:
 
 def _given(world: World, _number: int, _seed: np.random.SeedSequence) -> World:
     return world
+
+
+# Measures of a policy while it plays: regret, or the sets that its discovery accepts
+
+
+class Reading(NamedTuple):
+    """One line's values at the checkpoints; `of` is what they are a share of."""
+
+    values: Floats
+    of: float = 1.0
+
+
+class Playing(NamedTuple):
+    """How rewards come: at once, or late; and whether rows are given whole only."""
+
+    delay: Delay | None = None
+    whole_rows: bool = False
+
+
+AT_ONCE = Playing()
+Take = Callable[..., dict[str, Reading]]
+"""Called as take(policy, world, horizon, rng, how); the last is `AT_ONCE` unless given."""
+
+
+class Shown(NamedTuple):
+    """A line that a measure gives: what it is called, and at which rounds of a horizon it is read."""
+
+    label: str
+    points: Callable[[int], Ints]
+
+
+class Measure(NamedTuple):
+    """A quantity that is followed over the rounds, with a line per suffix in the figure."""
+
+    name: str
+    """On the axis."""
+    column: str
+    """In the table of runs."""
+    per: str | None
+    """The column that it is a share of, if it is a share."""
+    lines: Mapping[str, Shown]
+    """By the suffix of their keys."""
+    axis: str
+    """Of the rounds: linear or log."""
+    take: Take
+    """Plays, and gives a reading per suffix."""
+
+
+def regret_at(
+    points: Callable[[int], Ints],
+    policy: Policy,
+    world: World,
+    horizon: int,
+    rng: np.random.Generator,
+    how: Playing = AT_ONCE,
+) -> dict[str, Reading]:
+    """Regret at some rounds of a horizon."""
+    run = play(policy, world, horizon, rng, delay=how.delay, whole_rows=how.whole_rows)
+    return {"": Reading(run.regret(world.means, best_means(world))[points(horizon) - 1])}
+
+
+_regret = partial(regret_at, even_checkpoints)
+
+
+def _lost_control(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
+    """Regret in units of what a round of the control earns, so that rates of 0.5% count as much as those of 30%."""
+    control = float(world.means[world.problem.index(world.problem.arm())])
+    found = _regret(policy, world, horizon, rng, how)
+    return {suffix: reading._replace(values=reading.values / control) for suffix, reading in found.items()}
+
+
+def geometric_checkpoints(horizon: int) -> Ints:
+    """About 40 rounds, each a fixed factor after the one before, the last at the horizon.
+
+    >>> geometric_checkpoints(20).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20]
+    """
+    steps: Ints = np.unique(np.geomspace(1, max(horizon, 1), 40).round().astype(np.int64))
+    return steps[steps <= horizon]
+
+
+def true_sets(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
+    """Which sets separate all levers from the reward, by the world's graph (Definition 1; sigma with cycles)."""
+    true = {frozenset(S) for S in world.separating_sets()}
+    return np.array([frozenset(S) in true for S in names])
+
+
+def true_pairs(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
+    """Which levers (columns) each set (rows) separates from the reward, by the world's graph."""
+    graph = world.graph.with_context(dict(world.problem.targets))
+    levers, target = world.problem.intervention_names, world.problem.target
+    return np.array([[separated(graph, lever, target, given=S) for lever in levers] for S in names])
+
+
+def _regret_and_acceptance(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
+    """Regret, and for a policy with a discovery the sets and the pairs (S, lever) in use, in the same game."""
+    if not isinstance(policy, LearntPolicy) or policy.discovery is None or not isinstance(world, DiscreteSCM):
+        return regret_at(marked_checkpoints, policy, world, horizon, rng, how)
+    points, names = marked_checkpoints(horizon), list(policy.layout.names)
+    pulled: list[Ints] = []
+    used: NDArray[np.bool_] = np.empty((len(points), len(names), len(world.problem.interventions)), dtype=np.bool_)
+    for place, rounds in enumerate(np.diff(points, prepend=0).tolist()):
+        pulled.append(play(policy, world, rounds, rng).arms)
+        if policy.findings is not None:  # the sets in use in the round just played
+            used[place] = policy.findings.separated
+    arms = np.concatenate(pulled)
+    return {
+        "": Reading(np.cumsum(world.means.max() - world.means[arms])[points - 1]),
+        **_rates("-set", np.asarray(used.all(axis=2)), true_sets(world, names)),
+        **_rates("-pair", used.reshape(len(points), -1), true_pairs(world, names).ravel()),
+    }
+
+
+def _rates(suffix: str, found: Bools, true: Bools) -> dict[str, Reading]:
+    """How many false and how many true ones are among those found, and of how many."""
+    return {
+        f"{suffix}-fpr": Reading(found[:, ~true].sum(axis=1).astype(np.float64), float((~true).sum())),
+        f"{suffix}-sensitivity": Reading(found[:, true].sum(axis=1).astype(np.float64), float(true.sum())),
+    }
+
+
+def marked_checkpoints(horizon: int) -> Ints:
+    """Geometric checkpoints, and the rounds that claims name."""
+    marks = np.round(np.array(MARKS) * horizon).astype(np.int64)
+    return np.unique(np.concatenate([geometric_checkpoints(horizon), marks[marks > 0]]))
+
+
+MARKS = (0.0125, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8)
+"""Shares of the horizon: rounds 250, 500, 1000, 2000, 3000, 4000 and 5000, of 20000 and of 5000."""
+
+
+def _acceptance(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
+    if not isinstance(world, DiscreteSCM):
+        raise WorldError("which sets separate is known only in a world that has a graph")
+    if not isinstance(policy, LearntPolicy) or policy.discovery is None:
+        raise OptionError("only a policy with a discovery accepts sets")
+    true = true_sets(world, list(policy.layout.names))
+    points = geometric_checkpoints(horizon)
+    found: NDArray[np.bool_] = np.empty((len(points), len(true)), dtype=np.bool_)
+    for place, rounds in enumerate(np.diff(points, prepend=0).tolist()):
+        play(policy, world, rounds, rng)
+        if policy.findings is not None:  # the sets in use in the round just played
+            found[place] = policy.findings.separated.all(axis=1)
+    return _rates("", found, true)
+
+
+def _both_regrets(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+) -> dict[str, Reading]:
+    found = _regret(policy, world, horizon, rng, how)
+    recommended = getattr(policy, "recommend", None)
+    if recommended is None:
+        raise OptionError(f"{type(policy).__name__} has no recommend(), which simple regret needs")
+    return {**found, SIMPLE: Reading(np.array([simple_regret(world, recommended())]))}
+
+
+def last_round(horizon: int) -> Ints:
+    """The horizon alone."""
+    return np.array([horizon], dtype=np.int64)
+
+
+SIMPLE = "-simple"
+REGRET = Measure("cumulative regret", "regret", None, {"": Shown("", even_checkpoints)}, "linear", _regret)
+BOTH_REGRETS = REGRET._replace(lines={**REGRET.lines, SIMPLE: Shown("simple regret", last_round)}, take=_both_regrets)
+LOST_CONTROL = REGRET._replace(name="regret, in rounds of the control's reward", take=_lost_control)
+ACCEPTANCE = Measure(
+    "share of the sets accepted",
+    "accepted",
+    "sets",
+    {
+        "-fpr": Shown("false positives", geometric_checkpoints),
+        "-sensitivity": Shown("sensitivity", geometric_checkpoints),
+    },
+    "log",
+    _acceptance,
+)
+MARKED_REGRET = Measure(
+    "cumulative regret",
+    "value",
+    "of",
+    {"": Shown("", marked_checkpoints)},
+    "log",
+    partial(regret_at, marked_checkpoints),
+)
+RATES = {
+    "-set-fpr": "false positives, sets",
+    "-set-sensitivity": "sensitivity, sets",
+    "-pair-fpr": "false positives, pairs",
+    "-pair-sensitivity": "sensitivity, pairs",
+}
+REGRET_AND_ACCEPTANCE = MARKED_REGRET._replace(
+    lines={**MARKED_REGRET.lines, **{suffix: Shown(label, marked_checkpoints) for suffix, label in RATES.items()}},
+    take=_regret_and_acceptance,
+)

@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy as np
 
-from ...core.policies import SafePolicy, Tier
+from ...core.policies import Tier
 from ...core.problem import Problem
 from ..simulation.bayes_oracle import BayesOracle, Particle, prior_particles
 from ..simulation.many_runs import PolicyFactory
@@ -14,18 +14,16 @@ from ..worlds import DiscreteWorld
 from .base import Scale
 from .claims import Claim, Contrast, Term
 from .curves import Curves
-from .de_kroon import DIRECT, NOTHING, TS
+from .de_kroon import DIRECT, TS
 from .families import FAMILIES
-from .measures import LOST_CONTROL
-from .methods import Method, Panel, told_nothing
-from .practice import MAIN
+from .methods import LOST_CONTROL, Method, Panel
+from .practice import MAIN, SAFE
 
 PARTICLES, FEW, MOVES = 32, 8, 6
 ARMS = {"practice-mediated": 3, "practice-none": 3}
 """Families of several sizes: how many arms, since drawing a world with many takes long."""
 PLAYED = ("dags4-singles", "confounded4-singles", "structureless", "soft9", "practice-mediated", "practice-none")
 WORLDS = 8
-SAFE = Method("safe", "Safe", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
 
 
 @lru_cache(maxsize=64)

@@ -37,7 +37,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """How many decisions a study will need; printed, it is one paragraph.
+    """How many decisions a study will need; it prints as one paragraph.
 
     `curves` has the share of simulated studies that have stopped after more and more decisions: by proof, and because
     the recommended arm is good enough (see `Advice`), with mediators and without.
@@ -102,7 +102,7 @@ class Plan:
         return f"Control rate {100 * self.rate:.3g}%, best arm {100 * self.lift:.3g}% above it, {self.arms} arms"
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the shares on matplotlib axes, new ones by default, and return them."""
+        """Draw the shares on matplotlib axes, new ones by default, and return the axes."""
         return plot_plan(self.curves, axes, confidence=self.confidence, title=self.title)
 
     def save_figure(self, path: str | os.PathLike[str]) -> Path:
@@ -166,10 +166,10 @@ def plan(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
-    """How many decisions until a study stops, by proof or as good enough, with mediators and without, by simulation.
+    """Simulate how many decisions a study needs until it stops, by proof or as good enough.
 
     Every simulated study has its own world, in which the best arm has the stated lift and effects are random (see
-    `worlds.planned_world`). It is played on until it has stopped both ways, or enough studies have.
+    `worlds.planned_world`). Each study continues until it has stopped in both ways, or enough studies have.
 
     Args:
         problem: Levers, arms and observed variables; its reward is 0 or 1.
@@ -179,10 +179,10 @@ def plan(
             control, or None; all discrete ones by default.
         direct: Levers act on the reward itself as well, so that no set separates.
         policy: "safe" (the default of studies) or "best-arm".
-        confidence: Share of studies that shall have stopped.
+        confidence: Share of studies that must have stopped.
         tolerance: The expected loss that is good enough, as a share of the control's mean.
         runs: Number of simulated studies.
-        longest: Decisions after which a study is given up.
+        longest: Maximum number of decisions of a study.
         seed: Seed of all worlds and studies.
         progress: Called with (what, decisions, of) after each look.
     """

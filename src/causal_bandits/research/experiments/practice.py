@@ -2,8 +2,6 @@
 
 from functools import partial
 
-import numpy as np
-
 from ...core.policies import SafePolicy, Tier
 from ..comparators import MainEffectsThompson, ToldMeans
 from ..simulation import told
@@ -15,19 +13,14 @@ from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
 from .curves import Curves
 from .de_kroon import DIRECT, NOTHING, TS
-from .families import FAMILIES, PRACTICE
-from .measures import LOST_CONTROL
-from .methods import Method, Panel, told_nothing
+from .families import FAMILIES, PRACTICE, world_of_family
+from .methods import LOST_CONTROL, Method, Panel, told_nothing
 
 SAFE = Method("safe", "Safe", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
 MAIN = Method("main-effects-ts", "Main-effects TS", NOTHING, told_nothing(MainEffectsThompson), Tier.REWARDS)
 WORST, AVERAGE, MEDIATED, HILLSTROM, OF_MAIN = 1.05, 0.85, 0.75, 0.7, 1.1
 """Claimed bounds on the regret relative to Thompson Sampling: in any kind, on average, if stages separate, on real
 data; and relative to main-effects TS."""
-
-
-def _world(family: str, number: int, seed: np.random.SeedSequence) -> World:
-    return FAMILIES[family].make(0, number, seed)
 
 
 def _told_means(world: World) -> PolicyFactory:
@@ -41,7 +34,7 @@ SEPARABLE: tuple[Kind, ...] = ("mediated", "noise")
 
 
 def _panel(family: str, title: str, worlds: int, stream: int, without: tuple[str, ...] = ()) -> Panel:
-    return Panel(f"-{family}", title, worlds, partial(_world, family), stream=(stream,), without=without)
+    return Panel(f"-{family}", title, worlds, partial(world_of_family, family), stream=(stream,), without=without)
 
 
 def _kinds(*kinds: Kind) -> tuple[str, ...]:

@@ -1,19 +1,130 @@
-"""Finished chunks: one Parquet file each, written atomically and checked when read."""
+"""Results on disk: the folder with its manifest, one Parquet file per finished chunk, and the run that resumes."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
+import os
+import platform
 import re
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
+from typing import Any, NamedTuple, cast
 
+from ..._version import __version__
 from ...core.files import output_folder, read_regular, replacing
 from ...errors import OutputError
 from ...libraries import pl
-from .base import Chunk
+from ...reporting.summaries import About
+from .base import Chunk, Experiment, Scale
+from .engines import Engine
 
-LARGEST = 2**30
+# The results folder, and its manifest of everything that may differ between two equal runs
+
+
+PROGRAM = "causal-bandits"
+LARGEST_JSON = 2**28
+"""Bytes of a JSON file that is read."""
+LIBRARIES = ("numpy", "scipy", "numba", "polars", "matplotlib")
+
+
+class ResultsFolder:
+    """A folder that holds results and nothing else."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._check()
+        output_folder(self.path)
+        self._write({"program": PROGRAM, **self._read()})
+
+    def _check(self) -> None:
+        """Reject a folder that belongs to something else before anything is written."""
+        try:
+            others = self.path.exists() and any(self.path.iterdir())
+        except OSError as error:
+            raise OutputError(
+                f"cannot write to folder {str(self.path)!r} ({error.strerror or error}); use another one"
+            ) from None
+        if others and self._read().get("program") != PROGRAM:
+            raise OutputError(
+                f"folder {str(self.path)!r} contains files that are not results of causal-bandits; name a new or empty "
+                f"one" + self._hint()
+            )
+
+    def _hint(self) -> str:
+        """What to do where there seem to be results but the manifest is missing or corrupt."""
+        if not any(self.path.glob("*/chunks")):
+            return ""
+        return f""", or, if it does, write {json.dumps({"program": PROGRAM})} to its manifest.json"""
+
+    def _read(self) -> dict[str, Any]:
+        return read_json(self.path / "manifest.json") or {}
+
+    def _write(self, manifest: Mapping[str, Any]) -> None:
+        write_json(self.path / "manifest.json", manifest)
+
+    @property
+    def figures(self) -> dict[str, About]:
+        """What the manifest says of each figure."""
+        found = self._read().get("figures")
+        entries = found.items() if isinstance(found, dict) else ()
+        return {name: cast(About, entry) for name, entry in entries if isinstance(entry, dict)}
+
+    def record(self, figure: str, entry: About) -> None:
+        """Record how a figure was made."""
+        about: About = {
+            **entry,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "version": __version__,
+            "commit": _commit(),
+            "python": platform.python_version(),
+            "libraries": {name: metadata.version(name) for name in LIBRARIES},
+            "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        }
+        self._write({**self._read(), "program": PROGRAM, "figures": {**self.figures, figure: about}})
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """A JSON file, written in one step."""
+    with replacing(path, own=True) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="ascii")
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a JSON file; None if it cannot be read."""
+    try:
+        found = json.loads(read_regular(path, LARGEST_JSON) or b"")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _commit() -> str | None:
+    """The commit of the sources in use, if they are a checkout of this project."""
+    here = Path(__file__).resolve().parent
+    if not (here.parents[2] / ".git").exists():
+        return None
+    try:
+        told = subprocess.run(
+            ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return told.stdout.strip() or None
+
+
+# Finished chunks: one Parquet file each, written atomically and checked when read
+
+
+LARGEST_CHUNK = 2**30
 """Bytes; no chunk comes near, so a larger file is not a chunk."""
 Part = tuple["pl.DataFrame", float]
 """A chunk's rows, and how long they took."""
@@ -56,7 +167,7 @@ class ChunkStore:
 
     def _content(self, chunk: Chunk, path: Path) -> bytes | None:
         """What is in the file, if that is this chunk."""
-        content = read_regular(path, LARGEST)
+        content = read_regular(path, LARGEST_CHUNK)
         whole = content is not None and path.name.split(".")[1] == self._digest(chunk, content)
         return content if whole else None
 
@@ -93,7 +204,7 @@ def _part(content: bytes) -> Part | None:
 
 def _removed(path: Path) -> str:
     """Remove a file that is corrupt; what is no file, or cannot be read, is left alone."""
-    if read_regular(path, LARGEST) is None:
+    if read_regular(path, LARGEST_CHUNK) is None:
         return "is not a file that can be read"
     try:
         path.unlink(missing_ok=True)
@@ -111,3 +222,45 @@ def safe_name(text: str) -> str:
     readable = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40]
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{readable}-{digest}" if readable else digest
+
+
+# Run the chunks of a plan that are not stored yet, store them, and read all rows in order
+
+
+class Progress(NamedTuple):
+    """Callbacks for progress and warnings."""
+
+    done: Callable[[str, int, int], None]
+    """(experiment, chunks done, all chunks)."""
+    warn: Callable[[str], None]
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+SILENT = Progress(_ignore, _ignore)
+
+
+class Result(NamedTuple):
+    """All rows of a plan, and the time its chunks took, added up."""
+
+    rows: pl.DataFrame
+    seconds: float
+
+
+def run_experiment(
+    experiment: Experiment, size: Scale, seed: int, folder: Path, engine: Engine, progress: Progress = SILENT
+) -> Result:
+    """Run the chunks that are not stored yet and return all rows, in a fixed order."""
+    store = ChunkStore(folder, experiment.fingerprint(size, seed))
+    chunks = experiment.chunks(size, seed)
+    missing = store.missing(chunks, progress.warn)
+    done = len(chunks) - len(missing)
+    progress.done(experiment.name, done, len(chunks))
+    for chunk, found in engine.run(missing):
+        store.put(chunk, found.rows, found.seconds)
+        done += 1
+        progress.done(experiment.name, done, len(chunks))
+    stored = [store.get(chunk) for chunk in chunks]
+    return Result(pl.concat([rows for rows, _ in stored]), sum(seconds for _, seconds in stored))

@@ -3,9 +3,8 @@
 from .bayes_oracle import BayesOracle
 from .delays import Batched, ByOutcome, Geometric
 from .knowledge import FIELD, field, told
-from .many_runs import simulate
+from .many_runs import Simulation, Tails, simulate
 from .one_run import Run, observe, play
-from .results import Simulation, Tails
 
 __all__ = [
     "FIELD",

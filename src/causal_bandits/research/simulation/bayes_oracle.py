@@ -164,16 +164,16 @@ def moved(particle: Particle, problem: Problem, draw: Draw, counts: Floats, rng:
 
 
 class BayesOracle:
-    """Thompson sampling with the generator of the worlds as its prior: what can be reached without knowing the world.
+    """An oracle: Thompson sampling with the generator of the worlds as its prior.
 
-    It holds worlds with weights proportional to the likelihood of all rows, plays the best arm of a world that it draws
-    by these weights, and when few worlds have most of the weight, draws all of them again by weight and moves each.
+    It keeps worlds with weights proportional to the likelihood of all rows, draws one of them by weight, and plays its
+    best arm. When few worlds have most of the weight, it resamples all worlds by weight and moves each.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
+        problem: The problem; its reward is 0 or 1.
         draw: Draws a world from a Generator.
         particles: Number of worlds, or worlds that `prior_particles` gave.
-        moves: Metropolis-Hastings steps of each world when they are drawn again.
+        moves: Metropolis-Hastings steps of each world after resampling.
         seed: Seed or Generator of its draws.
     """
 

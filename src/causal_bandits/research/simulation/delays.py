@@ -16,7 +16,7 @@ MOST = 10**9
 
 @dataclass(frozen=True)
 class Geometric:
-    """A delay of 0, 1, 2, ... rounds: every round the reward comes with the same chance.
+    """A random delay of 0, 1, 2, ... rounds: the reward arrives with the same probability in every round.
 
     Args:
         mean: Mean number of rounds.
@@ -34,10 +34,10 @@ class Geometric:
 
 @dataclass(frozen=True)
 class Batched:
-    """Rewards are given in batches, as in high-throughput mode: all that came since the last batch, at once.
+    """Rewards in batches, as in high-throughput mode: each batch has all rewards since the last one.
 
     Args:
-        every: Rounds from one batch to the next, at least; 1 tells every reward at once.
+        every: Minimum number of rounds between batches; with 1 every reward is reported at once.
         growth: The same as a share of the rounds so far.
 
     >>> Batched(growth=0.5).ends(8).tolist()
@@ -65,7 +65,7 @@ Wait = int | Geometric | Batched
 
 @dataclass(frozen=True)
 class ByOutcome:
-    """A delay that depends on the reward: purchases are known early, that nothing was bought only when time is up.
+    """A delay that depends on the reward: purchases are known early, their absence only after a time limit.
 
     Args:
         zero: Delay of a reward of 0.

@@ -13,13 +13,10 @@ import numpy as np
 
 from ...core.compiled import Floats
 from ...core.discovery import KnownSets
-from ...core.graphs import MixedGraph
 from ...core.policies import POLICIES, Policy
-from ...core.problem import Problem
 from ...errors import CausalBanditsError, OptionError, WorldError, brief, listing, whole_number
 from ..comparators.base import set_names
-from ..comparators.lu_tree import is_forest
-from ..worlds import DiscreteSCM, DiscreteWorld, LinearGaussianSCM, RewardSCM, StructurelessWorld
+from ..worlds import DiscreteSCM, DiscreteWorld, RewardSCM, StructurelessWorld
 from ..worlds.world import MOST_CELLS
 from .one_run import World, check_world
 
@@ -34,10 +31,7 @@ WORDS = {
     "noise": "the noise of the outcomes of past arms",
     "graph": "the causal graph",
     "parents": "the number of parents of the reward",
-    "skeleton": "that its variables form a forest with one parent of the reward and no latents",
-    "marginals": "P(X) of its variables",
     "unconfounded": "that it has no hidden common causes and no cycles",
-    "linear": "that its equations are linear",
 }
 
 
@@ -82,10 +76,7 @@ class Known(NamedTuple):
     graph: Any
     parents: int | None
     horizon: int
-    skeleton: list[tuple[str, str]] | None = None
-    marginals: dict[str, Any] | None = None
     unconfounded: bool | None = None
-    linear: bool | None = None
     cell_means: Any = None
     world: World | None = None
 
@@ -108,7 +99,7 @@ class Known(NamedTuple):
 
 
 def told(name: str, world: World, *, horizon: int, separating: str | Iterable[str] | None = None) -> Factory:
-    """A factory of the policy, given what it needs of the world; `separating` claims a set, true or not.
+    """A factory of a policy with the knowledge that it needs, taken from the world.
 
     Args:
         name: Name of a policy or variant in `FIELD`.
@@ -138,7 +129,7 @@ def told(name: str, world: World, *, horizon: int, separating: str | Iterable[st
 def field(
     world: World, *, horizon: int, separating: str | Iterable[str] | None = None, among: Iterable[str] | None = None
 ) -> tuple[dict[str, Factory], dict[str, str]]:
-    """The policies that apply to a world, given what they need, and why each of the others does not.
+    """The policies that apply to a world, with the knowledge they need, and why each of the others does not.
 
     Args:
         world: World that the knowledge is taken from.
@@ -184,9 +175,6 @@ def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -
     base = world.base if isinstance(world, StructurelessWorld) else world
     if isinstance(base, RewardSCM) and claimed is None:
         claimed = base.separating_set()
-    if isinstance(base, LinearGaussianSCM):
-        plain = True if base.graph.is_acyclic and not base.graph.bidirected else None
-        return Known(claimed, None, None, None, horizon, unconfounded=plain, linear=True)
     if not isinstance(base, DiscreteWorld):
         return Known(claimed, None, None, None, horizon)
     if claimed is None and base is world:
@@ -201,8 +189,7 @@ def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -
     parents = len(graph.parents(base.problem.target))
     hidden = graph.bidirected or len(graph.nodes) > len(base.problem.observed) + 1
     plain = None if hidden or not graph.is_acyclic else True
-    skeleton = _forest(graph, base.problem) if plain else None
-    return Known(claimed, chances, graph, parents, horizon, skeleton, _marginals(base), plain, cell_means=cell_means)
+    return Known(claimed, chances, graph, parents, horizon, plain, cell_means)
 
 
 def _cell_means(world: DiscreteWorld, names: tuple[str, ...]) -> Any:
@@ -225,18 +212,3 @@ def _moments_of_outcomes(world: World | None) -> tuple[Floats, Floats] | None:
     chances = np.array([world.distribution(arm).ravel() for arm in world.problem.arms])
     means, both = chances @ outcomes.T, outcomes * chances.mean(axis=0) @ outcomes.T
     return means, both - means.T @ means / len(means)
-
-
-def _forest(graph: MixedGraph, problem: Problem) -> list[tuple[str, str]] | None:
-    """The edges among the observed variables, if they are a forest and one of them is the parent of the reward."""
-    inner = graph.subgraph(problem.observed_names)
-    alone = len(graph.parents(problem.target)) == 1 and not graph.children(problem.target)
-    return list(inner.directed) if alone and is_forest(MixedGraph(inner.nodes, bidirected=inner.directed)) else None
-
-
-def _marginals(world: DiscreteSCM) -> dict[str, Any] | None:
-    """P(X) of every observed variable, where do() is among the arms."""
-    idle = next((arm for arm in world.problem.arms if not arm.active), None)
-    if idle is None:
-        return None
-    return {name: world.distribution(idle, [name]).tolist() for name in world.problem.observed_names}

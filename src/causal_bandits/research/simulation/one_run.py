@@ -1,21 +1,234 @@
-"""One run: a policy plays a world for a number of rounds."""
+"""Play a policy in a world once: at once, with late rewards or by segment, compiled if possible."""
 
 import contextlib
-from typing import Any
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...core.compiled import compiling_first
+from ...core.compiled import Floats, Ints, compiling_first
 from ...core.policies import Policy as AskTell
+from ...core.policies import Recommendation
+from ...core.problem import Arm, Level, Problem
 from ...core.seeds import check_generator
 from ...errors import OptionError, brief, flag, whole_number
 from ..worlds import ContinuousWorld, DiscreteWorld
-from .delays import Delay, check_delay
-from .late_run import play_late
-from .parts import parts_of
-from .rollout import rollout
-from .runs import Policy, Run, World
-from .segments import ask_in, check_chances, play_in_segments
+from .delays import Delay, Waits, check_delay, draw_waits
+from .rollout import empty_queue, rollout, rollout_late, rollout_segments
+
+# Interfaces of policies and worlds in a simulation, and the result of a run
+
+
+class Policy(Protocol):
+    """What a policy must do to be played; if it has a `problem`, that must be the world's."""
+
+    def ask(self) -> Arm:
+        """The next arm."""
+
+    def tell(self, arm: Arm, observation: Mapping[str, Any]) -> object:
+        """Report the outcome; the return value is ignored."""
+
+
+class World(Protocol):
+    """What a world must do to be played in."""
+
+    problem: Problem
+    means: NDArray[np.float64]
+
+    def pull(self, arm: Arm, rng: np.random.Generator) -> dict[str, Level]:
+        """Every observed variable and the reward."""
+
+
+class Run(NamedTuple):
+    """The arms pulled (by number) and the rewards seen."""
+
+    arms: NDArray[np.int64]
+    rewards: NDArray[Any]
+
+    def __repr__(self) -> str:
+        mean = f", mean reward {self.rewards.mean():.3g}" if len(self.rewards) else ""
+        return f"Run({len(self.arms):,} rounds{mean})"
+
+    def regret(self, means: NDArray[np.float64], best: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Cumulative pseudo-regret after each round: the sum of best mean - mean of the arm pulled.
+
+        `best` has for each arm the best mean in its segment, if there are segments.
+        """
+        return np.cumsum((means.max() if best is None else best[self.arms]) - means[self.arms])
+
+    def realized_regret(
+        self, means: NDArray[np.float64], best: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Cumulative best mean - reward, as the paper writes it with the sign turned."""
+        return np.cumsum((means.max() if best is None else best[self.arms]) - self.rewards)
+
+
+# How many rounds a compiled call plays at once
+
+
+PATIENCE = 0.5
+"""Seconds of compiled rounds between two looks at signals."""
+
+
+def parts_of(policy: AskTell[Any], horizon: int) -> Iterator[slice]:
+    """The rounds from one discovery to the next; each part is played before the next one is asked for.
+
+    A signal (Ctrl-C) waits for the end of a part, so a part is as many rounds as take about `PATIENCE` seconds.
+    """
+    done, most = 0, 100
+    while done < horizon:
+        policy.ready()
+        part = slice(done, min(horizon, done + policy.rounds_to_refresh, done + most))
+        start = time.monotonic()
+        yield part
+        spent = max(time.monotonic() - start, 1e-9)
+        most = max(1, int(min(4.0 * most, (part.stop - part.start) * PATIENCE / spent)))
+        done = part.stop
+
+
+# Segments in a run: they are drawn at random, arms are chosen within them, and regret is relative to their best
+# arm.
+
+
+def check_chances(world: Any) -> None:
+    """Validate that a world has probabilities of its segments."""
+    segments = len(world.problem.segment_settings)
+    if world.problem.segments and len(getattr(world, "segment_chances", ())) != segments:
+        raise OptionError(
+            "the world does not say how probable its segments are; make it with segmented_world(...), or call "
+            "world.set_segment_chances([...])"
+        )
+
+
+def ask_in(policy: Any, world: Any, rng: np.random.Generator) -> Any:
+    """The next arm, after the segment is drawn if there are segments."""
+    return policy.ask(segment=world.draw_segment(rng)) if world.problem.segments else policy.ask()
+
+
+def play_in_segments(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:
+    """Play in compiled code; the policy must be one of those whose state says which arms are allowed."""
+    arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
+    problem = world.problem
+    masks = np.array([policy.allowed & problem.arms_in(each) for each in problem.segment_settings])
+    allowed = policy.allowed.copy()  # the rollout writes into it
+    for part in parts_of(policy, horizon):
+        policy.reserve(part.stop - part.start)
+        rollout_segments(
+            *(policy.ready(allowed), world.sampler, policy.rng, rng, world.cumulative_chances, masks),
+            *(seen[part], rewards[part], arms[part]),
+        )
+        policy.remember(world.rows(arms[part], seen[part], rewards[part]))
+    return Run(arms, rewards)
+
+
+def best_means(world: World) -> Floats:
+    """(arms,): the mean of the best arm in the segment of each."""
+    segments = world.problem.arm_segments
+    best = np.full(len(world.problem.segment_settings), -np.inf)
+    np.maximum.at(best, segments, world.means)
+    return best[segments]
+
+
+def regret_by_segment(run: Run, world: World) -> Floats:
+    """(segments, rounds): cumulative regret of the rounds in each segment."""
+    lost = (best_means(world) - world.means)[run.arms]
+    segments = world.problem.arm_segments[run.arms]
+    return np.array([np.cumsum(lost * (segments == each)) for each in range(len(world.problem.segment_settings))])
+
+
+def simple_regret(world: Any, recommended: Any) -> float:
+    """What the recommended arm loses to the best; with segments, on average over them."""
+    if isinstance(recommended, Recommendation):
+        arm = world.problem.index(recommended.arm)
+        return float(world.means.max() - world.means[arm])
+    arms = [world.problem.index(each.arm) for each in recommended]
+    return float(world.segment_chances @ (best_means(world) - world.means)[arms])
+
+
+# One run in which rewards come late
+
+
+def play_late(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, delay: Delay, *, whole: bool, compiled: bool
+) -> Run:
+    """Play with late rewards; rows are given at once without their reward, or with `whole` when it has come."""
+    waits = draw_waits(delay, horizon, rng)
+    if compiled and getattr(policy, "rolls_out_late", False):
+        return _by_rollout(policy, world, waits, rng, whole=whole)
+    knows = isinstance(policy, AskTell) and type(policy).tell is AskTell.tell  # one's own class may want whole rows
+    return _by_ask_and_tell(policy, world, waits, rng, whole=whole or not knows)
+
+
+def _by_ask_and_tell(policy: Any, world: World, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:
+    horizon, target = len(waits.zero), world.problem.target
+    arms = np.empty(horizon, dtype=np.int64)
+    rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
+    coming: dict[int, list[Any]] = {}
+    for step in range(horizon):
+        arm = ask_in(policy, world, rng)
+        seen = world.pull(arm, rng)
+        arms[step], reward = world.problem.index(arm), seen[target]
+        rewards[step] = world.problem.reward.number(reward)
+        wait = int(waits.zero[step] if rewards[step] == 0 else waits.other[step])
+        if wait == 0:
+            policy.tell(arm, seen)
+        elif whole:
+            coming.setdefault(step + wait, []).append((arm, seen))
+        else:
+            early = {name: value for name, value in seen.items() if name != target}
+            coming.setdefault(step + wait, []).append((policy.tell(arm, early), reward))
+        for row, said in coming.pop(step, ()):
+            if whole:
+                policy.tell(row, said)
+            else:
+                policy.tell(row, reward=said)
+    return Run(arms, rewards)
+
+
+def _by_rollout(policy: Any, world: Any, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:
+    horizon = len(waits.zero)
+    arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
+    queue, numbers = empty_queue(horizon), np.full(horizon, -1, dtype=np.int64)
+    weight = int(policy.uses_pending and not whole)
+    if not whole:
+        policy.make_room()
+    step, come, most, before_it = 0, 0, 100, policy.rows + len(policy.history.pending)
+    while step < horizon:
+        state = policy.ready()
+        start, end, before = time.monotonic(), min(horizon, step + most), come
+        limits = np.array([step, end, come, policy.rounds_to_refresh, weight, whole], dtype=np.int64)
+        part = slice(step, 0)
+        step, come = rollout_late(state, world.sampler, limits, policy.rng, rng, arms, seen, rewards, waits, queue)
+        part = slice(part.start, step)
+        if not whole:
+            _wait(policy, world, part, arms, seen, rewards, waits, numbers)
+            late = queue.done[before:come][numbers[queue.done[before:come]] >= 0]
+            policy.history.pending.take(numbers[late])
+            if hasattr(policy, "note_times"):
+                told = np.flatnonzero(numbers[part] >= 0) + part.start
+                due = late + np.where(rewards[late] == 0, waits.zero[late], waits.other[late])
+                policy.note_times(numbers[told], before_it + told + 1)
+                policy.note_times(numbers[late], None, before_it + due + 1, rewards[late])
+        done = queue.done[before:come]
+        policy.remember(world.rows(arms[done], seen[done], rewards[done]))
+        spent = max(time.monotonic() - start, 1e-9)
+        most = max(1, int(min(4.0 * most, (part.stop - part.start) * PATIENCE / spent)))
+    return Run(arms, rewards)
+
+
+def _wait(
+    policy: Any, world: Any, part: slice, arms: Ints, seen: Any, rewards: Any, waits: Waits, numbers: Ints
+) -> None:
+    """Keep the rows of a part that were told without their reward, and note their numbers."""
+    waited = np.where(rewards[part] == 0, waits.zero[part], waits.other[part]) > 0
+    told = np.flatnonzero(waited) + part.start
+    numbers[told] = policy.history.pending.add(world.rows(arms[told], seen[told], rewards[told]))
+
+
+# One run: a policy plays a world for a number of rounds
+
 
 __all__ = ["MOST_ROUNDS", "Policy", "Run", "World", "check_world", "observe", "play"]
 
@@ -46,16 +259,16 @@ def play(
     whole_rows: bool = False,
     compiled: bool = True,
 ) -> Run:
-    """Play `horizon` rounds; `rng` belongs to the world. Both ways of playing choose the same arms.
+    """Play a policy in a world for `horizon` rounds; compiled and interpreted play choose the same arms.
 
     Args:
         policy: The policy.
         world: The world, with the policy's problem.
         horizon: Number of rounds.
         rng: Generator for the world's draws.
-        delay: After how many more rounds a reward is known: a number, `Geometric(mean)` or `ByOutcome(...)`.
-        whole_rows: Tell a row only when its reward is known, not the mediators before.
-        compiled: Play in compiled code where that is possible.
+        delay: Rounds until a reward is known: a number, `Geometric(mean)` or `ByOutcome(...)`.
+        whole_rows: Report a row only when its reward is known.
+        compiled: Play in compiled code if possible.
 
     >>> from causal_bandits import CausalThompsonSampling
     >>> from causal_bandits.research.worlds import example_world
@@ -98,7 +311,7 @@ def _play(
 
 
 def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -> None:
-    """Give a policy rows of the idle arm before it plays: observational data, without regret.
+    """Give a policy rows of the control before it plays: observational data, without regret.
 
     Args:
         policy: The policy.

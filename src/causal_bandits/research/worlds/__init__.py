@@ -3,33 +3,21 @@
 They know the truth, so no policy imports them.
 """
 
-from ...core.estimators.limits import Limits
-from .bilodeau import bilodeau_world
-from .changes import Change, fix, reweigh, scale, shift
-from .continuous_world import ContinuousWorld
-from .cyclic import cyclic_world
+from ..limits import Limits
 from .discrete_scm import DiscreteSCM
-from .examples import example_world
-from .hillstrom import hillstrom_spend_world, hillstrom_world
-from .layers import layered_world
-from .lee_bareinboim import DIAGRAMS, lee_bareinboim_world, random_tables
-from .linear_scm import LinearGaussianSCM
-from .loans import loan_world
-from .logged import LoggedWorld
+from .linear_scm import Change, LinearGaussianSCM, fix, random_linear_world, reweigh, scale, shift
+from .literature import DIAGRAMS, bilodeau_world, lee_bareinboim_world, parallel_world, random_tables, soft_world
+from .logged import LoggedWorld, wind_tunnel_world
 from .mechanisms import Mechanism, Nudge, perfect
 from .networks import NETWORKS, from_bif
-from .paper import paper_world
-from .parallel import parallel_world
+from .paper import cyclic_world, example_world, paper_world
 from .planned import planned_world
 from .practice import practice_world
-from .random_linear import random_linear_world
+from .real_experiments import hillstrom_spend_world, hillstrom_world, loan_world
 from .reward_laws import RewardSCM, fixed, log_normal, negative_binomial, poisson
 from .reward_worlds import count_world, ordered_world, revenue_world
 from .segmented import segmented_world
-from .soft import soft_world
-from .structureless import StructurelessWorld
-from .wind_tunnel import wind_tunnel_world
-from .world import DiscreteWorld
+from .world import ContinuousWorld, DiscreteWorld, StructurelessWorld
 
 __all__ = [
     "DIAGRAMS",
@@ -54,7 +42,6 @@ __all__ = [
     "from_bif",
     "hillstrom_spend_world",
     "hillstrom_world",
-    "layered_world",
     "lee_bareinboim_world",
     "loan_world",
     "log_normal",

@@ -13,11 +13,9 @@ from ...core.problem import Arm, Level, Levels, Problem, Variable
 from ...core.problem.variables import declare
 from ...errors import UnknownVariableError, WorldError, brief, listing
 from .equilibria import Cycles, Equilibria
-from .factors import Factors
-from .mechanisms import Effect, Mechanism, Nudge
+from .mechanisms import Effect, Factors, Mechanism, Nudge
 from .sampler import Sampler
-from .separations import set_of_graph, sets_of_graph
-from .world import DiscreteWorld
+from .world import DiscreteWorld, set_of_graph, sets_of_graph
 
 ENUMERABLE = 10
 """Up to this many nodes going through all joint values is faster than planning."""
@@ -27,26 +25,26 @@ MOST_NODES = 52
 
 
 class DiscreteSCM(DiscreteWorld):
-    """A discrete SCM whose variables are all observed, with the arms its levers make.
+    """A discrete structural causal model with observed variables, and the arms of its levers.
 
-    Mechanisms may form cycles. A table is then read as a structural equation: a variable has its own uniform noise
-    and takes the level whose share of the row for its parents' levels holds that noise. What is seen solves all of the
-    equations at once. `means` are exact: every value of the noise is gone through. Sets separate by sigma-separation,
-    which `graphs.separated` uses wherever there is a cycle; d-separation is not valid there.
+    Mechanisms may form cycles. A table is then read as a structural equation: each variable has its own uniform noise,
+    which selects a level by the cumulative probabilities given the levels of its parents. The observed values solve all
+    equations together. `means` are exact, since every value of the noise is enumerated. With cycles, sets separate by
+    sigma-separation, which `graphs.separated` then uses; d-separation is not valid there.
 
     Args:
         variables: Name -> number of levels or their names.
         mechanisms: Name -> `Mechanism`, one per variable.
-        interventions: Lever -> value -> effect (variable -> level, `Mechanism` or nudge); the first value is idle.
-            Two levers may act on the same variable only by nudges, which add up.
+        interventions: Lever -> value -> effect (variable -> level, `Mechanism` or nudge); the first value is the
+            control's. Two levers may act on the same variable only by nudges, which add up.
         target: Name of the reward.
         noise: Exogenous variables that several mechanisms may share (confounding): name -> probabilities.
         arms: Arms that can be pulled; all combinations by default.
-        cycles: Which values variables on a cycle take. ``"unique"``: the only solution of their equations; a world in
-            which some noise has none or several is rejected. ``"iterate"``: the fixed point that synchronous updates
-            reach from `start` with the noise held, one strongly connected component after the other, parents first; a
-            world in which some noise never converges is rejected.
-        start: Levels that the updates of ``cycles="iterate"`` start from; the first level where none is given.
+        cycles: How variables on a cycle get their values. ``"unique"``: from the only solution of their equations; a
+            world in which some noise has none or several is rejected. ``"iterate"``: from the fixed point that
+            synchronous updates reach from `start` with the noise held, one strongly connected component after the
+            other, parents first; a world in which some noise never converges is rejected.
+        start: Levels from which the updates of ``cycles="iterate"`` start; the first level by default.
 
     >>> from causal_bandits.research.worlds import perfect
     >>> scm = DiscreteSCM(
@@ -234,7 +232,7 @@ class DiscreteSCM(DiscreteWorld):
         return self._marginal(self._arms[self.problem.index(arm)], names)
 
     def separating_sets(self, *, max_size: int | None = None) -> list[tuple[str, ...]]:
-        """Every set of observed variables that separates all levers from the reward, the smallest first.
+        """Every set of observed variables that separates all levers from the reward, smallest first.
 
         By d-separation in the graph with the levers, and by sigma-separation where it has a cycle.
         """

@@ -20,8 +20,7 @@ import numpy as np
 from ...core.compiled import Floats, Ints
 from ...core.problem import Arm
 from ...errors import WorldError, listing
-from .factors import Factors
-from .mechanisms import Mechanism
+from .mechanisms import Factors, Mechanism
 
 Cycles = Literal["unique", "iterate"]
 """Equations must have exactly one solution for every noise; or updates from a start must converge."""

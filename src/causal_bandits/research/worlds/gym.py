@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from ...core.problem import Variable
 from ...errors import UnknownArmError, missing_extra, whole_number
-from .continuous_world import ContinuousWorld
-from .drawing import draw, scratch
-from .world import DiscreteWorld
+from .sampler import draw, scratch
+from .world import ContinuousWorld, DiscreteWorld
 
 try:
     import gymnasium

@@ -1,7 +1,8 @@
-"""Linear Gaussian structural causal models with correlated noises and shift, scale, soft and perfect interventions."""
+"""Linear Gaussian worlds: what levers change, feedback, the model itself and random ones."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,121 @@ import numpy as np
 from ...core.compiled import Floats
 from ...core.graphs import MixedGraph
 from ...core.problem import Arm, Level, Problem
+from ...core.seeds import generator
+from ...core.validation import is_number, validated
 from ...errors import UnknownVariableError, WorldError, brief, listing
-from .changes import Change, finite_number
-from .continuous_world import ContinuousWorld
-from .feedback import check_stable, converge, parts_in_order
-from .real_sampler import gaussian_sampler
-from .separations import sets_of_graph
+from .mechanisms import IDLE
+from .sampler import gaussian_sampler
+from .world import ContinuousWorld, sets_of_graph
+
+# What an intervention does to a linear equation: shift it, scale its noise, weigh its parents, or fix its variable
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an intervention value does to one equation; made by `shift`, `scale`, `reweigh` and `fix`.
+
+    Args:
+        added: Number added to the equation.
+        noise: Factor of the standard deviation of its noise.
+        cuts: Whether the parents lose their influence.
+        weights: Factor of the coefficients of the parents.
+    """
+
+    added: float = 0.0
+    noise: float = 1.0
+    cuts: bool = False
+    weights: float = 1.0
+
+
+def shift(by: float) -> Change:
+    """Add a number to the equation of a variable.
+
+    Args:
+        by: Number to add.
+
+    >>> shift(1.5)
+    Change(added=1.5, noise=1.0, cuts=False, weights=1.0)
+    """
+    return Change(added=finite_number("shift", by))
+
+
+def scale(factor: float) -> Change:
+    """Multiply the standard deviation of the noise of a variable.
+
+    Args:
+        factor: Factor of the standard deviation, at least 0.
+
+    >>> scale(2)
+    Change(added=0.0, noise=2.0, cuts=False, weights=1.0)
+    """
+    return Change(noise=finite_number("scale", factor, least=0.0))
+
+
+def reweigh(factor: float) -> Change:
+    """Multiply the coefficients of all parents of a variable (a soft intervention).
+
+    Args:
+        factor: Factor of the coefficients; 0 cuts the parents off and leaves the noise.
+
+    >>> reweigh(0.5)
+    Change(added=0.0, noise=1.0, cuts=False, weights=0.5)
+    """
+    return Change(weights=finite_number("reweigh", factor))
+
+
+def fix(value: float) -> Change:
+    """Set a variable to a value, regardless of its parents and its noise (a perfect intervention).
+
+    Args:
+        value: Value to set it to.
+
+    >>> fix(0)
+    Change(added=0.0, noise=0.0, cuts=True, weights=1.0)
+    """
+    return Change(added=finite_number("fix", value), noise=0.0, cuts=True)
+
+
+def finite_number(what: str, value: object, least: float = -math.inf) -> float:
+    """A finite number, not below `least`."""
+    if is_number(value) and math.isfinite(number := float(value)) and number >= least:  # type: ignore[arg-type]
+        return number
+    raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
+
+
+# Cycles among linear equations: solved at once for the variables that cause each other
+
+
+def parts_in_order(graph: MixedGraph) -> list[list[int]]:
+    """The strongly connected components as node numbers, each after the components of its parents.
+
+    >>> parts_in_order(MixedGraph(["Y", "B", "A"], [("A", "B"), ("B", "A"), ("B", "Y")]))
+    [[1, 2], [0]]
+    """
+    place = {name: number for number, name in enumerate(graph.nodes)}
+    parts = [[place[name] for name in part] for part in graph.strongly_connected_components()]
+    return sorted(parts, key=lambda part: graph.masks.ancestors[part[0]].bit_count())
+
+
+def converge(weights: Floats, part: list[int], values: Floats) -> None:
+    """Turn what the equations of a part add by themselves into its values, in place: (I - B)^-1 of it."""
+    outside = weights[part]
+    outside[:, part] = 0.0
+    values[part] = np.linalg.solve(np.eye(len(part)) - weights[np.ix_(part, part)], values[part] + outside @ values)
+
+
+def check_stable(weights: Floats, part: list[int], names: tuple[str, ...], arm: Arm) -> None:
+    """Reject feedback that grows: a spectral radius of 1 or more."""
+    radius = np.abs(np.linalg.eigvals(weights[np.ix_(part, part)])).max(initial=0.0)
+    if not radius < 1:
+        raise WorldError(
+            f"the feedback among {listing(names[place] for place in part)} has a spectral radius of {radius:.4g} under "
+            f"{arm}, and values converge only below 1; lower the coefficients on the cycle"
+        )
+
+
+# Linear Gaussian structural causal models with correlated noises and shift, scale, soft and perfect interventions
+
 
 Pair = tuple[str, str]
 
@@ -30,7 +140,7 @@ class LinearGaussianSCM(ContinuousWorld):
 
     Coefficients may form cycles: the variables are then (I - B)^-1 (intercepts + noise), where updates with the noise
     held converge. They do if the spectral radius of B is below 1; a world with an arm in which it is not is rejected.
-    Linear equations obey d-separation with cycles, too (Spirtes 1995): more sets separate than sigma-separation says.
+    Linear equations obey d-separation even with cycles (Spirtes 1995), so more sets separate than by sigma-separation.
 
     Args:
         coefficients: (cause, effect) -> number; 0 is no edge.
@@ -209,7 +319,7 @@ class LinearGaussianSCM(ContinuousWorld):
         return mean
 
     def separating_sets(self, *, max_size: int | None = None) -> list[tuple[str, ...]]:
-        """Every set of observed variables that separates all levers from the reward, the smallest first.
+        """Every set of observed variables that separates all levers from the reward, smallest first.
 
         By d-separation in the graph with the levers, which is valid in linear worlds with cycles, too.
         """
@@ -246,3 +356,71 @@ def _positive_definite_root(correlations: Floats) -> Floats:
         raise WorldError(
             "the noise correlations are inconsistent (the matrix is not positive definite); use smaller ones"
         ) from None
+
+
+# Random linear worlds on a graph
+
+
+MOST_FEEDBACK = 0.7
+"""The spectral radius that cycles are scaled down to."""
+
+
+@validated
+def random_linear_world(
+    graph: MixedGraph, *, target: str = "Y", seed: int | np.random.SeedSequence | np.random.Generator | None = None
+) -> LinearGaussianSCM:
+    """A linear Gaussian world on a graph, with a shift up or down by 1 on every variable but the target.
+
+    Coefficients are uniform in [0.5, 1.5] with a random sign, noises have standard deviation 1. Bidirected edges
+    are correlations of 0.5 with random signs, all of them smaller where no matrix has these. Coefficients within a
+    strongly connected component are smaller where its spectral radius would be above 0.7.
+
+    Args:
+        graph: Graph over the variables and the target.
+        target: Name of the reward.
+        seed: Seed or Generator of the coefficients and signs.
+
+    >>> graph = MixedGraph(["A", "B", "Y"], directed=[("A", "B"), ("B", "Y")], bidirected=[("A", "Y")])
+    >>> world = random_linear_world(graph, seed=0)
+    >>> len(world.problem.arms), world.graph == graph
+    (9, True)
+    """
+    if target not in graph.nodes:
+        raise WorldError(f"target {brief(target)} is not a node of the graph; its nodes are {listing(graph.nodes)}")
+    rng = generator(seed)
+    sizes = rng.uniform(0.5, 1.5, size=len(graph.directed)) * rng.choice([-1.0, 1.0], size=len(graph.directed))
+    sizes = _stable(graph, sizes)
+    signs = rng.choice([-1.0, 1.0], size=len(graph.bidirected))
+    adjacency = np.zeros((len(graph.nodes), len(graph.nodes)))
+    for (one, other), sign in zip(graph.bidirected, signs, strict=True):
+        at = graph.nodes.index(one), graph.nodes.index(other)
+        adjacency[at] = adjacency[at[::-1]] = sign
+    least = np.linalg.eigvalsh(adjacency)[0]
+    rho = 0.5 if least > -1.8 else -0.9 / least  # no eigenvalue of 1 + rho * adjacency is below 0.1
+    return LinearGaussianSCM(
+        dict(zip(graph.directed, sizes.tolist(), strict=True)),
+        {f"I_{name}": _up_and_down(name) for name in graph.nodes if name != target},
+        target=target,
+        variables=graph.nodes,
+        correlated=dict(zip(graph.bidirected, (rho * signs).tolist(), strict=True)),
+    )
+
+
+def _stable(graph: MixedGraph, sizes: Floats) -> Floats:
+    """The coefficients, smaller where they feed back too much."""
+    place = {name: number for number, name in enumerate(graph.nodes)}
+    for part in parts_in_order(graph):
+        if len(part) == 1:
+            continue
+        inner = [edge for edge, (tail, head) in enumerate(graph.directed) if {place[tail], place[head]} <= set(part)]
+        weights = np.zeros((len(graph.nodes), len(graph.nodes)))
+        for edge in inner:
+            tail, head = graph.directed[edge]
+            weights[place[head], place[tail]] = sizes[edge]
+        radius = float(np.abs(np.linalg.eigvals(weights)).max())
+        sizes[inner] *= min(1.0, MOST_FEEDBACK / max(radius, MOST_FEEDBACK))
+    return sizes
+
+
+def _up_and_down(name: str) -> dict[Level, dict[str, Change]]:
+    return {IDLE: {}, "up": {name: shift(1.0)}, "down": {name: shift(-1.0)}}

@@ -1,6 +1,7 @@
-"""How variables get their values, and what interventions change about it."""
+"""Mechanisms and levers of discrete worlds, and the arrays that they become."""
 
 import itertools
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,16 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...core.compiled import Floats, Ints
+from ...core.graphs import MixedGraph
 from ...core.problem import Level, Variable
 from ...core.validation import are_names
-from ...errors import WorldError, brief
+from ...errors import UnknownVariableError, WorldError, brief
+from .sampler import Sampler
+
+# How variables get their values, and what interventions change about it
+
 
 IDLE = "idle"
 
 
 @dataclass(frozen=True, repr=False)
 class Mechanism:
-    """How a variable gets its value from its parents, which are variables or shared noises.
+    """The mechanism of a variable: its distribution given its parents, which are variables or shared noises.
 
     Args:
         parents: Names of the parents.
@@ -84,9 +91,9 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class Nudge:
-    """A soft intervention that adds `log_odds` to those of reaching each higher level of a variable.
+    """A soft intervention that adds `log_odds` to the log-odds of reaching each higher level of a variable.
 
-    The parents keep their say, what was impossible stays so, and the nudges of several levers add up.
+    The parents keep their influence, impossible levels stay impossible, and the nudges of several levers add up.
 
     Args:
         log_odds: Number to add.
@@ -129,3 +136,69 @@ def perfect(variable: str, levels: Iterable[Level] = (0, 1)) -> dict[Level, Effe
     if not 0 < len(chosen) <= 10_000 or not all(isinstance(level, Hashable) for level in chosen):
         raise WorldError(f"levels is {brief(levels)}; expected a list of levels, at most 10,000")
     return {IDLE: {}, **{level: {variable: level} for level in chosen}}
+
+
+# The distinct mechanisms of a world, numbered and flattened
+
+
+class Factors:
+    """The distinct mechanisms of all arms, numbered, with their tables."""
+
+    def __init__(self, nodes: list[Variable], places: dict[str, int]) -> None:
+        self.nodes = nodes
+        self.places = places
+        self.node_names: list[str] = []
+        self.parents: list[list[int]] = []
+        self.tables: list[Floats] = []
+        self._numbers: dict[tuple[str, object], int] = {}
+        self._kept: list[object] = []
+
+    def number(self, name: str, how: Mechanism | Level) -> int:
+        """The number of a mechanism of a node, or of the node being set to a level."""
+        if not isinstance(how, Mechanism | Hashable):
+            raise WorldError(f"the mechanism of {name!r} is {brief(how)}; expected a Mechanism or a level")
+        key = (name, id(how) if isinstance(how, Mechanism) else ("level", how))
+        if key not in self._numbers:
+            self._kept.append(how)  # an id is only good while its object lives
+            node = self.nodes[self.places[name]]
+            mechanism = how if isinstance(how, Mechanism) else Mechanism((), np.eye(node.size)[node.code(how)])
+            for parent in mechanism.parents:
+                if parent not in self.places:
+                    raise UnknownVariableError(
+                        f"{name!r} has a parent {brief(parent)} that is neither variable nor noise"
+                    )
+                if parent == name:
+                    raise WorldError(f"{name!r} is a parent of itself; a cycle needs two variables or more")
+            parents = [self.places[parent] for parent in mechanism.parents]
+            self._numbers[key] = len(self.tables)
+            self.node_names.append(name)
+            self.parents.append(parents)
+            self.tables.append(mechanism.probabilities(node, [self.nodes[place] for place in parents]))
+        return self._numbers[key]
+
+    def graph(self, numbers: Iterable[int]) -> MixedGraph:
+        """The directed edges of some mechanisms, among variables and noises."""
+        names = [node.name for node in self.nodes]
+        return MixedGraph(
+            names, [(names[parent], self.node_names[number]) for number in numbers for parent in self.parents[number]]
+        )
+
+    def sampler(self, order: Ints, mechanism: Ints, observed: Ints, target: int) -> Sampler:
+        """Everything flat, for the compiled draw."""
+        width = max(1, *(len(parents) for parents in self.parents))
+        parents = np.full((len(self.tables), width), -1)
+        strides = np.zeros((len(self.tables), width), dtype=np.int64)
+        for number, places in enumerate(self.parents):
+            sizes = self.tables[number].shape[:-1]
+            for axis, place in enumerate(places):
+                parents[number, axis] = place
+                strides[number, axis] = math.prod(sizes[axis + 1 :])
+        cumulative = []
+        for table in self.tables:
+            sums = table.cumsum(axis=-1)
+            sums[..., -1] = 1.0  # the last level takes what rounding leaves
+            cumulative.append(sums.ravel())
+        starts = np.concatenate(([0], np.cumsum([len(flat) for flat in cumulative])[:-1])).astype(np.int64)
+        sizes_of = np.array([table.shape[-1] for table in self.tables])
+        flat = np.concatenate(cumulative)
+        return Sampler(order, mechanism, parents, strides, sizes_of, starts, flat, observed, target)

@@ -36,9 +36,9 @@ def planned_world(
 ) -> DiscreteSCM:
     """A funnel with the levers of a problem, in which the control has `rate` and the best arm is `lift` above it.
 
-    The mediators are its stages, in their order: nobody gets to a stage without the one before. Every lever acts on one
-    of them, at random, and every level of it by a normal number of log-odds, scaled so that the best arm has the stated
-    lift. Other observed variables are noise.
+    The mediators are its stages in order: nobody reaches a stage without the one before. Every lever acts on one random
+    stage, and each of its levels adds a normal number of log-odds, scaled so that the best arm has the stated lift.
+    Other observed variables are noise.
 
     Args:
         problem: Levers, arms and observed variables; its reward is 0 or 1.

@@ -26,7 +26,7 @@ from ...core.seeds import Seed, generator
 from ...errors import OptionError
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Effect, Mechanism, Nudge
-from .structureless import StructurelessWorld
+from .world import StructurelessWorld
 
 Kind = Literal["mediated", "direct", "intent", "intent-direct", "none", "noise"]
 

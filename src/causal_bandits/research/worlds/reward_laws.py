@@ -10,18 +10,16 @@ from ...core.compiled import Floats, by_reference, compiled
 from ...core.graphs import MixedGraph
 from ...core.problem import Level, Levels, Problem
 from ...errors import WorldError, brief, listing
-from .continuous_world import ContinuousWorld
 from .discrete_scm import DiscreteSCM
-from .drawing import draw, fill, scratch
 from .mechanisms import Effect, Mechanism
-from .sampler import Sampler, draw_levels, values_of_nodes
-from .separations import set_of_graph
+from .sampler import Sampler, draw, draw_levels, fill, scratch, values_of_nodes
+from .world import ContinuousWorld, set_of_graph
 
 FIXED, LOG_NORMAL, POISSON, NEGATIVE_BINOMIAL = range(4)
 
 
 class Law(NamedTuple):
-    """How a reward is drawn: one of the functions below makes it."""
+    """The distribution of a reward, from one of the functions below."""
 
     kind: int
     mean: float
@@ -132,14 +130,14 @@ UNSEEN = "(unseen)"
 
 
 class RewardSCM(ContinuousWorld):
-    """A discrete SCM in which the level of the target says how the reward is drawn.
+    """A discrete SCM in which the level of the target determines the distribution of the reward.
 
     Args:
         variables: Name -> number of levels or their names; the target may have any number of them.
         mechanisms: Name -> `Mechanism`, one per variable.
         interventions: Lever -> value -> effect, as in `DiscreteSCM`.
         rewards: For every level of the target a number, or a law such as ``log_normal(30)`` or ``poisson(2.5)``.
-        reward: What the problem calls it: "count", "revenue", `float`, or levels with values.
+        reward: The kind of reward: "count", "revenue", `float`, or levels with values.
         target: Name of the reward.
         noise: Exogenous variables that several mechanisms may share: name -> probabilities.
         arms: Arms that can be pulled; all combinations by default.

@@ -1,4 +1,4 @@
-"""A world per segment, and nature draws the segment."""
+"""One world per segment, with segments drawn at random."""
 
 import itertools
 import math
@@ -10,11 +10,9 @@ import numpy as np
 from ...core.compiled import Floats, Ints
 from ...core.problem import Level, Problem
 from ...errors import WorldError, brief
-from .continuous_world import ContinuousWorld
-from .real_sampler import RealSampler
 from .reward_laws import RewardSampler
-from .sampler import Sampler
-from .world import DiscreteWorld
+from .sampler import RealSampler, Sampler
+from .world import ContinuousWorld, DiscreteWorld
 
 AnyWorld = DiscreteWorld | ContinuousWorld
 
@@ -22,11 +20,11 @@ AnyWorld = DiscreteWorld | ContinuousWorld
 def segmented_world(
     segments: Mapping[str, Mapping[Level, float]], world: Callable[[dict[str, Level]], AnyWorld]
 ) -> AnyWorld:
-    """A world in which nature draws a segment before each decision; the worlds of all segments have the same problem.
+    """A world that draws a segment before each decision; the worlds of all segments have the same problem.
 
     Args:
         segments: Segment -> level -> its probability; several segments are drawn independently of each other.
-        world: Called with a segment, such as ``{"device": "mobile"}``; gives the world of those who are in it.
+        world: Function from a segment, such as ``{"device": "mobile"}``, to its world.
 
     >>> from causal_bandits.research.worlds import hillstrom_world, practice_world
     >>> found = segmented_world({"device": {"mobile": 0.7, "desktop": 0.3}}, lambda segment: practice_world(

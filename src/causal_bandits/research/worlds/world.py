@@ -1,31 +1,109 @@
-"""What every discrete world can do."""
+"""What all worlds have: a problem, means, rows that are drawn, segments and separating sets."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ...core.compiled import Floats, Ints
+from ...core.compiled import Floats, Ints, compiled
 from ...core.data import Rows
-from ...core.estimators.limits import Limits, limits_of
+from ...core.graphs import MixedGraph, separates, separating_sets
+from ...core.graphs.separation import Criterion
 from ...core.problem import Arm, Level, Problem
-from ...core.seeds import check_generator
+from ...core.seeds import Seed, check_generator, generator
 from ...errors import UnknownVariableError, WorldError, brief, listing, whole_number
-from .sampler import Sampler, draw_many
-from .segment_draws import DrawsSegments
+from ..limits import Limits, limits_of
+from .sampler import Sampler, draw_many, fill
+
+# Drawing the segment of a round, before anything is decided
+
+
+@compiled
+def draw_segment_number(cumulative: Floats, rng: np.random.Generator) -> int:
+    """The number of a segment; the last of the cumulative probabilities is 1."""
+    chance = rng.random()
+    number = 0
+    while chance >= cumulative[number]:
+        number += 1
+    return number
+
+
+class DrawsSegments:
+    """A world whose segments come with probabilities; in one without segments there is a single, empty one."""
+
+    problem: Problem
+    segment_chances: Floats = np.ones(1)
+    """The probability of each segment, in the order of `problem.segment_settings`."""
+
+    def set_segment_chances(self, chances: Sequence[float] | Floats) -> None:
+        """Say how probable each segment is."""
+        try:
+            found = np.asarray(chances, dtype=np.float64)
+        except (TypeError, ValueError):
+            found = np.empty(0)
+        fits = found.shape == (len(self.problem.segment_settings),) and bool(np.all(found >= 0))
+        if not fits or not np.isclose(found.sum(), 1):
+            raise WorldError(f"the segments have the probabilities {brief(chances)}; expected one each, which sum to 1")
+        self.segment_chances = found
+
+    @property
+    def cumulative_chances(self) -> Floats:
+        """What `draw_segment_number` draws from."""
+        found = np.cumsum(self.segment_chances)
+        found[-1] = 1.0  # the last one takes what rounding leaves
+        return found
+
+    def draw_segment(self, rng: np.random.Generator) -> dict[str, Level]:
+        """The segment of the next round."""
+        return self.problem.segment_settings[draw_segment_number(self.cumulative_chances, rng)]
+
+
+# Which sets separate in a world that has a graph
+
+
+def sets_of_graph(
+    graph: MixedGraph, problem: Problem, criterion: Criterion, max_size: int | None
+) -> list[tuple[str, ...]]:
+    """The sets that separate all levers of a problem from its reward, the smallest first."""
+    extended = graph.with_context(dict(problem.targets))
+    return separating_sets(
+        extended,
+        problem.intervention_names,
+        problem.target,
+        within=problem.observed_names,
+        max_size=max_size,
+        criterion=criterion,
+    )
+
+
+def set_of_graph(graph: MixedGraph, problem: Problem) -> tuple[str, ...] | None:
+    """The parents of the reward if they separate all levers from it, else the smallest set that does; or None."""
+    extended = graph.with_context(dict(problem.targets))
+    parents = graph.parents(problem.target)
+    if separates(extended, parents, problem.intervention_names, problem.target):
+        return parents
+    for size in range(len(problem.observed) + 1):
+        sets = sets_of_graph(graph, problem, "auto", size)
+        if sets:
+            return sets[0]
+    return None
+
+
+# What every discrete world can do
+
 
 MOST_CELLS = 2**20
 """Joint values of a set, times arms, that limits are computed for."""
 
 
 class DiscreteWorld(DrawsSegments):
-    """A bandit that knows itself: its problem, the exact mean of every arm, and how to draw.
+    """A simulated bandit: its problem, the exact mean of every arm, and a sampler.
 
     Args:
-        problem: What is played in it.
+        problem: The problem of the bandit.
         sampler: Draws the observed variables and the reward of an arm.
         means: Exact mean reward of every arm.
     """
@@ -72,7 +150,7 @@ class DiscreteWorld(DrawsSegments):
     # The truth
 
     def distribution(self, arm: Arm | Mapping[str, Level], variables: Iterable[str] | None = None) -> Floats:
-        """Exact P(variables | arm), one axis per variable in the order named; by default all that is seen."""
+        """Exact P(variables | arm), one axis per variable in the order named; all variables by default."""
         sampler, number = self.sampler, self.problem.index(arm)
         nodes = dict(zip(self.problem.observed_names, sampler.observed.tolist(), strict=True))
         nodes[self.problem.target] = int(sampler.target)
@@ -91,12 +169,12 @@ class DiscreteWorld(DrawsSegments):
         return found
 
     def limits(self, separating: str | Iterable[str] | None = None) -> Limits:
-        """How little regret is possible: lower bounds C ln T without and with mediators, and what they explain.
+        """Lower bounds C ln T on regret, without and with mediators, and the share of variance they explain.
 
         Args:
             separating: Names of the set S; by default one that separates the levers from the reward, or all observed
-                variables where none does. A set that does not separate is taken as if it did, by E[Y | S] averaged over
-                arms, and `separates` says so.
+                variables if none does. A set that does not separate is treated as if it did, with E[Y | S] averaged
+                over arms; `separates` is then false.
 
         >>> from causal_bandits.research.worlds import loan_world
         >>> found = loan_world().limits()
@@ -138,3 +216,133 @@ class DiscreteWorld(DrawsSegments):
         joint = np.maximum(joint.reshape(len(self.problem.arms), -1, 2), 0.0)
         chances = joint.sum(axis=2)
         return chances, np.divide(joint[:, :, 1], chances, out=np.zeros_like(chances), where=chances > 0)
+
+
+# The structureless world of Fig. 2(c): no set separates anything, and every test is there to be fooled
+
+
+def _numbers(means: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.asarray(means, dtype=np.float64)
+    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
+        raise WorldError(f"means is {brief(means)}; expected numbers between 0 and 1, one per arm") from None
+
+
+class StructurelessWorld(DiscreteWorld):
+    """A world without separating sets: observed variables of another world, and a Bernoulli reward per arm.
+
+    Args:
+        base: World that the observed variables come from.
+        means: Mean reward per arm; uniform on (0, 1) by default.
+        seed: Seed or Generator for those means.
+
+    >>> from causal_bandits import MixedGraph
+    >>> from causal_bandits.research.worlds import paper_world
+    >>> base = paper_world(MixedGraph(["A", "Y"], directed=[("A", "Y")]), seed=0)
+    >>> StructurelessWorld(base, means=[0.1, 0.5, 0.9]).means.tolist()
+    [0.1, 0.5, 0.9]
+    """
+
+    def __init__(
+        self,
+        base: DiscreteWorld,
+        means: ArrayLike | None = None,
+        *,
+        seed: Seed = None,
+    ) -> None:
+        if not isinstance(base, DiscreteWorld):
+            raise WorldError(f"base is {brief(base)}; expected a discrete world, such as paper_world(...)")
+        arms = len(base.problem.arms)
+        chances = generator(seed).random(arms) if means is None else _numbers(means)
+        if chances.shape != (arms,) or not np.all((chances >= 0) & (chances <= 1)):
+            raise WorldError(f"means has shape {chances.shape}; expected {arms} numbers between 0 and 1, one per arm")
+        old = base.sampler
+        # A new node with one mechanism per arm, without parents: P(Y = 1) is the arm's mean.
+        # The old reward stays, unseen: what it causes must keep its distribution.
+        node = old.order.shape[1]
+        tables = np.stack([1 - chances, np.ones(arms)], axis=1)
+        numbers = len(old.sizes) + np.arange(arms)
+        absent = np.full((arms, old.parents.shape[1]), -1)
+        sampler = old._replace(
+            order=np.column_stack([old.order, np.full(arms, node)]),
+            mechanism=np.column_stack([old.mechanism, numbers]),
+            parents=np.concatenate([old.parents, absent]),
+            strides=np.concatenate([old.strides, np.zeros_like(absent)]),
+            sizes=np.concatenate([old.sizes, np.full(arms, 2)]),
+            starts=np.concatenate([old.starts, len(old.cumulative) + 2 * np.arange(arms)]),
+            cumulative=np.concatenate([old.cumulative, tables.ravel()]),
+            target=node,
+        )
+        super().__init__(base.problem, sampler, chances)
+        self.base = base
+
+
+# What every real-valued world can do
+
+
+class ContinuousWorld(DrawsSegments):
+    """A simulated bandit with real-valued variables: its problem, the exact mean of every arm, and a sampler.
+
+    Args:
+        problem: The problem of the bandit.
+        sampler: Draws the observed variables and the reward of an arm.
+        means: Exact mean reward of every arm.
+    """
+
+    numbers: ClassVar[type] = float
+    """What its sampler draws: real values."""
+
+    def __init__(self, problem: Problem, sampler: Any, means: NDArray[np.float64]) -> None:
+        for variable in problem.observed:
+            if variable.bins is not None:
+                raise WorldError(f"{variable.name!r} is cut into bins; declare it as float or with its levels")
+        self.problem, self.sampler, self.means = problem, sampler, means
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.problem.outline})"
+
+    def pull(self, arm: Arm | Mapping[str, Level], rng: np.random.Generator) -> dict[str, Level]:
+        """Pull an arm once: every observed variable and the reward, by name."""
+        values = self._draw(self.problem.index(arm), 1, rng)[0].tolist()
+        seen: dict[str, Level] = {
+            variable.name: value if variable.is_real else variable.levels[int(value)]
+            for variable, value in zip(self.problem.observed, values, strict=False)
+        }
+        return {**seen, self.problem.target: self._reward(values[-1])}
+
+    def _reward(self, value: float) -> Level:
+        """A reward as it is told."""
+        told: Level = self.problem.reward.told(value)
+        return int(value) if self.problem.reward.kind in ("binary", "count") else told
+
+    def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
+        """Pull an arm many times; coded rows."""
+        count = whole_number("count", count, 0, 100_000_000)
+        number = self.problem.index(arm)
+        values = self._draw(number, count, rng)
+        return self.rows(np.full(count, number), values, values[:, -1])
+
+    def room(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Arrays for what this many pulls will show: the observed variables with the reward last, and the rewards."""
+        return np.empty((count, len(self.problem.observed) + 1)), np.empty(count)
+
+    def rows(self, arms: NDArray[np.int64], values: NDArray[np.float64], rewards: NDArray[np.float64]) -> Rows:
+        """Coded rows from what was drawn."""
+        is_real = np.array([variable.is_real for variable in self.problem.observed], dtype=np.bool_)
+        seen = values[:, :-1]
+        codes = np.where(is_real, 0.0, seen).astype(np.int64)
+        coded = rewards.copy() if self.problem.reward_is_real else rewards.astype(np.int64)
+        return Rows(arms, codes, coded, seen[:, is_real])
+
+    def _draw(self, number: int, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        check_generator(rng)
+        values, _ = self.room(count)
+        fill(self.sampler, number, rng, values)
+        return values
+
+    def limits(self, separating: object = None) -> NoReturn:
+        """Raises an error: the bounds are for rewards of 0 or 1 and mediators with levels."""
+        raise WorldError(
+            "limits are worked out for rewards of 0 or 1 and mediators with levels; "
+            f"{type(self).__name__} has others, and no closed form is known for them"
+        )

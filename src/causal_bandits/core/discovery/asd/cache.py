@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 
 from ....errors import OutputError, warn_once
 from ...files import replacing
@@ -26,6 +25,8 @@ MOST_BYTES = 1 << 28
 
 def cache_folder() -> Path:
     """Where tables are kept."""
+    import platformdirs
+
     return Path(platformdirs.user_cache_dir("causal-bandits", appauthor=False))
 
 

@@ -51,7 +51,7 @@ def all_statements(system: int, contexts: int) -> Statements:
 
 
 def weigh(statements: Statements, joint: JointCounts, alpha: float) -> Floats:
-    """lambda = log p - log alpha: positive speaks for independence, negative against, 0 is no evidence."""
+    """lambda = log p - log alpha: positive is evidence for independence, negative against it, and 0 is no evidence."""
     statistic, dof = g_squared_of_pairs(joint, statements.first, statements.second, statements.given)
     p = p_values(statistic, dof)
     with np.errstate(divide="ignore"):

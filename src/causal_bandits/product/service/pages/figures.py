@@ -7,15 +7,25 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ....core.markup import Markup, braces, chance_words, markup, tag, through_words, weight_words
-from ....core.policies.estimates import ArmEstimate
-from ....core.policies.overview import ArmRow, SetRow, finite
 from ....core.problem import Problem, setting_words
+from ....core.serialization import to_json
 from ....reporting import charts
-from ....reporting.axes import RATE, Axis, Interval, Unit, axis_for, interval_of, seconds_of, time_axis, time_words
+from ....reporting.axes import (
+    RATE,
+    Axis,
+    Unit,
+    axis_for,
+    interval_of,
+    intervals_axis,
+    seconds_of,
+    time_axis,
+    time_words,
+)
 from ....reporting.charts import GREY, SHARES, Note, Series
+from ....reporting.described import ArmRow, SetRow
 from ....reporting.html import soft
-from ....reporting.sheets import evidence_of, state_of
-from ....reporting.study_page import TIME, inside, noted, notes_of
+from ....reporting.sheets import evidence_of, listed, state_of
+from ....reporting.study_page import inside, noted, notes_of
 from ...studies import Explanation
 from ...studies.funnel import Difference, Funnel, Step
 from .views import View, arm_name, segment_name, short, unit_of
@@ -53,8 +63,8 @@ def traffic(view: View) -> Markup:
     x, names = time_axis(edges[0], edges[-1]), _stretches(view)
     notes = inside(x, notes_of(view.about["annotations"]))
     label = "Share of decisions of each arm over time"
-    drawn = charts.shares(x, SHARES, edges, series, unit=RATE, names=[TIME, *names], label=label, notes=notes)
-    return _figure(drawn, series, names, RATE, "stretch", notes)
+    drawn = charts.shares(x, SHARES, edges, series, unit=RATE, names=[x.name, *names], label=label, notes=notes)
+    return markup([_figure(drawn, series, names, RATE, "stretch", notes), _newest(view)])
 
 
 def _stretches(view: View) -> list[str]:
@@ -86,7 +96,7 @@ def best(view: View, segment: int) -> Markup:
     names = [f"{time_words(time)}, row {row:,}" for time, row in zip(times, course["rows"], strict=True)]
     x, label = time_axis(times[0], times[-1]), "Probability of each arm to be the best, over time"
     notes = inside(x, notes_of(view.about["annotations"]))
-    drawn = charts.lines(x, SHARES, times, series, unit=RATE, names=[TIME, *names], label=label, notes=notes)
+    drawn = charts.lines(x, SHARES, times, series, unit=RATE, names=[x.name, *names], label=label, notes=notes)
     return _figure(drawn, series, names, RATE, "rows", notes, show=chance_words)
 
 
@@ -109,9 +119,17 @@ def rewards(view: View) -> Markup:
     x, names = time_axis(times[0], times[-1]), _stretches(view)
     notes = inside(x, notes_of(view.about["annotations"]))
     drawn = charts.lines(
-        x, y, middles, series, unit=unit, names=[TIME, *names], label="Mean reward over time", level=level, notes=notes
+        x,
+        y,
+        middles,
+        series,
+        unit=unit,
+        names=[x.name, *names],
+        label="Mean reward over time",
+        level=level,
+        notes=notes,
     )
-    return _figure(drawn, series, names, unit, "stretch", notes, level=level)
+    return markup([_figure(drawn, series, names, unit, "stretch", notes, level=level), _newest(view)])
 
 
 def _figure(
@@ -133,8 +151,8 @@ def control_row(view: View) -> ArmRow | None:
     if view.problem.segments:
         return None
     rows = view.about["arms"]
-    named = [row for row in rows if row.get("is_control")]
-    idle = [row for row in rows if row["settings"] == view.problem.idle_settings]
+    named = [row for row in rows if row["is_control"]]
+    idle = [row for row in rows if row["arm"] == view.problem.idle_settings]
     return next(iter(named or idle), None)
 
 
@@ -161,54 +179,55 @@ class ArmLine(NamedTuple):
     is_control: bool
 
 
-def arms_axis(rows: Sequence[ArmRow], unit: Unit) -> Axis:
-    """An axis that includes all intervals."""
-    ends = [
-        value
-        for row in rows
-        for each in (interval_of(row), interval_of(row["without_sharing"]))
-        if each
-        for value in each
-    ]
-    return axis_for(ends, unit, most=5)
+def arms_axis(view: View, rows: Sequence[ArmRow]) -> Axis:
+    """An axis for these arms and the control."""
+    control = control_row(view)
+    return intervals_axis(rows, unit_of(view.problem), None if control is None else control["mean"], most=5)
 
 
 def arm_lines(view: View, rows: Sequence[ArmRow], axis: Axis) -> list[ArmLine]:
     """The arms in the table."""
     control, unit = control_row(view), unit_of(view.problem)
     most = max((row["own_rows"] + row["borrowed_rows"] for row in rows), default=0.0) or 1.0
-    line = _line_maker(view, axis, unit, control, most)
-    return [line(row, view.problem.index(row["settings"])) for row in rows]
+    lifts = [each["absolute"] if each else None for each in (row["lift"] for row in rows)]
+    units = (
+        unit.column(row["mean"] for row in rows),
+        unit.changes(lifts),
+        unit.column(row["reward_total"] for row in rows),
+    )
+    line = _line_maker(view, axis, units, control, most)
+    return [line(row, view.problem.index(row["arm"])) for row in rows]
 
 
 def _line_maker(
-    view: View, axis: Axis, unit: Unit, control: ArmRow | None, most: float
+    view: View, axis: Axis, units: tuple[Unit, Unit, Unit], control: ArmRow | None, most: float
 ) -> Callable[[ArmRow, int], ArmLine]:
     by_arm = colors(view)
     level = None if control is None else control["mean"]
+    unit, of_lifts, of_totals = units
 
     def line(row: ArmRow, number: int) -> ArmLine:
-        shared, alone = interval_of(row), interval_of(row["without_sharing"])
+        shared, alone = interval_of(row), interval_of(row, "own_")
         between = "" if shared is None else f"{unit.show(shared[1])} to {unit.show(shared[2])}"
-        name, own, borrowed = arm_name(view.problem, row["settings"]), row["own_rows"], row["borrowed_rows"]
-        total = row.get("reward_total", 0.0)
+        name, own, borrowed = arm_name(view.problem, row["arm"]), row["own_rows"], row["borrowed_rows"]
+        total = row["reward_total"]
         said = f"{name}: mean {unit.show(row['mean'])}" + (f", 95% interval {between}" if between else "")
-        lift, lift_between, is_better = _lift(row, control, unit)
-        chance = row.get("probability_best")
+        lift, lift_between, is_better = _lift(row, control, of_lifts)
+        chance = row["probability_best"]
         through = "" if row["through"] is None else through_words(row["through"], row["through_share"])
         words = f"{own:,} own rows, worth {borrowed:,.0f} more by sharing"
         return ArmLine(
-            name, segment_name(view.problem, row["settings"]), by_arm.get(number, ""), unit.show(row["mean"]), between,
+            name, segment_name(view.problem, row["arm"]), by_arm.get(number, ""), unit.show(row["mean"]), between,
             charts.strip(axis, shared, alone, level, said), lift, lift_between, is_better,
-            chance_words(chance), own, f"{total:,.0f}" if unit.percent else unit.show(total), borrowed,
+            chance_words(chance), own, f"{total:,.0f}" if unit.percent else of_totals.show(total), borrowed,
             charts.bars([(own / most, "own"), (borrowed / most, "borrowed")], words),
-            through, row.get("status", "active"), row is control,
+            through, row["status"], row is control,
         )  # fmt: skip
 
     return line
 
 
-def newest(view: View) -> Markup:
+def _newest(view: View) -> Markup:
     """What the numbers beside the names are of, in figures of stretches of decisions."""
     until = (0, *view.about["decisions_over_time"]["until"])
     return soft(f"Numbers next to names: decisions {until[-2] + 1:,} to {until[-1]:,}.") if len(until) > 1 else Markup()
@@ -216,7 +235,7 @@ def newest(view: View) -> Markup:
 
 def _lift(row: ArmRow, control: ArmRow | None, unit: Unit) -> tuple[str, str, bool | None]:
     """How far an arm is above the control, with an interval where one is known, and whether that is clear."""
-    found: Any = row.get("lift")
+    found = row["lift"]
     if row is control or control is None:
         return "–", "", None
     if not found:
@@ -251,31 +270,28 @@ class SetLine(NamedTuple):
 
 def are_averaged(view: View) -> bool:
     """Whether sets have probabilities and weights."""
-    return any(found["probability"] is not None for found in view.about["sets"])
+    return any(found["evidence"]["probability"] is not None for found in view.about["sets"])
 
 
 def set_lines(view: View) -> list[SetLine]:
     """Every set that was looked at, those in use first."""
-    kept = [found for found in view.about["sets"] if found["variables"] or found["probability"] is None]
-    ordered = sorted(kept, key=lambda found: (not found["accepted"], -(found["probability"] or 0.0)))
-    return [_set_line(found) for found in ordered]
+    return [_set_line(found) for found in listed(view.about["sets"])]
 
 
 def _set_line(found: SetRow) -> SetLine:
-    drift = {None: "–", True: f"no longer holds, seen at row {found['alarm_row'] or 0:,}", False: "holds"}[
-        found["alarm"]
-    ]
+    drift, about = found["drift"], found["evidence"]
+    alarm = drift is not None and drift["alarm"]
     separated, evidence = ", ".join(found["separated"]) or "–", evidence_of(found)
-    if found["probability"] is not None:
-        separated, evidence = chance_words(found["probability"]), weight_words(found["weight"] or 0.0)
+    if about["probability"] is not None:
+        separated, evidence = chance_words(about["probability"]), weight_words(about["weight"] or 0.0)
     return SetLine(
         short(braces(found["variables"])),
         state_of(found),
         short(separated),
         short(evidence, 200),
-        found["rows"],
-        drift,
-        bool(found["alarm"]),
+        about["rows"],
+        f"no longer holds, seen at row {drift['row']:,}" if alarm else "–" if drift is None else "holds",
+        alarm,
     )
 
 
@@ -406,7 +422,9 @@ def _words(step: Step, unit: Unit) -> str:
 
 def step_lines(steps: Sequence[Step], unit: Unit) -> list[StepLine]:
     """Steps in words, the first ones."""
-    return [_step_line(step, unit if step.outcome is None else RATE) for step in steps[:MOST_STEPS]]
+    rates = RATE.changes(step.effect and step.effect.value for step in steps if step.outcome is not None)
+    others = unit.changes(step.effect and step.effect.value for step in steps if step.outcome is None)
+    return [_step_line(step, others if step.outcome is None else rates) for step in steps[:MOST_STEPS]]
 
 
 def _step_line(step: Step, unit: Unit) -> StepLine:
@@ -470,25 +488,21 @@ def values(problem: Problem, given: dict[str, Any]) -> str:
 def compared(view: View, found: Explanation, most: int | None) -> list[Compared]:
     """The arms of that time, the most probable choice first."""
     unit = unit_of(view.problem)
-    shown = found.arms[:most]
-    both = [_estimated(each.estimate) for each in shown]
+    shown = [(each, to_json(each.estimate)) for each in found.arms[:most]]
+    both = [interval_of(row) for _, row in shown]
     axis = axis_for([end for each in both if each is not None for end in each], unit, most=5)
+    unit = unit.column(row["mean"] for _, row in shown)
     return [
         Compared(
             arm_name(view.problem, each.arm),
             each.arm == found.arm,
-            f"{100 * each.propensity:.1f}%",
+            RATE.show(each.propensity),
             charts.bars([(each.propensity, "own")], f"chosen with probability {each.propensity:.3f}"),
-            "–" if each.index is None else unit.show(finite(each.index)),
-            unit.show(finite(each.estimate.mean)),
-            charts.strip(axis, interval, None, None, f"mean {unit.show(finite(each.estimate.mean))}"),
+            unit.show(to_json(each.index)),
+            unit.show(row["mean"]),
+            charts.strip(axis, interval, None, None, f"mean {unit.show(row['mean'])}"),
             each.estimate.own_rows,
             each.borrowed_rows,
         )
-        for each, interval in zip(shown, both, strict=True)
+        for (each, row), interval in zip(shown, both, strict=True)
     ]
-
-
-def _estimated(row: ArmEstimate) -> Interval | None:
-    mean, low, high = finite(row.mean), finite(row.low), finite(row.high)
-    return None if mean is None or low is None or high is None else (mean, low, high)

@@ -1,6 +1,6 @@
 """A study as pages show it: names of arms, one plain sentence, and what is kept until the study changes.
 
-What is known today is read again after every event. How it came about is a replay of all rows; where that takes long it
+What is known today is read again after every event. Its history is a replay of all rows; where that takes long it
 is made again only when there are enough new rows for it to look different.
 """
 
@@ -13,24 +13,24 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from ....core.markup import chance_words, printable
-from ....core.policies.overview import (
+from ....core.problem import Level, Problem, setting_words
+from ....errors import CausalBanditsError
+from ....reporting.axes import Unit, interval_of, seconds_of, time_words
+from ....reporting.courses import (
     ChanceCourse,
     EvidenceCourse,
     chances_over_time,
     with_newest_chances,
     with_newest_evidence,
 )
-from ....core.problem import Level, Problem, setting_words
-from ....errors import CausalBanditsError
-from ....reporting.axes import Unit, seconds_of, time_words
 from ....reporting.described import StudyDescription, in_display_names
+from ....reporting.study_page import best_arms
 from ....reporting.text import shortened
 from ...studies import TRANSACTIONAL, Study
 from ...studies.deciding import open_arms
 from ...studies.describe import add_history, described, times_of_rows
-from ...studies.following import closed_windows
-from ...studies.snapshots import pack, restore
-from ...studies.state import StudyState
+from ...studies.history import mark_of
+from ...studies.state import StudyState, pack, restore
 
 log = logging.getLogger("causal_bandits.service")
 
@@ -111,12 +111,6 @@ class _Kept(NamedTuple):
     """When a view of a large study may be made again, by the monotonic clock."""
 
 
-def mark_of(study: Study) -> str:
-    """What changes whenever pages of a study change: its newest event, and which reward windows have closed."""
-    newest, closed = study.newest, closed_windows(study._session)
-    return f"{newest.sequence}-{newest.mark}{f'.{closed}' if closed else ''}"
-
-
 class Views:
     """The newest views of studies, by name and time of creation; any number of threads may ask.
 
@@ -125,19 +119,30 @@ class Views:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._one_at_a_time = threading.Lock()
         self._kept: OrderedDict[tuple[str, datetime], _Kept] = OrderedDict()
         self._making: set[tuple[str, datetime]] = set()
 
     def of(self, study: Study) -> View:
         """A view that is not older than this call, unless the study is large."""
-        key, mark = (study.name, study.created), mark_of(study)
+        key, mark = (study.name, study.created), mark_of(study._session)
         kept = self.kept(key)
         if kept is not None and kept.view.mark == mark:
             return kept.view
         if kept is not None and is_large(kept.view):
             self._make_soon(key, study, kept)
             return kept.view._replace(is_newest=False)
+        if study._session.read(lambda state: state.policy.rows * len(state.problem.arms)) >= LARGE:
+            return self._first_of(key, study, mark)
         return self._keep(key, study._session.read(lambda state: _made(study, state, mark, kept)))
+
+    def _first_of(self, key: tuple[str, datetime], study: Study, mark: str) -> View:
+        """The first view of a large study: whoever looks waits, those who ask for decisions do not."""
+        with self._one_at_a_time:
+            kept = self.kept(key)
+            if kept is not None and kept.view.mark == mark:
+                return kept.view
+            return self._keep(key, _made(study, _copied(study), mark, kept))
 
     def kept(self, key: tuple[str, datetime]) -> _Kept | None:
         """What was seen last, old or not."""
@@ -161,9 +166,8 @@ class Views:
 
         def work() -> None:
             try:
-                mark = mark_of(study)
-                state = study._session.read(lambda state: restore(state.settings, pack(state)))
-                self._keep(key, _made(study, state, mark, kept))
+                mark = mark_of(study._session)
+                self._keep(key, _made(study, _copied(study), mark, kept))
             except CausalBanditsError as error:
                 log.warning("the pages of study %r are not up to date: %s", study.name, error)
             finally:
@@ -171,6 +175,11 @@ class Views:
                     self._making.discard(key)
 
         threading.Thread(target=work, name="view", daemon=True).start()
+
+
+def _copied(study: Study) -> StudyState:
+    """A copy of the state, so that nobody waits while a view is made from it."""
+    return study._session.read(lambda state: restore(state.settings, pack(state)))
 
 
 def is_large(view: View) -> bool:
@@ -185,7 +194,7 @@ def _made(study: Study, state: StudyState, mark: str, before: _Kept | None) -> _
         about["staleness"] = study.staleness()._asdict()
     same = before is not None and len(before.view.problem.arms) == len(about["arms"])
     if before is not None and same and before.seconds > LONG_SECONDS and about["rows"] < GROWTH * before.rows:
-        course = with_newest_evidence(before.course, about["rows"], about["sets"])
+        course = with_newest_evidence(before.course, state.policy)
         about["evidence_over_time"] = {**course, "times": times_of_rows(state, course["rows"])}
         about["decisions_over_time"] = before.view.about["decisions_over_time"]
         view = _up_to_now(before.view._replace(mark=mark, about=in_display_names(about)), state)
@@ -207,7 +216,7 @@ def _again(started: float) -> float:
 
 def _up_to_now(view: View, state: StudyState) -> View:
     """The view whose last probabilities are those that the study states."""
-    newest = {view.problem.index(row["settings"]): row.get("probability_best") for row in view.about["arms"]}
+    newest = {view.problem.index(row["arm"]): row["probability_best"] for row in view.about["arms"]}
     chances = with_newest_chances(view.chances, view.about["rows"], newest)
     return view._replace(chances=chances, times=times_of_rows(state, chances["rows"]))
 
@@ -215,10 +224,10 @@ def _up_to_now(view: View, state: StudyState) -> View:
 def _colored(about: StudyDescription, problem: Problem) -> tuple[int, ...]:
     """The arms that are looked at most: those with the most decisions, the best ones, and the control."""
     rows = about["arms"]
-    by_traffic = sorted(rows, key=lambda row: -row.get("decisions", 0))
-    first = [row for row in rows[:3] if row["width"] is not None]
-    control = [row for row in rows if row.get("is_control") or row["settings"] == problem.idle_settings]
-    chosen = dict.fromkeys(problem.index(row["settings"]) for row in [*first, *control[:1], *by_traffic])
+    by_traffic = sorted(rows, key=lambda row: -row["decisions"])
+    first = [row for row in best_arms(rows, 3) if interval_of(row) is not None]
+    control = [row for row in rows if row["is_control"] or row["arm"] == problem.idle_settings]
+    chosen = dict.fromkeys(problem.index(row["arm"]) for row in [*first, *control[:1], *by_traffic])
     return tuple(sorted(list(chosen)[:MOST_LINES]))
 
 
@@ -257,11 +266,12 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
     problem, unit = view.problem, unit_of(view.problem)
     segment = advice.get("segment") or {}
     where = segment_name(view.problem, segment)
-    rows = [row for row in view.about["arms"] if not segment or row.get("segment") == segment]
-    playing = sum(row.get("status") not in ("retired", "forbidden") for row in rows)
+    rows = [row for row in view.about["arms"] if not segment or row["segment"] == segment]
+    playing = sum(row["status"] not in ("retired", "forbidden") for row in rows)
     if advice["arm"] is None or not view.about["rows"]:
-        return Answer("wait", TOO_FEW if view.about["rows"] else NOTHING, where, None, "")
-    row = next(row for row in rows if row["settings"] == advice["arm"])
+        waits = f"Nothing is recommended yet: {advice['held']}" if advice["held"] else NOTHING
+        return Answer("wait", TOO_FEW if view.about["rows"] else waits, where, None, "")
+    row = next(row for row in rows if row["arm"] == advice["arm"])
     leads = _worth(row, problem, unit)
     if advice["action"] == "finished":
         says = f"Finished on {time_words(seconds_of(advice['finished']))}. The winner is {leads}."
@@ -288,7 +298,7 @@ def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
 
 def less_costs(view: View) -> str:
     """What to add to the name of an effect where arms have costs: means are as they are, differences less costs."""
-    return ", less costs" if any(row.get("cost") for row in view.about["arms"]) else ""
+    return ", less costs" if any(row["cost"] for row in view.about["arms"]) else ""
 
 
 def _ahead(leads: str, advice: Mapping[str, Any], unit: Unit) -> str:
@@ -305,7 +315,7 @@ def _ahead(leads: str, advice: Mapping[str, Any], unit: Unit) -> str:
 def _worth(row: Mapping[str, Any], problem: Problem, unit: Unit) -> str:
     mean, ends = unit.show(row["mean"]), (row["low"], row["high"])
     between = "" if None in ends else f", {unit.show(ends[0])} to {unit.show(ends[1])}"
-    return f"{arm_name(problem, row['settings'])} ({short(problem.name_of(problem.target), 40)} {mean}{between})"
+    return f"{arm_name(problem, row['arm'])} ({short(problem.name_of(problem.target), 40)} {mean}{between})"
 
 
 def _listed(dropped: list[dict[str, Any]], problem: Problem) -> str:

@@ -123,7 +123,7 @@ def levels_in(text: str) -> Any:
 def checked(body: Mapping[str, Any]) -> Problem:
     """Validate all of it, as creating the study would; nothing is stored."""
     if checked_name(body["name"]).strip() in UNREACHABLE:
-        raise OptionError(f"name={body['name']!r} cannot be part of an address; use another name")
+        raise OptionError(f"name={body['name']!r} cannot be part of a URL; use another name")
     problem = Problem.from_dict(body["problem"])
     make_settings(problem, {name: value for name, value in body.items() if name not in ("name", "problem")})
     return problem
@@ -152,7 +152,7 @@ def _create(request: Request, given: dict[str, str]) -> Response:
             options = {name: value for name, value in body.items() if name not in ("name", "problem")}
             study = registry_of(request).create(body["name"], problem, options)
             if not study.is_new:
-                raise OptionError(f"study {brief(body['name'])} is there already; use another name")
+                raise OptionError(f"study {brief(body['name'])} already exists; use another name")
             return RedirectResponse(f"{request.scope['root_path']}/studies/{in_path(body['name'])}", 303)
     except CausalBanditsError as error:
         return _page(request, given, preview, without_secrets(str(error)))

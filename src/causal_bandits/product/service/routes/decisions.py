@@ -10,16 +10,17 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Query
 from pydantic import AfterValidator
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
 
 from ....core.data.table_files import neutral
 from ....errors import ConflictError, OptionError, UnknownVariableError, brief, listing
-from ...studies import Decision, DecisionRow, Explanation, Study
+from ...studies import Decision, DecisionRow, Study
+from ...studies.decisions import OWN
 from ..bodies import Ask, Correction, Exclusion, Expiry, KeyedOutcome, Outcome, Rows, Which
 from ..gate import RefusedError
 from ..problems import KeyReusedError
 from ..responses import (
+    ClosingResponse,
     Corrected,
     DecisionIds,
     DecisionPage,
@@ -56,16 +57,15 @@ def in_utf8(text: str | None) -> str | None:
 
 Key = Annotated[
     str | None,
-    Header(alias="Idempotency-Key", description="Repeating a key repeats the answer; nothing is done twice."),
+    Header(alias="Idempotency-Key", description="Repeating a key returns the same response; nothing is done twice."),
     AfterValidator(in_utf8),
 ]
 ROWS_EXAMPLE: list[dict[str, Any]] = [{"id": 1, "clicked": 1, "cart": "some", "purchase": 0}, {"id": 2, "clicked": 0}]
-OWN = ("id", "key", "status", "excluded", "asked", "done")
 
 
 @router.post("/decisions", **answers(list[Decision], 404, 409, status=201))
 def ask(request: Request, name: StudyName, body: Ask, key: Key = None) -> Response:
-    """Make decisions; each is stored before it is returned. Repeating a key returns the same decisions."""
+    """Make decisions, each stored before it is returned. Repeating a key returns the same decisions."""
     if body.key is not None and key is not None and body.key != key:
         raise OptionError(f"key={brief(body.key)} and the header Idempotency-Key, {brief(key)}, differ; send one")
     unit = key if body.key is None else body.key
@@ -81,7 +81,7 @@ def ask(request: Request, name: StudyName, body: Ask, key: Key = None) -> Respon
 
 @router.patch("/decisions/{id}", **answers(Recorded, 404, 409))
 def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Response:
-    """Record the outcome of a decision, complete or partial; repeating it changes nothing."""
+    """Record the outcome of a decision, whole or in part; repeating it changes nothing."""
     registry_of(request).act(
         name, lambda study: study.tell(number, body.mediators, reward=body.reward, final=body.final)
     )
@@ -91,7 +91,7 @@ def tell(request: Request, name: StudyName, number: Id, body: Outcome) -> Respon
 
 @router.patch("/decisions", **answers(Recorded, 404, 409))
 def tell_key(request: Request, name: StudyName, body: KeyedOutcome) -> Response:
-    """Record the outcome of the decision of a key, whole or in part; the same again changes nothing."""
+    """Record the outcome of a decision by its key, whole or in part; repeating it changes nothing."""
 
     def work(study: Study) -> int:
         study.tell(key=body.key, mediators=body.mediators, reward=body.reward, final=body.final)
@@ -104,7 +104,7 @@ def tell_key(request: Request, name: StudyName, body: KeyedOutcome) -> Response:
 
 @router.post("/corrections", **answers(Corrected, 404, 409))
 def correct(request: Request, name: StudyName, body: Correction) -> Response:
-    """Replace recorded values of a decision; everything counts as if they had been recorded."""
+    """Replace recorded values of a decision; all results use the new values."""
     told = {"mediators": body.mediators, "reward": body.reward, "reason": body.reason}
     changed = registry_of(request).act(name, lambda study: study.correct(body.id, key=body.key, **told))
     return answer({"changed": changed})
@@ -140,7 +140,7 @@ def abandon(request: Request, name: StudyName, number: Id) -> Response:
 
 @router.post("/expire", **answers(Expired, 404, 409))
 def expire(request: Request, name: StudyName, body: Expiry) -> Response:
-    """Close the open decisions that are older than this."""
+    """Close open decisions above a given age."""
     return answer({"expired": registry_of(request).act(name, lambda study: study.expire(body.older_than))})
 
 
@@ -246,9 +246,9 @@ def _frame_in(content: bytes, most: int) -> tuple[Any, dict[str, Any] | None]:
 def decisions(
     request: Request,
     name: StudyName,
-    after: Annotated[int, Query(ge=0, description="Begin after this decision.")] = 0,
+    after: Annotated[int, Query(ge=0, description="Start after this decision.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    key: Annotated[str | None, Query(description="Only the decision of this key.")] = None,
+    key: Annotated[str | None, Query(description="Only the decision with this key.")] = None,
 ) -> Response:
     """Decisions with their outcomes so far, oldest first, in pages."""
 
@@ -266,12 +266,6 @@ def decisions(
 def decision(request: Request, name: StudyName, number: Id) -> Response:
     """One decision with its outcome so far."""
     return look(request, name, lambda study: study.decision(number))
-
-
-@router.get("/decisions/{id}/explanation", **answers(Explanation, 404))
-def explanation(request: Request, name: StudyName, number: Id) -> Response:
-    """Explain a decision: which set, own and borrowed rows, what was compared."""
-    return look(request, name, lambda study: study.explain(number))
 
 
 @router.get("/decisions/{id}/propensity", **answers(Propensity, 404))
@@ -319,22 +313,6 @@ async def export_parquet(request: Request, name: StudyName) -> Response:
     )
 
 
-class FileResponse(StreamingResponse):
-    """A file that is gone when it was sent."""
-
-    def __init__(self, file: IO[bytes], done: Callable[[], None], **options: Any) -> None:
-        super().__init__(_pieces(file), **options)
-        self._file, self._done = file, done
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._file.close()
-            self._done()
-
-
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
     while piece := file.read(PIECE):
         yield piece
@@ -347,8 +325,13 @@ async def _export(
 
     def work(study: Study) -> Response:
         if not slots.acquire(blocking=False):
-            raise RefusedError(503, "this server sends too many exports at once; try again later", {"Retry-After": "5"})
+            raise RefusedError(503, "this server is sending too many exports; try again later", {"Retry-After": "5"})
         file = tempfile.TemporaryFile()  # noqa: SIM115 (the response closes it)
+
+        async def done() -> None:
+            file.close()
+            slots.release()
+
         try:
             write(study, file)
             headers = {
@@ -360,6 +343,6 @@ async def _export(
             file.close()
             slots.release()
             raise
-        return FileResponse(file, slots.release, headers=headers, media_type=media)
+        return ClosingResponse(_pieces(file), done, headers=headers, media_type=media)
 
     return await to_thread.run_sync(lambda: look_as(request, name, work), limiter=request.app.state.exports)

@@ -22,11 +22,10 @@ from ....errors import CausalBanditsError, OptionError, brief
 from ....reporting.study_page import study_page as report_of
 from ...studies import Study, level_like
 from ...studies.answers import recommend
-from ...studies.arms import Change, changed_arms
-from ...studies.audit import read_time
+from ...studies.arm_patterns import combinations, matching
 from ...studies.decisions import moment
-from ...studies.excluding import DecisionFilter, would_exclude
-from ...studies.levels import combinations, matching
+from ...studies.edits import Change, DecisionFilter, changed_arms, would_exclude
+from ...studies.history import read_time
 from ...studies.state import StudyState
 from ..gate import MOST_FIELDS
 from ..pages import figures
@@ -65,7 +64,7 @@ def _changing(how: Change, method: str, promise: str) -> Callable[[Study, Given]
         pattern = pattern_of(study.problem, given)
         arms = study._session.read(lambda state: changed_arms(state, how, matching(state.problem, pattern)))
         if not arms:
-            raise OptionError(f"no arm with these levels would change: they are {how} already, or retired")
+            raise OptionError(f"no arm with these levels would change: all are already {how} or retired")
         count = f"{len(arms):,} {'arm' if len(arms) == 1 else 'arms'}"
         named = [_named(study.problem, arm) for arm in arms]
         return Plan(f"{count} {promise}", named, lambda acting: getattr(acting, method)(pattern))
@@ -86,7 +85,7 @@ def _plan_level(study: Study, given: Given) -> Plan:
     level = level_like(problem.intervention(lever), text)
     new = study._session.read(lambda state: combinations(state.problem, lever, level, state.retired))
     if not new:
-        raise OptionError(f"{lever} has the level {brief(level)} already, with every setting of the other levers")
+        raise OptionError(f"{lever} already has the level {brief(level)} with every setting of the other levers")
     says = f"{short(problem.name_of(lever), 60)} gets the level {short(text, 60)}, which makes {len(new):,} new arms."
     return Plan(says, [_named(problem, arm) for arm in new], lambda acting: acting.add_level(lever, level))
 
@@ -111,14 +110,14 @@ def _plan_exclusion(study: Study, given: Given) -> Plan:
     if not reason:
         raise OptionError("the reason is empty; say why these decisions are excluded")
     if not any(conditions.values()):
-        raise OptionError("nothing says which decisions are meant; give a time, levels of levers, or how keys begin")
+        raise OptionError("no decisions are selected; give a time, levels of levers, or a key prefix")
     wanted = DecisionFilter(**conditions)
     study.publish()
     found = study._session.write(lambda draft: would_exclude(draft, wanted))
     every = study._session.read(lambda state: len(state.decisions))
     says = (
-        f"{counted(len(found), 'decision')} of {every:,} will not count in any result. Outcomes that come later are "
-        f"recorded, and do not count either. The reason: {reason}"
+        f"{counted(len(found), 'decision')} of {every:,} will not count in any result. Later outcomes are "
+        f"recorded but do not count either. Reason: {reason}"
     )
     return Plan(says, [], lambda acting: acting.exclude(reason=reason, **conditions))
 
@@ -146,8 +145,8 @@ def _plan_finish(study: Study, _: Given) -> Plan:
 ACTIONS: dict[str, Action] = {
     "retire": Action(
         "Retire arms",
-        "Retire for good",
-        _changing("retired", "retire", "will never be chosen again; what they taught stays. This cannot be undone:"),
+        "Retire permanently",
+        _changing("retired", "retire", "will never be chosen again; their rows still count. This cannot be undone:"),
         grave=True,
     ),
     "forbid": Action(
@@ -157,7 +156,7 @@ ACTIONS: dict[str, Action] = {
     "add-level": Action("Add a level", "Add the level", _plan_level),
     "annotate": Action("Annotate a date", "Annotate", _plan_annotation),
     "exclude": Action("Exclude decisions", "Exclude", _plan_exclusion),
-    "finish": Action("Finish the study", "Finish for good", _plan_finish, grave=True),
+    "finish": Action("Finish the study", "Finish permanently", _plan_finish, grave=True),
 }
 
 

@@ -19,9 +19,9 @@ from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError
 from ....reporting.axes import PLAIN
 from ....reporting.charts import strip_axis
-from ....reporting.study_page import evidence_figure, notes_of
+from ....reporting.study_page import best_arms, each_segment, evidence_figure, notes_of
 from ...studies import DecisionRow, Study
-from ...studies.following import STATUSES, decision_row, select_decisions
+from ...studies.history import STATUSES, decision_row, select_decisions
 from ...studies.state import StudyState
 from ..pages import figures, views
 from ..pages.fields import LEVER, Given, choices, pattern_of
@@ -157,8 +157,9 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
 
     def work(_: Study, view: View) -> dict[str, Any]:
         rows = view.about["arms"]
-        drawn = rows if arms == "all" else rows[:MOST_ARMS]
-        axis = figures.arms_axis(drawn, views.unit_of(view.problem))
+        drawn = rows if arms == "all" else best_arms(rows, MOST_ARMS)
+        unit = views.unit_of(view.problem)
+        axis = figures.arms_axis(view, drawn)
         segments = range(len(view.problem.segment_settings))
         wanted = sorted({int(view.problem.arm_segments[arm]) for arm in view.colored})
         return {
@@ -172,10 +173,11 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
             ],
             "traffic": figures.traffic(view),
             "rewards": figures.rewards(view),
-            "newest": figures.newest(view),
+            "each_segment": each_segment(rows),
             "control": figures.control_row(view),
             "less": views.less_costs(view),
-            "unit": views.unit_of(view.problem),
+            "unit": unit,
+            "effects_unit": unit.changes(row["effect"]["absolute"] for row in view.about.get("effects", [])),
             "counted": _counted(view),
         }
 
@@ -194,19 +196,20 @@ def compare(request: Request, left: Chosen = "", right: Chosen = "") -> Response
 
 def _side(request: Request, name: str) -> dict[str, Any]:
     view = registry_of(request).look(name, views_of(request).of)
-    rows = view.about["arms"][:COMPARED_ARMS]
+    rows = best_arms(view.about["arms"], COMPARED_ARMS)
     segments = sorted({int(view.problem.arm_segments[arm]) for arm in view.colored})
     return {
         "about": view.about,
         "problem": view.problem,
         "here": _address(request, name),
         "answers": views.answers(view),
-        "lines": figures.arm_lines(view, rows, figures.arms_axis(rows, views.unit_of(view.problem))),
+        "lines": figures.arm_lines(view, rows, figures.arms_axis(view, rows)),
         "control": figures.control_row(view),
         "unit": views.unit_of(view.problem),
         "counted": _counted(view),
         "alarms": sum(check["alarm"] for check in view.about.get("health", [])),
-        "best": [figures.best(view, segment) for segment in segments],
+        "each_segment": each_segment(view.about["arms"]),
+        "best": [(view.problem.segment_settings[place], figures.best(view, place)) for place in segments],
     }
 
 
@@ -317,11 +320,15 @@ def decision(request: Request, name: StudyName, number: Id, arms: Arms = "") -> 
 
 @router.get("/studies/{name}/health")
 def health(request: Request, name: StudyName) -> Response:
-    """Open, late, missing and pending outcomes; ages change with the clock, so this page has no ETag."""
+    """Open, late, missing and pending outcomes; ages change with the clock, so this page has no ETag.
+
+    Checks of a large study take seconds, so its page shows those of its view.
+    """
 
     def looked(study: Study) -> Response:
         view = views_of(request).of(study)
-        checks: dict[str, Any] = {"health": study.health(), "alarms": study.alarms()}
+        found = view.about["health"] if views.is_large(view) else study.health()
+        checks: dict[str, Any] = {"health": found, "alarms": study.alarms()}
         return page(request, "health.html", **common(request, view, "health.html"), **_waits(study), **checks)
 
     return registry_of(request).look(name, looked)

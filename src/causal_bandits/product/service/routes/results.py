@@ -1,23 +1,22 @@
 """Results of a study; reading never changes which arms come next."""
 
+import inspect
 import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ....core.discovery import SeparatingSets
-from ....core.estimators.explained import ExplainedVariance
-from ....core.policies import Advice, Effects, Estimates, Recommendation
-from ....core.policies.advice import Advices
 from ....core.policies.arms import arm_numbers
 from ....core.policies.posterior import MOST_DRAWS
-from ....core.policies.recommendation import Recommendations
 from ....errors import OptionError, brief
-from ...studies import Alarm, Evaluation, Funnel, Guardrails, Health, Study, Waiting
+from ...studies import Evaluation, Study
+from ..reads import READS, Read
 from ..responses import (
     Drifts,
+    Id,
     PosteriorDraws,
     SetDrift,
     StudyName,
@@ -37,10 +36,6 @@ router = APIRouter(
     dependencies=[Depends(check_parameters)],
 )
 
-Level = Annotated[float, Query(description="Level of the intervals.", gt=0, lt=1)]
-Margin = Annotated[float | None, Query(description="What is close to the best, in units of the reward.")]
-Segment = Annotated[str | None, Query(description="A segment as a JSON object, where the problem has segments.")]
-
 
 def segment_in(text: str | None) -> dict[str, Any] | None:
     """The segment that a query names."""
@@ -55,77 +50,61 @@ def segment_in(text: str | None) -> dict[str, Any] | None:
     return found
 
 
-@router.get("/recommendation", **answers(Recommendation | Recommendations, 404))
-def recommendation(request: Request, name: StudyName, segment: Segment = None, margin: Margin = None) -> Response:
-    """The arm to deploy, with the probability that none is better; for every segment unless one is named."""
-    return look(request, name, lambda study: study.recommend(segment=segment_in(segment), margin=margin))
+Level = Annotated[float, Query(description="Confidence level of intervals.", gt=0, lt=1)]
+PARAMETERS: dict[str, Any] = {
+    "decision": Id,
+    "level": Level,
+    "confidence": Annotated[float, Query(gt=0, lt=1)],
+    "tolerance": Annotated[
+        float, Query(gt=0, lt=1, description="Expected loss that is good enough, as a share of the control's mean.")
+    ],
+    "margin": Annotated[
+        float | None, Query(description="Difference from the best arm that is close enough, in units of the reward.")
+    ],
+    "segment": Annotated[
+        str | None,
+        Query(description="A segment as a JSON object, where the problem has segments."),
+        AfterValidator(segment_in),
+    ],
+    "rejected": Annotated[bool, Query(description="Include rejected sets.")],
+    "history": Annotated[bool, Query(description="Include the history.")],
+    "after": Annotated[int, Query(ge=0, description="Start after this event.")],
+    "limit": Annotated[int, Query(ge=1, le=10_000)],
+}
+"""The arguments of the methods in `READS`."""
 
 
-@router.get("/estimates", **answers(Estimates, 404))
-def estimates(request: Request, name: StudyName, level: Level = 0.95, segment: Segment = None) -> Response:
-    """Estimates of each arm."""
-    return look(request, name, lambda study: study.estimates(level=level, segment=segment_in(segment)))
+def add_read(name: str, read: Read) -> None:
+    """Add the route of a method or property of `Study`."""
+    of = getattr(Study, name)
+    is_property = isinstance(of, property)
+
+    def endpoint(request: Request, **given: Any) -> Response:
+        study_name = given.pop("name")
+
+        def work(study: Study) -> Any:
+            return getattr(study, name) if is_property else getattr(study, name)(**given)
+
+        if read.has_tag:
+            return look(request, study_name, work)
+        return answer(registry_of(request).look(study_name, work))
+
+    own = [] if is_property else [*inspect.signature(of).parameters.values()][1:]
+    parameters = [
+        inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for each, default, annotation in (
+            ("request", inspect.Parameter.empty, Request),
+            ("name", inspect.Parameter.empty, StudyName),
+            *((each.name, each.default, PARAMETERS[each.name]) for each in own),
+        )
+    ]
+    vars(endpoint)["__signature__"] = inspect.Signature(parameters, return_annotation=Response)
+    endpoint.__name__, endpoint.__doc__ = name, of.__doc__
+    router.get(read.path.replace("{decision}", "{id}"), **answers(read.kind, 404))(endpoint)
 
 
-@router.get("/advice", **answers(Advice | Advices, 404))
-def advice(
-    request: Request,
-    name: StudyName,
-    segment: Segment = None,
-    margin: Margin = None,
-    confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
-    tolerance: Annotated[float, Query(gt=0, lt=1, description="Good enough, as a share of the control's mean.")] = 0.01,
-) -> Response:
-    """Stop, continue or drop arms; valid at every look. For every segment unless one is named."""
-    return look(
-        request,
-        name,
-        lambda study: study.advice(
-            segment=segment_in(segment), margin=margin, confidence=confidence, tolerance=tolerance
-        ),
-    )
-
-
-@router.get("/explained-variance", **answers(ExplainedVariance, 404))
-def explained_variance(request: Request, name: StudyName, level: Level = 0.95) -> Response:
-    """How much of the reward's variance the mediators explain."""
-    return look(request, name, lambda study: study.explained_variance(level=level))
-
-
-@router.get("/effects", **answers(Effects, 404))
-def effects(request: Request, name: StudyName, level: Level = 0.95) -> Response:
-    """The effect of each level compared with the control's."""
-    return look(request, name, lambda study: study.effects(level=level))
-
-
-@router.get("/guardrails", **answers(Guardrails, 404))
-def guardrails(request: Request, name: StudyName) -> Response:
-    """The evidence for each arm and guardrail."""
-    return look(request, name, lambda study: study.guardrails())
-
-
-@router.get("/health", **answers(Health, 404))
-def health(request: Request, name: StudyName) -> Response:
-    """Checks of the study itself: lost outcomes, drift, traffic, news; no ETag, since a silence has no event."""
-    return answer(registry_of(request).look(name, lambda study: study.health()))
-
-
-@router.get("/alarms", **answers(list[Alarm], 404))
-def alarms(request: Request, name: StudyName) -> Response:
-    """Alarms and notices that were raised, the newest first; no ETag, since they are found by the server itself."""
-    return answer(registry_of(request).look(name, lambda study: study.alarms()))
-
-
-@router.get("/funnel", **answers(Funnel, 404))
-def funnel(request: Request, name: StudyName) -> Response:
-    """What levers do to mediators, mediators to the reward, and levers to the reward."""
-    return look(request, name, lambda study: study.funnel())
-
-
-@router.get("/waiting", **answers(Waiting, 404))
-def waiting(request: Request, name: StudyName) -> Response:
-    """Open decisions by age, and how long outcomes take; no ETag, since ages change with the clock."""
-    return answer(registry_of(request).look(name, lambda study: study.waiting()))
+for _name, _read in READS.items():
+    add_read(_name, _read)
 
 
 @router.get("/posterior", **answers(PosteriorDraws, 404))
@@ -140,20 +119,6 @@ def posterior(
         return {"rows": rows, "means": means, "sources": [*found.sources], "draws": found.draws[:n].tolist()}
 
     return look(request, name, work)
-
-
-@router.get("/missing", **answers(dict[str, int], 404))
-def missing(request: Request, name: StudyName) -> Response:
-    """For each observed variable, the number of counted rows without a value."""
-    return look(request, name, lambda study: study.missing())
-
-
-@router.get("/sets", **answers(SeparatingSets, 404))
-def sets(
-    request: Request, name: StudyName, rejected: Annotated[bool, Query(description="Also rejected sets.")] = False
-) -> Response:
-    """The separating sets with their evidence."""
-    return look(request, name, lambda study: study.separating_sets(rejected=rejected))
 
 
 @router.get("/drift", **answers(Drifts, 404))

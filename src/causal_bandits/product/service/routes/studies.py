@@ -1,23 +1,21 @@
 """Studies by name, their arms, and their events."""
 
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query
 from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from ....core.markup import in_path
 from ....core.problem import Arm, Problem
 from ....errors import OptionError, UnknownArmError, brief
-from ....reporting.described import StudyDescription
-from ...studies import Annotation, AuditRow, Change, Final, Staleness, Study, StudyInfo, StudySettings, parse_pattern
+from ...studies import Annotation, Final, Staleness, Study, StudyInfo, StudySettings, parse_pattern
 from ..bodies import ArmState, NewAnnotation, NewArm, NewLevel, NewStudy
 from ..gate import name_in
-from ..responses import Arms, StudyName, answer, answers, check_parameters, errors_of, look, registry_of
+from ..responses import Arms, ClosingResponse, StudyName, answer, answers, check_parameters, errors_of, registry_of
 from ..watching import Watch
 
 router = APIRouter(
@@ -34,7 +32,7 @@ UNREACHABLE = (".", "..")
 def create(request: Request, body: NewStudy) -> Response:
     """Create a study; repeating the request returns 200, other settings under the same name 409."""
     if body.name.strip() in UNREACHABLE:
-        raise OptionError(f"name={body.name!r} cannot be part of an address; use another name")
+        raise OptionError(f"name={body.name!r} cannot be part of a URL; use another name")
     options = body.model_dump(exclude={"name", "problem"}, exclude_none=True)
     if options.get("allow_private_webhook") and not request.app.state.settings.alarms.allow_private_webhooks:
         raise OptionError(
@@ -51,50 +49,16 @@ def studies(request: Request) -> Response:
     return answer(registry_of(request).list())
 
 
-@router.get("/{name}", **answers(StudyDescription, 404))
-def describe(
-    request: Request,
-    name: StudyName,
-    history: Annotated[bool, Query(description="Also how it came about.")] = False,
-) -> Response:
-    """A study: decisions by status, arms, sets, alarms, the recommended arm."""
-    return look(request, name, lambda study: study.describe(history=history))
-
-
-@router.get("/{name}/settings", **answers(StudySettings, 404))
-def settings(request: Request, name: StudyName) -> Response:
-    """The settings of a study: its problem with the current arms, its policy, its seed."""
-    return look(request, name, lambda study: study.settings)
-
-
-@router.get("/{name}/staleness", **answers(Staleness, 404))
-def staleness(request: Request, name: StudyName) -> Response:
-    """How far the current snapshot is behind what was acknowledged; no ETag, since no event changes it."""
-    return answer(registry_of(request).look(name, lambda study: study.staleness()))
-
-
 @router.post("/{name}/publish", **answers(Staleness, 404))
 def publish(request: Request, name: StudyName) -> Response:
-    """High-throughput mode: count all rows that wait, now; otherwise that happens a moment later."""
+    """High-throughput mode: count all waiting rows now, instead of a moment later."""
     return answer(registry_of(request).act(name, lambda study: study.publish()))
 
 
 @router.post("/{name}/finish", **answers(Final, 404, 409))
 def finish(request: Request, name: StudyName) -> Response:
-    """End a study: close open decisions, and freeze the answer and the report."""
+    """End a study: close open decisions, and freeze the recommendation and the report."""
     return answer(registry_of(request).act(name, lambda study: study.finish()))
-
-
-@router.get("/{name}/finish", **answers(Final | None, 404))
-def finished(request: Request, name: StudyName) -> Response:
-    """How a study was finished; null while it runs."""
-    return look(request, name, lambda study: study.finished)
-
-
-@router.get("/{name}/report", **answers(StudyDescription, 404))
-def report(request: Request, name: StudyName) -> Response:
-    """What a report shows; of a finished study as it was then."""
-    return look(request, name, lambda study: study.report_values())
 
 
 @router.delete("/{name}", status_code=204, response_model=None, responses=errors_of(404))
@@ -128,13 +92,13 @@ def pattern_in(problem: Problem, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise UnknownArmError(f"{brief(text)} is not an arm; expected a JSON object lever -> level") from None
     if not all(level is None or isinstance(level, bool | int | float | str) for level in found.values()):
-        raise UnknownArmError(f"{brief(text)} is not an arm; a level is a text, a number, true, false, or null for any")
+        raise UnknownArmError(f"{brief(text)} is not an arm; a level is a string, a number, true, false, or null")
     return {name: ... if level is None else level for name, level in found.items()}
 
 
 @router.put("/{name}/arms/{arm}/state", **answers(Arms, 404, 409))
 def change(request: Request, name: StudyName, arm: Named, body: ArmState) -> Response:
-    """Allow, forbid or retire an arm, or all that match; returns those that changed."""
+    """Allow, forbid or retire an arm, or all that match; returns the arms that changed."""
 
     def work(study: Study) -> Sequence[Arm]:
         doing = {"allowed": study.allow, "forbidden": study.forbid, "retired": study.retire}
@@ -145,7 +109,7 @@ def change(request: Request, name: StudyName, arm: Named, body: ArmState) -> Res
 
 @router.post("/{name}/arms", **answers(Arms, 404, 409))
 def add_arm(request: Request, name: StudyName, body: NewArm) -> Response:
-    """Add an arm; an existing arm is unchanged."""
+    """Add an arm; an existing arm stays as it is."""
     made = registry_of(request).act(name, lambda study: study.add_arm(body.arm, new_levels=body.new_levels))
     return answer({"arms": [made]})
 
@@ -159,21 +123,6 @@ def add_level(request: Request, name: StudyName, body: NewLevel) -> Response:
 # Events
 
 
-class EventStream(StreamingResponse):
-    """A stream of events that ends with its connection."""
-
-    def __init__(self, stream: AsyncGenerator[str, None]) -> None:
-        super().__init__(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-        self._stream = stream
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, and close it however that ends."""
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            await self._stream.aclose()
-
-
 STREAM = {"description": "Events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
 
 
@@ -182,46 +131,26 @@ STREAM = {"description": "Events", "content": {"text/event-stream": {"schema": {
     response_class=StreamingResponse,
     responses={
         **errors_of(404),
-        200: {"description": "Events", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        200: STREAM,
     },
 )
 async def events(
     request: Request,
     name: StudyName,
-    after: Annotated[int | None, Query(ge=0, description="Begin after this event; by default with the next.")] = None,
+    after: Annotated[int | None, Query(ge=0, description="Start after this event; by default, at the next.")] = None,
     last: Annotated[
-        str | None, Header(alias="Last-Event-ID", description="The last event that was seen, instead of `after`.")
+        str | None, Header(alias="Last-Event-ID", description="The last event received, instead of `after`.")
     ] = None,
 ) -> Response:
-    """Stream the changes of a study, in order; the id of an event is its number in the study. An event has its kind and
-    the decisions it concerns.
+    """Stream the changes of a study in order.
+
+    The id of an event is its number in the study; its data are its kind and the decisions that it concerns.
     """
     watch: Watch = request.app.state.watch
     begin = int(last) if last is not None and last.isascii() and last.isdigit() and len(last) < 16 else after
-    return EventStream(await watch.stream(name, begin))
-
-
-@router.get("/{name}/changes", **answers(list[Change], 404))
-def changes(
-    request: Request,
-    name: StudyName,
-    after: Annotated[int, Query(ge=0, description="Begin after this event.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
-) -> Response:
-    """Events so far, without waiting for more."""
-    return look(request, name, lambda study: study.changes(after, limit=limit))
-
-
-@router.get("/{name}/audit", **answers(list[AuditRow], 404))
-def audit(request: Request, name: StudyName, limit: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Response:
-    """Changes that people made, newest first: arms, imports, annotations."""
-    return look(request, name, lambda study: study.audit(limit=limit))
-
-
-@router.get("/{name}/annotations", **answers(list[Annotation], 404))
-def annotations(request: Request, name: StudyName) -> Response:
-    """Notes on dates, oldest first."""
-    return look(request, name, lambda study: study.annotations())
+    stream = await watch.stream(name, begin)
+    headers = {"Cache-Control": "no-store"}
+    return ClosingResponse(stream, stream.aclose, headers=headers, media_type="text/event-stream")
 
 
 @router.post("/{name}/annotations", **answers(Annotation | None, 404))

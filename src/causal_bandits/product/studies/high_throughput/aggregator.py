@@ -154,8 +154,8 @@ class Watched(Protocol):
     def refresh(self, version: int | None) -> None:
         """Take a newer version into memory, unless this is the one."""
 
-    def count(self) -> None:
-        """Count all rows that wait."""
+    def publish(self) -> int:
+        """Count all rows that wait; returns how many they were."""
 
 
 class _Watch:
@@ -350,7 +350,7 @@ class Aggregator:
             each.leads = bool(self._listen().execute(TRY_LEAD, (str(each.study),)).fetchone()[0])
         if not each.leads and not each.is_stuck(now):
             return
-        logs[0].count()
+        logs[0].publish()
         each.waits_since, each.look_at = None, 0.0  # rows that came meanwhile wait from now on
         for one in logs[1:]:
             one.refresh(None)

@@ -104,7 +104,7 @@ class StoreCalls:
                 look = True
                 continue
             left, look = later, bool(later)
-        raise StorageError("other workers were faster a thousand times in a row; try again")
+        raise StorageError("other workers wrote first in 1,000 attempts; try again")
 
     def _append(self, calls: Sequence[Call], *, look: bool) -> None:
         looking = [call for call in calls if look or call.must_look(self._made)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ....errors import ConflictError, DecisionClosedError
-from ..decisions import checked_number
+from ..decisions import checked_number, number_of
 from ..outcomes import OnRecord, Outcome, OutcomeRules, corrected_values, has_outcome, new_outcomes
 from ..session import key_used
 from ..storage import Known, Row, mark_of
@@ -29,9 +29,9 @@ class Call(ABC):
         self.result: Any = None
         self.error: Exception | None = None
 
-    @abstractmethod
     def must_look(self, made: int) -> bool:
         """Whether the log must be looked at first, when this many decisions are known to be made."""
+        return True
 
     @abstractmethod
     def rows(self, known: Known | None, after: int) -> list[Row]:
@@ -98,8 +98,7 @@ class Ask(Call):
 
 def _numbers(given: Iterable[object]) -> list[int]:
     """The decisions that may exist, of those that a caller names."""
-    found = (getattr(each, "id", each) for each in given)
-    return [number for number in found if type(number) is int and 0 < number < 2**62]
+    return [number for number in map(number_of, given) if 0 < number < 2**62]
 
 
 def _on_record(known: Known | None, number: int) -> tuple[int, OnRecord]:
@@ -173,10 +172,6 @@ class Correct(Call):
         self._reason, self._time = reason, time
         self.decisions = _numbers([decision])
 
-    def must_look(self, made: int) -> bool:
-        """Always: values that are not on record cannot be corrected."""
-        return True
-
     def rows(self, known: Known | None, after: int) -> list[Row]:
         """A row, if something changes."""
         assert known is not None
@@ -195,10 +190,6 @@ class Close(Call):
         super().__init__()
         self._rules, self._numbers, self._how, self._time = rules, numbers, how, time
         self.decisions = _numbers(numbers)
-
-    def must_look(self, made: int) -> bool:
-        """Always: what has an outcome stays as it is."""
-        return True
 
     def rows(self, known: Known | None, after: int) -> list[Row]:
         """A row for each decision that is open."""

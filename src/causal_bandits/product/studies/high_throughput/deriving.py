@@ -10,10 +10,10 @@ import numpy as np
 
 from ....core.seeds import stream
 from ..applying import apply
+from ..arm_patterns import asked_among
 from ..deciding import choose
-from ..events import Event
-from ..keys import given_key
-from ..segments import asked_among
+from ..decision_log import given_key
+from ..decisions import Event
 from ..session import Session
 from ..state import StudyState
 from ..storage import mark_of
@@ -79,19 +79,6 @@ def asks_replayed(session: Session) -> Iterator[tuple[StudyState, AskMade]]:
         apply(then, event)
         for ask in wanted.pop(then.seq, []):
             yield then, ask
-
-
-class Derived(NamedTuple):
-    """An ask of a study, and the arms that follow from the state of its version and its random numbers."""
-
-    ask: AskMade
-    arms: list[int]
-
-
-def derived(session: Session) -> Iterator[Derived]:
-    """Derive every counted decision again."""
-    for then, ask in asks_replayed(session):
-        yield Derived(ask, ask.chosen(then))
 
 
 def _events(session: Session) -> Iterator[Event]:

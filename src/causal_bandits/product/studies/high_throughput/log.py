@@ -15,12 +15,11 @@ from typing import Any
 
 from ....core.problem import Arm, Level, Segment
 from ....errors import CausalBanditsError
+from ..arm_patterns import asked_among
 from ..deciding import check_open, choose, reserved_for, subset
-from ..decision_log import Asked, DecisionLog, Outcomes, Staleness
+from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence
 from ..decisions import Decision
-from ..keys import NEVER, decision_of, keeps, occurrence
 from ..outcomes import Keyed, Outcome
-from ..segments import asked_among
 from ..session import Session, key_used
 from ..settings import checked_key
 from ..state import StudyState
@@ -142,7 +141,7 @@ class HighThroughputLog(DecisionLog):
 
     def expire(self, seconds: float) -> Sequence[int]:
         """Append that decisions get no outcome; all that is stored is counted before."""
-        self.publish()
+        self._count()
         now = self.session.now()
         return self._close_decisions(self.session.read_counted(lambda state: state.overdue(now, seconds)), "expired")
 
@@ -154,17 +153,18 @@ class HighThroughputLog(DecisionLog):
     # Snapshots
 
     def publish(self) -> int:
-        """Count all that is appended, now and here."""
-        counted = self._counter.count()
-        self.session.read_counted(lambda _: None)
-        return counted
-
-    def count(self) -> None:
-        """Publish, and close the decisions that have been open for too long."""
-        self.publish()
+        """Count all that is appended, now and here, and close the decisions that have been open for too long."""
+        counted = self._count()
         overdue = self._counter.overdue()
         if overdue:
             self._close_decisions(overdue, "expired")
+            counted += self._count()
+        return counted
+
+    def _count(self) -> int:
+        counted = self._counter.count()
+        self.session.read_counted(lambda _: None)
+        return counted
 
     def refresh(self, version: int | None) -> None:
         """Take a newer version into memory, unless this is the one."""

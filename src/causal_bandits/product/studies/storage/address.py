@@ -49,8 +49,8 @@ def _checked(url: sa.URL) -> sa.URL:
             raise missing_extra("psycopg", "postgres") from None
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
-        kind = repr(backend) if scheme_of(f"{backend}:") else "another"
-        raise StorageError(f"storage {shown(url)} is of kind {kind}; expected sqlite or postgresql")
+        kind = f"of kind {backend!r}" if scheme_of(f"{backend}:") else "of another kind"
+        raise StorageError(f"storage {shown(url)} is {kind}; expected sqlite or postgresql")
     if url.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise StorageError(f"storage {shown(url)} names a driver; write 'sqlite:///FILE'")
     if url.host or url.username or url.password or "\0" in (url.database or ""):

@@ -81,6 +81,8 @@ def make_engine(url: sa.URL) -> sa.Engine:
             f"storage {shown(url)} is not a URL that can be used ({reason}); check its options"
         ) from None
     event.listen(engine, "connect", prepare)
+    if url.get_backend_name() == "sqlite":
+        event.listen(engine, "close", _roll_back)
     return engine
 
 
@@ -88,6 +90,15 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     retried(lambda: connection.execute("PRAGMA synchronous=FULL"))
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA cell_size_check=ON")  # notices corrupt pages where they are read
+
+
+def _roll_back(connection: Any, _record: object) -> None:
+    """End a transaction before its connection is closed.
+
+    SQLAlchemy closes a connection at an interrupt, and SQLite keeps a closed connection with its locks for as long as
+    one of its cursors lives, which may be in a traceback.
+    """
+    connection.rollback()
 
 
 def _prepare_postgres(connection: Any, _record: object) -> None:
@@ -136,6 +147,8 @@ class Connections:
         self.aggregator: object = None
         """What counts the rows of high-throughput studies in this process."""
         fork_safety.register(self)
+        if path is not None:
+            fork_safety.close_before_fork(self.engine)
         weakref.finalize(self, self.engine.dispose)
 
     def run(self, work: Callable[[sa.Connection], T], *, write: bool = False) -> T:
@@ -159,7 +172,7 @@ class Connections:
             if not begun and self._path is None and is_disconnect(error):
                 raise StaleConnectionError from error
             raise
-        connection.close()
+        self._return(connection)
         self.check_file()
         return result
 
@@ -182,13 +195,21 @@ class Connections:
                 if left >= 0 and is_disconnect(error):
                     raise StaleConnectionError from error
                 raise
-            connection.close()
+            self._return(connection)
             return result
 
         try:
             return fork_safety.inside(partial(retried, attempt))
         except database_errors() as error:
             raise translated(self.url, error, RETRY_SECONDS) from None
+
+    @staticmethod
+    def _return(connection: sa.Connection) -> None:
+        """Return a connection to the pool; SQLAlchemy hides an interrupt meanwhile behind an AssertionError."""
+        try:
+            connection.close()
+        except AssertionError as error:
+            raise error.__context__ or error from None
 
     @staticmethod
     def _end(connection: sa.Connection, error: BaseException) -> None:

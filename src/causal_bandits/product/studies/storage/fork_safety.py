@@ -1,8 +1,9 @@
 """Forks: a child process must not inherit a lock that another thread held, a connection, or a half-updated state.
 
 A fork waits until no other thread is inside a study (threads that only wait for a busy database do not count), so that
-no lock of SQLite or of the compiler is held while the process is copied. In the child every study starts afresh from
-its storage.
+no lock of SQLite or of the compiler is held while the process is copied. Then the connections to SQLite are closed:
+SQLite remembers per process which locks it holds on a file, and a child that inherited this memory would believe that
+it holds locks which only its parent has. In the child every study starts afresh from its storage.
 """
 
 import os
@@ -25,7 +26,15 @@ class Forked(Protocol):
         """Forget locks, connections and states of the parent; called in the child, before anything else runs."""
 
 
+class Disposable(Protocol):
+    """What has connections that no child may inherit."""
+
+    def dispose(self) -> None:
+        """Close the connections; called in the parent, before the fork."""
+
+
 _members: "weakref.WeakSet[Forked]" = weakref.WeakSet()
+_closed_before: "weakref.WeakSet[Disposable]" = weakref.WeakSet()
 _gate = threading.RLock()
 _inside: dict[int, int] = {}
 """The threads inside; each changes its own entry only."""
@@ -34,6 +43,11 @@ _inside: dict[int, int] = {}
 def register(member: Forked) -> None:
     """From now on `member` starts afresh in every child."""
     _members.add(member)
+
+
+def close_before_fork(engine: Disposable) -> None:
+    """From now on the connections of `engine` are closed before every fork."""
+    _closed_before.add(engine)
 
 
 def inside(work: Callable[[], T]) -> T:
@@ -70,6 +84,8 @@ def _before() -> None:
     me = threading.get_ident()
     while any(thread != me for thread in list(_inside)) and time.monotonic() < end:
         time.sleep(0.001)
+    for engine in list(_closed_before):
+        engine.dispose()
 
 
 def _in_parent() -> None:

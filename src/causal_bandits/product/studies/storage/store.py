@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from ....errors import StorageError, UnknownStudyError, UnreadableStudyError, brief, listing
-from ..events import Event
+from ..decisions import Event
 from . import schema
 from .address import file_of, read_url, shown
 from .append_log import make_log
@@ -124,9 +124,13 @@ class Store:
 
     def run(self, work: Callable[[sa.Connection], T], *, write: bool = False) -> T:
         """One transaction without the lock of a study: all of it is stored, or nothing."""
-        if write and self._why_read_only is not None:
-            raise StorageError(self._why_read_only)
+        if write:
+            self._check_writable()
         return self.connections.run(work, write=write)
+
+    def _check_writable(self) -> None:
+        if self._why_read_only is not None:
+            raise StorageError(self._why_read_only)
 
     def write(self, study: int, work: Callable[[Transaction], T]) -> T:
         """One transaction that holds the study's write lock: all of it is stored, or nothing.
@@ -139,11 +143,12 @@ class Store:
                 connection.execute(_LOCK, {"study": study})
             return work(Transaction(connection, study, self.place))
 
-        return self.run(locked, write=True)
+        self._check_writable()
+        return self.connections.run(locked, write=True)
 
     def read(self, study: int, work: Callable[[Transaction], T]) -> T:
         """Read from one consistent state of the store."""
-        return self.run(lambda connection: work(Transaction(connection, study, self.place)))
+        return self.connections.run(lambda connection: work(Transaction(connection, study, self.place)))
 
     # Studies by name
 

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ....errors import StorageError, UnknownStudyError, UnreadableStudyError
-from ..events import Event, Kind
+from ..decisions import Event, Kind
 from .chain import START, Head, combined, event_digest, key_digest, snapshot_digest
 from .schema import events, heads, keys, snapshots
 

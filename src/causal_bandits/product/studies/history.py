@@ -1,0 +1,442 @@
+"""What happened to a study, to read: decisions as rows and as a table, changes, notes, alarms, what is waiting."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
+
+import numpy as np
+
+from ...core.files import output_folder, replacing
+from ...core.markup import counted
+from ...core.problem import Level, Problem, Segment, setting_words
+from ...errors import OptionError, brief, listing, whole_number
+from ...libraries import pl
+from .arm_patterns import matching
+from .decisions import STATUS, Event, Kind, microseconds, moment
+from .health import CODES, NOTICES
+from .session import Draft, Session
+from .state import StudyState
+from .storage import Message, StoredAlarm, alarm_queue
+
+MOST_TEXT = 500
+MOST_AT_ONCE = 10_000
+"""Changes or decisions in one answer."""
+NAMED_ARMS = 3
+
+
+class Annotation(NamedTuple):
+    """A note on a time: a release, a sale, an outage."""
+
+    time: datetime
+    text: str
+
+
+class AuditRow(NamedTuple):
+    """A change that somebody made to a study."""
+
+    sequence: int
+    kind: Kind
+    time: datetime
+    says: str
+
+
+def annotate(draft: Draft, text: object, at: object) -> Annotation | None:
+    """Annotate a time, now by default; None as the text takes the annotation of that time away."""
+    if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > MOST_TEXT):
+        raise OptionError(f"text={brief(text)}; expected a non-empty string of at most {MOST_TEXT} characters, or None")
+    time = draft.now if at is None else read_time(at)
+    known = draft.state.annotations.get(time)
+    if text is None and known is None:
+        raise OptionError(f"nothing is annotated at {moment(time).isoformat()}; see annotations()")
+    if text != known:
+        draft.add("annotated", {"at": time, "text": text})
+    return None if text is None else Annotation(moment(time), text)
+
+
+def annotations_of(state: StudyState) -> list[Annotation]:
+    """All annotations, the oldest first."""
+    return [Annotation(moment(time), text) for time, text in sorted(state.annotations.items())]
+
+
+def read_time(at: object, name: str = "at") -> float:
+    """Seconds since 1970 of a date, a time or their text in ISO 8601; UTC unless it says otherwise.
+
+    >>> read_time("2026-11-18"), read_time("2026-11-18T01:00+01:00")
+    (1794960000.0, 1794960000.0)
+    """
+    try:
+        if isinstance(at, date) and not isinstance(at, datetime):
+            at = at.isoformat()
+        found = datetime.fromisoformat(at) if isinstance(at, str) else at
+        if isinstance(found, datetime):
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        pass
+    raise OptionError(f"{name}={brief(at)}; expected a date such as 2026-11-18, or a time such as 2026-11-18T14:30")
+
+
+# The audit trail
+
+
+def audit(session: Session, limit: int) -> list[AuditRow]:
+    """What people changed, the newest first."""
+    most = whole_number("limit", limit, 1, MOST_AT_ONCE)
+    kinds: list[Kind] = [*SAYS]
+    events = session.store.read(session.row.id, lambda transaction: transaction.newest_of(kinds, most))
+    problem = session.read_counted(lambda state: state.problem)
+    return [AuditRow(each.seq, each.kind, moment(each.time), SAYS[each.kind](each, problem)) for each in events]
+
+
+def _arms_words(event: Event, problem: Problem) -> str:
+    said = []
+    for how in ("retired", "forbidden", "allowed"):
+        numbers = event.body.get(how, ())
+        if numbers:
+            said.append(f"{how} {_named([problem.arms[number].label for number in numbers])}")
+    added = event.body.get("added", [])
+    if added:
+        said.append(f"added {_named([_settings(each, problem) for each in added])}")
+    return "; ".join(said)
+
+
+def _settings(arm: Mapping[str, Any], problem: Problem) -> str:
+    return ", ".join(setting_words(name, level, problem.names) for name, level in arm.items())
+
+
+def _named(names: list[str]) -> str:
+    """Arms in words: their number, and the first of them."""
+    more = len(names) - NAMED_ARMS
+    listed = "; ".join(names[:NAMED_ARMS]) + (f"; and {more:,} more" if more > 0 else "")
+    return f"{len(names):,} {'arm' if len(names) == 1 else 'arms'}: {listed}"
+
+
+def _imported_words(event: Event, _: Problem) -> str:
+    return f"imported {counted(len(event.body['arms']), 'row')}"
+
+
+def _annotated_words(event: Event, _: Problem) -> str:
+    when, text = f"{moment(event.body['at']):%Y-%m-%d %H:%M} UTC", event.body["text"]
+    return f"removed the annotation of {when}" if text is None else f"annotated {when}: {text}"
+
+
+def _corrected_words(event: Event, _: Problem) -> str:
+    values = ", ".join(f"{name}={value}" for name, value in event.body["values"].items())
+    return f"corrected decision {event.body['id']:,} to {values}{_because(event)}"
+
+
+def _excluded_words(event: Event, _: Problem) -> str:
+    return f"{event.kind} {counted(len(event.body['ids']), 'decision')}{_because(event)}"
+
+
+def _because(event: Event) -> str:
+    return f": {event.body['reason']}" if event.body.get("reason") else ""
+
+
+SAYS: dict[Kind, Callable[[Event, Problem], str]] = {
+    "created": lambda _event, _problem: "created the study",
+    "arms": _arms_words,
+    "imported": _imported_words,
+    "annotated": _annotated_words,
+    "corrected": _corrected_words,
+    "excluded": _excluded_words,
+    "included": _excluded_words,
+    "finished": lambda _event, _problem: "finished the study",
+}
+"""The kinds of events that are somebody's decision about the study, in words."""
+
+
+def decisions_frame(state: StudyState) -> pl.DataFrame:
+    """One row per decision: id, status, why it is excluded, times, levers, observed variables, reward.
+
+    A cell is empty if nothing was reported.
+    """
+    decisions, problem = state.decisions, state.problem
+    arms = decisions.column("arm")
+    columns: dict[str, Any] = {
+        "id": np.arange(1, len(decisions) + 1),
+        "status": pl.Series([decisions.status(number) for number in range(1, len(decisions) + 1)], dtype=pl.String),
+        "excluded": pl.Series(reasons(state), dtype=pl.String),
+        "asked": _times(decisions.column("asked")),
+        "done": _times(decisions.column("done")),
+    }
+    for index, lever in enumerate(problem.interventions):
+        named = any(isinstance(level, str) for level in lever.levels)
+        levels = [str(level) if named else level for level in lever.levels]
+        codes = problem.arm_codes[arms, index] if len(arms) else []
+        columns[lever.name] = pl.Series([levels[code] for code in codes], strict=False)
+    frame = pl.DataFrame(columns).with_columns(pl.col("id").cast(pl.Int64))
+    told = frame.join(_told_frame(state), on="id", how="left", maintain_order="left")
+    further = {
+        name: pl.Series(state.metrics.column(name, len(decisions))).fill_nan(None) for name in state.metrics.kinds
+    }
+    return told.with_columns(**further)
+
+
+def _told_frame(state: StudyState) -> pl.DataFrame:
+    """What was told of decisions, whole or in part, with their ids."""
+    rows = state.decisions.column("row")
+    told = np.flatnonzero(rows >= 0)
+    names = (*state.problem.observed_names, state.problem.target)
+    at: list[int] = rows[told].tolist()
+    seen: pl.DataFrame = state.policy.history.to_frame()[at].select(names)
+    seen = seen.with_columns(pl.Series("id", told + 1, dtype=pl.Int64))
+    others = {**state.parts, **{number: part for number, (_, part) in state.excluded_rows.rows.items()}}
+    if not others:
+        return seen
+    parts: dict[str, Any] = {name: [part.get(name) for part in others.values()] for name in names}
+    return pl.concat([seen, pl.DataFrame({**parts, "id": list(others)}, schema=seen.schema, strict=False)])
+
+
+def reasons(state: StudyState) -> list[str | None]:
+    """Why each decision is excluded; None where it is not."""
+    names = [None, *(each.reason for each in state.exclusions)]
+    return [names[which] for which in state.decisions.column("excluded").tolist()]
+
+
+def _times(seconds: Any) -> pl.Series:
+    micro = pl.Series(microseconds(seconds), dtype=pl.Float64).fill_nan(None)
+    return micro.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
+
+
+def export_by_day(frame: pl.DataFrame, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write decisions as Parquet, one folder for each day (UTC) on which they were asked for; returns the files.
+
+    DuckDB, Spark, Polars and BigQuery read `folder/day=2026-01-31/decisions.parquet` as one table with a column `day`
+    (`asked_day`, where `day` is a variable of the study). Every file takes its name in one step. Exporting again
+    replaces the files, since outcomes arrive late; other files in the folder are left alone.
+
+    Args:
+        frame: The decisions: `study.to_frame()` of a `Study`, also of one on a server.
+        folder: The folder to write to; it is created if needed.
+    """
+    root, days, made = output_folder(folder), frame["asked"].dt.date(), []
+    column = "asked_day" if "day" in frame.columns else "day"
+    for day in days.unique().sort():
+        target = output_folder(root / f"{column}={day}") / "decisions.parquet"
+        with replacing(target) as path:
+            frame.filter(days == day).write_parquet(path)
+        made.append(target)
+    return made
+
+
+class Newest(NamedTuple):
+    """The newest event of a study: its number, and the start of a digest of everything up to it."""
+
+    sequence: int
+    mark: str
+
+
+class Change(NamedTuple):
+    """An event of a study in brief: which decisions it concerns, without their values."""
+
+    sequence: int
+    kind: Kind
+    time: datetime
+    decisions: tuple[int, ...]
+    """Ids of the decisions that were asked for, told, corrected, closed, excluded or included."""
+
+
+class DecisionRow(TypedDict):
+    """A decision and what became of it."""
+
+    id: int
+    status: str
+    asked: datetime
+    done: datetime | None
+    arm: dict[str, Level]
+    outcome: dict[str, Any]
+    """What was told of it so far, as corrected."""
+    excluded: str | None
+    """Why it does not count."""
+    corrections: list[dict[str, Any]]
+    """Values that were replaced: time, reason, before and after."""
+
+
+def newest(session: Session) -> Newest:
+    """The newest event; one small query."""
+    head = session.head()
+    return Newest(head.seq, head.digest.hex()[:8])
+
+
+def mark_of(session: Session) -> str:
+    """What changes with every answer: the newest event, and up to which decision reward windows have closed by now."""
+    found = newest(session)
+    closed = 0 if session.settings.reward_window is None else session.read(lambda state: state.late.closed)
+    return f"{found.sequence}-{found.mark}{f'.{closed}' if closed else ''}"
+
+
+def changes(session: Session, after: int, limit: int) -> list[Change]:
+    """The events after a number in brief, the oldest first."""
+    after, limit = whole_number("after", after, 0), whole_number("limit", limit, 1, MOST_AT_ONCE)
+    if after >= newest(session).sequence:
+        return []
+    return [
+        Change(event.seq, event.kind, moment(event.time), _concerned(event))
+        for event in session.events(after, after + limit)
+    ]
+
+
+def _concerned(event: Event) -> tuple[int, ...]:
+    body = event.body
+    if event.kind == "counted":
+        made = sum(len(arms) for _, _, _, arms, *_ in body["asked"])
+        return tuple(sorted({*range(body["first"], body["first"] + made), *(number for number, *_ in body["told"])}))
+    if event.kind == "asked":
+        return tuple(range(body["first"], body["first"] + len(body["arms"])))
+    return (body["id"],) if event.kind in ("told", "corrected") else tuple(body.get("ids", ()))
+
+
+def decision_rows(state: StudyState, after: int, limit: int) -> list[DecisionRow]:
+    """The decisions after a number, the oldest first."""
+    after, limit = whole_number("after", after, 0), whole_number("limit", limit, 1, MOST_AT_ONCE)
+    return [decision_row(state, number) for number in range(after + 1, min(after + limit, len(state.decisions)) + 1)]
+
+
+STATUSES = ("told", "open", "abandoned", "expired")
+
+
+def select_decisions(
+    state: StudyState,
+    *,
+    status: str | None = None,
+    arm: object = None,
+    segment: Segment | None = None,
+    since: object = None,
+    until: object = None,
+) -> list[int]:
+    """The numbers of decisions by status, pattern of arms, segment and time (`since` <= time < `until`)."""
+    decisions = state.decisions
+    asked, arms, rows = (decisions.column(name) for name in ("asked", "arm", "row"))
+    kept = np.ones(len(decisions), dtype=np.bool_)
+    if status is not None:
+        if status not in STATUSES:
+            raise OptionError(f"status={brief(status)}; expected one of {listing(STATUSES)}")
+        codes = [code for code, name in STATUS.items() if name == status]
+        kept &= rows >= 0 if status == "told" else np.isin(rows, codes)
+    if arm is not None:
+        kept &= np.isin(arms, matching(state.problem, arm))
+    inside = None if segment is None else state.problem.arms_in(segment)
+    if inside is not None:
+        kept &= inside[arms]
+    if since is not None:
+        kept &= asked >= read_time(since, "since")
+    if until is not None:
+        kept &= asked < read_time(until, "until")
+    found: list[int] = (np.flatnonzero(kept) + 1).tolist()
+    return found
+
+
+def decision_row(state: StudyState, number: int) -> DecisionRow:
+    """One decision by its number."""
+    decisions, place = state.decisions, number - 1
+    done, which = float(decisions.column("done")[place]), int(decisions.column("excluded")[place])
+    return {
+        "id": number,
+        "status": decisions.status(number),
+        "asked": moment(float(decisions.column("asked")[place])),
+        "done": None if math.isnan(done) else moment(done),
+        "arm": dict(state.problem.arms[decisions.column("arm")[place]]),
+        "outcome": {**state.known(number), **state.metrics.of(number)},
+        "excluded": None if not which else state.exclusions[which - 1].reason,
+        "corrections": [
+            {**each._asdict(), "time": moment(each.time).isoformat()} for each in state.corrections.get(number, ())
+        ],
+    }
+
+
+AGES = (("under a minute", 60.0), ("under an hour", 3600.0), ("under a day", 86_400.0), ("a day or more", np.inf))
+
+
+class Waiting(NamedTuple):
+    """Open decisions by age, and how long complete outcomes took; times are in seconds, None if there are none."""
+
+    open: int
+    ages: tuple[tuple[str, int], ...]
+    oldest: float | None
+    median: float | None
+    slow: float | None
+    """Nine in ten outcomes took at most this long."""
+    late: int
+    """Open decisions that wait for longer than that."""
+    partly: int
+    """Open decisions of which something was told."""
+    told: dict[str, int]
+    """In how many of these each variable is known."""
+    expire_after: float | None
+    reward_window: float | None
+
+
+def waiting(state: StudyState, now: float) -> Waiting:
+    """As it is at a time."""
+    decisions = state.decisions
+    since, done, rows = (decisions.column(name) for name in ("since", "done", "row"))
+    took = np.maximum(done[rows >= 0] - since[rows >= 0], 0.0)
+    median, slow = (float(value) for value in np.quantile(took, [0.5, 0.9])) if len(took) else (None, None)
+    included = [number for number in decisions.open if not state.is_excluded(number)]
+    parts = [part for number, part in state.parts.items() if not state.is_excluded(number)]
+    ages = np.maximum(now - since[[number - 1 for number in included]], 0.0)
+    starts = [0.0, *(end for _, end in AGES)]
+    counted = [
+        (name, int(np.count_nonzero((ages >= start) & (ages < end))))
+        for (name, end), start in zip(AGES, starts, strict=False)
+    ]
+    names = (*state.problem.observed_names, state.problem.target)
+    return Waiting(
+        len(ages),
+        tuple(counted),
+        float(ages.max()) if len(ages) else None,
+        median,
+        slow,
+        0 if slow is None else int(np.count_nonzero(ages > slow)),
+        len(parts),
+        {name: sum(name in part for part in parts) for name in names} if parts else {},
+        state.settings.expire_after,
+        state.settings.reward_window,
+    )
+
+
+class Alarm(NamedTuple):
+    """An alarm of a study, since it was raised."""
+
+    code: str
+    level: str
+    title: str
+    says: str
+    raised: datetime
+    cleared: datetime | None
+
+
+def alarms_of(session: Session) -> list[Alarm]:
+    """The alarms of a study that were stored, the newest first."""
+    return [alarm_of(each) for each in alarm_queue.stored_alarms(session.store, session.row.id)]
+
+
+def alarm_of(stored: StoredAlarm) -> Alarm:
+    """A stored alarm for people."""
+    level = "notice" if stored.code in NOTICES else "alarm"
+    cleared = None if stored.cleared is None else moment(stored.cleared)
+    return Alarm(stored.code, level, CODES[stored.code], stored.says, moment(stored.raised), cleared)
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """What is posted of a message; `id` is the same in every attempt."""
+    alarm = alarm_of(message.alarm)
+    return {
+        "id": f"{message.study}-{alarm.code}-{message.alarm.raised:.3f}",
+        "study": message.name,
+        "code": alarm.code,
+        "level": alarm.level,
+        "title": alarm.title,
+        "says": alarm.says,
+        "about": [*message.alarm.about],
+        "raised": alarm.raised.isoformat(timespec="seconds"),
+        "cleared": None if alarm.cleared is None else alarm.cleared.isoformat(timespec="seconds"),
+        "first_raised": moment(message.first).isoformat(timespec="seconds"),
+        "times": message.times,
+        "attempt": message.attempts,
+    }

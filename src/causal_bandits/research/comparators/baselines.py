@@ -1,0 +1,370 @@
+"""Policies that see rewards alone: the UCB family, KL-UCB, epsilon-greedy and successive elimination."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...core.compiled import Floats, by_reference, compiled
+from ...core.discovery.tiers import Tier
+from ...core.policies.protocol import choose, indices
+from ...core.problem import Problem
+from ...core.seeds import Seed
+from .base import CountingPolicy, checked_horizon, checked_number
+from .counts import Counts, any_of, arm_index, choose_highest, counted, indices_of_arms, mean_and_rows, own_rows
+
+# The formulas, one compiled function each, under their papers' names:
+# m = mean of an arm's n rewards (0 or 1), t = rows so far, T = horizon.
+
+
+@compiled
+def ucb1_index(m: float, n: int, t: int) -> float:
+    """m + sqrt(2 ln t / n) (Auer, Cesa-Bianchi and Fischer 2002, Fig. 1)."""
+    return m + math.sqrt(2 * math.log(t) / n)
+
+
+@compiled
+def ucb_v_index(m: float, n: int, t: int) -> float:
+    """m + sqrt(2 v E / n) + 3 E / n, v = m (1 - m), E = ln t (Audibert, Munos, Szepesvari 2009: UCB-V, b = c = 1)."""
+    exploration = math.log(t)
+    return m + math.sqrt(2 * m * (1 - m) * exploration / n) + 3 * exploration / n
+
+
+@compiled
+def ucb_tuned_index(m: float, n: int, t: int) -> float:
+    """m + sqrt((ln t / n) min(1/4, v + sqrt(2 ln t / n))) (Auer, Cesa-Bianchi and Fischer 2002, sec. 4)."""
+    share = math.log(t) / n
+    return m + math.sqrt(share * min(0.25, m * (1 - m) + math.sqrt(2 * share)))
+
+
+@compiled
+def scaled_ucb_index(m: float, n: int, constant: float, horizon: float) -> float:
+    """m + sqrt(c ln T / n)."""
+    return m + math.sqrt(constant * math.log(horizon) / n)
+
+
+@compiled
+def bernoulli_kl(p: float, q: float) -> float:
+    """The divergence of Bernoulli(p) from Bernoulli(q)."""
+    value = 0.0
+    if p > 0:
+        value += p * math.log(p / q)
+    if p < 1:
+        value += (1 - p) * math.log((1 - p) / (1 - q))
+    return value
+
+
+@compiled
+def kl_upper_bound(m: float, level: float) -> float:
+    """The largest q >= m with kl(m, q) <= level.
+
+    Newton's method from the right of the root, where it falls monotonically since kl is convex in q. Two points lie
+    there: Pinsker's m + sqrt(level / 2), and the q at which the part of zeros alone, plus m ln m, makes up the level.
+    """
+    if m >= 1:
+        return 1.0
+    inner = m * math.log(m) if m > 0 else 0.0
+    q = min(m + math.sqrt(level / 2), 1 - (1 - m) * math.exp(-(level - inner) / (1 - m)))
+    for _ in range(60):
+        if q <= m or q >= 1:
+            break
+        step = (bernoulli_kl(m, q) - level) * q * (1 - q) / (q - m)
+        q -= step
+        if abs(step) <= 1e-14:
+            break
+    return min(max(q, m), 1.0)
+
+
+@compiled
+def kl_ucb_index(m: float, n: int, t: int) -> float:
+    """max q with n kl(m, q) <= ln t + 3 ln ln t (Garivier and Cappe 2011: KL-UCB, c = 3)."""
+    level = math.log(t)
+    if level > 1:
+        level += 3 * math.log(level)
+    return kl_upper_bound(m, level / n)
+
+
+@compiled
+def cell_bound(zeros: int, ones: int, constant: float, horizon: float) -> float:
+    """m_z + sqrt(c ln T / max(1, n_z)), m_z = 0 if nothing was seen."""
+    n = zeros + ones
+    return (ones / n if n else 0.0) + math.sqrt(constant * math.log(horizon) / max(1, n))
+
+
+# Upper confidence bounds from rewards alone: UCB1, UCB-V, UCB-tuned, and UCB with a small constant
+
+
+@counted
+@by_reference
+class UCB1State(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(UCB1State)
+@compiled
+def ucb1_of_arm(state: Any, arm: int, rng: np.random.Generator) -> float:
+    """UCB1 of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return ucb1_index(m, n, state.counts.rows[0]) if n else math.inf
+
+
+class UCB1(CountingPolicy):
+    """Each arm once, then the highest m + sqrt(2 ln t / n) (Auer, Cesa-Bianchi and Fischer 2002).
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+
+    >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
+    >>> policy = UCB1(problem, seed=0)
+    >>> policy.tell(problem.arm(I="on"), {"A": 1, "Y": 1})
+    >>> policy.ask()  # the other arm has no rows yet
+    do()
+    """
+
+    name = "ucb1"
+    tier = Tier.REWARDS
+    plays_highest = True
+    state = UCB1State
+
+
+@counted
+@by_reference
+class UCBVState(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(UCBVState)
+@compiled
+def ucb_v_of_arm(state: UCBVState, arm: int, rng: np.random.Generator) -> float:
+    """UCB-V of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return ucb_v_index(m, n, state.counts.rows[0]) if n else math.inf
+
+
+class UCBV(CountingPolicy):
+    """The bound follows the variance of the rewards (Audibert, Munos and Szepesvari 2009).
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+    """
+
+    name = "ucb-v"
+    tier = Tier.REWARDS
+    plays_highest = True
+    state = UCBVState
+
+
+@counted
+@by_reference
+class UCBTunedState(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(UCBTunedState)
+@compiled
+def ucb_tuned_of_arm(state: UCBTunedState, arm: int, rng: np.random.Generator) -> float:
+    """UCB-tuned of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return ucb_tuned_index(m, n, state.counts.rows[0]) if n else math.inf
+
+
+class UCBTuned(CountingPolicy):
+    """The bound follows an upper bound of the variance (Auer, Cesa-Bianchi and Fischer 2002, sec. 4).
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+    """
+
+    name = "ucb-tuned"
+    tier = Tier.REWARDS
+    plays_highest = True
+    state = UCBTunedState
+
+
+@counted
+@by_reference
+class ScaledUCBState(NamedTuple):
+    """Counts, and the options of the bound."""
+
+    counts: Counts
+    horizon: float
+    constant: float
+
+
+@arm_index.of(ScaledUCBState)
+@compiled
+def scaled_ucb_of_arm(state: Any, arm: int, rng: np.random.Generator) -> float:
+    """m + sqrt(c ln T / n); an arm comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return scaled_ucb_index(m, n, state.constant, state.horizon) if n else math.inf
+
+
+class SmallUCB(CountingPolicy):
+    """m + sqrt(c ln T / n) with a small constant c: no guarantee, and hard to beat in practice.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        horizon: Number of rounds that will be played.
+        constant: The constant c of the bound.
+        seed: Seed or Generator of its draws.
+    """
+
+    name = "ucb-small"
+    tier = Tier.REWARDS
+    plays_highest = True
+    needs = ("horizon",)
+    hints = "the horizon"
+
+    def __init__(self, problem: Problem, *, horizon: int, constant: float = 0.1, seed: Seed = None) -> None:
+        self.horizon, self.constant = checked_horizon(horizon), checked_number("constant", constant)
+        self._options = {"horizon": self.horizon, "constant": self.constant}
+        super().__init__(problem, seed=seed)
+
+    def _start(self, counts: Counts) -> ScaledUCBState:
+        return ScaledUCBState(counts, float(self.horizon), self.constant)
+
+
+# KL-UCB for rewards of 0 and 1 (Garivier and Cappe 2011)
+
+
+@counted
+@by_reference
+class KLUCBState(NamedTuple):
+    """Counts are all it needs."""
+
+    counts: Counts
+
+
+@arm_index.of(KLUCBState)
+@compiled
+def kl_ucb_of_arm(state: KLUCBState, arm: int, rng: np.random.Generator) -> float:
+    """KL-UCB of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return kl_ucb_index(m, n, state.counts.rows[0]) if n else math.inf
+
+
+class KLUCB(CountingPolicy):
+    """Each arm once, then the highest q with n kl(m, q) <= ln t + 3 ln ln t.
+
+    Deviation: ln t + 3 ln ln t falls below ln t, and then below 0, for t < 3; there ln t alone is used.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        seed: Seed or Generator of its draws.
+    """
+
+    name = "kl-ucb"
+    tier = Tier.REWARDS
+    plays_highest = True
+    state = KLUCBState
+
+
+# Epsilon-greedy with a falling epsilon (Auer, Cesa-Bianchi and Fischer 2002, Fig. 3)
+
+
+@counted
+@by_reference
+class GreedyState(NamedTuple):
+    """Counts, and how fast epsilon falls."""
+
+    counts: Counts
+    rate: float
+
+
+@arm_index.of(GreedyState)
+@compiled
+def mean_of_arm(state: GreedyState, arm: int, rng: np.random.Generator) -> float:
+    """The mean of an arm; it comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return m if n else math.inf
+
+
+@compiled
+def explores(state: GreedyState, rng: np.random.Generator) -> bool:
+    """Whether this round is one of those that any arm may have."""
+    return bool(rng.random() * (state.counts.rows[0] + 1) < state.rate * len(state.counts.allowed))
+
+
+@choose.of(GreedyState)
+@compiled
+def choose_greedily(state: GreedyState, rng: np.random.Generator) -> int:
+    """Any arm, or the one with the highest mean."""
+    if explores(state, rng):
+        return any_of(state.counts.allowed, rng)
+    return choose_highest(state, rng)
+
+
+@indices.of(GreedyState)
+@compiled
+def greedy_indices(state: GreedyState, rng: np.random.Generator) -> Floats:
+    """The means, unless any arm may have the round."""
+    if explores(state, rng):
+        return np.full(len(state.counts.allowed), np.nan)
+    return indices_of_arms(state, rng)
+
+
+class EpsilonGreedy(CountingPolicy):
+    """With probability min(1, rate K / t) any arm, else the one with the highest mean; untried arms come first.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        rate: The paper's c / d^2, which it sets from the smallest gap between means; 1 assumes nothing.
+        seed: Seed or Generator of its draws.
+    """
+
+    name = "epsilon-greedy"
+    tier = Tier.REWARDS
+    compares = "its mean"
+
+    def __init__(self, problem: Problem, *, rate: float = 1.0, seed: Seed = None) -> None:
+        self.rate = checked_number("rate", rate)
+        self._options = {"rate": self.rate}
+        super().__init__(problem, seed=seed)
+
+    def _start(self, counts: Counts) -> GreedyState:
+        return GreedyState(counts, self.rate)
+
+
+# Successive elimination (Even-Dar, Mannor and Mansour 2006, with unknown biases)
+
+
+class SuccessiveElimination(CountingPolicy):
+    """Pull every remaining arm once more, then drop those whose mean is 2 alpha_n below the best.
+
+    alpha_n = sqrt(ln(4 K n^2 / delta) / n) after n pulls of each: with probability 1 - delta the best arm stays.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        delta: Probability with which the best arm may be dropped.
+        seed: Seed or Generator of its draws.
+    """
+
+    name = "successive-elimination"
+    tier = Tier.REWARDS
+
+    def __init__(self, problem: Problem, *, delta: float = 0.1, seed: Seed = None) -> None:
+        self.delta = checked_number("delta", delta, below=1)
+        self._options = {"delta": self.delta}
+        super().__init__(problem, seed=seed)
+
+    def _start(self, counts: Counts) -> UCB1State:
+        return self._explore(UCB1State(counts), counts.allowed)
+
+    def _plan(self, state: UCB1State) -> UCB1State:
+        left, pulls = state.counts.allowed, own_rows(state.counts)
+        means = state.counts.rewards[:, 1] / pulls
+        n = int(pulls[left].min())
+        reach = 2 * math.sqrt(math.log(4 * len(pulls) * n * n / self.delta) / n)
+        left &= means > means[left].max() - reach
+        if np.count_nonzero(left) == 1:
+            return self._settle(state, left)
+        return self._explore(state, np.where(left, np.maximum(n + 1 - pulls, 0), 0))
