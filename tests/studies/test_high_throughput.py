@@ -31,7 +31,9 @@ from causal_bandits.product.studies.high_throughput import HighThroughputLog, ag
 from causal_bandits.product.studies.high_throughput.batches import Batches
 from causal_bandits.product.studies.high_throughput.calls import Call
 from causal_bandits.product.studies.storage import Row
+from causal_bandits.product.studies.storage.address import read_url
 from causal_bandits.product.studies.storage.append_log import TRY_LEAD
+from causal_bandits.product.studies.storage.connections import connections_to
 from causal_bandits.product.studies.storage.transaction import dump
 
 from .cases import PLANT, PROBLEMS, SHOP, answer, rebuilt
@@ -440,13 +442,14 @@ def leads(study: cb.Study) -> bool:
 
 
 def test_one_aggregator_counts_for_all_studies_of_a_process(create: Create, place: str) -> None:
+    before = threading.enumerate()
     studies = [create(name, publish_seconds=0.1) for name in ("s", "s", "t")]
     for study in studies:
         study.ask()
     wait_for(lambda: all(behind(study) == 0 for study in studies))
     assert all(map(leads, studies))
     assert aggregator_of(place) == os.getpid()
-    assert [each.name for each in threading.enumerate()].count("causal-bandits aggregator") <= 1
+    assert [each.name for each in threading.enumerate() if each not in before] == ["causal-bandits-aggregator"]
     studies[0].close()
     studies[1].ask()
     wait_for(lambda: behind(studies[1]) == 0)
@@ -487,6 +490,26 @@ def test_connections_that_are_cut_are_replaced(create: Create, postgres: str) ->
     assert study.ask().id == 2
     study.tell(1, {"clicked": 1, "cart": "some"}, reward=1)
     wait_for(lambda: behind(study) == 0)
+
+
+def test_a_closed_study_is_not_watched_although_closing_expired_decisions(create: Create) -> None:
+    study = create(expire_after=0.01)
+    study.ask()
+    time.sleep(0.02)
+    study.close()
+    assert not aggregator.aggregator_for(study._session.store.connections)._watched
+    assert study.to_frame()["status"].to_list() == ["expired"]
+
+
+def test_a_connection_that_is_in_use_when_the_others_are_closed_is_closed_on_return(place: str) -> None:
+    connections, used = connections_to(read_url(place)), []
+
+    def work(connection: Any) -> None:
+        used.append(connection.connection.dbapi_connection)
+        connections.close()
+
+    connections.run(work)
+    assert used[0].closed
 
 
 def test_a_row_that_was_edited_in_the_database_is_set_aside(create: Create, place: str) -> None:

@@ -306,11 +306,10 @@ class Aggregator:
     def _listen(self) -> Any:
         """The connection for notifications and leader locks."""
         if self._listening is None:
-            found = self._connections.own()
+            self._listening = found = self._connections.own()
             raw = found.dbapi_connection
             raw.execute(f"SET application_name = 'causal-bandits aggregator {os.getpid()}'")
             raw.execute(f'LISTEN "{raw.execute(LISTEN).fetchone()[0]}"')
-            self._listening = found
         return self._listening.dbapi_connection
 
     def _stop_listening(self) -> None:

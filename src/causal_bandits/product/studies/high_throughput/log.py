@@ -192,6 +192,7 @@ class HighThroughputLog(DecisionLog):
         with contextlib.suppress(CausalBanditsError):
             if self._aggregator.leave(self):
                 self.publish()
+                self._aggregator.leave(self)  # again, since closing overdue decisions appends rows, which are watched
 
 
 @atexit.register

@@ -160,7 +160,7 @@ class Connections:
 
     def transaction(self, work: Callable[[sa.Connection], T], *, write: bool = False) -> T:
         """Try one transaction; raises errors of the driver."""
-        connection, begun = self.engine.connect(), False
+        pool, connection, begun = self.engine.pool, self.engine.connect(), False
         try:
             raw: Any = connection.connection.dbapi_connection
             raw.execute(_BEGIN[connection.dialect.name, write])
@@ -172,7 +172,7 @@ class Connections:
             if not begun and self._path is None and is_disconnect(error):
                 raise StaleConnectionError from error
             raise
-        self._return(connection)
+        self._return(connection, pool)
         self.check_file()
         return result
 
@@ -186,7 +186,7 @@ class Connections:
 
         def attempt() -> T:
             nonlocal left
-            connection = self.engine.connect()
+            pool, connection = self.engine.pool, self.engine.connect()
             try:
                 result = work(connection.connection.dbapi_connection)
             except BaseException as error:
@@ -195,7 +195,7 @@ class Connections:
                 if left >= 0 and is_disconnect(error):
                     raise StaleConnectionError from error
                 raise
-            self._return(connection)
+            self._return(connection, pool)
             return result
 
         try:
@@ -203,13 +203,14 @@ class Connections:
         except database_errors() as error:
             raise translated(self.url, error, RETRY_SECONDS) from None
 
-    @staticmethod
-    def _return(connection: sa.Connection) -> None:
-        """Return a connection to the pool; SQLAlchemy hides an interrupt meanwhile behind an AssertionError."""
+    def _return(self, connection: sa.Connection, pool: sa.Pool) -> None:
+        """Return a connection to its pool; SQLAlchemy hides an interrupt meanwhile behind an AssertionError."""
         try:
             connection.close()
         except AssertionError as error:
             raise error.__context__ or error from None
+        if self.engine.pool is not pool:  # replaced meanwhile, so nothing else would close what is in it
+            pool.dispose()
 
     @staticmethod
     def _end(connection: sa.Connection, error: BaseException) -> None:
@@ -273,7 +274,9 @@ class Connections:
         """The last user closes the connections; new ones are made when they are needed."""
         self._users -= 1
         if self._users <= 0:
+            pool = self.engine.pool
             self.engine.dispose()
+            pool.dispose()  # what a thread returned before it could see that the pool was replaced
 
     def start_afresh(self) -> None:
         """In a child process the parent's connections are neither used nor closed."""
