@@ -555,16 +555,8 @@ def test_a_forked_child_is_a_worker_of_its_own(create: Create) -> None:
 # Batches
 
 
-class Number(Call):
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
-
-    def must_look(self, made: int) -> bool:
-        return False
-
-    def rows(self, known: Any, after: int) -> list[Any]:
-        return []
+def number_call(number: int) -> Call:
+    return Call(lambda _: ([], number))
 
 
 def test_calls_that_come_meanwhile_are_stored_together() -> None:
@@ -574,15 +566,15 @@ def test_calls_that_come_meanwhile_are_stored_together() -> None:
         sizes.append(len(calls))
         time.sleep(0.005)
         for call in calls:
-            call.result = call.number
-            if call.number % 7 == 0:
+            _, call.result = call.rows(None)
+            if call.result % 7 == 0:
                 call.error = OptionError("seven")
 
     batches = Batches(store)
 
     def submit(number: int) -> int | None:
         try:
-            return int(batches.submit(Number(number)))
+            return int(batches.submit(number_call(number)))
         except OptionError:
             return None
 
@@ -597,18 +589,18 @@ def test_an_interrupt_ends_its_batch_and_no_other() -> None:
     begun, go = threading.Event(), threading.Event()
 
     def store(calls: Any) -> None:
-        if calls[0].number == 0:
+        if calls[0].rows(None)[1] == 0:
             begun.set()
             go.wait()
             raise KeyboardInterrupt
         for call in calls:
-            call.result = call.number
+            _, call.result = call.rows(None)
 
     batches = Batches(store)
     with ThreadPoolExecutor(3) as threads:
-        first = threads.submit(batches.submit, Number(0))
+        first = threads.submit(batches.submit, number_call(0))
         begun.wait()
-        others = [threads.submit(batches.submit, Number(number)) for number in (1, 2)]
+        others = [threads.submit(batches.submit, number_call(number)) for number in (1, 2)]
         while len(batches._waiting) < 2:
             time.sleep(0.001)
         go.set()
@@ -620,11 +612,11 @@ def test_a_caller_that_is_interrupted_while_it_waits_passes_the_lead_on() -> Non
     begun, go = threading.Event(), threading.Event()
 
     def store(calls: Any) -> None:
-        if calls[0].number == 0:
+        if calls[0].rows(None)[1] == 0:
             begun.set()
             go.wait()
         for call in calls:
-            call.result = call.number
+            _, call.result = call.rows(None)
 
     class Interrupted(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
@@ -632,21 +624,21 @@ def test_a_caller_that_is_interrupted_while_it_waits_passes_the_lead_on() -> Non
             raise KeyboardInterrupt
 
     batches = Batches(store)
-    second = Number(1)
+    second = number_call(1)
     second.event = Interrupted()
     with ThreadPoolExecutor(3) as threads:
-        first = threads.submit(batches.submit, Number(0))
+        first = threads.submit(batches.submit, number_call(0))
         begun.wait()
         other = threads.submit(batches.submit, second)
         while len(batches._waiting) < 1:
             time.sleep(0.001)
-        third = threads.submit(batches.submit, Number(2))
+        third = threads.submit(batches.submit, number_call(2))
         while len(batches._waiting) < 2:
             time.sleep(0.001)
         go.set()
         assert (first.result(), third.result(timeout=60)) == (0, 2)
         assert isinstance(other.exception(), KeyboardInterrupt)
-    assert batches.submit(Number(3)) == 3
+    assert batches.submit(number_call(3)) == 3
 
 
 # Kills

@@ -13,7 +13,7 @@ from causal_bandits.core.compiled import Floats
 from causal_bandits.errors import CausalBanditsError, ConflictError, DecisionClosedError, ObservationError, OptionError
 from causal_bandits.product.studies.answers import estimates, recommend
 from causal_bandits.product.studies.deciding import choose, frequencies, portions
-from causal_bandits.product.studies.settings import Rules
+from causal_bandits.product.studies.settings import cost_of
 from causal_bandits.product.studies.state import pack, restore
 from tests.messages import Golden
 
@@ -168,7 +168,7 @@ def test_costs_are_taken_off() -> None:
 def test_costs_of_levels_and_arms() -> None:
     two = cb.Problem("Y", {}, {"a": ["x", "y"], "b": [1, 2]})
     plain = {"levels": [["a", "y", 2.0], ["b", 2, 1.0]], "arms": [[{"a": "y", "b": 2}, 2.5]]}
-    found = Rules({"cost": plain}).cost(two)
+    found = cost_of({"cost": plain}, two)
     assert found is not None
     assert found.tolist() == [0, 1, 2, 2.5]
 

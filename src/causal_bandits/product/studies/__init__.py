@@ -2,7 +2,6 @@
 
 from ...core.problem import parse_arm
 from .arm_patterns import level_like, parse_pattern
-from .catalog import StudyInfo
 from .decision_log import Staleness
 from .decisions import Decision
 from .describe import Final
@@ -14,7 +13,7 @@ from .health import CODES, Check, Health
 from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, Waiting, export_by_day
 from .monitor import Monitor
 from .rows import parse_metrics, parse_reward
-from .settings import HIGH_THROUGHPUT, TRANSACTIONAL, StudySettings
+from .settings import HIGH_THROUGHPUT, TRANSACTIONAL, StudyInfo, StudySettings
 from .storage import Store
 from .study import Study
 from .warm_up import kept_in, warm_up

@@ -94,12 +94,12 @@ def _rearranged(state: StudyState, before: Ints, batches: Iterable[tuple[int, in
 
 def correct(state: StudyState, number: int, values: Mapping[str, Any], reason: str, time: float) -> None:
     """Let other values of a decision have been recorded; all of them must be on record."""
-    metrics = {name: value for name, value in values.items() if name in state.metrics.kinds}
+    metrics = {name: value for name, value in values.items() if name in state.metrics}
     seen = {name: value for name, value in values.items() if name not in metrics}
-    known, measured = state.known(number), state.metrics.of(number)
+    known, measured = state.known(number), state.decisions.measured(number)
     before = {name: {**known, **measured}[name] for name in values}
     state.corrections.setdefault(number, []).append(Correction(time, reason, before, dict(values)))
-    state.metrics.put(number, metrics)
+    state.decisions.measure(number, metrics)
     part = {**known, **seen}
     if not seen:
         pass
@@ -127,7 +127,7 @@ def replay(state: StudyState, events: Iterable[Event]) -> None:
     """
     whole: dict[int, tuple[float, dict[str, Any]]] = {}
     together = state.settings.mode is None and state.late.window is None
-    asks_look = bool(state.rules.guardrails) or state.rules.control_share is not None
+    asks_look = bool(state.guards.rails) or state.control_share is not None
     for event in events:
         if together and _is_whole(state, event, whole):
             _follow(state, event)
@@ -252,9 +252,9 @@ def _can_count(state: StudyState, part: Mapping[str, Any]) -> bool:
 
 def _measured(state: StudyState, number: int, values: dict[str, float]) -> None:
     """Further metrics of a decision, which may have its outcome already."""
-    if not 1 <= number <= len(state.decisions) or not set(values) <= set(state.metrics.kinds):
+    if not 1 <= number <= len(state.decisions) or not set(values) <= set(state.metrics):
         raise ValueError(f"metrics {values!r} of decision {number!r}")
-    state.metrics.put(number, values)
+    state.decisions.measure(number, values)
     _guard(state, number, values)
 
 

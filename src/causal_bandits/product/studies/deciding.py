@@ -23,6 +23,7 @@ from ...core.problem import Arm, Level
 from ...core.seeds import stream
 from ...errors import OptionError, StudyFinishedError, brief
 from .decisions import moment
+from .settings import has_shares, shares_of
 from .state import StudyState
 
 MOST_PARTS = 64
@@ -111,10 +112,10 @@ def status(state: StudyState, number: int) -> str | None:
 
 def breaks(state: StudyState, number: int) -> str:
     """The guardrails that an arm breaks."""
-    if not state.rules.guardrails:
+    if not state.guards.rails:
         return ""
     found = state.guards.broken(state.policy)[:, number]
-    return ", ".join(str(rail) for rail, broken in zip(state.rules.guardrails, found, strict=True) if broken)
+    return ", ".join(str(rail) for rail, broken in zip(state.guards.rails, found, strict=True) if broken)
 
 
 def _random(state: StudyState, number: int) -> np.random.Generator:
@@ -146,7 +147,7 @@ def open_arms(state: StudyState, among: Iterable[int] | None) -> NDArray[np.bool
     None: all that the policy may choose. The control is left in.
     """
     mask = _mask(state, among)
-    if not state.rules.guardrails:
+    if not state.guards.rails:
         return mask
     kept: Bools = np.logical_not(state.guards.broken(state.policy).any(axis=0))
     kept[state.controls] = True
@@ -187,7 +188,7 @@ def portions_of(state: StudyState, among: Iterable[int] | None) -> Portions:
     """What the shares of the arms come to for a decision."""
     mask = open_arms(state, among)
     playable = state.policy.allowed if mask is None else state.policy.allowed & mask
-    return portions(*state.rules.shares(state.problem), playable)
+    return portions(*shares_of(state.settings.rules, state.problem), playable)
 
 
 def awaited(state: StudyState, count: int) -> int:
@@ -201,7 +202,7 @@ def choose(state: StudyState, count: int, among: list[int] | None, rng: np.rando
     if final is not None:
         return [final] * count
     rng, mask = _random(state, state.decided + 1) if rng is None else rng, open_arms(state, among)
-    if not state.rules.shares_out:
+    if not has_shares(state.settings.rules):
         return _policy_choice(state, count, rng, mask, count)
     parts = portions_of(state, among)
     u = rng.random(count)
@@ -233,7 +234,7 @@ def compared(
     if state.finished is not None:
         return None
     rng, mask = _random(state, state.decided + 1) if rng is None else rng, open_arms(state, among)
-    if state.rules.shares_out:
+    if has_shares(state.settings.rules):
         parts = portions_of(state, among)
         u = rng.random(count)
         own = parts.own(u)
@@ -260,7 +261,7 @@ def frequencies(
         sure[final] = 1.0
         return sure
     cost, waiting = state.cost, awaited(state, batch)
-    if not state.rules.shares_out:
+    if not has_shares(state.settings.rules):
         return state.policy.frequencies(draws, rng, among=open_arms(state, among), cost=cost, awaited=waiting)
     parts = portions_of(state, among)
     found = parts.floor.copy()
@@ -274,7 +275,7 @@ def frequencies(
 
 def reserved_for(state: StudyState, among: list[int] | None) -> int | None:
     """The control by its number, where it has exactly its share of such decisions."""
-    wanted = state.rules.control_share
+    wanted = state.control_share
     control = next((each for each in state.controls if among is None or each in among), None)
     if wanted is None or control is None:
         return None

@@ -14,7 +14,7 @@ from ...errors import ConflictError, DecisionClosedError, UnknownDecisionError
 from .arm_patterns import asked_among
 from .deciding import check_open, choose, subset
 from .decisions import Decision, Event
-from .outcomes import Keyed, Outcome, OutcomeRules, corrected_values, new_outcomes
+from .outcomes import Keyed, Outcome, OutcomeRules, corrected_values, named_outcomes, new_outcomes
 from .session import Draft, Session
 from .settings import checked_key
 from .state import StudyState
@@ -28,7 +28,7 @@ def keeps(state: StudyState, first: int, made: float, now: float) -> bool:
 
     A finished study gives everyone its winner.
     """
-    sticky = state.settings.sticky
+    sticky = state.settings.rules.get("sticky")
     if state.finished is not None and first <= state.finished.decisions:
         return False
     return sticky != NEVER and (not isinstance(sticky, float | int) or now - made < sticky)
@@ -95,6 +95,9 @@ class Staleness(NamedTuple):
 class DecisionLog(ABC):
     """Where decisions and outcomes of a study go: what is returned is stored, whatever happens afterwards."""
 
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
     @abstractmethod
     def ask(
         self, count: int, *, segment: Segment | None, key: str | None, arms: Iterable[Arm | Mapping[str, Level]] | None
@@ -121,28 +124,25 @@ class DecisionLog(ABC):
     def expire(self, seconds: float) -> Sequence[int]:
         """Close the open decisions that are older than this; returns their ids."""
 
-    @abstractmethod
+    # What nothing waits to be counted has by default
+
     def publish(self) -> int:
         """Count all that is stored; returns how many rows that were."""
+        return 0
 
-    @abstractmethod
     def staleness(self) -> Staleness:
         """How far what is counted is behind what is stored."""
+        return Staleness(self.session.head().seq, 0, 0.0)
 
-    @abstractmethod
-    def check_key(self, transaction: Transaction, key: str) -> None:
+    def check_key(self, transaction: Transaction, key: str) -> None:  # noqa: B027
         """Raise a `ConflictError` for a key of an ask that no event has yet."""
 
-    @abstractmethod
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Stop what runs in the background."""
 
 
 class TransactionalLog(DecisionLog):
     """Every call is one transaction that adds events, so each decision knows all outcomes acknowledged before it."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
 
     def ask(
         self, count: int, *, segment: Segment | None, key: str | None, arms: Iterable[Arm | Mapping[str, Level]] | None
@@ -152,7 +152,7 @@ class TransactionalLog(DecisionLog):
         def work(draft: Draft) -> Asked:
             problem = draft.state.problem
             wanted = {"among": subset(draft.state, arms), "segment": problem.segment(segment)}
-            event, earlier = self._session.event_of(draft, key, "asked"), 0
+            event, earlier = self.session.event_of(draft, key, "asked"), 0
             if event is not None and not keeps(draft.state, event.body["first"], event.time, draft.now):
                 earlier, event = event.body.get("earlier", 0) + len(event.body["arms"]), None
             if event is None:
@@ -161,11 +161,11 @@ class TransactionalLog(DecisionLog):
                 raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
             return Asked(event.body["first"], event.time, event.body["arms"], problem)
 
-        return self._session.write(work)
+        return self.session.write(work)
 
     def decide(self, draft: Draft, count: int, wanted: Mapping[str, Any], key: str | None, earlier: int) -> Event:
         """Choose arms, and add the event that says so; the key had this many decisions before."""
-        state, after = draft.state, self._session.settings.expire_after
+        state, after = draft.state, self.session.settings.rules.get("expire_after")
         among = asked_among(state.problem, wanted)
         check_open(state, among)
         draft.close_windows()
@@ -186,21 +186,18 @@ class TransactionalLog(DecisionLog):
         def work(draft: Draft) -> int:
             state = draft.state
             rules = state.outcome_rules
-            made = outcomes(rules)
+            made = named_outcomes(outcomes(rules), partial(self._find, draft.transaction))
             draft.close_windows()
             told = 0
-            find = partial(self._find, draft.transaction)
-            for number, news in new_outcomes(
-                rules, made, len(state.decisions), state.on_record, final=final, find=find
-            ):
+            for number, news in new_outcomes(rules, made, len(state.decisions), state.on_record, final=final):
                 draft.add("told", {"id": number, **news})
                 told += 1
             return told
 
-        return self._session.write(work)
+        return self.session.write(work)
 
     def _find(self, transaction: Transaction, key: str) -> int:
-        seq, sticky = transaction.key(checked_key(key)), self._session.settings.sticky
+        seq, sticky = transaction.key(checked_key(key)), self.session.settings.rules.get("sticky")
         found = [] if seq is None else transaction.events(seq - 1, seq)
         body: dict[str, Any] = {"first": 0, "arms": ()}
         if found and found[0].kind == "asked":
@@ -210,7 +207,7 @@ class TransactionalLog(DecisionLog):
 
     def find(self, key: str) -> int:
         """The decision of a key, by the table of keys."""
-        return self._session.store.read(self._session.row.id, lambda transaction: self._find(transaction, key))
+        return self.session.store.read(self.session.row.id, lambda transaction: self._find(transaction, key))
 
     def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
         """Add the event that says so."""
@@ -225,7 +222,7 @@ class TransactionalLog(DecisionLog):
                 draft.add("corrected", {"id": number, "values": news, "reason": reason})
             return bool(news)
 
-        return self._session.write(work)
+        return self.session.write(work)
 
     def abandon(self, decision: int | Decision) -> None:
         """Close a decision; one that has its outcome is rejected."""
@@ -239,7 +236,7 @@ class TransactionalLog(DecisionLog):
             if status == "open":
                 draft.add("abandoned", {"ids": [number]})
 
-        self._session.write(work)
+        self.session.write(work)
 
     def expire(self, seconds: float) -> Sequence[int]:
         """Close the open decisions that are older than this."""
@@ -248,18 +245,4 @@ class TransactionalLog(DecisionLog):
             draft.close_windows()
             return draft.expire(seconds)
 
-        return self._session.write(work)
-
-    def publish(self) -> int:
-        """Everything that is stored is counted."""
-        return 0
-
-    def staleness(self) -> Staleness:
-        """Never behind."""
-        return Staleness(self._session.head().seq, 0, 0.0)
-
-    def check_key(self, transaction: Transaction, key: str) -> None:
-        """Every key has its event."""
-
-    def close(self) -> None:
-        """Nothing runs in the background."""
+        return self.session.write(work)

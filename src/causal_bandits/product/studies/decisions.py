@@ -1,6 +1,6 @@
 """Decisions and events: what a study answered, what happened to it in order, and what was changed later."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -116,9 +116,11 @@ class Decisions:
     time of any event after it. It never falls from one decision to the next.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Iterable[str] = ()) -> None:
         self._length = 0
-        self._columns: dict[str, NDArray[Any]] = {name: np.empty(64, dtype=kind) for name, kind in COLUMNS.items()}
+        self._metrics = {name: f"metric_{place}" for place, name in enumerate(metrics)}
+        kinds = {**COLUMNS, **dict.fromkeys(self._metrics.values(), np.float64)}
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(64, dtype=kind) for name, kind in kinds.items()}
         self.open: dict[int, None] = {}
         """The open ones, the oldest first."""
 
@@ -135,15 +137,11 @@ class Decisions:
         if end > len(self._columns["arm"]):
             for name, old in self._columns.items():
                 self._columns[name] = np.concatenate([old[:start], np.empty(max(end, start), dtype=old.dtype)])
-        for name, value in self._fresh(arms, seq, time):
-            self._columns[name][start:end] = value
+        fresh = {"arm": arms, "row": OPEN, "seq": seq, "asked": time, "since": time, "excluded": 0}
+        for name, column in self._columns.items():
+            column[start:end] = fresh.get(name, np.nan)
         self._length = end
         self.open.update(dict.fromkeys(range(start + 1, end + 1)))
-
-    @staticmethod
-    def _fresh(arms: list[int], seq: int, time: float | NDArray[np.float64]) -> tuple[tuple[str, Any], ...]:
-        times = ("asked", time), ("since", time), ("done", np.nan)
-        return ("arm", arms), ("row", OPEN), ("seq", seq), *times, ("excluded", 0)
 
     def pass_time(self, time: float) -> None:
         """Record the time of an event: no earlier decision was asked for later than that."""
@@ -171,15 +169,29 @@ class Decisions:
         """What became of a decision."""
         return STATUS.get(int(self._columns["row"][number - 1]), "told")
 
+    def metric(self, name: str) -> NDArray[Any]:
+        """The values of a guardrail metric that were reported, for all decisions; NaN where none was."""
+        return self.column(self._metrics[name])
+
+    def measured(self, number: int) -> dict[str, float]:
+        """The guardrail metrics that were reported of one decision."""
+        values = {name: float(self.metric(name)[number - 1]) for name in self._metrics}
+        return {name: value for name, value in values.items() if not np.isnan(value)}
+
+    def measure(self, number: int, values: Mapping[str, float]) -> None:
+        """Record guardrail metrics of a decision."""
+        for name, value in values.items():
+            self.metric(name)[number - 1] = value
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Plain arrays for a snapshot."""
-        return {f"decisions_{name}": self.column(name) for name in COLUMNS}
+        return {f"decisions_{name}": self.column(name) for name in self._columns}
 
     @classmethod
-    def of(cls, arrays: dict[str, NDArray[Any]]) -> "Decisions":
+    def of(cls, arrays: dict[str, NDArray[Any]], metrics: Iterable[str]) -> "Decisions":
         """Read back what `arrays` gave."""
-        made = cls()
-        made._columns = {name: arrays[f"decisions_{name}"].astype(kind) for name, kind in COLUMNS.items()}
+        made = cls(metrics)
+        made._columns = {name: arrays[f"decisions_{name}"].astype(old.dtype) for name, old in made._columns.items()}
         made._length = len(made._columns["arm"])
         if any(len(column) != made._length for column in made._columns.values()):
             raise ValueError("its decisions have columns of different lengths")

@@ -37,7 +37,7 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
     watched = watched_sets(state, rejected=True)
     about: StudyDescription = {
         "name": session.row.name,
-        "title": settings.title or session.row.name,
+        "title": settings.rules.get("title", session.row.name),
         "description": settings.rules.get("description", ""),
         "names": dict(state.problem.names),
         "descriptions": dict(state.problem.descriptions),

@@ -21,6 +21,7 @@ from .decisions import moment
 from .drift import drift_of, resolved_rows
 from .high_throughput.deriving import AskMade, asks_in
 from .session import Session
+from .settings import shares_of
 from .state import StudyState
 
 
@@ -189,7 +190,7 @@ def explain(session: Session, number: int) -> Explanation:
         _set(then, chosen.through),
         tuple(sorted(views, key=lambda view: -view.propensity)),
         asked.ask.given,
-        "" if asked.ask.given is None else sticky_words(then.settings.sticky),
+        "" if asked.ask.given is None else sticky_words(then.settings.rules.get("sticky")),
     )
 
 
@@ -199,9 +200,9 @@ def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str
     if then.finished is not None:
         return "the study was already finished, and this arm is its winner"
     if isinstance(compared, int):
-        if compared in then.controls and then.rules.control_share is not None:
-            return f"this decision was reserved for the control, whose share is {number(then.rules.control_share)}"
-        least = number(float(then.rules.shares(then.problem)[0][chosen]))
+        if compared in then.controls and then.control_share is not None:
+            return f"this decision was reserved for the control, whose share is {number(then.control_share)}"
+        least = number(float(shares_of(then.settings.rules, then.problem)[0][chosen]))
         return f"this decision was part of the minimum share of this arm, {least}"
     if policy.exact_shares and compared is not None:
         return f"the policy drew it with probability {number(float(compared[chosen]))}"

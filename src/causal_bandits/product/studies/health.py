@@ -179,11 +179,11 @@ def health_of(state: StudyState, now: float | None = None, *, sets: SeparatingSe
     """All checks that apply; without the time, a silence cannot be noticed. `sets` are the watched sets, if known."""
     now = now if state.finished is None else None  # no more decisions are expected
     checks = [outcomes_check(state), stopped_check(state, now), mediators_check(state)]
-    if state.rules.control_share is not None:
+    if state.control_share is not None:
         checks.append(control_check(state))
     if state.held:
         checks.append(rewards_check(state))
-    if state.rules.guardrails:
+    if state.guards.rails:
         checks += [broken_check(state), idle_check(state)]
     if state.aside:
         checks.append(log_check(state))
@@ -385,7 +385,7 @@ def share_evidence(trials: int, hits: int, share: float) -> float:
 
 def control_check(state: StudyState) -> Check:
     """Did the control get its share?"""
-    share, (trials, hits) = state.rules.control_share or 0.0, state.reserved
+    share, (trials, hits) = state.control_share or 0.0, state.reserved
     evidence = share_evidence(trials, hits, share)
     alarm = evidence >= -math.log(FALSE_ALARMS)
     got = f"{hits / trials:.2%} of {trials:,} decisions" if trials else "no decision yet"
@@ -409,7 +409,7 @@ def rewards_check(state: StudyState) -> Check:
 def broken_check(state: StudyState) -> Check:
     """Does an arm break a guardrail?"""
     broken = state.guards.status(state.policy).broken
-    said = f"at most {100 * (1 - state.rules.confidence):.3g}% over the whole study, however often you look"
+    said = f"at most {100 * (1 - state.guards.confidence):.3g}% over the whole study, however often you look"
     words = "; ".join(f"{each}; it is no longer chosen" for each in broken) or "no arm breaks one"
     about = tuple(f"{each.arm.label} {each.guardrail}" for each in broken)
     return Check("broken-guardrails", bool(broken), words, math.nan, said, about)

@@ -171,9 +171,7 @@ def decisions_frame(state: StudyState) -> pl.DataFrame:
         columns[lever.name] = pl.Series([levels[code] for code in codes], strict=False)
     frame = pl.DataFrame(columns).with_columns(pl.col("id").cast(pl.Int64))
     told = frame.join(_told_frame(state), on="id", how="left", maintain_order="left")
-    further = {
-        name: pl.Series(state.metrics.column(name, len(decisions))).fill_nan(None) for name in state.metrics.kinds
-    }
+    further = {name: pl.Series(decisions.metric(name)).fill_nan(None) for name in state.metrics}
     return told.with_columns(**further)
 
 
@@ -341,7 +339,7 @@ def decision_row(state: StudyState, number: int) -> DecisionRow:
         "asked": moment(float(decisions.column("asked")[place])),
         "done": None if math.isnan(done) else moment(done),
         "arm": dict(state.problem.arms[decisions.column("arm")[place]]),
-        "outcome": {**state.known(number), **state.metrics.of(number)},
+        "outcome": {**state.known(number), **decisions.measured(number)},
         "excluded": None if not which else state.exclusions[which - 1].reason,
         "corrections": [
             {**each._asdict(), "time": moment(each.time).isoformat()} for each in state.corrections.get(number, ())
@@ -395,7 +393,7 @@ def waiting(state: StudyState, now: float) -> Waiting:
         0 if slow is None else int(np.count_nonzero(ages > slow)),
         len(parts),
         {name: sum(name in part for part in parts) for name in names} if parts else {},
-        state.settings.expire_after,
+        state.settings.rules.get("expire_after"),
         state.settings.reward_window,
     )
 

@@ -4,12 +4,12 @@ Windows close by the times of events, never by a clock that is read while replay
 they have closed. `since` of decisions never falls from one to the next, so that is one number.
 """
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...core.compiled import Floats
 from ...core.policies import Policy
@@ -59,78 +59,23 @@ def read_metrics(problem: Problem, given: object) -> dict[str, Any]:
     return found
 
 
-class Metrics:
-    """What was told of each decision, a column per metric; NaN if nothing was."""
-
-    def __init__(self, kinds: Mapping[str, Any]) -> None:
-        self.kinds = dict(kinds)
-        self._columns: dict[str, Floats] = {name: np.empty(0) for name in kinds}
-
-    def column(self, name: str, decisions: int) -> Floats:
-        """One metric of all decisions."""
-        return self._long_enough(name, decisions)[:decisions]
-
-    def of(self, number: int) -> dict[str, float]:
-        """What was told of one decision."""
-        values = {name: float(self._long_enough(name, number)[number - 1]) for name in self.kinds}
-        return {name: value for name, value in values.items() if not math.isnan(value)}
-
-    def taken_from(
-        self, number: int, said: dict[str, Any], told: Mapping[str, float], earlier: Mapping[str, Any]
-    ) -> dict[str, float]:
-        """Take the further metrics out of what was said of a decision; returns what is new beside `told`, checked."""
-        news = {}
-        for name in [name for name in said if name in self.kinds]:
-            value = self.value(name, said.pop(name))
-            known = told.get(name, math.nan)
-            if value is None or known == value or value in earlier.get(name, ()):
-                continue
-            if not math.isnan(known):
-                raise ConflictError(
-                    f"decision {number}: {name!r} is recorded as {known:g}, and now reported as {value:g}; "
-                    "use correct() to change a recorded value"
-                )
-            news[name] = value
-        return news
-
-    def value(self, name: str, given: Any) -> float | None:
-        """The value of a metric from what a caller gives; None if there is none. Checked."""
-        if given is None or (isinstance(given, float) and math.isnan(given)):
-            return None
-        try:
-            value = float(given) if is_number(given) or isinstance(given, str | bool | np.bool_) else math.nan
-        except ValueError:
-            value = math.nan
-        if self.kinds[name] == "binary" and value not in (0.0, 1.0):
-            raise ObservationError(f"{name!r} is {brief(given)}; expected 0 or 1")
-        if not abs(value) <= LARGEST:
-            raise ObservationError(f"{name!r} is {brief(given)}; expected a finite number")
-        kind = self.kinds[name]
-        if not isinstance(kind, str) and not kind[0] <= value <= kind[1]:
-            low, high = kind
-            raise ObservationError(f"{name!r} is {brief(given)}; expected its declared range, {low:g} to {high:g}")
-        return value
-
-    def put(self, number: int, values: Mapping[str, float]) -> None:
-        """Record what an event says."""
-        for name, value in values.items():
-            self._long_enough(name, number)[number - 1] = value
-
-    def _long_enough(self, name: str, length: int) -> Floats:
-        column = self._columns[name]
-        if len(column) < length:
-            more = np.full(max(length, 2 * len(column)) - len(column), np.nan)
-            column = self._columns[name] = np.concatenate([column, more])
-        return column
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Plain arrays for a snapshot."""
-        return {f"metric_{place}": column for place, column in enumerate(self._columns.values())}
-
-    def fill(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Read back what `arrays` gave."""
-        for place, name in enumerate(self._columns):
-            self._columns[name] = arrays[f"metric_{place}"].astype(np.float64)
+def metric_value(kinds: Mapping[str, Any], name: str, given: Any) -> float | None:
+    """The value of a metric from what a caller gives; None if there is none. Checked."""
+    if given is None or (isinstance(given, float) and math.isnan(given)):
+        return None
+    kind = kinds[name]
+    try:
+        value = float(given) if is_number(given) or isinstance(given, str | bool | np.bool_) else math.nan
+    except ValueError:
+        value = math.nan
+    if kind == "binary" and value not in (0.0, 1.0):
+        raise ObservationError(f"{name!r} is {brief(given)}; expected 0 or 1")
+    if not abs(value) <= LARGEST:
+        raise ObservationError(f"{name!r} is {brief(given)}; expected a finite number")
+    if not isinstance(kind, str) and not kind[0] <= value <= kind[1]:
+        low, high = kind
+        raise ObservationError(f"{name!r} is {brief(given)}; expected its declared range, {low:g} to {high:g}")
+    return value
 
 
 class Outcome(NamedTuple):
@@ -149,7 +94,8 @@ class OutcomeRules(NamedTuple):
     problem: Problem
     needed: tuple[str, ...]
     """Variables without which the policy counts no row."""
-    metrics: Metrics
+    metrics: Mapping[str, Any]
+    """Guardrail metrics that the study has, as `read_metrics` gives them."""
     value: Callable[[str, object], Any]
     """The value of a variable from what a caller gives."""
     window: float | None = None
@@ -181,6 +127,14 @@ class Keyed(NamedTuple):
     key: str
 
 
+def named_outcomes(outcomes: Iterable[Outcome], find: Callable[[str], int]) -> Iterator[Outcome]:
+    """Outcomes whose decisions are named by their ids; `find` gives that of a key."""
+    for outcome in outcomes:
+        with _in_row(outcome):
+            key = outcome.decision
+            yield outcome._replace(decision=find(key.key)) if isinstance(key, Keyed) else outcome
+
+
 def new_outcomes(
     rules: OutcomeRules,
     outcomes: Iterable[Outcome],
@@ -188,24 +142,26 @@ def new_outcomes(
     on_record: Callable[[int], OnRecord],
     *,
     final: bool,
-    find: Callable[[str], int] | None = None,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """What outcomes add to the record: the number of each decision and what is new of it (`seen`, `metrics`, `final`).
 
-    `made` is the number of decisions so far, and `find` gives the decision of a key. The caller puts what is yielded on
-    record before it continues.
+    `made` is the number of decisions so far. The caller puts what is yielded on record before it continues.
     """
     for outcome in outcomes:
-        try:
-            given = outcome.decision
-            if isinstance(given, Keyed) and find is not None:
-                given = find(given.key)
-            number = checked_number(given, made)
+        with _in_row(outcome):
+            number = checked_number(outcome.decision, made)
             news = _news(rules, number, outcome, on_record(number), final=final)
-        except CausalBanditsError as error:
-            raise (error if outcome.row is None else type(error)(f"row {outcome.row}: {error}")) from None
         if news:
             yield number, news
+
+
+@contextlib.contextmanager
+def _in_row(outcome: Outcome) -> Iterator[None]:
+    """Name the row of a table in errors about its outcome."""
+    try:
+        yield
+    except CausalBanditsError as error:
+        raise (error if outcome.row is None else type(error)(f"row {outcome.row}: {error}")) from None
 
 
 def _news(rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, *, final: bool) -> dict[str, Any]:
@@ -213,9 +169,9 @@ def _news(rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, 
     if outcome.row is not None and not said and not final:  # a row of a table that says nothing
         return {}
     only_metrics = False
-    if rules.metrics.kinds and isinstance(said, Mapping):
+    if rules.metrics and isinstance(said, Mapping):
         left = dict(said)
-        metrics = rules.metrics.taken_from(number, left, before.metrics, before.earlier)
+        metrics = _new_metrics(rules, number, {name: left.pop(name) for name in said if name in rules.metrics}, before)
         only_metrics = len(left) < len(said) and not left and outcome.reward is None and not final
         said = left
     seen = {} if only_metrics else _checked_values(rules, number, said, outcome.reward, final=final)
@@ -232,6 +188,22 @@ def _news(rules: OutcomeRules, number: int, outcome: Outcome, before: OnRecord, 
     if final and rules.window is not None and before.is_open:
         return {"seen": values, **more, "final": True}
     return {"seen": values, **more} if values or metrics else {}
+
+
+def _new_metrics(rules: OutcomeRules, number: int, given: Mapping[str, Any], before: OnRecord) -> dict[str, float]:
+    """What is new of the guardrail metrics of a decision, checked."""
+    news = {}
+    for name, each in given.items():
+        value, known = metric_value(rules.metrics, name, each), before.metrics.get(name)
+        if value is None or known == value or value in before.earlier.get(name, ()):
+            continue
+        if known is not None:
+            raise ConflictError(
+                f"decision {number}: {name!r} is recorded as {known:g}, and now reported as {value:g}; "
+                "use correct() to change a recorded value"
+            )
+        news[name] = value
+    return news
 
 
 def _checked_values(
@@ -316,13 +288,13 @@ def corrected_values(
         closed = "" if before.closed is None else f" is {before.closed} and"
         raise ObservationError(f"decision {number}{closed} has no outcome to correct; tell() records one")
     said = dict(given) if isinstance(given, Mapping) else given
-    metrics = {name: said.pop(name) for name in rules.metrics.kinds if name in said} if isinstance(said, dict) else {}
+    metrics = {name: said.pop(name) for name in rules.metrics if name in said} if isinstance(said, dict) else {}
     empty = not said and reward is None
     if empty and not metrics:
         raise ObservationError(f"no values for decision {number}; pass the mediators or the reward to correct")
     values = {} if metrics and empty else _checked_values(rules, number, said, reward, final=False)  # type: ignore[arg-type]
     for name, value in metrics.items():
-        values[name] = rules.metrics.value(name, value)
+        values[name] = metric_value(rules.metrics, name, value)
         if values[name] is None:
             raise ObservationError(f"decision {number}: {name!r} cannot be corrected to a missing value; give a number")
     for name, value in values.items():

@@ -22,54 +22,39 @@ CHUNK = 20_000
 """Rows in one event; a key compares imports event by event, so it stays as it is."""
 
 
-class OutcomeTable:
-    """Outcomes in a table: iterating gives the decision and the cells of each row."""
+def table_outcomes(rules: OutcomeRules, frame: Any, *, final: bool) -> Iterator[Outcome]:
+    """The outcome of each row of a table."""
+    columns, is_list = columns_of(frame), isinstance(frame, Sequence)
+    numeric = (rules.problem.target, *rules.metrics)
+    known = (*rules.problem.observed_names, *numeric)
+    names = [name for name in columns if name in known]
+    named = [name for name in ("id", "key") if name in columns]
+    if len(named) != 1 or (not names and not final):
+        raise ObservationError(
+            f"the table has columns {listing(columns)}; expected id or key, and some of {listing(known)}"
+        )
 
-    def __init__(self, rules: OutcomeRules, frame: Any, *, final: bool) -> None:
-        problem = rules.problem
-        self._columns = columns_of(frame)
-        self._target, self._metrics = problem.target, tuple(rules.metrics.kinds)
-        known = (*problem.observed_names, problem.target, *self._metrics)
-        self._names = [name for name in self._columns if name in known]
-        self._frame = frame
-        named = [name for name in ("id", "key") if name in self._columns]
-        if len(named) != 1 or (not self._names and not final):
-            raise ObservationError(
-                f"the table has columns {listing(self._columns)}; expected id or key, and some of {listing(known)}"
-            )
-        self._named = named[0]
+    def said(cells: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+        """What a row says, given what is known of its decision.
 
-    def outcomes(self) -> Iterator[Outcome]:
-        """The outcome of each row."""
-        for row, (given, cells) in enumerate(self, 1):
-            yield Outcome(given, partial(self.said, cells), row=row)
-
-    def __iter__(self) -> Iterator[tuple[Any, dict[str, Any]]]:
-        columns = [self._columns[name] for name in self._names]
-        for row, (given, *values) in enumerate(zip(self._columns[self._named], *columns, strict=True)):
-            cells = dict(zip(self._names, values, strict=True))
-            if isinstance(self._frame, Sequence):
-                cells = {name: value for name, value in cells.items() if name in self._frame[row]}
-            yield _whole(given) if self._named == "id" else Keyed(given), cells
-
-    def said(self, cells: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-        """What the cells of a row say, given what is known of its decision."""
-        found = dict(cells) if isinstance(self._frame, Sequence) else self._without_empty(cells, known)
-        for name in (self._target, *self._metrics):
-            if is_missing(found.get(name)):
-                found.pop(name, None)
-        return found
-
-    def _without_empty(self, cells: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-        """What a row of a table says: an empty cell says nothing, unless its row has a reward.
-
-        Then the row is complete, and what was not reported before is missing. (A list of dicts needs no such rule:
-        there a name may be left out, and None says that a value is missing.)
+        An empty cell says nothing, unless its row has a reward. Then the row is complete, and what was not reported
+        before is missing. (A list of dicts needs no such rule: there a name may be left out, and None says that a value
+        is missing.)
         """
-        complete = not is_missing(cells.get(self._target))
+        complete = is_list or not is_missing(cells.get(rules.problem.target))
         return {
-            name: value for name, value in cells.items() if not is_missing(value) or (complete and name not in known)
+            name: value
+            for name, value in cells.items()
+            if not is_missing(value) or (complete and name not in numeric and (is_list or name not in before))
         }
+
+    rows = zip(columns[named[0]], *(columns[name] for name in names), strict=True)
+    for row, (given, *values) in enumerate(rows):
+        cells = dict(zip(names, values, strict=True))
+        if is_list:
+            cells = {name: value for name, value in cells.items() if name in frame[row]}
+        decision = _whole(given) if named == ["id"] else Keyed(given)
+        yield Outcome(decision, partial(said, cells), row=row + 1)
 
 
 def _whole(value: Any) -> Any:

@@ -3,19 +3,28 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from ...errors import CausalBanditsError, ConflictError, SaveFileError, StorageError, StudyFinishedError
+from ...errors import (
+    CausalBanditsError,
+    ConflictError,
+    SaveFileError,
+    StorageError,
+    StudyFinishedError,
+    UnreadableStudyError,
+)
 from .applying import apply, close_windows, replay
-from .decisions import KINDS, Event, Kind, checked_time
-from .settings import Settings, checked_key, is_newer, read_settings
+from .decisions import KINDS, Event, Kind, checked_time, moment
+from .settings import Settings, StudyInfo, checked_key, is_newer, read_settings
 from .state import StudyState, pack, restore
-from .storage import START, Head, Store, StudyRow, Transaction, corrupt, fork_safety, newer
+from .storage import START, Head, Store, StudyRow, Transaction, UnreadableRow, corrupt, fork_safety, newer
 
 T = TypeVar("T")
 
+CHUNK = 5000
+"""Events that are read at once, where all are."""
 SNAPSHOT_EVENTS = 1000
 SNAPSHOT_ROWS = 20_000
 SNAPSHOT_SHARE = 0.1
@@ -79,6 +88,18 @@ def settings_of(store: Store, row: StudyRow) -> Settings:
         return read_settings(row.settings)
     except MALFORMED as error:
         raise corrupt(store.place, f"the description of study {row.name!r}") from error
+
+
+def listed(store: Store, row: StudyRow | UnreadableRow) -> StudyInfo:
+    """A study for a list, also one that cannot be read."""
+    try:
+        if isinstance(row, UnreadableRow):
+            raise row.error
+        settings = settings_of(store, row)
+    except UnreadableStudyError as error:
+        return StudyInfo(row.name, None, None, None, str(error))
+    about = settings.policy, settings.problem["target"]
+    return StudyInfo(row.name, moment(row.created), *about, title=settings.rules.get("title"))
 
 
 class Session:
@@ -243,6 +264,13 @@ class Session:
     def events(self, after: int, until: int) -> list[Event]:
         """Some events, by their numbers."""
         return self.store.read(self.row.id, lambda transaction: transaction.events(after, until))
+
+    def all_events(self) -> Iterator[Event]:
+        """Every event in order, read in parts."""
+        after = 0
+        while found := self.events(after, after + CHUNK):
+            yield from found
+            after = found[-1].seq
 
     def event(self, seq: int) -> Event:
         """One event by its number."""

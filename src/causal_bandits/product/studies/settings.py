@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,13 @@ from ...core.validation import is_number
 from ...errors import CausalBanditsError, OptionError, ProblemError, brief, listing
 from ..options import StudyOptions, checked_options, options_of, unknown_option
 from .decisions import OWN
-from .guardrails import Guardrail, read_guardrails
+from .guardrails import read_guardrails
 from .outcomes import read_metrics
 from .webhooks import check_private
 
 TRANSACTIONAL, HIGH_THROUGHPUT = "transactional", "high-throughput"
-SECONDS = 1.0
-"""A snapshot is published when the oldest of the rows that wait for it has waited for this long."""
+CONFIDENCE = 0.95
+"""Of guardrails, where the study does not say."""
 
 
 def check_mode(plain: dict[str, Any]) -> None:
@@ -51,65 +51,40 @@ def check_mode(plain: dict[str, Any]) -> None:
     plain.pop("mode", None)
 
 
-def check_engine(mode: str | None, backend: str, place: str) -> None:
-    """Reject high-throughput mode in a storage that cannot have it."""
-    if mode is not None and backend != "postgresql":
-        raise OptionError(
-            f"mode='high-throughput' needs PostgreSQL, and storage {place} is {backend}; "
-            "use a postgresql:// storage, or leave mode out"
-        )
+def controls_of(rules: Mapping[str, Any], problem: Problem) -> list[int]:
+    """The numbers of the control arm, one in each segment: the one that was named, else the idle arm."""
+    return arm_numbers(problem, rules["control"]) if "control" in rules else problem.idle_arms
 
 
-CONFIDENCE = 0.95
+def has_shares(rules: Mapping[str, Any]) -> bool:
+    """Whether arms have a least or a greatest share."""
+    return any(name in rules for name in ("control_share", "shares", "min_share", "max_share"))
 
 
-class Rules:
-    """What a study keeps to, from its settings; for whatever arms it has by now."""
+def shares_of(rules: Mapping[str, Any], problem: Problem) -> tuple[Floats, Floats]:
+    """The least and the greatest share of each arm."""
+    low = np.full(len(problem.arms), float(rules.get("min_share", 0.0)))
+    high = np.full(len(problem.arms), float(rules.get("max_share", 1.0)))
+    for settings, least, most in rules.get("shares", ()):
+        numbers = arm_numbers(problem, settings)
+        low[numbers], high[numbers] = least, most
+    if "control_share" in rules:
+        controls = controls_of(rules, problem)
+        low[controls] = high[controls] = rules["control_share"]
+    return low, high
 
-    def __init__(self, plain: Mapping[str, Any] | None) -> None:
-        self._plain = plain or {}
-        self.guardrails = tuple(Guardrail(*each) for each in self._plain.get("guardrails", ()))
-        self.confidence: float = self._plain.get("guardrail_confidence", CONFIDENCE)
-        self.metrics: dict[str, Any] = self._plain.get("metrics", {})
-        self.control_share: float | None = self._plain.get("control_share")
-        self.reward_value: float = self._plain.get("reward_value", 1.0)
 
-    def controls(self, problem: Problem) -> list[int]:
-        """The numbers of the control arm, one in each segment: the one that was named, else the idle arm."""
-        if "control" in self._plain:
-            return arm_numbers(problem, self._plain["control"])
-        return problem.idle_arms
-
-    @property
-    def shares_out(self) -> bool:
-        """Whether arms have a least or a greatest share."""
-        return any(name in self._plain for name in ("control_share", "shares", "min_share", "max_share"))
-
-    def shares(self, problem: Problem) -> tuple[Floats, Floats]:
-        """The least and the greatest share of each arm."""
-        low = np.full(len(problem.arms), float(self._plain.get("min_share", 0.0)))
-        high = np.full(len(problem.arms), float(self._plain.get("max_share", 1.0)))
-        for settings, least, most in self._plain.get("shares", ()):
-            numbers = arm_numbers(problem, settings)
-            low[numbers], high[numbers] = least, most
-        if self.control_share is not None:
-            low[self.controls(problem)] = high[self.controls(problem)] = self.control_share
-        return low, high
-
-    def cost(self, problem: Problem) -> Floats | None:
-        """What each arm costs, in units of the reward; None if nothing costs anything."""
-        if "cost" not in self._plain:
-            return None
-        levels, arms = self._plain["cost"]["levels"], self._plain["cost"]["arms"]
-        found = np.zeros(len(problem.arms))
-        for lever, level, value in levels:
-            variable = problem.intervention(lever)
-            found += value * np.array(
-                [arm[variable.name] == variable.levels[variable.code(level)] for arm in problem.arms]
-            )
-        for settings, value in arms:
-            found[arm_numbers(problem, settings)] = value
-        return found / self.reward_value
+def cost_of(rules: Mapping[str, Any], problem: Problem) -> Floats | None:
+    """What each arm costs, in units of the reward; None if nothing costs anything."""
+    if "cost" not in rules:
+        return None
+    found = np.zeros(len(problem.arms))
+    for lever, level, value in rules["cost"]["levels"]:
+        variable = problem.intervention(lever)
+        found += value * np.array([arm[variable.name] == variable.levels[variable.code(level)] for arm in problem.arms])
+    for settings, value in rules["cost"]["arms"]:
+        found[arm_numbers(problem, settings)] = value
+    return found / float(rules.get("reward_value", 1.0))
 
 
 def make_rules(problem: Problem, policy: Policy[Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +110,7 @@ def make_rules(problem: Problem, policy: Policy[Any], options: Mapping[str, Any]
             raise OptionError(
                 f"policy {policy.name!r} does not support costs: it does not play the arm with the highest index"
             )
-    if Rules(plain).shares_out or "guardrails" in plain:
+    if has_shares(plain) or "guardrails" in plain:
         _check_restrictable(policy)
     return plain
 
@@ -165,7 +140,7 @@ def _check_times(problem: Problem, plain: Mapping[str, Any]) -> None:
 
 
 def _check_shares(problem: Problem, plain: Mapping[str, Any]) -> None:
-    controls = Rules(plain).controls(problem)
+    controls = controls_of(plain, problem)
     if "control_share" in plain:
         if not controls:
             raise OptionError(
@@ -176,7 +151,7 @@ def _check_shares(problem: Problem, plain: Mapping[str, Any]) -> None:
                 f"the share of the control {problem.arms[controls[0]].lever_arm.label} is set in both shares= and "
                 "control_share=; use one"
             )
-    low, high = Rules(plain).shares(problem)
+    low, high = shares_of(plain, problem)
     least, most = (np.bincount(problem.arm_segments, each) for each in (low, high))
     if least.max() > 1 + 1e-9:
         raise OptionError(f"minimum shares add up to {least.max():.4g}; they must not exceed 1")
@@ -220,7 +195,7 @@ def _read_cost(problem: Problem, given: Mapping[Any, Any], _: Mapping[str, Any])
 
 
 def _read_guardrails(problem: Problem, given: Mapping[Any, Any], plain: Mapping[str, Any]) -> list[list[Any]]:
-    return read_guardrails(problem, plain.get("metrics", {}), given, Rules(plain).controls(problem))
+    return read_guardrails(problem, plain.get("metrics", {}), given, controls_of(plain, problem))
 
 
 def _cost(name: str, value: object) -> float:
@@ -232,7 +207,7 @@ def _cost(name: str, value: object) -> float:
 def _check_unit(problem: Problem, plain: dict[str, Any]) -> None:
     """Costs that differ by more than rewards can are in another unit."""
     reward = problem.reward
-    cost = Rules(plain).cost(problem)
+    cost = cost_of(plain, problem)
     if reward.kind not in ("binary", "levels") or cost is None:
         return
     most = 1.0 if reward.kind == "binary" else max(reward.values) - min(reward.values)
@@ -296,39 +271,14 @@ class Settings:
         return plain
 
     @property
-    def title(self) -> str | None:
-        """What people call the study, where it is not its name."""
-        return self.rules.get("title")
-
-    @property
-    def expire_after(self) -> float | None:
-        """Seconds after which an open decision is closed."""
-        return self.rules.get("expire_after")
-
-    @property
     def reward_window(self) -> float | None:
         """Seconds in which a reward must come."""
         return self.rules.get("reward_window")
 
     @property
-    def sticky(self) -> float | str | None:
-        """For how many seconds a key keeps its decision, or "never"; None: forever."""
-        return self.rules.get("sticky")
-
-    @property
     def mode(self) -> str | None:
         """None for a transactional study, or "high-throughput"."""
         return self.rules.get("mode")
-
-    @property
-    def publish_rows(self) -> int | None:
-        """In high-throughput mode: rows after which a snapshot is published."""
-        return self.rules.get("publish_rows")
-
-    @property
-    def publish_seconds(self) -> float:
-        """In high-throughput mode: seconds after which a snapshot is published."""
-        return float(self.rules.get("publish_seconds", SECONDS))
 
     def make_policy(self, problem: Problem | None = None) -> Policy[Any]:
         """A policy that has seen nothing yet; with a problem that got more arms, for that."""
@@ -360,6 +310,19 @@ class StudySettings:
     def mode(self) -> str:
         """ "transactional", or "high-throughput"."""
         return str(self.rules.get("mode", TRANSACTIONAL))
+
+
+class StudyInfo(NamedTuple):
+    """A study in a list; one that cannot be read has a name and an error alone."""
+
+    name: str
+    created: datetime | None
+    policy: str | None
+    target: str | None
+    error: str | None = None
+    """Why it cannot be read: it is corrupt, or was written by a newer version."""
+    title: str | None = None
+    """What people call it."""
 
 
 class HasSettings:

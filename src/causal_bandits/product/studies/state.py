@@ -8,6 +8,7 @@ the last bits may differ. `applying` changes the state, `deciding` and `answers`
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from ...core.policies.saving import pack as pack_policy
 from ...core.policies.saving import restore as restore_policy
 from ...core.problem import Problem
 from .decisions import Correction, Decisions, ExcludedRows, Exclusion, Finished
-from .guardrails import Guards
-from .outcomes import LateRewards, Metrics, OnRecord, OutcomeRules, mediators_known, unreported_zeros
-from .settings import Rules, Settings
+from .guardrails import Guardrail, Guards
+from .outcomes import LateRewards, OnRecord, OutcomeRules, mediators_known, unreported_zeros
+from .settings import CONFIDENCE, Settings, controls_of, cost_of
 
 
 class StudyState:
@@ -30,20 +31,22 @@ class StudyState:
 
     def __init__(self, settings: Settings, policy: Policy[Any] | None = None) -> None:
         self.settings = settings
-        self.rules = rules = Rules(settings.rules)
+        rules = settings.rules
+        self.control_share: float | None = rules.get("control_share")
         self._policy: Policy[Any] = settings.make_policy() if policy is None else policy
         self._must_recount = False
-        first = len(settings.problem["arms"])
-        self.guards = Guards(rules.guardrails, rules.confidence, rules.metrics, first, rules.controls)
+        self.metrics: dict[str, Any] = rules.get("metrics", {})
+        rails, confidence = rules.get("guardrails", ()), rules.get("guardrail_confidence", CONFIDENCE)
+        first, find_controls = len(settings.problem["arms"]), partial(controls_of, rules)
+        self.guards = Guards([Guardrail(*each) for each in rails], confidence, self.metrics, first, find_controls)
         self.reserved = [0, 0]
         """Decisions that the control had its share of, and how many of them it got."""
-        self.decisions = Decisions()
+        self.decisions = Decisions(self.metrics)
         self.parts: dict[int, dict[str, Any]] = {}
         """What was told of open decisions."""
         self.incomplete: dict[int, dict[str, Any]] = {}
         """What was told of decisions whose row counts, but whose observed variables are not all known yet."""
         self.late = LateRewards(settings.reward_window)
-        self.metrics = Metrics(rules.metrics)
         self.retired: set[int] = set()
         self.forbidden: set[int] = set()
         self.annotations: dict[float, str] = {}
@@ -96,12 +99,12 @@ class StudyState:
     @property
     def controls(self) -> list[int]:
         """The numbers of the control arm: one, or one in each segment; none if there is no control."""
-        return self.rules.controls(self.problem)
+        return controls_of(self.settings.rules, self.problem)
 
     @property
     def cost(self) -> Floats | None:
         """What each arm costs, in units of the reward."""
-        return self.rules.cost(self.problem)
+        return cost_of(self.settings.rules, self.problem)
 
     @property
     def decided(self) -> int:
@@ -134,12 +137,11 @@ class StudyState:
         """What is known of a decision, for the rules of outcomes."""
         status = self.decisions.status(number)
         closed = status if status in ("abandoned", "expired") else None
-        metrics = self.metrics.of(number) if self.metrics.kinds else {}
-        earlier: dict[str, list[Any]] = {}
+        measured, earlier = self.decisions.measured(number), dict[str, list[Any]]()
         for correction in self.corrections.get(number, ()):
             for name, value in correction.before.items():
                 earlier.setdefault(name, []).append(value)
-        return OnRecord(self.known(number), metrics, closed, number <= self.late.closed, status == "open", earlier)
+        return OnRecord(self.known(number), measured, closed, number <= self.late.closed, status == "open", earlier)
 
     def known(self, number: int) -> dict[str, Any]:
         """What was told of a decision so far."""
@@ -200,11 +202,11 @@ def pack(state: StudyState) -> bytes:
         "corrections": [[number, made] for number, made in state.corrections.items()],
         "finished": state.finished,
     }
-    if state.rules.control_share is not None:
+    if state.control_share is not None:
         study["reserved"] = state.reserved
     if state.settings.mode is not None:
         study["appended"], study["aside"] = state.appended, state.aside
-    own = {**state.decisions.arrays(), **state.metrics.arrays(), **state.guards.arrays()}
+    own = {**state.decisions.arrays(), **state.guards.arrays()}
     text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
     return to_bytes(Saved(saved.header, {**saved.arrays, **own, "study": text}))
 
@@ -214,7 +216,7 @@ def restore(settings: Settings, content: bytes) -> StudyState:
     saved = from_bytes(content)
     with saved.checked():
         state = StudyState(settings, restore_policy(POLICIES[settings.policy], saved))
-        state.decisions = Decisions.of(saved.arrays)
+        state.decisions = Decisions.of(saved.arrays, state.metrics)
         study = json.loads(saved.arrays["study"].tobytes())
         state.parts, state.incomplete = dict(study["parts"]), dict(study["incomplete"])
         state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
@@ -228,6 +230,5 @@ def restore(settings: Settings, content: bytes) -> StudyState:
         state.corrections = {number: [Correction(*each) for each in made] for number, made in study["corrections"]}
         state.finished = None if study["finished"] is None else Finished(*study["finished"])
         state.reserved = [int(each) for each in study.get("reserved", state.reserved)]
-        state.metrics.fill(saved.arrays)
         state.guards.fill(saved.arrays, state.policy.problem)
     return state

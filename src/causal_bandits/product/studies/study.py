@@ -7,6 +7,7 @@ function of the state in its own module.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -21,7 +22,7 @@ from ...core.policies.advice import CONFIDENCE, TOLERANCE
 from ...core.policies.base import MOST_AT_ONCE
 from ...core.problem import Arm, Level, Problem, Segment
 from ...core.validation import duration
-from ...errors import OptionError, UnknownDecisionError, flag, share, whole_number
+from ...errors import OptionError, StudyExistsError, UnknownDecisionError, flag, share, whole_number
 from ...libraries import pl
 from ...reporting.described import StudyDescription
 from ...reporting.plots import MOST_ARMS, plot_estimates
@@ -30,10 +31,9 @@ from ..analysis.explained import ExplainedVariance, explained_by_mediators
 from ..options import StudyOptions
 from .answers import advice, effects, estimates, recommend
 from .arm_patterns import having, matching
-from .catalog import StudyInfo, create_study, list_studies
 from .deciding import propensities
 from .decision_log import DecisionLog, Staleness, TransactionalLog
-from .decisions import Decision, moment
+from .decisions import Decision, checked_time, moment
 from .describe import Final, described, final_of, finish, frozen_report
 from .drift import watched_sets
 from .edits import Change as ArmChange
@@ -73,10 +73,10 @@ from .history import (
     waiting,
 )
 from .outcomes import Keyed, Outcome
-from .rows import OutcomeTable, import_rows
-from .session import Session
-from .settings import TRANSACTIONAL, HasSettings, StudySettings, checked_key, checked_name, make_settings
-from .storage import Store, opened
+from .rows import import_rows, table_outcomes
+from .session import Session, listed
+from .settings import TRANSACTIONAL, HasSettings, StudyInfo, StudySettings, checked_key, checked_name, make_settings
+from .storage import Store, engine_of, opened
 from .webhooks import shown_webhook
 
 Settable = Arm | Mapping[str, Level]
@@ -137,8 +137,24 @@ class Study(HasSettings):
             options: `policy=`, `seed=`, `reward_window=`, `control_share=`, ...: every field of `StudyOptions`.
         """
         settings = make_settings(problem, options)
-        row, store, is_new = create_study(name, settings, storage, same_seed=options.get("seed") is not None)
-        return cls(Session(store, row), is_new=is_new)
+        checked_name(name)
+        kind, place = engine_of(storage)
+        if settings.mode is not None and kind != "postgresql":
+            raise OptionError(
+                f"mode='high-throughput' needs PostgreSQL, and storage {place} is {kind}; "
+                "use a postgresql:// storage, or leave mode out"
+            )
+        store = opened(storage, create=True)
+        row, is_new = store.add(name, checked_time(time.time()), settings.to_dict())
+        session = Session(store, row)
+        other = session.settings.difference(settings, same_seed=options.get("seed") is not None)
+        if not is_new and other is not None:
+            store.close()
+            raise StudyExistsError(
+                f"study {name!r} is already in storage {place}, with another {other}; "
+                "load it, delete it (Study.delete, `study delete`), or use another name"
+            )
+        return cls(session, is_new=is_new)
 
     @classmethod
     def load(cls, name: str, *, storage: str | Store) -> Self:
@@ -149,7 +165,8 @@ class Study(HasSettings):
     @classmethod
     def list(cls, *, storage: str | Store) -> Sequence[StudyInfo]:
         """List the studies in a database, oldest first, including those that cannot be read."""
-        return list_studies(opened(storage))
+        store = opened(storage)
+        return [listed(store, row) for row in store.all()]
 
     @classmethod
     def delete(cls, name: str, *, storage: str | Store) -> None:
@@ -235,7 +252,7 @@ class Study(HasSettings):
         None marks it as missing. Returns the number of rows that added something.
         """
         final = flag("final", final)
-        return self._log.tell(lambda rules: OutcomeTable(rules, frame, final=final).outcomes(), final=final)
+        return self._log.tell(lambda rules: table_outcomes(rules, frame, final=final), final=final)
 
     def correct(
         self,

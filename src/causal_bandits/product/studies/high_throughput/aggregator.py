@@ -8,6 +8,8 @@ counts when the leader does not. Now and then each process looks at all its stud
 have been lost.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import logging
@@ -19,7 +21,7 @@ import weakref
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ....errors import CausalBanditsError, StorageError
 from ..session import MALFORMED, Draft, Session
@@ -28,10 +30,15 @@ from ..storage.append_log import GROWTH, LISTEN, MOST_ROWS, STOP_LEADING, TRY_LE
 from ..storage.connections import Connections
 from ..storage.error_messages import database_errors
 
+if TYPE_CHECKING:
+    from .log import HighThroughputLog
+
 log = logging.getLogger("causal_bandits.studies")
 
 CHUNK = 5000
 """Rows in one event, at most."""
+PUBLISH_SECONDS = 1.0
+"""Rows are counted when the oldest of them has waited for this long, where the study does not say."""
 SWEEP_SECONDS = 5.0
 """How often a process looks at all its studies without being notified."""
 STUCK_SECONDS = 5.0
@@ -74,7 +81,7 @@ class Counter:
 
     def __init__(self, session: Session, rows: AppendLog) -> None:
         self._session, self._rows = Session(session.store, session.row), rows
-        self._session.clock = partial(_time_of, session)
+        self._session.clock = session.now
         self._lock = threading.RLock()
         fork_safety.register(self)
 
@@ -136,36 +143,21 @@ class Counter:
 
     def overdue(self) -> list[int]:
         """Decisions that have been open for too long, of those that are counted."""
-        after = self._session.settings.expire_after
+        after = self._session.settings.rules.get("expire_after")
         if after is None:
             return []
         return self._session.at_hand(lambda state: state.overdue(self._session.clock(), after))
 
 
-def _time_of(session: Session) -> float:
-    return session.clock()
-
-
-class Watched(Protocol):
-    """A study in use that wants its rows counted and newer versions read."""
-
-    session: Session
-
-    def refresh(self, version: int | None) -> None:
-        """Take a newer version into memory, unless this is the one."""
-
-    def publish(self) -> int:
-        """Count all rows that wait; returns how many they were."""
-
-
 class _Watch:
     """One study of this process: who uses it, and since when rows wait."""
 
-    def __init__(self, first: Watched) -> None:
-        settings = first.session.settings
+    def __init__(self, first: HighThroughputLog) -> None:
+        rules = first.session.settings.rules
         self.study, self.name = first.session.row.id, first.session.row.name
         self.logs = weakref.WeakSet([first])
-        self.publish_rows, self.publish_seconds = settings.publish_rows, settings.publish_seconds
+        self.publish_rows: int | None = rules.get("publish_rows")
+        self.publish_seconds: float = rules.get("publish_seconds", PUBLISH_SECONDS)
         self.leads = False
         self.waits_since: float | None = None
         self.counted = -1
@@ -217,7 +209,7 @@ class Aggregator:
             watched.leads = False
         self._begin()
 
-    def watch(self, one: Watched) -> None:
+    def watch(self, one: HighThroughputLog) -> None:
         """See to it that the rows of a study are counted and its new versions are read."""
         thread = self._thread
         known = self._watched.get(one.session.row.id)
@@ -231,7 +223,7 @@ class Aggregator:
                 self._thread.start()
         self._wake()
 
-    def leave(self, one: Watched) -> bool:
+    def leave(self, one: HighThroughputLog) -> bool:
         """A study is closed; whether this process was the one to count it, or nobody is."""
         study = one.session.row.id
         with self._lock:

@@ -107,29 +107,30 @@ class StoreCalls:
         raise StorageError("other workers wrote first in 1,000 attempts; try again")
 
     def _append(self, calls: Sequence[Call], *, look: bool) -> None:
-        looking = [call for call in calls if look or call.must_look(self._made)]
+        looking = [call for call in calls if look or not call.is_new(self._made)]
         known = self._looked_at(looking) if looking else None
         looked = set(map(id, looking))
         rows: list[Row] = []
-        adding: list[Call] = []
+        asking: list[tuple[Call, int]] = []
         asks = 0
         for call in calls:
             call.error = None
             try:
-                found = call.rows(known if id(call) in looked else None, asks)
+                found, call.result = call.rows(known if id(call) in looked else None)
             except CausalBanditsError as error:
                 call.error = error
                 continue
-            if found:
-                rows += found
-                adding.append(call)
+            if call.asks and found:
+                found = [row._replace(decision=row.decision + asks) for row in found]
+                asking.append((call, asks))
                 asks += call.asks
+            rows += found
         if not rows:
             return
         _, decisions = self._log.append(rows, asks, self._publish_rows)
         self._made = max(self._made, decisions + asks)
-        for call in adding:
-            call.stored(decisions)
+        for call, before in asking:
+            call.result = call.result._replace(first=decisions + before + 1)
 
     def _looked_at(self, calls: Sequence[Call]) -> Known:
         keys = [key for call in calls for key in call.keys]

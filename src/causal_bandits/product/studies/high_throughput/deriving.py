@@ -20,7 +20,6 @@ from ..storage import mark_of
 
 STREAM = 2
 """Random numbers of this mode are others than those of transactional decisions, and than those for looking back."""
-CHUNK = 5000
 
 
 def random_of(seed: int, key: str, version: int) -> np.random.Generator:
@@ -69,20 +68,13 @@ def asks_replayed(session: Session) -> Iterator[tuple[StudyState, AskMade]]:
     """Every ask with the state that decided it, from one replay of all events, in the order of their versions."""
     wanted: dict[int, list[AskMade]] = {}
     if session.settings.mode is not None:
-        for event in _events(session):
+        for event in session.all_events():
             for ask in asks_in(event):
                 wanted.setdefault(ask.version, []).append(ask)
     then = StudyState(session.settings)
-    for event in _events(session):
+    for event in session.all_events():
         for ask in asks_in(event) if event.kind == "asked" else ():
             yield then, ask
         apply(then, event)
         for ask in wanted.pop(then.seq, []):
             yield then, ask
-
-
-def _events(session: Session) -> Iterator[Event]:
-    after = 0
-    while found := session.events(after, after + CHUNK):
-        yield from found
-        after = found[-1].seq

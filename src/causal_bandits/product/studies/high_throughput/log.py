@@ -19,15 +19,16 @@ from ..arm_patterns import asked_among
 from ..deciding import check_open, choose, reserved_for, subset
 from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence
 from ..decisions import Decision
-from ..outcomes import Keyed, Outcome
+from ..outcomes import Keyed, named_outcomes
 from ..session import Session, key_used
 from ..settings import checked_key
 from ..state import StudyState
 from ..storage import AppendLog, Row, Transaction, fork_safety, mark_of
 from ..storage.append_log import ends_of
+from . import calls
 from .aggregator import Counter, aggregator_for
 from .batches import Batches, StoreCalls
-from .calls import Ask, Call, Close, Correct, Decided, Tell
+from .calls import Call, Decided
 from .deriving import random_of
 
 _open: "weakref.WeakSet[HighThroughputLog]" = weakref.WeakSet()
@@ -38,8 +39,9 @@ class HighThroughputLog(DecisionLog):
 
     def __init__(self, session: Session) -> None:
         store, study = session.store, session.row.id
-        self.session = session
+        super().__init__(session)
         self._rows = AppendLog(store.connections, study, store.place)
+        self._sticky = session.settings.rules.get("sticky")
         self._counter = Counter(session, self._rows)
         self._aggregator = aggregator_for(store.connections)
         self.start_afresh()
@@ -48,7 +50,7 @@ class HighThroughputLog(DecisionLog):
 
     def start_afresh(self) -> None:
         """In a child process no batch of the parent is on its way."""
-        self._batches = Batches(StoreCalls(self._rows, self.session.settings.publish_rows))
+        self._batches = Batches(StoreCalls(self._rows, self.session.settings.rules.get("publish_rows")))
 
     def _submit(self, call: Call) -> Any:
         """Store a call, together with those that other threads make meanwhile."""
@@ -66,13 +68,13 @@ class HighThroughputLog(DecisionLog):
             among = asked_among(state.problem, about)
             check_open(state, among)
             chosen = choose(state, count, among, random_of(state.settings.seed, name, state.seq))
-            about["reserved"] = reserved_for(state, among) if state.rules.control_share is not None else None
+            about["reserved"] = reserved_for(state, among) if state.control_share is not None else None
             return Decided(state.seq, chosen, {what: given for what, given in about.items() if given is not None})
 
         while True:
-            call = Ask(name, self.session.now(), self.session.at_hand(decide), own_key=key is None)
-            first, time, chosen = self._submit(call)
-            if key is None or self.session.settings.sticky != NEVER or not call.was_there:
+            decided, now = self.session.at_hand(decide), self.session.now()
+            first, time, chosen, was_there = self._submit(calls.ask(name, now, decided, own_key=key is None))
+            if key is None or self._sticky != NEVER or not was_there:
                 break
             name = self._name_of(key)  # another worker was faster
         problem = self.session.at_hand(lambda state: state.problem)
@@ -83,7 +85,7 @@ class HighThroughputLog(DecisionLog):
     def _asks(self, key: str) -> list[Row]:
         """The asks with a key, the first one first."""
         rows: list[Row] = []
-        size = 1 if self.session.settings.sticky is None else 16
+        size = 1 if self._sticky is None else 16
         while True:
             names = [occurrence(key, number) for number in range(len(rows), len(rows) + size)]
             known = self._rows.known(names, [])
@@ -95,9 +97,8 @@ class HighThroughputLog(DecisionLog):
 
     def _name_of(self, key: str) -> str:
         """The name of the next ask with a key: that of its newest one, as long as the key keeps it."""
-        settings = self.session.settings
         finished = self.session.at_hand(lambda state: state.finished)
-        if settings.sticky is None and finished is None:
+        if self._sticky is None and finished is None:
             return key
         rows, now = self._asks(key), self.session.now()
         newest = rows[-1] if rows else None
@@ -111,29 +112,20 @@ class HighThroughputLog(DecisionLog):
         rows = self._asks(checked_key(key))
         counts = [len(json.loads(row.body)[2]) for row in rows]
         newest = range(rows[-1].decision, rows[-1].decision + counts[-1]) if rows else ()
-        return decision_of(self.session.settings.sticky, key, newest, sum(counts[:-1]))
+        return decision_of(self._sticky, key, newest, sum(counts[:-1]))
 
     def correct(self, decision: int | Decision | Keyed, values: Any, reward: Any, reason: str) -> bool:
         """Append other values of a decision."""
         given = self.find(decision.key) if isinstance(decision, Keyed) else decision
         rules = self.session.at_hand(lambda state: state.outcome_rules)
-        changed: bool = self._submit(Correct(rules, given, values, reward, reason, self.session.now()))
+        changed: bool = self._submit(calls.correct(rules, given, values, reward, reason, self.session.now()))
         return changed
-
-    def _found(self, outcome: Outcome) -> Outcome:
-        """An outcome with the decision of its key."""
-        if not isinstance(outcome.decision, Keyed):
-            return outcome
-        try:
-            return outcome._replace(decision=self.find(outcome.decision.key))
-        except CausalBanditsError as error:
-            raise (error if outcome.row is None else type(error)(f"row {outcome.row}: {error}")) from None
 
     def tell(self, outcomes: Outcomes, *, final: bool) -> int:
         """Append outcomes, a row for each that adds something."""
         rules = self.session.at_hand(lambda state: state.outcome_rules)
-        told = [self._found(each) for each in outcomes(rules)]
-        return self._submit(Tell(rules, told, self.session.now(), final=final)) if told else 0
+        told = [*named_outcomes(outcomes(rules), self.find)]
+        return self._submit(calls.tell(rules, told, self.session.now(), final=final)) if told else 0
 
     def abandon(self, decision: int | Decision) -> None:
         """Append that a decision gets no outcome."""
@@ -147,7 +139,7 @@ class HighThroughputLog(DecisionLog):
 
     def _close_decisions(self, numbers: Sequence[object], how: str) -> list[int]:
         rules = self.session.at_hand(lambda state: state.outcome_rules)
-        closed: list[int] = self._submit(Close(rules, numbers, how, self.session.now()))
+        closed: list[int] = self._submit(calls.close(rules, numbers, how, self.session.now()))
         return closed
 
     # Snapshots

@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -19,34 +19,20 @@ FORK_SECONDS = 30.0
 """How long a fork waits for other threads, at most."""
 
 
-class Forked(Protocol):
-    """What has to start afresh in a child."""
-
-    def start_afresh(self) -> None:
-        """Forget locks, connections and states of the parent; called in the child, before anything else runs."""
-
-
-class Disposable(Protocol):
-    """What has connections that no child may inherit."""
-
-    def dispose(self) -> None:
-        """Close the connections; called in the parent, before the fork."""
-
-
-_members: "weakref.WeakSet[Forked]" = weakref.WeakSet()
-_closed_before: "weakref.WeakSet[Disposable]" = weakref.WeakSet()
+_members: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_closed_before: "weakref.WeakSet[Any]" = weakref.WeakSet()
 _gate = threading.RLock()
 _inside: dict[int, int] = {}
 """The threads inside; each changes its own entry only."""
 
 
-def register(member: Forked) -> None:
-    """From now on `member` starts afresh in every child."""
+def register(member: Any) -> None:
+    """From now on every child calls `member.start_afresh()`: it forgets locks, connections and states of the parent."""
     _members.add(member)
 
 
-def close_before_fork(engine: Disposable) -> None:
-    """From now on the connections of `engine` are closed before every fork."""
+def close_before_fork(engine: Any) -> None:
+    """From now on every fork calls `engine.dispose()` first: no child may inherit its connections."""
     _closed_before.add(engine)
 
 

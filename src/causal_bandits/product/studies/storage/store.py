@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -188,25 +188,11 @@ class Store:
     def all(self) -> list[StudyRow | UnreadableRow]:
         """Every study, the oldest first; those that cannot be read with the reason."""
         query = sa.select(studies).order_by(studies.c.id)
-        found: Sequence[Any] = ()
+        return [self._row_or_error(each) for each in self.run(lambda connection: connection.execute(query).fetchall())]
 
-        def work(connection: sa.Connection) -> list[StudyRow | UnreadableRow]:
-            nonlocal found
-            found = connection.execute(query).fetchall()
-            return [self._row_or_error(each, connection) for each in found]
-
+    def _row_or_error(self, found: Any) -> StudyRow | UnreadableRow:
         try:
-            return self.run(work)
-        except UnreadableStudyError:  # SQLite ends a transaction at a corrupt page: one for each study
-            if not found:
-                raise
-            return [self._row_or_error(each) for each in found]
-
-    def _row_or_error(self, found: Any, connection: sa.Connection | None = None) -> StudyRow | UnreadableRow:
-        try:
-            if connection is None:
-                return self.run(lambda own: self._row(own, found))
-            return self._row(connection, found)
+            return self.run(lambda connection: self._row(connection, found))
         except UnreadableStudyError as error:
             return UnreadableRow(str(found.name), error)
 
