@@ -19,7 +19,7 @@ import causal_bandits as cb
 from causal_bandits.errors import OptionError
 from causal_bandits.product.options import AlarmOptions
 from causal_bandits.product.studies import CODES, Monitor, Store, webhooks
-from causal_bandits.product.studies.health import HOUR, health_of
+from causal_bandits.product.studies.health import HOUR, Check, health_of
 from causal_bandits.product.studies.monitor import IDLE_SECONDS, MOST_SECONDS
 from causal_bandits.product.studies.storage import alarm_queue
 from causal_bandits.product.studies.webhooks import DeliveryError, Webhook, body_of, check_private, post, read_secret
@@ -298,9 +298,9 @@ def test_an_alarm_is_said_once_and_again_when_there_is_more_or_after_a_day(sqlit
         number = study._session.row.id
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(alarm_queue, "claim_check", lambda *_: True)
-            raised = [alarm_queue.Raised("missing-mediators", "again", ("cart",))]
-            found = alarm_queue.record(study._session.store, number, clock.now, raised, ["server"])
-            assert len(found.new) == new
+            raised = [Check("missing-mediators", True, "again", 1.0, "", ("cart",))]
+            found, _ = alarm_queue.record(study._session.store, number, clock.now, raised, ["server"])
+            assert len(found) == new
             alarm_queue.record(study._session.store, number, clock.now, [], ["server"])
 
 

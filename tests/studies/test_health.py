@@ -12,7 +12,6 @@ from causal_bandits.core.compiled import Floats, Ints
 from causal_bandits.product.studies.health import (
     FALSE_ALARMS,
     STRETCH,
-    chi_square_tail,
     health_of,
     looks,
     share_evidence,
@@ -24,12 +23,6 @@ from causal_bandits.product.studies.health import (
 from .cases import Unstored
 
 TWO = cb.Problem("Y", {"A": 2}, {"I": ["none", "a"]})
-
-
-@pytest.mark.parametrize("dof", [1, 2, 3, 8, 41])
-def test_the_tail_of_chi_square_is_that_of_scipy(dof: int) -> None:
-    for statistic in (0.0, 1e-6, 0.5, 7.0, 90.0, 900.0):
-        assert chi_square_tail(statistic, dof) == pytest.approx(float(stats.chi2.sf(statistic, dof)), rel=1e-9)
 
 
 def slowly(arms: Ints, missing: Floats, count: int) -> tuple[float, float]:

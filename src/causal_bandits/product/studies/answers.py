@@ -1,22 +1,23 @@
 """Answers about arms: what a study recommends, advises and estimates, of the arms in play and after costs."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ...core.compiled import Bools
 from ...core.markup import counted
 from ...core.policies import Advice, Effects, Estimates, Recommendation
-from ...core.policies.advice import Advices
+from ...core.policies.advice import CONFIDENCE, Advices
 from ...core.policies.recommendation import Ranking, Recommendations, checked_margin, played_first
 from ...core.problem import Segment
 from ...core.serialization import from_json
 from ...core.validation import duration_words
 from ...errors import ObservationError, OptionError, share
 from .deciding import NOTHING_LEFT, open_arms, status
-from .decisions import moment
 from .state import StudyState
+
+T = TypeVar("T")
 
 
 def recommend(
@@ -28,7 +29,7 @@ def recommend(
     """
     if state.finished is not None and margin is None:
         wanted = None if segment is None else state.problem.segment(segment) or {}
-        found = [each for each in frozen_answers(state) if wanted is None or each.segment == wanted]
+        found = [each for each in _frozen(state, Recommendation) if wanted is None or each.segment == wanted]
     else:
         found = [each.best for each in _rankings(state, segment, margin)]
     return Recommendations(found) if state.problem.segments and segment is None else found[0]
@@ -69,7 +70,7 @@ def advice(
     margin = None if margin is None else checked_margin(margin, 0.0)
     options = {"confidence": share("confidence", confidence), "tolerance": share("tolerance", tolerance)}
     if state.finished is not None:
-        return final_advice(state, wanted)
+        return next(each for each in _frozen(state, Advice) if each.segment == (wanted or {}))
     try:
         best = _rankings(state, wanted, margin)[0].best
     except ObservationError:  # no arm has enough rows
@@ -77,23 +78,17 @@ def advice(
     return advise(state, best, wanted, margin=margin, **options)
 
 
-def frozen_answers(state: StudyState) -> list[Recommendation]:
-    """What a finished study recommends: one arm, or one for each segment."""
+def _frozen(state: StudyState, kind: type[T]) -> list[T]:
+    """The recommendation or the advice of a finished study: one, or one for each segment."""
     assert state.finished is not None
-    answers = state.finished.answer if state.problem.segments else [state.finished.answer]
-    return [from_json(Recommendation, each, state.problem) for each in answers]
+    report, name = state.finished.report, kind.__name__.lower()
+    return [from_json(kind, each, state.problem) for each in report.get(f"{name}s") or [report[name]]]
 
 
-def final_advice(state: StudyState, segment: Segment | None) -> Advice:
-    """What a finished study advises: its winner, with the numbers of then."""
-    assert state.finished is not None
-    frozen, wanted = state.finished.report, dict(segment or {})
-    advised = frozen["advices"] if state.problem.segments else [frozen["advice"]]
-    then = (from_json(Advice, each, state.problem) for each in advised)
-    found: Advice = next(each for each in then if each.segment == wanted)
-    best = next(each for each in frozen_answers(state) if each.segment == wanted)
+def final_advice(state: StudyState, best: Recommendation, time: str) -> Advice:
+    """What a study advises from its end on: its winner, with the numbers of then."""
     return replace(
-        found,
+        advise(state, best, best.segment or None, confidence=CONFIDENCE),
         action="finished",
         arm=best.arm,
         drop=(),
@@ -102,7 +97,7 @@ def final_advice(state: StudyState, segment: Segment | None) -> Advice:
         probability_best=best.probability_best,
         probability_close=best.probability_close,
         expected_loss=best.expected_loss,
-        finished=moment(state.finished.time).isoformat(timespec="seconds"),
+        finished=time,
     )
 
 

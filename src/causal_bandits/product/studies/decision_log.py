@@ -134,6 +134,9 @@ class DecisionLog(ABC):
         """How far what is counted is behind what is stored."""
         return Staleness(self.session.head().seq, 0, 0.0)
 
+    def refresh(self, version: int | None) -> None:  # noqa: B027
+        """Take a newer version into memory, unless this is the one."""
+
     def check_key(self, transaction: Transaction, key: str) -> None:  # noqa: B027
         """Raise a `ConflictError` for a key of an ask that no event has yet."""
 

@@ -295,7 +295,5 @@ class Finished(NamedTuple):
     """Open decisions that were closed."""
     winners: list[int]
     """The arm to play from then on, by number: one, or one in each segment."""
-    answer: Any
-    """The JSON of `recommend`."""
     report: Any
-    """The JSON of `describe` with its history."""
+    """The JSON of `describe` with its history, with the final answers."""

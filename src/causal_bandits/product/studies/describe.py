@@ -16,16 +16,18 @@ from ...core.serialization import to_json
 from ...errors import ConflictError, ObservationError, OptionError
 from ...reporting.courses import evidence_over_time
 from ...reporting.described import DecisionCourse, ExclusionRow, PendingRewards, StudyArm, StudyDescription
-from .answers import advise, effects, estimates, final_advice, frozen_answers, ranking, recommend
+from .answers import advise, effects, estimates, final_advice, ranking, recommend
 from .decisions import STATUS, moment
 from .drift import watched_sets
 from .health import health_of
-from .history import annotations_of
+from .history import STATUSES, annotations_of
 from .outcomes import mediators_known
 from .session import Draft, Session
-from .state import StudyState
+from .state import StudyState, excluded_now
 
 PERIODS = 24
+FINAL = ("finished", "recommendation", "advice", "segments", "recommendations", "advices")
+"""What stays as it was when a study was finished."""
 
 
 def described(session: Session, state: StudyState, *, history: bool) -> StudyDescription:
@@ -59,11 +61,12 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "effects": to_json(effects(state, 0.95).known) if state.policy.rows and state.policy.can_compare else [],
         "health": to_json(health_of(state, sets=watched)),
         "annotations": to_json(annotations_of(state)),
-        "exclusions": exclusion_rows(state),
+        "exclusions": _exclusion_rows(state),
         "corrected": len(state.corrections),
     }
     if state.finished is not None:
-        add_final_answers(about, state)
+        frozen = state.finished.report
+        about.update({name: frozen[name] for name in FINAL if name in frozen})  # type: ignore[typeddict-item]
     else:
         best = [None if ranking is None else ranking.best for ranking in rankings]
         advised = [
@@ -96,32 +99,24 @@ def times_of_rows(state: StudyState, rows: Sequence[int]) -> list[str]:
     return [moment(float(times[min(max(count, 1), len(times)) - 1])).isoformat() for count in rows]
 
 
-def exclusion_rows(state: StudyState) -> list[ExclusionRow]:
-    """What is excluded, and why; exclusions of which nothing is left are not listed."""
-    counts = np.bincount(state.decisions.column("excluded"), minlength=len(state.exclusions) + 1)[1:]
+def _exclusion_rows(state: StudyState) -> list[ExclusionRow]:
     return [
         {
             "time": moment(each.time).isoformat(timespec="seconds"),
             "reason": each.reason,
             "filter": each.filter,
-            "decisions": int(count),
+            "decisions": count,
         }
-        for each, count in zip(state.exclusions, counts, strict=True)
-        if count
+        for each, count in excluded_now(state)
     ]
 
 
 def _statuses(state: StudyState) -> dict[str, int]:
     """Decisions by status; those that are excluded are in none of the others."""
-    included = state.decisions.included
-    rows = state.decisions.column("row")[included]
-    closed: dict[str, int] = {
-        STATUS.get(int(code), "told"): int(np.count_nonzero(rows == code)) for code in np.unique(rows[rows < 0])
-    }
-    counted = {**closed, "told": closed.get("told", 0) + int(np.count_nonzero(rows >= 0))}
-    names = ("told", "open", "abandoned", "expired")
-    found = {name: counted.get(name, 0) for name in names}
-    return {"all": len(included), **found, "excluded": len(included) - len(rows)}
+    rows = state.decisions.column("row")[state.decisions.included]
+    found = {name: int(np.isin(rows, [code for code, of in STATUS.items() if of == name]).sum()) for name in STATUSES}
+    found["told"] += int(np.count_nonzero(rows >= 0))
+    return {"all": len(state.decisions), **found, "excluded": len(state.decisions) - len(rows)}
 
 
 def _arms(state: StudyState, rankings: Sequence[Ranking]) -> list[StudyArm]:
@@ -168,14 +163,6 @@ def _add_answers(
     about["segments"] = list(state.problem.segments)
     about["recommendations"] = to_json([each for each in best if each is not None])
     about["advices"] = to_json(advised)
-
-
-def add_final_answers(about: StudyDescription, state: StudyState) -> None:
-    """When a study was finished, with which winner."""
-    assert state.finished is not None
-    about["finished"] = moment(state.finished.time).isoformat(timespec="seconds")
-    segments = state.problem.segment_settings if state.problem.segments else [None]
-    _add_answers(about, state, frozen_answers(state), [final_advice(state, each) for each in segments])
 
 
 def _ranking(state: StudyState, segment: Segment | None) -> Ranking | None:
@@ -261,13 +248,11 @@ def finish(session: Session, draft: Draft) -> Final:
     draft.touched = True
     answer = recommend(state)
     best = [answer] if isinstance(answer, Recommendation) else [*answer]
-    body = {
-        "left_out": len(left_out),
-        "winners": [state.problem.index(each.arm) for each in best],
-        "answer": to_json(answer),
-        "report": to_json(described(session, state, history=True)),
-    }
-    draft.add("finished", body)
+    report = described(session, state, history=True)
+    report["finished"] = moment(draft.now).isoformat(timespec="seconds")
+    _add_answers(report, state, best, [final_advice(state, each, report["finished"]) for each in best])
+    winners = [state.problem.index(each.arm) for each in best]
+    draft.add("finished", {"left_out": len(left_out), "winners": winners, "report": to_json(report)})
     final = final_of(state)
     assert final is not None
     return final
@@ -280,12 +265,3 @@ def final_of(state: StudyState) -> Final | None:
         return None
     rows = int(found.report["rows"])
     return Final(moment(found.time), found.decisions, rows, found.left_out, recommend(state))
-
-
-def frozen_report(state: StudyState) -> StudyDescription | None:
-    """What the report of a finished study shows: all numbers of then, and how it ended; None before that."""
-    if state.finished is None:
-        return None
-    report: StudyDescription = {**state.finished.report}  # type: ignore[typeddict-item]
-    add_final_answers(report, state)
-    return report

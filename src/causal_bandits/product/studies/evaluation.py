@@ -46,7 +46,6 @@ from .arm_patterns import asked_among
 from .deciding import frequencies, open_arms
 from .high_throughput.deriving import asks_replayed
 from .session import Session
-from .state import StudyState
 
 Method = Literal["doubly-robust", "direct"]
 DIRECT_NOTE = "too few rewards for the doubly robust estimate; the direct one assumes that arms do not change"
@@ -150,11 +149,6 @@ def target_probabilities(problem: Problem, policy: object, seed: int) -> Floats:
             where = f" in the segment {brief(segment)}" if segment else ""
             raise OptionError(f"the probabilities of the arms add up to {total:g}{where}; expected 1, and none below 0")
     return chances
-
-
-def plays_one_arm(problem: Problem, target: Floats) -> bool:
-    """Whether the policy plays the same arm at every decision, in a segment."""
-    return int(np.count_nonzero(target)) == len(problem.segment_settings)
 
 
 def check_played(problem: Problem, arms: Ints, target: Floats) -> None:
@@ -321,52 +315,18 @@ def pooled_means(sums: Floats, rows: Floats) -> Floats:
     return found
 
 
-class _Watcher:
-    """Collects, while the events are replayed, the propensities and the arms' means at every decision."""
-
-    def __init__(self, arms: int, draws: int, seed: int) -> None:
-        self.arms, self.draws, self.seed = arms, draws, seed
-        self.chances: dict[int, Floats] = {}
-        self.means: dict[int, Floats] = {}
-        self._sums, self._counts = np.zeros(arms), np.zeros(arms)
-        self._counted = 0
-
-    def look(self, then: StudyState, body: Mapping[str, Any], numbers: range, mark: int) -> None:
-        """At the state that decided, with the random numbers of `mark`; `body` says among which arms."""
-        self._catch_up(then)
-        rng = np.random.default_rng((self.seed, mark))
-        among = asked_among(then.problem, body)
-        found, mask = frequencies(then, self.draws, rng, among, len(numbers)), open_arms(then, among)
-        possible = then.policy.allowed if mask is None else then.policy.allowed & mask
-        # Half a draw more for every arm that was possible, so that no weight is infinite; exact shares need none.
-        more = 0.0 if then.policy.exact_shares else 0.5
-        smoothed = np.zeros(self.arms)
-        smoothed[: len(found)] = (found * self.draws + more * possible) / (self.draws + more * possible.sum())
-        means = pooled_means(self._sums, self._counts)
-        for number in numbers:
-            self.chances[number] = smoothed
-            self.means[number] = means
-
-    def _catch_up(self, then: StudyState) -> None:
-        if then.policy.rows > self._counted:
-            packed = then.policy.history.packed
-            arms, rewards = packed["arms"][self._counted :], packed["rewards"][self._counted :]
-            np.add.at(self._sums, arms, rewards)
-            np.add.at(self._counts, arms, 1)
-            self._counted = then.policy.rows
-
-
-def _recorded(state: StudyState) -> tuple[Problem, Ints, Ints, Floats]:
-    """The problem, each decision's row and arm, and the rewards of all rows."""
-    rows, arms = (state.decisions.column(name).astype(np.int64) for name in ("row", "arm"))
-    return state.problem, rows, arms, state.policy.history.packed["rewards"].astype(np.float64)
-
-
 def evaluate(session: Session, policy: Any, *, method: Method | None, level: float, draws: int) -> Evaluation:
     """Collect the recorded decisions, and estimate from them."""
     if method is not None and (not isinstance(method, str) or method not in get_args(Method)):
         raise OptionError(f"method={brief(method)}; expected one of {', '.join(get_args(Method))}")
-    problem, rows, arms, rewards = session.read(_recorded)
+    problem, rows, arms, rewards = session.read(
+        lambda state: (
+            state.problem,
+            state.decisions.column("row").astype(np.int64),
+            state.decisions.column("arm").astype(np.int64),
+            state.policy.history.packed["rewards"].astype(np.float64),
+        )
+    )
     target = target_probabilities(problem, policy, session.settings.seed)
     told = np.flatnonzero(rows >= 0)
     if len(told) < 2:
@@ -377,7 +337,7 @@ def evaluate(session: Session, policy: Any, *, method: Method | None, level: flo
     overall = target * shares[problem.arm_segments]
     check_played(problem, chosen, overall)
     note = ""
-    if method is None and plays_one_arm(problem, target):
+    if method is None and np.count_nonzero(target) == len(problem.segment_settings):  # the same arm always
         note = ONE_ARM_NOTE
     elif method != "direct":
         if problem.segments:
@@ -397,11 +357,22 @@ def evaluate(session: Session, policy: Any, *, method: Method | None, level: flo
 
 def _looked_back(session: Session, told: Ints, arms: int, draws: int) -> tuple[Floats, Floats]:
     """The propensities at each decision with an outcome, and the arms' means before it, from the recorded events."""
-    watcher = _Watcher(arms, draws, session.settings.seed)
+    chances, means = np.zeros((len(told), arms)), np.zeros((len(told), arms))
+    sums, counts, known = np.zeros(arms), np.zeros(arms), 0
     for then, ask in asks_replayed(session):
-        if ask.first <= told[-1] + 1:
-            watcher.look(then, ask.about, range(ask.first, ask.first + len(ask.arms)), ask.mark)
-    chances, means = (
-        np.array([found[int(number) + 1] for number in told]) for found in (watcher.chances, watcher.means)
-    )
+        here = slice(*np.searchsorted(told, (ask.first - 1, ask.first - 1 + len(ask.arms))))
+        if here.start == here.stop:
+            continue
+        if then.policy.rows > known:
+            packed = then.policy.history.packed
+            np.add.at(sums, packed["arms"][known:], packed["rewards"][known:])
+            np.add.at(counts, packed["arms"][known:], 1)
+            known = then.policy.rows
+        rng, among = np.random.default_rng((session.settings.seed, ask.mark)), asked_among(then.problem, ask.about)
+        found, mask = frequencies(then, draws, rng, among, len(ask.arms)), open_arms(then, among)
+        possible = then.policy.allowed if mask is None else then.policy.allowed & mask
+        # Half a draw more for every arm that was possible, so that no weight is infinite; exact shares need none.
+        more = 0.0 if then.policy.exact_shares else 0.5
+        chances[here, : len(found)] = (found * draws + more * possible) / (draws + more * possible.sum())
+        means[here] = pooled_means(sums, counts)
     return chances, means

@@ -51,11 +51,11 @@ from ...core.independence.drift import RATE, Drift
 from ...core.markup import braces, printable, titled_table
 from ...core.policies.advice import CONFIDENCE, TOLERANCE, Advices
 from ...errors import CausalBanditsError, listing
-from ...libraries import pl
+from ...libraries import pl, special
 from .answers import advice
 from .decisions import Decisions
 from .drift import drift_by_variable, watched_sets
-from .state import StudyState
+from .state import StudyState, excluded_now
 
 FALSE_ALARMS = 0.01
 """The rate of false alarms of each check, over the whole study."""
@@ -242,22 +242,7 @@ def uneven(arms: Ints, missing: Floats, count: int) -> tuple[float, float]:
     if dof == 0:
         return 0.0, 1.0
     statistic = float((((vectors.T @ apart)[kept]) ** 2 / values[kept]).sum())
-    return statistic, chi_square_tail(statistic, dof)
-
-
-def chi_square_tail(statistic: float, dof: int) -> float:
-    """The chance that a chi-square variable exceeds a statistic, by its finite sum.
-
-    >>> round(chi_square_tail(5.9915, 2), 6)
-    0.05
-    """
-    half = statistic / 2
-    if half <= 0:
-        return 1.0
-    found = 0.0 if dof % 2 == 0 else math.erfc(math.sqrt(half))
-    for power in range(dof % 2, dof, 2):
-        found += math.exp(power / 2 * math.log(half) - half - math.lgamma(power / 2 + 1))
-    return min(found, 1.0)
+    return statistic, float(special.chdtrc(dof, statistic))
 
 
 def _expected(n: Floats, size: Floats, marked: Floats) -> Floats:
@@ -444,8 +429,7 @@ def log_check(state: StudyState) -> Check:
 
 def changes_check(state: StudyState) -> Check:
     """How much of what was recorded was changed later?"""
-    counts = np.bincount(state.decisions.column("excluded"), minlength=len(state.exclusions) + 1)[1:]
-    found = [f"{count:,} ({each.reason})" for each, count in zip(state.exclusions, counts, strict=True) if count]
+    found = [f"{count:,} ({each.reason})" for each, count in excluded_now(state)]
     words = f"of {len(state.decisions):,} decisions "
     words += f"{'; '.join(found)} are excluded" if found else "none is excluded"
     corrected = len(state.corrections)

@@ -8,19 +8,20 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Protocol, TypeVar
+from itertools import takewhile
+from typing import Any
 
 from ...errors import CausalBanditsError
 from ..options import AlarmOptions
 from .health import CODES, NOTICES
 from .history import message_json
-from .storage import Message, Raised, Store, alarm_queue
+from .storage import Message, Store, alarm_queue
 from .study import Study
 from .webhooks import DeliveryError, Post, Webhook, body_of, check_private, post, read_secret
 
 log = logging.getLogger("causal_bandits.alarms")
-T = TypeVar("T")
 
 IDLE_SECONDS = 3600.0
 """How often a study without new events is checked: its windows close, and a silence is only seen as time passes."""
@@ -34,11 +35,8 @@ AT_ONCE = 8
 """Addresses that are posted to at once."""
 
 
-class Look(Protocol):
-    """Does something with an open study, by name."""
-
-    def __call__(self, name: str, work: Callable[[Study], T]) -> T:
-        """The result of the work."""
+Look = Callable[[str, Callable[[Study], Any]], Any]
+"""Does something with an open study, by name."""
 
 
 class Monitor:
@@ -78,15 +76,15 @@ class Monitor:
         now, store, number = self._clock(), self._store(), study._session.row.id
         if not alarm_queue.claim_check(store, number, now, self._options.check_seconds, IDLE_SECONDS):
             return 0
-        raised = [Raised(each.code, each.says, each.about) for each in study.health().raised]
+        raised = study.health().raised
         targets = [name for name in ("study", "server") if self._webhook(name, study) is not None]
-        changes = alarm_queue.record(store, number, now, raised, targets)
-        for each in changes.new:
+        new, cleared = alarm_queue.record(store, number, now, raised, targets)
+        for each in new:
             level = logging.INFO if each.code in NOTICES else logging.WARNING
             log.log(level, "study %r: %s [%s]: %s", study.name, CODES[each.code], each.code, each.says)
-        for each in changes.cleared:
+        for each in cleared:
             log.info("study %r: over: %s [%s]", study.name, CODES[each.code], each.code)
-        return len(changes.new)
+        return len(new)
 
     def _webhook(self, target: str, study: Study) -> Webhook | None:
         options = self._options
@@ -114,24 +112,15 @@ class Monitor:
                 alarm_queue.confirm(self._store(), message)
             else:
                 by_address.setdefault(webhook, []).append(message)
-        room, done = threading.Semaphore(AT_ONCE), list[bool]()
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            return sum(threads.map(self._deliver_all, by_address, by_address.values()))
 
-        def work(webhook: Webhook, messages: Sequence[Message]) -> None:
-            with room:
-                try:
-                    for message in messages:
-                        if not self._deliver(webhook, message):
-                            break
-                        done.append(True)
-                except CausalBanditsError as error:
-                    log.warning("alarms could not be delivered: %s", error)
-
-        threads = [threading.Thread(target=work, args=each, daemon=True) for each in by_address.items()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return len(done)
+    def _deliver_all(self, webhook: Webhook, messages: Sequence[Message]) -> int:
+        try:
+            return sum(1 for _ in takewhile(partial(self._deliver, webhook), messages))
+        except CausalBanditsError as error:
+            log.warning("alarms could not be delivered: %s", error)
+            return 0
 
     def _deliver(self, webhook: Webhook, message: Message) -> bool:
         store, now = self._store(), self._clock()

@@ -186,6 +186,12 @@ class StudyState:
         return late
 
 
+def excluded_now(state: StudyState) -> list[tuple[Exclusion, int]]:
+    """The exclusions of which something is left, with how many decisions that is."""
+    counts = np.bincount(state.decisions.column("excluded"), minlength=len(state.exclusions) + 1)[1:].tolist()
+    return [(each, count) for each, count in zip(state.exclusions, counts, strict=True) if count]
+
+
 def pack(state: StudyState) -> bytes:
     """Everything as plain arrays."""
     saved = pack_policy(state.policy)

@@ -34,7 +34,7 @@ from .arm_patterns import having, matching
 from .deciding import propensities
 from .decision_log import DecisionLog, Staleness, TransactionalLog
 from .decisions import Decision, checked_time, moment
-from .describe import Final, described, final_of, finish, frozen_report
+from .describe import Final, described, final_of, finish
 from .drift import watched_sets
 from .edits import Change as ArmChange
 from .edits import (
@@ -593,8 +593,8 @@ class Study(HasSettings):
 
     def report_values(self) -> StudyDescription:
         """The contents of `report` as plain values; those of a finished study do not change."""
-        frozen = self._session.read_counted(frozen_report)
-        return self.describe(history=True) if frozen is None else frozen
+        final = self._session.read_counted(lambda state: state.finished)
+        return self.describe(history=True) if final is None else final.report.copy()
 
 
 def named(call: str, decision: int | Decision | None, key: str | None) -> int | Decision | Keyed:

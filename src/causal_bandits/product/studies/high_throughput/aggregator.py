@@ -8,8 +8,6 @@ counts when the leader does not. Now and then each process looks at all its stud
 have been lost.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging
@@ -21,17 +19,15 @@ import weakref
 from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import CausalBanditsError, StorageError
+from ..decision_log import DecisionLog
 from ..session import MALFORMED, Draft, Session
 from ..storage import AppendLog, Row, corrupt, fork_safety
 from ..storage.append_log import GROWTH, LISTEN, MOST_ROWS, STOP_LEADING, TRY_LEAD, Ends, ends_of
 from ..storage.connections import Connections
 from ..storage.error_messages import database_errors
-
-if TYPE_CHECKING:
-    from .log import HighThroughputLog
 
 log = logging.getLogger("causal_bandits.studies")
 
@@ -152,7 +148,7 @@ class Counter:
 class _Watch:
     """One study of this process: who uses it, and since when rows wait."""
 
-    def __init__(self, first: HighThroughputLog) -> None:
+    def __init__(self, first: DecisionLog) -> None:
         rules = first.session.settings.rules
         self.study, self.name = first.session.row.id, first.session.row.name
         self.logs = weakref.WeakSet([first])
@@ -209,7 +205,7 @@ class Aggregator:
             watched.leads = False
         self._begin()
 
-    def watch(self, one: HighThroughputLog) -> None:
+    def watch(self, one: DecisionLog) -> None:
         """See to it that the rows of a study are counted and its new versions are read."""
         thread = self._thread
         known = self._watched.get(one.session.row.id)
@@ -223,7 +219,7 @@ class Aggregator:
                 self._thread.start()
         self._wake()
 
-    def leave(self, one: HighThroughputLog) -> bool:
+    def leave(self, one: DecisionLog) -> bool:
         """A study is closed; whether this process was the one to count it, or nobody is."""
         study = one.session.row.id
         with self._lock:

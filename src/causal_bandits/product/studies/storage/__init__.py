@@ -1,7 +1,7 @@
 """Where studies are kept: SQLite by default, PostgreSQL by URL. Append-only events, and snapshots to load quickly."""
 
 from . import alarm_queue, fork_safety
-from .alarm_queue import Message, Raised, StoredAlarm
+from .alarm_queue import Message, StoredAlarm
 from .append_log import AppendLog, Known, RaceError, Row, mark_of
 from .backup import backup
 from .chain import START, Head
@@ -15,7 +15,6 @@ __all__ = [
     "Known",
     "Message",
     "RaceError",
-    "Raised",
     "Row",
     "Store",
     "StoredAlarm",

@@ -8,23 +8,16 @@ queue has at most one row for each study, code and target.
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from .schema import alarms, checks, heads, messages, studies
 from .store import Store
+from .transaction import Transaction
 
 REPEAT_SECONDS = 86_400.0
 """An alarm that is raised again this soon after it was cleared is the same alarm."""
-
-
-class Raised(NamedTuple):
-    """What a check raises."""
-
-    code: str
-    says: str
-    about: tuple[str, ...]
 
 
 class StoredAlarm(NamedTuple):
@@ -51,46 +44,36 @@ class Message(NamedTuple):
     due: float
 
 
-class Changes(NamedTuple):
-    """What a check changed: alarms that people should hear of, and alarms that are over."""
-
-    new: Sequence[StoredAlarm]
-    cleared: Sequence[StoredAlarm]
-
-
 def claim_check(store: Store, study: int, now: float, every: float, idle: float) -> bool:
     """Whether a study is due for a check, and nobody else does it; without new events it is due less often."""
 
-    def work(connection: sa.Connection) -> tuple[int | None, int, float] | None:
+    def due(connection: sa.Connection) -> int | None:
+        """The newest event, if the study is due."""
         head = connection.execute(sa.select(heads.c.seq).where(heads.c.study == study)).scalar()
-        last = connection.execute(sa.select(checks.c.seq, checks.c.time).where(checks.c.study == study)).first()
+        last = connection.execute(sa.select(checks).where(checks.c.study == study)).first()
+        is_due = head is not None and (last is None or now - last.time >= (idle if head == last.seq else every))
+        return head if is_due else None
+
+    def claim(transaction: Transaction) -> bool:
+        head = due(transaction.connection)
         if head is None:
-            return None
-        return (int(head), -1, 0.0) if last is None else (int(head), int(last.seq), float(last.time))
+            return False
+        transaction.connection.execute(checks.delete().where(checks.c.study == study))
+        transaction.connection.execute(checks.insert(), {"study": study, "seq": head, "time": now})
+        return True
 
-    found = store.run(work)
-    if found is None:
-        return False
-    head, seq, time = found
-    if seq >= 0 and now - time < (every if head != seq else idle):
-        return False
-
-    def claim(connection: sa.Connection) -> bool:
-        if seq < 0:
-            if connection.execute(sa.select(checks.c.study).where(checks.c.study == study)).first() is not None:
-                return False
-            connection.execute(checks.insert(), {"study": study, "seq": head, "time": now})
-            return True
-        same = sa.and_(checks.c.study == study, checks.c.time == time, checks.c.seq == seq)
-        return connection.execute(checks.update().where(same).values(seq=head, time=now)).rowcount == 1
-
-    return store.write(study, lambda transaction: claim(transaction.connection))
+    return store.run(due) is not None and store.write(study, claim)
 
 
-def record(store: Store, study: int, now: float, raised: Sequence[Raised], targets: Sequence[str]) -> Changes:
-    """Store what a check found, with a message to each target for every alarm that is new."""
+def record(
+    store: Store, study: int, now: float, raised: Sequence[Any], targets: Sequence[str]
+) -> tuple[list[StoredAlarm], list[StoredAlarm]]:
+    """Store the checks that are raised, with a message to each target for every alarm that is new.
 
-    def work(connection: sa.Connection) -> Changes:
+    Returns the alarms that people should hear of, and those that are over.
+    """
+
+    def work(connection: sa.Connection) -> tuple[list[StoredAlarm], list[StoredAlarm]]:
         before = {each.code: each for each in _alarms(connection, study)}
         new, cleared = [], []
         for each in raised:
@@ -110,7 +93,7 @@ def record(store: Store, study: int, now: float, raised: Sequence[Raised], targe
             if known.code not in found and known.cleared is None:
                 cleared.append(known._replace(cleared=now))
                 _put(connection, study, cleared[-1], exists=True)
-        return Changes(new, cleared)
+        return new, cleared
 
     return store.write(study, lambda transaction: work(transaction.connection))
 
