@@ -27,9 +27,8 @@ from causal_bandits.errors import (
     UnknownStudyError,
 )
 from causal_bandits.product.studies import evaluation
-from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator, calls, deriving
-from causal_bandits.product.studies.high_throughput.batches import Batches
-from causal_bandits.product.studies.high_throughput.calls import Call
+from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator, deriving, log
+from causal_bandits.product.studies.high_throughput.batches import Batches, Call
 from causal_bandits.product.studies.storage import Row
 from causal_bandits.product.studies.storage.address import read_url
 from causal_bandits.product.studies.storage.append_log import TRY_LEAD
@@ -295,7 +294,7 @@ def test_a_key_gives_one_decision_whoever_asks(create: Create) -> None:
 
 def test_decisions_may_be_named_by_any_integer() -> None:
     """Those of an array are looked up in the log, too."""
-    assert calls._numbers([np.int64(3), 4, True, "5", 0, -1]) == [3, 4]
+    assert log._numbers([np.int64(3), 4, True, "5", 0, -1]) == [3, 4]
 
 
 def test_a_key_is_for_one_call(create: Create) -> None:

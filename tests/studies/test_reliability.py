@@ -29,7 +29,7 @@ from sqlalchemy import event
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, StorageError, UnknownStudyError, UnreadableStudyError
 from causal_bandits.product.studies.storage import START, Head, schema, upgrade
-from causal_bandits.product.studies.storage.chain import event_digest
+from causal_bandits.product.studies.storage.transaction import event_digest
 from tests.studies.edits import change
 
 from .cases import SHOP, fingerprint, play, rebuilt

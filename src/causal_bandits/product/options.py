@@ -103,19 +103,19 @@ def unknown_option(name: object, known: Iterable[str]) -> OptionError:
 # Kinds
 
 
-def _number_in(_: str, text: str) -> Any:
+def _parsed(make: Callable[[str], Any]) -> Callable[[str, str], Any]:
     """A number where the text is one; another text is left for the check to reject."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
+
+    def read(_: str, text: str) -> Any:
+        try:
+            return make(text)
+        except ValueError:
+            return text
+
+    return read
 
 
-def _whole_in(_: str, text: str) -> Any:
-    try:
-        return int(text)
-    except ValueError:
-        return text
+_number_in, _whole_in = _parsed(float), _parsed(int)
 
 
 def json_in(name: str, text: str) -> Any:

@@ -32,13 +32,6 @@ from .outcomes import has_outcome
 from .state import StudyState
 
 
-def keep_out(state: StudyState, number: int, part: dict[str, Any], time: float) -> None:
-    """The row of an excluded decision, which would count now."""
-    kept = state.excluded_rows.rows
-    kept[number] = (state.policy.rows + len(kept), part)
-    state.decisions.close(number, KEPT_OUT, time)
-
-
 def exclude(state: StudyState, numbers: Sequence[int], which: int) -> None:
     """Let decisions count no longer."""
     row, history, kept = state.decisions.column("row"), state.history, state.excluded_rows
@@ -116,7 +109,7 @@ def correct(state: StudyState, number: int, values: Mapping[str, Any], reason: s
             state.incomplete[number] = part
         state.history.replace(at, state.encoded(number, part))
         state.recount()
-    state.guards.correct(state.problem, number, values, state.is_excluded)
+    state.guards.recount(state.problem, state.is_excluded, number, values)
 
 
 def replay(state: StudyState, events: Iterable[Event]) -> None:
@@ -129,9 +122,11 @@ def replay(state: StudyState, events: Iterable[Event]) -> None:
     together = state.settings.mode is None and state.late.window is None
     asks_look = bool(state.guards.rails) or state.control_share is not None
     for event in events:
-        if together and _is_whole(state, event, whole):
+        body = event.body
+        only_told = together and event.kind == "told" and body.keys() == {"id", "seen"}
+        if only_told and state.policy.history.cuts_are_known and _is_whole(state, body["id"], body["seen"], whole):
             _follow(state, event)
-            whole[event.body["id"]] = (event.time, event.body["seen"])
+            whole[body["id"]] = (event.time, body["seen"])
             state.seq = event.seq
             continue
         due = state.policy.schedule.is_due(state.policy.progress + len(whole))
@@ -142,19 +137,15 @@ def replay(state: StudyState, events: Iterable[Event]) -> None:
     state.policy.catch_up()
 
 
-def _is_whole(state: StudyState, event: Event, whole: Mapping[int, Any]) -> bool:
-    """Whether an event says everything of a decision that is open and of which nothing was told before."""
-    number = event.body.get("id")
+def _is_whole(state: StudyState, number: Any, seen: Mapping[str, Any], whole: Mapping[int, Any]) -> bool:
+    """Whether this is all of an open decision that counts, of which nothing was told before."""
     return (
-        event.kind == "told"
-        and state.policy.history.cuts_are_known
-        and event.body.keys() == {"id", "seen"}
-        and type(number) is int
+        type(number) is int
         and number in state.decisions.open
         and number not in state.parts
         and number not in whole
         and not state.is_excluded(number)
-        and event.body["seen"].keys() == {*state.problem.observed_names, state.problem.target}
+        and seen.keys() == {*state.problem.observed_names, state.problem.target}
     )
 
 
@@ -179,10 +170,6 @@ def _apply(state: StudyState, event: Event) -> None:
     if state.settings.mode is not None:
         state.policy.ready()  # in high-throughput mode every version decides, so its discovery is done with it
     state.seq = event.seq
-
-
-def _created(state: StudyState, event: Event) -> None:
-    pass
 
 
 def _asked(state: StudyState, event: Event) -> None:
@@ -260,10 +247,11 @@ def _measured(state: StudyState, number: int, values: dict[str, float]) -> None:
 
 def _count(state: StudyState, number: int, part: dict[str, Any], time: float) -> None:
     """Count the row of a decision; observed variables that are not known yet count when they come."""
+    row, kept = state.policy.rows, state.excluded_rows.rows
     if state.is_excluded(number):
-        keep_out(state, number, part, time)
+        kept[number] = (row + len(kept), part)
+        state.decisions.close(number, KEPT_OUT, time)
         return
-    row = state.policy.rows
     if number in state.late.numbers:
         state.policy.complete([state.late.numbers.pop(number)], [part[state.problem.target]])
     else:
@@ -441,20 +429,13 @@ def _count_outcomes(state: StudyState, event: Event) -> None:
             if seen not in ("abandoned", "expired"):
                 raise ValueError(f"decision {number!r} was closed as {seen!r}")
             _abandoned(state, Event(event.seq, seen, time, {"ids": [number]}))  # type: ignore[arg-type]
-        elif not metrics and _is_complete(state, number, seen):
-            _check_open(state, number)
+        elif not metrics and _is_whole(state, number, seen, whole):
             whole[number] = (time, seen)
         else:
             _learn(state, whole)
             further = {"metrics": metrics[0]} if metrics else {}
             _told(state, Event(event.seq, "told", time, {"id": number, "seen": seen, **further}))
     _learn(state, whole)
-
-
-def _is_complete(state: StudyState, number: int, seen: Mapping[str, Any]) -> bool:
-    """Whether this is all of a decision that counts, of which nothing was told before."""
-    fresh = number not in state.parts and len(seen) == len(state.problem.observed) + 1
-    return fresh and not state.is_excluded(number)
 
 
 def _learn(state: StudyState, whole: dict[int, tuple[float, dict[str, Any]]]) -> None:
@@ -478,7 +459,7 @@ def close_windows(state: StudyState, until: int, now: float) -> None:
 
 
 _APPLY: dict[str, Callable[[StudyState, Event], None]] = {
-    "created": _created,
+    "created": lambda _state, _event: None,
     "asked": _asked,
     "told": _told,
     "abandoned": _abandoned,

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -437,24 +438,22 @@ class Guards:
             if counts and not math.isnan(value):
                 track.add(arm, value, self._control[arm])
 
-    def correct(
-        self, problem: Problem, number: int, told: Mapping[str, Any], is_excluded: Callable[[int], bool]
+    def recount(
+        self,
+        problem: Problem,
+        is_excluded: Callable[[int], bool],
+        corrected: int = 0,
+        values: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Let other values have been told of a decision, and count again."""
-        self._prepare(problem)
-        for track in self._tracks:
-            if track.rail.metric in told and track.is_told:
-                value = track.value_of(problem, told)
-                track.told = [(n, arm, value if n == number else old) for n, arm, old in track.told]
-        self.recount(problem, is_excluded)
-
-    def recount(self, problem: Problem, is_excluded: Callable[[int], bool]) -> None:
-        """Count everything again that was told of decisions that are not excluded."""
+        """Count everything again that was told of decisions that are not excluded, with other values of one of them."""
         self._prepare(problem)
         for place, old in enumerate(self._tracks):
             track = self._tracks[place] = _Track(old.rail, old.reader)
             track.make_room(len(problem.arms))
             track.told = old.told
+            if old.is_told and old.rail.metric in values:
+                new = old.value_of(problem, values)
+                track.told = [(number, arm, new if number == corrected else value) for number, arm, value in old.told]
             for number, arm, value in track.told:
                 if not math.isnan(value) and not (number and is_excluded(number)):
                     track.add(arm, value, self._control[arm])

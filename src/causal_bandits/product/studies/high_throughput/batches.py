@@ -7,16 +7,35 @@ work on to one who came meanwhile.
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....errors import CausalBanditsError, StorageError
 from ..storage import AppendLog, Known, RaceError, Row
-from .calls import Call
 
 MOST = 500
 """Calls in one batch."""
 MOST_TRIES = 1000
 INTERRUPTED = "the call was interrupted while it was being stored, and may or may not be; check, or repeat it"
+
+
+@dataclass(eq=False)
+class Call:
+    """One call: all its rows are stored, or none. What it returns is in `result`, or in `error`."""
+
+    rows: Callable[[Known | None], tuple[list[Row], Any]]
+    """The rows to append and the result, given what the log has; None: expect nothing stored."""
+    keys: Sequence[str] = ()
+    decisions: Sequence[int] = ()
+    """What must not be used by another call of the same batch, and is looked up in the log."""
+    asks: int = 0
+    """How many decisions it makes. The first of them is the result, as the number within the call."""
+    is_new: Callable[[int], bool] = lambda _: False
+    """Whether nothing in the log is likely to matter, when this many decisions are known to be made."""
+    result: Any = None
+    error: Exception | None = None
+    event: threading.Event = field(default_factory=threading.Event)
+    leads: bool = False
 
 
 class Batches:

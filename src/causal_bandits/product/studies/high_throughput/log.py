@@ -4,6 +4,8 @@ The state in memory is the study's as of some event, its version. The aggregator
 when a newer version is published.
 """
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import json
@@ -11,27 +13,35 @@ import secrets
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....core.problem import Arm, Level, Segment
-from ....errors import CausalBanditsError
+from ....errors import CausalBanditsError, ConflictError, DecisionClosedError
 from ..arm_patterns import asked_among
 from ..deciding import check_open, choose, reserved_for, subset
 from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence
-from ..decisions import Decision
-from ..outcomes import Keyed, named_outcomes
+from ..decisions import Decision, checked_number, number_of
+from ..outcomes import (
+    Keyed,
+    OnRecord,
+    Outcome,
+    OutcomeRules,
+    corrected_values,
+    has_outcome,
+    named_outcomes,
+    new_outcomes,
+)
 from ..session import Session, key_used
 from ..settings import checked_key
 from ..state import StudyState
-from ..storage import AppendLog, Row, Transaction, fork_safety, mark_of
+from ..storage import AppendLog, Known, Row, Transaction, fork_safety, mark_of
 from ..storage.append_log import ends_of
-from . import calls
+from ..storage.transaction import dump
 from .aggregator import Counter, aggregator_for
-from .batches import Batches, StoreCalls
-from .calls import Call, Decided
+from .batches import Batches, Call, StoreCalls
 from .deriving import random_of
 
-_open: "weakref.WeakSet[HighThroughputLog]" = weakref.WeakSet()
+_open: weakref.WeakSet[HighThroughputLog] = weakref.WeakSet()
 
 
 class HighThroughputLog(DecisionLog):
@@ -73,7 +83,7 @@ class HighThroughputLog(DecisionLog):
 
         while True:
             decided, now = self.session.at_hand(decide), self.session.now()
-            first, time, chosen, was_there = self._submit(calls.ask(name, now, decided, own_key=key is None))
+            first, time, chosen, was_there = self._submit(_ask_call(name, now, decided, own_key=key is None))
             if key is None or self._sticky != NEVER or not was_there:
                 break
             name = self._name_of(key)  # another worker was faster
@@ -118,14 +128,14 @@ class HighThroughputLog(DecisionLog):
         """Append other values of a decision."""
         given = self.find(decision.key) if isinstance(decision, Keyed) else decision
         rules = self.session.at_hand(lambda state: state.outcome_rules)
-        changed: bool = self._submit(calls.correct(rules, given, values, reward, reason, self.session.now()))
+        changed: bool = self._submit(_correct_call(rules, given, values, reward, reason, self.session.now()))
         return changed
 
     def tell(self, outcomes: Outcomes, *, final: bool) -> int:
         """Append outcomes, a row for each that adds something."""
         rules = self.session.at_hand(lambda state: state.outcome_rules)
         told = [*named_outcomes(outcomes(rules), self.find)]
-        return self._submit(calls.tell(rules, told, self.session.now(), final=final)) if told else 0
+        return self._submit(_tell_call(rules, told, self.session.now(), final=final)) if told else 0
 
     def abandon(self, decision: int | Decision) -> None:
         """Append that a decision gets no outcome."""
@@ -139,7 +149,7 @@ class HighThroughputLog(DecisionLog):
 
     def _close_decisions(self, numbers: Sequence[object], how: str) -> list[int]:
         rules = self.session.at_hand(lambda state: state.outcome_rules)
-        closed: list[int] = self._submit(calls.close(rules, numbers, how, self.session.now()))
+        closed: list[int] = self._submit(_close_call(rules, numbers, how, self.session.now()))
         return closed
 
     # Snapshots
@@ -191,3 +201,136 @@ class HighThroughputLog(DecisionLog):
 def _close_all() -> None:
     for each in list(_open):
         each.close()
+
+
+# What each call appends, given what the log has already
+
+
+class Decided(NamedTuple):
+    """What a state chose: its version, the arms by number, and among which arms, in which segment."""
+
+    version: int
+    arms: list[int]
+    about: dict[str, Any]
+
+
+class Made(NamedTuple):
+    """The result of an ask: its first decision, the time, the arms, and whether its key had them already."""
+
+    first: int
+    time: float
+    arms: list[int]
+    was_there: bool = False
+
+
+def _ask_call(key: str, time: float, decided: Decided, *, own_key: bool) -> Call:
+    """An ask that was decided; a key that is stored already gives what was decided then."""
+    mark, (version, arms, about) = mark_of(key), decided
+
+    def rows(known: Known | None) -> tuple[list[Row], Made]:
+        if known is not None and key in known.other:
+            raise key_used(key)
+        there = None if known is None else known.asks.get(mark)
+        if there is None:
+            body = dump([version, key, arms, *([about] if about else [])])
+            return [Row(0, "asked", 1, 0, mark, time, body)], Made(1, time, arms)
+        _, _, stored, *extra = json.loads(there.body)
+        before = extra[0] if extra else {}
+        if len(stored) != len(arms) or any(before.get(name) != about.get(name) for name in ("among", "segment")):
+            raise ConflictError(f"key {key!r} was used for a different ask; use a new key for a new decision")
+        return [], Made(there.decision, there.time, stored, was_there=True)
+
+    return Call(rows, keys=(key,), asks=len(arms), is_new=lambda _: own_key)
+
+
+def _numbers(given: Iterable[object]) -> list[int]:
+    """The decisions that may exist, of those that a caller names."""
+    return [number for number in map(number_of, given) if 0 < number < 2**62]
+
+
+def _on_record(known: Known | None, number: int) -> tuple[int, OnRecord]:
+    """How many rows of the log are about a decision, and what they say."""
+    rows = [] if known is None else known.told.get(number, [])
+    values: dict[str, Any] = {}
+    metrics: dict[str, float] = {}
+    earlier: dict[str, list[Any]] = {}
+    closed = None
+    for row in rows:
+        body = json.loads(row.body)
+        values |= body.get("seen", {})
+        metrics |= body.get("metrics", {})
+        closed = body.get("closed", closed)
+        for name, value in body.get("corrected", {}).items():
+            kept = metrics if name in metrics else values
+            earlier.setdefault(name, []).append(kept[name])
+            kept[name] = value
+    return len(rows), OnRecord(values, metrics, closed, earlier=earlier)
+
+
+def _tell_call(rules: OutcomeRules, outcomes: Sequence[Outcome], time: float, *, final: bool) -> Call:
+    """Outcomes of decisions: all are stored, or none; the result is how many added something."""
+    decisions = _numbers(each.decision for each in outcomes)
+
+    def is_new(made: int) -> bool:
+        """Whether it is the complete outcome of one decision that exists, of which nothing is likely on record."""
+        if len(outcomes) != 1 or len(decisions) != 1 or rules.metrics:
+            return False
+        if not rules.frozen < decisions[0] <= made:  # of one before the end only what is on record may be repeated
+            return False
+        said = outcomes[0].values({}) if outcomes[0].row is None else None
+        names = {*(said if isinstance(said, Mapping) else ())}
+        if outcomes[0].reward is not None:
+            names.add(rules.problem.target)
+        return names == rules.names
+
+    def rows(known: Known | None) -> tuple[list[Row], int]:
+        made = max(decisions, default=0) if known is None else known.decisions
+        found: dict[int, tuple[int, OnRecord]] = {}
+
+        def on_record(number: int) -> OnRecord:
+            if number not in found:
+                found[number] = _on_record(known, number)
+            return found[number][1]
+
+        new = []
+        for number, news in new_outcomes(rules, outcomes, made, on_record, final=final):
+            parts, before = found[number]
+            new.append(Row(0, "told", number, parts + 1, None, time, dump(news)))
+            values, metrics = {**before.values, **news["seen"]}, {**before.metrics, **news.get("metrics", {})}
+            found[number] = parts + 1, OnRecord(values, metrics, earlier=before.earlier)
+        return new, len(new)
+
+    return Call(rows, decisions=decisions, is_new=is_new)
+
+
+def _correct_call(rules: OutcomeRules, decision: object, values: Any, reward: Any, reason: str, time: float) -> Call:
+    """Replace recorded values of a decision; the result is whether that changed something."""
+
+    def rows(known: Known | None) -> tuple[list[Row], bool]:
+        assert known is not None
+        number = checked_number(decision, known.decisions)
+        parts, before = _on_record(known, number)
+        news = corrected_values(rules, number, values, reward, before)
+        row = Row(0, "told", number, parts + 1, None, time, dump({"corrected": news, "reason": reason}))
+        return ([row] if news else []), bool(news)
+
+    return Call(rows, decisions=_numbers([decision]))
+
+
+def _close_call(rules: OutcomeRules, decisions: Sequence[object], how: str, time: float) -> Call:
+    """Close decisions that have no outcome; the result is which were closed."""
+
+    def rows(known: Known | None) -> tuple[list[Row], list[int]]:
+        assert known is not None
+        closed = []
+        for given in decisions:
+            number = checked_number(given, known.decisions)
+            parts, before = _on_record(known, number)
+            if has_outcome(rules.problem, rules.needed, before.values):
+                if how == "abandoned":
+                    raise DecisionClosedError(f"decision {number} already has its outcome and cannot be abandoned")
+            elif before.closed is None:
+                closed.append(Row(0, "told", number, parts + 1, None, time, dump({"closed": how})))
+        return closed, [row.decision for row in closed]
+
+    return Call(rows, decisions=_numbers(decisions))

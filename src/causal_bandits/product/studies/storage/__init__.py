@@ -4,9 +4,8 @@ from . import alarm_queue, fork_safety
 from .alarm_queue import Message, StoredAlarm
 from .append_log import AppendLog, Known, RaceError, Row, mark_of
 from .backup import backup
-from .chain import START, Head
 from .store import Store, StudyRow, UnreadableRow, engine_of, opened, upgrade
-from .transaction import Transaction, corrupt, deleted, newer
+from .transaction import START, Head, Transaction, corrupt, deleted, newer
 
 __all__ = [
     "START",

@@ -13,11 +13,10 @@ from ..decisions import Event
 from . import schema
 from .address import file_of, read_url, shown
 from .append_log import make_log
-from .chain import START
 from .connections import RETRY_SECONDS, Connections, connections_to, read_only_url, retried
 from .error_messages import FULL, READ_ONLY, cannot_write, database_errors, translated
 from .schema import OF_A_STUDY, check_current, found_version, heads, make_tables, studies, upgrade_tables
-from .transaction import Transaction, corrupt, dump, load
+from .transaction import START, Transaction, corrupt, dump, load
 
 T = TypeVar("T")
 
