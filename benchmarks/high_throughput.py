@@ -20,7 +20,7 @@ import numpy as np
 
 from causal_bandits import Client, Problem, Study
 from causal_bandits.errors import StorageError
-from causal_bandits.product.studies.high_throughput.deriving import asks_replayed
+from causal_bandits.product.studies.decision_log import asks_replayed
 
 from .reliability import PROBLEM as SMALL
 from .reliability import answer, forkserver

@@ -9,7 +9,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import ConflictError, ObservationError
-from causal_bandits.product.studies import rows
+from causal_bandits.product.studies import edits
 
 from .cases import PLANT, SHOP, fingerprint, rebuilt
 
@@ -33,7 +33,7 @@ def cells(study: cb.Study) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("chunk", [2, 20_000])
 def test_a_key_stands_for_the_rows_it_imported(storage: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "CHUNK", chunk)
+    monkeypatch.setattr(edits, "IMPORT_CHUNK", chunk)
     study = shop(storage)
     assert study.import_rows(LOG, key="may") == 3
     before = fingerprint(study)

@@ -26,8 +26,8 @@ from causal_bandits.errors import (
     UnknownDecisionError,
     UnknownStudyError,
 )
-from causal_bandits.product.studies import evaluation
-from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator, deriving, log
+from causal_bandits.product.studies import decision_log, evaluation
+from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator, log
 from causal_bandits.product.studies.high_throughput.batches import Batches, Call
 from causal_bandits.product.studies.storage import Row
 from causal_bandits.product.studies.storage.address import read_url
@@ -70,7 +70,7 @@ def behind(study: cb.Study) -> int:
 def all_derived(study: cb.Study) -> int:
     """How many decisions follow from seed, key and version; all of them must."""
     made = 0
-    for then, ask in deriving.asks_replayed(study._session):
+    for then, ask in decision_log.asks_replayed(study._session):
         assert ask.chosen(then) == ask.arms
         made += len(ask.arms)
     return made
@@ -353,7 +353,7 @@ def test_a_decision_that_cannot_be_derived_is_said(create: Create, monkeypatch: 
     study = create()
     decision = study.ask(5)[4]
     study.explain(decision)
-    monkeypatch.setattr(deriving, "random_of", lambda *_: np.random.default_rng(12345))
+    monkeypatch.setattr(decision_log, "random_of", lambda *_: np.random.default_rng(12345))
     with pytest.raises(StorageError, match="decision 5 cannot be replayed: version 1 now chooses another arm"):
         study.explain(decision)
 

@@ -12,7 +12,7 @@ from .guardrails import ArmGuardrail, Guardrails
 from .health import CODES, Check, Health
 from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, Waiting, export_by_day
 from .monitor import Monitor
-from .rows import parse_metrics, parse_reward
+from .outcomes import parse_metrics, parse_reward
 from .settings import HIGH_THROUGHPUT, TRANSACTIONAL, StudyInfo, StudySettings
 from .storage import Store
 from .study import Study

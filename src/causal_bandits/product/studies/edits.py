@@ -1,4 +1,4 @@
-"""Changes that people make: arms that come and go, decisions that are excluded or included again."""
+"""Changes that people make: arms that come and go, decisions that are excluded or included again, imported rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -7,13 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ...core.data import MISSING
 from ...core.problem import Arm, Level, Problem, Segment
-from ...errors import ConflictError, OptionError, UnknownDecisionError, brief
+from ...errors import ConflictError, ObservationError, OptionError, UnknownDecisionError, brief
 from .arm_patterns import arm_key, arms_of, check_left, combinations, forbidden_too, matching, with_arms
+from .decision_log import DecisionLog, asks_in
 from .decisions import Decision, moment
-from .high_throughput.deriving import asks_in
 from .history import read_time, select_decisions
-from .session import Draft
+from .session import Draft, Session
 from .settings import checked_key
 from .state import StudyState
 
@@ -222,3 +223,58 @@ def include_decisions(draft: Draft, decisions: Chosen | None, wanted: DecisionFi
     numbers = _chosen(draft, decisions, wanted, excluded=True)
     draft.add("included", {"ids": numbers})
     return numbers
+
+
+IMPORT_CHUNK = 20_000
+"""Rows in one event; a key compares imports event by event, so it stays as it is."""
+
+
+def import_rows(
+    session: Session,
+    log: DecisionLog,
+    draft: Draft,
+    frame: Any,
+    arm: Arm | Mapping[str, Level] | None,
+    key: str | None,
+) -> int:
+    """Import a table as prior data, all of it; returns the number of rows that are new."""
+    bodies = imported_bodies(draft.state, frame, arm)
+    done = session.event_of(draft, key, "imported")
+    if key is not None:
+        log.check_key(draft.transaction, key)
+    if done is not None:
+        stored = draft.transaction.events(done.seq - 1, done.seq - 1 + len(bodies))
+        if [event.body for event in stored] != bodies:
+            raise ConflictError(
+                f"key {key!r} was used to import {done.body['of']} other rows; use a new key for new rows"
+            )
+        return 0
+    for index, body in enumerate(bodies):
+        event = draft.add("imported", body)
+        if index == 0 and key is not None:
+            draft.transaction.put_key(key, event.seq)
+    return int(bodies[0]["of"])
+
+
+def imported_bodies(state: StudyState, frame: Any, arm: Arm | Mapping[str, Level] | None) -> list[dict[str, Any]]:
+    """The bodies of the events that import a table, checked and in chunks."""
+    rows = state.policy.history.encode_many(frame, arm, missing=True)
+    problem = state.problem
+    if not len(rows.arms):
+        raise ObservationError("the table has no rows; there is nothing to import")
+    numbers = [index for index, variable in enumerate(problem.observed) if variable.is_number]
+    seen: dict[str, list[Any]] = {}
+    for index, variable in enumerate(problem.observed):
+        codes = rows.codes[:, index]
+        if variable.is_number:
+            values = rows.raw[:, numbers.index(index)]
+            seen[variable.name] = [None if np.isnan(value) else value for value in values.tolist()]
+        else:
+            seen[variable.name] = [None if code == MISSING else variable.levels[code] for code in codes.tolist()]
+    seen[problem.target] = [problem.reward.told(reward) for reward in rows.rewards.tolist()]
+    bodies = []
+    for start in range(0, len(rows.arms), IMPORT_CHUNK):
+        part = slice(start, start + IMPORT_CHUNK)
+        columns = {name: values[part] for name, values in seen.items()}
+        bodies.append({"of": len(rows.arms), "arms": rows.arms[part].tolist(), "seen": columns})
+    return bodies

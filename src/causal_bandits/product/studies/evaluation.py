@@ -44,7 +44,7 @@ from ...errors import ObservationError, OptionError, brief
 from ...libraries import special
 from .arm_patterns import asked_among
 from .deciding import frequencies, open_arms
-from .high_throughput.deriving import asks_replayed
+from .decision_log import asks_replayed
 from .session import Session
 
 Method = Literal["doubly-robust", "direct"]

@@ -16,10 +16,9 @@ from .answers import estimates as estimates_of
 from .arm_patterns import asked_among
 from .deciding import compared as compared_by
 from .deciding import propensities
-from .decision_log import sticky_words
+from .decision_log import AskMade, asks_in, sticky_words
 from .decisions import moment
 from .drift import drift_of, resolved_rows
-from .high_throughput.deriving import AskMade, asks_in
 from .session import Session
 from .settings import shares_of
 from .state import StudyState

@@ -7,14 +7,18 @@ they have closed. `since` of decisions never falls from one to the next, so that
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.compiled import Floats
+from ...core.data.cell_types import MISSING_WORDS
+from ...core.data.coding import is_missing
+from ...core.data.frames import columns_of
 from ...core.policies import Policy
-from ...core.problem import Problem
-from ...core.validation import is_number
+from ...core.problem import Problem, check_problem
+from ...core.validation import are_names, is_number
 from ...errors import (
     CausalBanditsError,
     ConflictError,
@@ -23,6 +27,7 @@ from ...errors import (
     OptionError,
     ProblemError,
     brief,
+    listing,
 )
 from .decisions import OWN, Decisions, checked_number
 
@@ -385,3 +390,90 @@ def unreported_zeros(problem: Problem, decisions: Decisions, rewards: Floats, wi
 def mediators_known(problem: Problem, part: Mapping[str, Any]) -> bool:
     """Whether every observed variable was reported, even if as missing."""
     return all(name in part for name in problem.observed_names)
+
+
+# Outcomes in tables and in texts
+
+
+def table_outcomes(rules: OutcomeRules, frame: Any, *, final: bool) -> Iterator[Outcome]:
+    """The outcome of each row of a table."""
+    columns, is_list = columns_of(frame), isinstance(frame, Sequence)
+    numeric = (rules.problem.target, *rules.metrics)
+    known = (*rules.problem.observed_names, *numeric)
+    names = [name for name in columns if name in known]
+    named = [name for name in ("id", "key") if name in columns]
+    if len(named) != 1 or (not names and not final):
+        raise ObservationError(
+            f"the table has columns {listing(columns)}; expected id or key, and some of {listing(known)}"
+        )
+
+    def said(cells: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+        """What a row says, given what is known of its decision.
+
+        An empty cell says nothing, unless its row has a reward. Then the row is complete, and what was not reported
+        before is missing. (A list of dicts needs no such rule: there a name may be left out, and None says that a value
+        is missing.)
+        """
+        complete = is_list or not is_missing(cells.get(rules.problem.target))
+        return {
+            name: value
+            for name, value in cells.items()
+            if not is_missing(value) or (complete and name not in numeric and (is_list or name not in before))
+        }
+
+    rows = zip(columns[named[0]], *(columns[name] for name in names), strict=True)
+    for row, (given, *values) in enumerate(rows):
+        cells = dict(zip(names, values, strict=True))
+        if is_list:
+            cells = {name: value for name, value in cells.items() if name in frame[row]}
+        decision = _whole(given) if named == ["id"] else Keyed(given)
+        yield Outcome(decision, partial(said, cells), row=row + 1)
+
+
+def _whole(value: Any) -> Any:
+    """Accept ids that a table stores as 3.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
+
+
+def parse_metrics(problem: Problem, pairs: Iterable[str]) -> dict[str, Any]:
+    """Values from texts such as clicked=1; an empty value is missing."""
+    check_problem(problem)
+    if not are_names(pairs):
+        raise ObservationError(f"{brief(pairs)} is not a list of strings of the form variable=value")
+    metrics: dict[str, Any] = {}
+    numbers = {variable.name for variable in problem.observed if variable.is_number} | {problem.target}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        name, text = name.strip(), text.strip()
+        if not sign or not name:
+            raise ObservationError(f"{brief(pair)} is not of the form variable=value")
+        if name in metrics:
+            raise ObservationError(f"{name!r} is given twice")
+        metrics[name] = None if text in ("", *MISSING_WORDS) and text not in _levels(problem, name) else text
+        if name in numbers and metrics[name] is not None:
+            metrics[name] = parse_reward(problem, text) if name == problem.target else _number(name, text)
+    return metrics
+
+
+def parse_reward(problem: Problem, text: str) -> float | str:
+    """The reward from its text; one of 0 or 1 may be called False or True, and an ordered level has a name."""
+    check_problem(problem)
+    if not isinstance(text, str):
+        raise ObservationError(f"the reward is {brief(text)}; expected the text of a number")
+    if problem.reward.kind == "levels":
+        return text.strip()
+    words = {} if problem.reward_is_real else {"false": 0.0, "true": 1.0}
+    word = text.strip().lower()
+    return words[word] if word in words else _number(problem.target, text)
+
+
+def _number(name: str, text: str) -> float:
+    """A number from its text."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ObservationError(f"{name!r} is {brief(text)}; expected a number") from None
+
+
+def _levels(problem: Problem, name: str) -> set[str]:
+    return {str(level) for variable in problem.observed if variable.name == name for level in variable.levels}

@@ -45,6 +45,7 @@ from .edits import (
     change_arms,
     checked_reason,
     exclude_decisions,
+    import_rows,
     include_decisions,
 )
 from .evaluation import Evaluation, Method, evaluate
@@ -72,8 +73,7 @@ from .history import (
     newest,
     waiting,
 )
-from .outcomes import Keyed, Outcome
-from .rows import import_rows, table_outcomes
+from .outcomes import Keyed, Outcome, table_outcomes
 from .session import Session, listed
 from .settings import TRANSACTIONAL, HasSettings, StudyInfo, StudySettings, checked_key, checked_name, make_settings
 from .storage import Store, engine_of, opened

@@ -19,7 +19,7 @@ from ....core.problem import Arm, Level, Segment
 from ....errors import CausalBanditsError, ConflictError, DecisionClosedError
 from ..arm_patterns import asked_among
 from ..deciding import check_open, choose, reserved_for, subset
-from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence
+from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence, random_of
 from ..decisions import Decision, checked_number, number_of
 from ..outcomes import (
     Keyed,
@@ -39,7 +39,6 @@ from ..storage.append_log import ends_of
 from ..storage.transaction import dump
 from .aggregator import Counter, aggregator_for
 from .batches import Batches, Call, StoreCalls
-from .deriving import random_of
 
 _open: weakref.WeakSet[HighThroughputLog] = weakref.WeakSet()
 

@@ -3,8 +3,7 @@
 from . import alarm_queue, fork_safety
 from .alarm_queue import Message, StoredAlarm
 from .append_log import AppendLog, Known, RaceError, Row, mark_of
-from .backup import backup
-from .store import Store, StudyRow, UnreadableRow, engine_of, opened, upgrade
+from .store import Store, StudyRow, UnreadableRow, backup, engine_of, opened, upgrade
 from .transaction import START, Head, Transaction, corrupt, deleted, newer
 
 __all__ = [
