@@ -192,26 +192,25 @@ def excluded_now(state: StudyState) -> list[tuple[Exclusion, int]]:
     return [(each, count) for each, count in zip(state.exclusions, counts, strict=True) if count]
 
 
+MAPPINGS = ("parts", "incomplete", "annotations", "corrections")
+LISTS = ("exclusions", "reserved", "aside")
+"""Parts of a state that are packed as they are, or as pairs."""
+
+
 def pack(state: StudyState) -> bytes:
     """Everything as plain arrays."""
     saved = pack_policy(state.policy)
     study: dict[str, Any] = {
-        "seq": state.seq,
-        "parts": [[number, part] for number, part in state.parts.items()],
-        "incomplete": [[number, part] for number, part in state.incomplete.items()],
+        **{name: [*getattr(state, name).items()] for name in MAPPINGS},
+        **{name: getattr(state, name) for name in LISTS},
         "retired": sorted(state.retired),
         "forbidden": sorted(state.forbidden),
+        "seq": state.seq,
+        "appended": state.appended,
         "late": state.late.packed(),
-        "annotations": [*state.annotations.items()],
         "excluded_rows": state.excluded_rows.packed(),
-        "exclusions": state.exclusions,
-        "corrections": [[number, made] for number, made in state.corrections.items()],
         "finished": state.finished,
     }
-    if state.control_share is not None:
-        study["reserved"] = state.reserved
-    if state.settings.mode is not None:
-        study["appended"], study["aside"] = state.appended, state.aside
     own = {**state.decisions.arrays(), **state.guards.arrays()}
     text = np.frombuffer(json.dumps(study).encode(), dtype=np.uint8)
     return to_bytes(Saved(saved.header, {**saved.arrays, **own, "study": text}))
@@ -224,17 +223,16 @@ def restore(settings: Settings, content: bytes) -> StudyState:
         state = StudyState(settings, restore_policy(POLICIES[settings.policy], saved))
         state.decisions = Decisions.of(saved.arrays, state.metrics)
         study = json.loads(saved.arrays["study"].tobytes())
-        state.parts, state.incomplete = dict(study["parts"]), dict(study["incomplete"])
+        for name in MAPPINGS:
+            setattr(state, name, dict(study[name]))
+        state.seq, state.appended = study["seq"], study["appended"]
         state.retired, state.forbidden = set(study["retired"]), set(study["forbidden"])
-        state.seq = study["seq"]
-        state.appended = int(study.get("appended", 0))
-        state.aside = [(position, decision, reason) for position, decision, reason in study.get("aside", [])]
+        state.reserved = study["reserved"]
+        state.aside = [(position, decision, reason) for position, decision, reason in study["aside"]]
         state.late.fill(study["late"], state.policy)
-        state.annotations = {float(time): text for time, text in study["annotations"]}
         state.excluded_rows.fill(study["excluded_rows"])
         state.exclusions = [Exclusion(*each) for each in study["exclusions"]]
-        state.corrections = {number: [Correction(*each) for each in made] for number, made in study["corrections"]}
+        state.corrections = {number: [*map(Correction._make, made)] for number, made in state.corrections.items()}
         state.finished = None if study["finished"] is None else Finished(*study["finished"])
-        state.reserved = [int(each) for each in study.get("reserved", state.reserved)]
         state.guards.fill(saved.arrays, state.policy.problem)
     return state

@@ -29,7 +29,7 @@ from ...reporting.plots import MOST_ARMS, plot_estimates
 from ...reporting.study_page import write_study_page
 from ..analysis.explained import ExplainedVariance, explained_by_mediators
 from ..options import StudyOptions
-from .answers import advice, effects, estimates, recommend
+from . import answers, edits, history
 from .arm_patterns import having, matching
 from .deciding import propensities
 from .decision_log import DecisionLog, Staleness, TransactionalLog
@@ -37,42 +37,14 @@ from .decisions import Decision, checked_time, moment
 from .describe import Final, described, final_of, finish
 from .drift import watched_sets
 from .edits import Change as ArmChange
-from .edits import (
-    Chosen,
-    DecisionFilter,
-    add_arm,
-    add_level,
-    change_arms,
-    checked_reason,
-    exclude_decisions,
-    import_rows,
-    include_decisions,
-)
+from .edits import Chosen, DecisionFilter
 from .evaluation import Evaluation, Method, evaluate
 from .explanation import Explanation, asking, explain
 from .funnel import Funnel, funnel
 from .guardrails import Guardrails
 from .health import Health, health_of
 from .high_throughput import HighThroughputLog
-from .history import (
-    Alarm,
-    Annotation,
-    AuditRow,
-    Change,
-    DecisionRow,
-    Newest,
-    Waiting,
-    alarms_of,
-    annotate,
-    annotations_of,
-    audit,
-    changes,
-    decision_row,
-    decision_rows,
-    decisions_frame,
-    newest,
-    waiting,
-)
+from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, Waiting
 from .outcomes import Keyed, Outcome, table_outcomes
 from .session import Session, listed
 from .settings import TRANSACTIONAL, HasSettings, StudyInfo, StudySettings, checked_key, checked_name, make_settings
@@ -268,7 +240,7 @@ class Study(HasSettings):
         Only recorded values can be corrected; the same value again changes nothing. To undo a correction, correct to
         the former value, which `decision(...)` lists. Returns whether something changed.
         """
-        return self._log.correct(named("correct", decision, key), mediators, reward, checked_reason(reason))
+        return self._log.correct(named("correct", decision, key), mediators, reward, edits.checked_reason(reason))
 
     def exclude(
         self,
@@ -288,7 +260,7 @@ class Study(HasSettings):
         """
         wanted = DecisionFilter(since, until, arm, segment, key_prefix)
         self._log.publish()
-        return self._session.write(lambda draft: exclude_decisions(draft, decisions, wanted, reason))
+        return self._session.write(lambda draft: edits.exclude_decisions(draft, decisions, wanted, reason))
 
     def include(
         self,
@@ -303,7 +275,7 @@ class Study(HasSettings):
         """Count excluded decisions again, as if they had never been excluded (see `exclude`). Returns the ids."""
         wanted = DecisionFilter(since, until, arm, segment, key_prefix)
         self._log.publish()
-        return self._session.write(lambda draft: include_decisions(draft, decisions, wanted))
+        return self._session.write(lambda draft: edits.include_decisions(draft, decisions, wanted))
 
     def finish(self, *, report: str | os.PathLike[str] | None = None) -> Final:
         """End the study: close open decisions, and freeze the recommendation and the report (written to `report`).
@@ -338,7 +310,7 @@ class Study(HasSettings):
         rows). Cells of observed variables may be empty. Repeating a `key` with the same rows changes nothing and
         returns 0; with other rows it raises a `ConflictError`.
         """
-        return self._session.write(lambda draft: import_rows(self._session, self._log, draft, frame, arm, key))
+        return self._session.write(lambda draft: edits.import_rows(self._session, self._log, draft, frame, arm, key))
 
     # Arms that come and go: every change is an event, and repeating a call changes nothing
 
@@ -371,21 +343,23 @@ class Study(HasSettings):
         return self._change("allowed", lambda problem: having(problem, lever, level))
 
     def _change(self, how: ArmChange, named: Callable[[Problem], Sequence[int]]) -> Sequence[Arm]:
-        return self._session.write(lambda draft: change_arms(draft, how, named(draft.state.problem)))
+        return self._session.write(lambda draft: edits.change_arms(draft, how, named(draft.state.problem)))
 
     def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Arm:
         """Add an arm; with `new_levels` its levers may have values that no arm had before.
 
         An existing arm stays as it is; a retired one is an error, since retiring is permanent.
         """
-        return self._session.write(lambda draft: add_arm(draft, settings, new_levels=flag("new_levels", new_levels)))
+        return self._session.write(
+            lambda draft: edits.add_arm(draft, settings, new_levels=flag("new_levels", new_levels))
+        )
 
     def add_level(self, lever: str, level: Level) -> Sequence[Arm]:
         """Add a level of a lever, combined with every active setting of the other levers.
 
         Returns the new arms. For an existing level these are the combinations that were not arms yet.
         """
-        return self._session.write(lambda draft: add_level(draft, lever, level))
+        return self._session.write(lambda draft: edits.add_level(draft, lever, level))
 
     def annotate(self, text: str | None, at: datetime | date | str | None = None) -> Annotation | None:
         """Add a note, such as a release, a sale or an outage, that charts over time show; dated now by default.
@@ -393,7 +367,7 @@ class Study(HasSettings):
         `at` is a date, a time or a string ("2026-11-18", "2026-11-18T14:30"; UTC unless it has an offset). A second
         text for the same time replaces the first, and None removes it.
         """
-        return self._session.write(lambda draft: annotate(draft, text, at))
+        return self._session.write(lambda draft: history.annotate(draft, text, at))
 
     # Looking: it never changes which arms come next
 
@@ -419,7 +393,7 @@ class Study(HasSettings):
 
         If the problem has segments, pass one, or get `Recommendations` with one for each.
         """
-        return self._session.read(lambda state: recommend(state, segment=segment, margin=margin))
+        return self._session.read(lambda state: answers.recommend(state, segment=segment, margin=margin))
 
     def explained_variance(self, *, level: float = 0.95) -> ExplainedVariance:
         """Estimate how much of the reward's variance the mediators explain; it bounds what sharing can gain."""
@@ -444,7 +418,9 @@ class Study(HasSettings):
             tolerance: The expected loss that is good enough, as a share of the control's mean.
         """
         return self._session.read(
-            lambda state: advice(state, segment=segment, margin=margin, confidence=confidence, tolerance=tolerance)
+            lambda state: answers.advice(
+                state, segment=segment, margin=margin, confidence=confidence, tolerance=tolerance
+            )
         )
 
     def estimates(self, *, level: float = 0.95, segment: Segment | None = None) -> Estimates:
@@ -454,7 +430,7 @@ class Study(HasSettings):
         Each arm also has its cost and its lift over the control, with an interval and the probability of being better.
         Before the first row all numbers are unknown. With `segment`, only the arms of that segment are returned.
         """
-        return self._session.read(lambda state: estimates(state, level, segment))
+        return self._session.read(lambda state: answers.estimates(state, level, segment))
 
     def posterior(self) -> Posterior:
         """The posterior of all arms' means; every estimate and probability of an arm is computed from it."""
@@ -462,7 +438,7 @@ class Study(HasSettings):
 
     def effects(self, *, level: float = 0.95) -> Effects:
         """Estimate what each level of a lever does compared with the control's, averaged over the other levers."""
-        return self._session.read(lambda state: effects(state, level))
+        return self._session.read(lambda state: answers.effects(state, level))
 
     def guardrails(self) -> Guardrails:
         """The evidence for each arm and guardrail, and which arms break one."""
@@ -477,7 +453,7 @@ class Study(HasSettings):
 
         `causal-bandits serve` and `causal-bandits alarms` raise them; `health` checks the study now.
         """
-        return alarms_of(self._session)
+        return history.alarms_of(self._session)
 
     def funnel(self) -> Funnel:
         """The effects of levers on mediators, of mediators on the reward, and of levers on the reward."""
@@ -485,7 +461,7 @@ class Study(HasSettings):
 
     def waiting(self) -> Waiting:
         """Open decisions by age, and how long outcomes take."""
-        return self._session.read(lambda state: waiting(state, self._session.clock()))
+        return self._session.read(lambda state: history.waiting(state, self._session.clock()))
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence and whether they still hold; with `rejected`, all candidate sets."""
@@ -526,34 +502,34 @@ class Study(HasSettings):
 
     def to_frame(self) -> pl.DataFrame:
         """One row per decision: id, status, times, the levers, the observed variables, the reward."""
-        return self._session.read(decisions_frame)
+        return self._session.read(history.decisions_frame)
 
     @property
     def newest(self) -> Newest:
         """The number of the newest event and a mark of all events so far: what it gives is as old as what they are."""
-        return newest(self._session)
+        return history.newest(self._session)
 
     def changes(self, after: int = 0, *, limit: int = 1000) -> Sequence[Change]:
         """The events after the one with this number, in brief and in order."""
-        return changes(self._session, after, limit)
+        return history.changes(self._session, after, limit)
 
     def annotations(self) -> Sequence[Annotation]:
         """The notes made with `annotate`, oldest first."""
-        return self._session.read(annotations_of)
+        return self._session.read(history.annotations_of)
 
     def audit(self, *, limit: int = 100) -> Sequence[AuditRow]:
         """Changes that people made, newest first: arms, imports, annotations."""
-        return audit(self._session, limit)
+        return history.audit(self._session, limit)
 
     def decisions(self, after: int = 0, *, limit: int = 100) -> Sequence[DecisionRow]:
         """The decisions after this id with their outcomes so far, in order; `to_frame` has all of them as a table."""
-        return self._session.read(lambda state: decision_rows(state, after, limit))
+        return self._session.read(lambda state: history.decision_rows(state, after, limit))
 
     def decision(self, decision: int | Decision | None = None, *, key: str | None = None) -> DecisionRow:
         """One decision with its outcome so far, by its id or by the key passed to `ask`."""
         given = named("decision", decision, key)
         number = self._checked(self._log.find(given.key) if isinstance(given, Keyed) else given)
-        return self._session.read(lambda state: decision_row(state, number))
+        return self._session.read(lambda state: history.decision_row(state, number))
 
     def describe(self, *, history: bool = False) -> StudyDescription:
         """The whole study as plain values, as `study show --json` prints it; with `history`, also over time."""
