@@ -1,13 +1,11 @@
 """Batches: calls that come while one batch is being stored are stored together in the next one, in one statement.
 
-There is no thread for this: a caller that finds nobody at work stores what waits, with its own call, and passes the
-work on to one who came meanwhile.
+There is no thread for this: a caller that finds nobody at work stores what waits, with its own call.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ....errors import CausalBanditsError, StorageError
@@ -34,8 +32,8 @@ class Call:
     """Whether nothing in the log is likely to matter, when this many decisions are known to be made."""
     result: Any = None
     error: Exception | None = None
-    event: threading.Event = field(default_factory=threading.Event)
-    leads: bool = False
+    is_stored: bool = False
+    """Whether it is done, with a result or an error."""
 
 
 class Batches:
@@ -43,62 +41,40 @@ class Batches:
 
     def __init__(self, store: Callable[[Sequence[Call]], None]) -> None:
         self._store = store
-        self._lock = threading.Lock()
-        self._waiting: deque[Call] = deque()
+        self._turn = threading.Condition()
+        self._waiting: list[Call] = []
         self._busy = False
 
     def submit(self, call: Call) -> Any:
-        """Store a call; returns when it is stored."""
-        with self._lock:
+        """Store a call; returns when it is stored. One that is interrupted while it waits is not stored."""
+        with self._turn:
             self._waiting.append(call)
-            leads, self._busy = not self._busy, True
-        if not leads:
-            self._wait(call)
-            leads = call.leads
-        if leads:
-            self._lead()
+        while not call.is_stored:
+            batch: list[Call] = []
+            error: CausalBanditsError | None = StorageError(INTERRUPTED)
+            try:
+                with self._turn:
+                    self._turn.wait_for(lambda: call.is_stored or not self._busy)
+                    if not call.is_stored:
+                        batch, self._busy = self._waiting[:MOST], True
+                        del self._waiting[:MOST]
+                if batch:
+                    self._store(batch)
+                error = None
+            except CausalBanditsError as problem:
+                error = problem
+            finally:
+                with self._turn:
+                    if batch:
+                        self._busy = False
+                        self._turn.notify_all()
+                    elif error is not None and call in self._waiting:
+                        self._waiting.remove(call)
+                    for each in batch:
+                        each.error, each.is_stored = each.error or error, True
         if call.error is not None:
             raise call.error
         return call.result
-
-    def _wait(self, call: Call) -> None:
-        """Until the call is stored, or is to lead; one that is interrupted leaves the queue and passes the lead on."""
-        try:
-            call.event.wait()
-        except BaseException:
-            with self._lock:
-                if call in self._waiting:
-                    self._waiting.remove(call)
-            if call.leads:
-                self._pass_on()
-            raise
-
-    def _pass_on(self) -> None:
-        """Let the first one that waits lead."""
-        with self._lock:
-            following = self._waiting[0] if self._waiting else None
-            self._busy = following is not None
-            if following is not None:
-                following.leads = True
-                following.event.set()
-
-    def _lead(self) -> None:
-        """Store what waits, and let the next one lead; whoever leads has its own call among the first that wait."""
-        with self._lock:
-            batch = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-        try:
-            self._store(batch)
-        except CausalBanditsError as error:
-            for call in batch:
-                call.error = call.error or error
-        except BaseException:
-            for call in batch:
-                call.error = call.error or StorageError(INTERRUPTED)
-            raise
-        finally:
-            self._pass_on()
-            for call in batch:
-                call.event.set()
 
 
 class StoreCalls:
