@@ -9,7 +9,6 @@ have been lost.
 """
 
 import contextlib
-import json
 import logging
 import os
 import selectors
@@ -17,22 +16,19 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from ....errors import CausalBanditsError, StorageError
+from ....errors import CausalBanditsError
 from ..decision_log import DecisionLog
-from ..session import MALFORMED, Draft, Session
-from ..storage import AppendLog, Row, corrupt, fork_safety
+from ..storage import fork_safety
 from ..storage.append_log import GROWTH, LISTEN, MOST_ROWS, STOP_LEADING, TRY_LEAD, Ends, ends_of
 from ..storage.connections import Connections
 from ..storage.error_messages import database_errors
 
 log = logging.getLogger("causal_bandits.studies")
 
-CHUNK = 5000
-"""Rows in one event, at most."""
 PUBLISH_SECONDS = 1.0
 """Rows are counted when the oldest of them has waited for this long, where the study does not say."""
 SWEEP_SECONDS = 5.0
@@ -41,108 +37,6 @@ STUCK_SECONDS = 5.0
 """Rows that wait for longer than this, and than five times what was asked for, are counted by whoever sees it."""
 RETRY_SECONDS = 1.0
 """Pause after an error."""
-
-
-def counted_body(after: int, first: int, rows: Sequence[Row]) -> dict[str, Any]:
-    """The body of the event that counts rows behind a position; `first` is the next decision."""
-    asked: list[Any] = []
-    told: list[Any] = []
-    made = first - 1
-    for row in rows:
-        body = json.loads(row.body)
-        if row.kind == "asked":
-            if row.decision != made + 1:
-                raise ValueError(f"decision {row.decision} after {made}")
-            asked.append([row.time, *body])
-            made += len(body[2])
-        elif "corrected" in body:
-            told.append([row.decision, row.time, [body["corrected"], body["reason"]]])
-        elif "closed" in body:
-            told.append([row.decision, row.time, body["closed"]])
-        else:
-            told.append([row.decision, row.time, body["seen"], *([body["metrics"]] if "metrics" in body else [])])
-    return {"after": after, "until": after + len(rows), "first": first, "asked": asked, "told": told}
-
-
-class UncountableError(Exception):
-    """Rows of the log cannot be counted together; `rows` is how many they are."""
-
-    def __init__(self, rows: int, reason: str) -> None:
-        super().__init__(reason)
-        self.rows = rows
-
-
-class Counter:
-    """Counts the rows of one study, in its own state, so that decisions need not wait."""
-
-    def __init__(self, session: Session, rows: AppendLog) -> None:
-        self._session, self._rows = Session(session.store, session.row), rows
-        self._session.clock = session.now
-        self._lock = threading.RLock()
-        fork_safety.register(self)
-
-    def start_afresh(self) -> None:
-        """In a child process another thread may have been counting."""
-        self._lock = threading.RLock()
-
-    def count(self) -> int:
-        """Count all that is appended; returns how many rows that were.
-
-        A row that cannot be counted is set aside: fewer rows are tried until it is alone.
-        """
-        total, most = 0, CHUNK
-        with self._lock:
-            while True:
-                try:
-                    now = self._session.write(partial(self._count_some, most=most))
-                except UncountableError as error:
-                    if error.rows > 1:
-                        most = error.rows // 2
-                        continue
-                    now = self._session.write(partial(self._set_aside, reason=str(error)))
-                total += now
-                if now < most:
-                    return total
-                most = min(2 * most, CHUNK)
-
-    def _count_some(self, draft: Draft, *, most: int) -> int:
-        state = draft.state
-        rows = self._rows.after(draft.transaction, state.appended, most)
-        if not rows:
-            return 0
-        try:
-            draft.add("counted", counted_body(state.appended, len(state.decisions) + 1, rows))
-        except StorageError:
-            raise
-        except (*MALFORMED, CausalBanditsError) as error:
-            raise UncountableError(len(rows), f"{type(error).__name__}: {error}") from error
-        self._rows.set_counted(draft.transaction, state.appended)
-        return len(rows)
-
-    def _set_aside(self, draft: Draft, *, reason: str) -> int:
-        """Continue after the next row; decisions that it made get no outcome."""
-        state = draft.state
-        row = self._rows.after(draft.transaction, state.appended, 1)[0]
-        body = {**counted_body(state.appended, len(state.decisions) + 1, []), "until": row.position}
-        try:
-            arms = json.loads(row.body)[2] if row.kind == "asked" else []
-            draft.add("counted", {**body, "aside": [row.position, row.decision, [*arms], reason]})
-        except MALFORMED as error:
-            what = f"row {row.position} of the append log of study {self._session.row.name!r}"
-            raise corrupt(self._session.store.place, what) from error
-        self._rows.set_counted(draft.transaction, state.appended)
-        log.error(
-            "study %r: row %d of its log (decision %d) cannot be counted and is set aside: %s",
-            *(self._session.row.name, row.position, row.decision, reason),
-        )
-        return 1
-
-    def overdue(self) -> list[int]:
-        """Decisions that have been open for too long, of those that are counted."""
-        after = self._session.settings.rules.get("expire_after")
-        if after is None:
-            return []
-        return self._session.at_hand(lambda state: state.overdue(self._session.clock(), after))
 
 
 class _Watch:

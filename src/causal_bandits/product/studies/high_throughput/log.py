@@ -9,14 +9,17 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import logging
 import secrets
+import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any, NamedTuple
 
 from ....core.problem import Arm, Level, Segment
-from ....errors import CausalBanditsError, ConflictError, DecisionClosedError
+from ....errors import CausalBanditsError, ConflictError, DecisionClosedError, StorageError
 from ..arm_patterns import asked_among
 from ..deciding import check_open, choose, reserved_for, subset
 from ..decision_log import NEVER, Asked, DecisionLog, Outcomes, Staleness, decision_of, keeps, occurrence, random_of
@@ -31,16 +34,49 @@ from ..outcomes import (
     named_outcomes,
     new_outcomes,
 )
-from ..session import Session, key_used
+from ..session import MALFORMED, Draft, Session, key_used
 from ..settings import checked_key
 from ..state import StudyState
-from ..storage import AppendLog, Known, Row, Transaction, fork_safety, mark_of
+from ..storage import AppendLog, Known, Row, Transaction, corrupt, fork_safety, mark_of
 from ..storage.append_log import ends_of
 from ..storage.transaction import dump
-from .aggregator import Counter, aggregator_for
+from .aggregator import aggregator_for
 from .batches import Batches, Call, StoreCalls
 
+log = logging.getLogger("causal_bandits.studies")
+
+CHUNK = 5000
+"""Rows in one event, at most."""
 _open: weakref.WeakSet[HighThroughputLog] = weakref.WeakSet()
+
+
+def counted_body(after: int, first: int, rows: Sequence[Row]) -> dict[str, Any]:
+    """The body of the event that counts rows behind a position; `first` is the next decision."""
+    asked: list[Any] = []
+    told: list[Any] = []
+    made = first - 1
+    for row in rows:
+        body = json.loads(row.body)
+        if row.kind == "asked":
+            if row.decision != made + 1:
+                raise ValueError(f"decision {row.decision} after {made}")
+            asked.append([row.time, *body])
+            made += len(body[2])
+        elif "corrected" in body:
+            told.append([row.decision, row.time, [body["corrected"], body["reason"]]])
+        elif "closed" in body:
+            told.append([row.decision, row.time, body["closed"]])
+        else:
+            told.append([row.decision, row.time, body["seen"], *([body["metrics"]] if "metrics" in body else [])])
+    return {"after": after, "until": after + len(rows), "first": first, "asked": asked, "told": told}
+
+
+class UncountableError(Exception):
+    """Rows of the log cannot be counted together; `rows` is how many they are."""
+
+    def __init__(self, rows: int, reason: str) -> None:
+        super().__init__(reason)
+        self.rows = rows
 
 
 class HighThroughputLog(DecisionLog):
@@ -51,14 +87,17 @@ class HighThroughputLog(DecisionLog):
         super().__init__(session)
         self._rows = AppendLog(store.connections, study, store.place)
         self._sticky = session.settings.rules.get("sticky")
-        self._counter = Counter(session, self._rows)
+        self._counting = Session(store, session.row)
+        """Its own state is what rows are counted in, so that decisions need not wait."""
+        self._counting.clock = session.now
         self._aggregator = aggregator_for(store.connections)
         self.start_afresh()
         fork_safety.register(self)
         _open.add(self)
 
     def start_afresh(self) -> None:
-        """In a child process no batch of the parent is on its way."""
+        """In a child process no batch of the parent is on its way, and no other thread is counting."""
+        self._one_at_a_time = threading.RLock()
         self._batches = Batches(StoreCalls(self._rows, self.session.settings.rules.get("publish_rows")))
 
     def _submit(self, call: Call) -> Any:
@@ -155,17 +194,66 @@ class HighThroughputLog(DecisionLog):
 
     def publish(self) -> int:
         """Count all that is appended, now and here, and close the decisions that have been open for too long."""
-        counted = self._count()
-        overdue = self._counter.overdue()
+        counted, now, after = self._count(), self.session.now(), self.session.settings.rules.get("expire_after")
+        overdue = self._counting.at_hand(lambda state: state.overdue(now, after))
         if overdue:
             self._close_decisions(overdue, "expired")
             counted += self._count()
         return counted
 
     def _count(self) -> int:
-        counted = self._counter.count()
+        """Count all that is appended, and take it into memory; returns how many rows that was.
+
+        A row that cannot be counted is set aside: fewer rows are tried until it is alone.
+        """
+        total, most = 0, CHUNK
+        with self._one_at_a_time:
+            while True:
+                try:
+                    now = self._counting.write(partial(self._count_some, most=most))
+                except UncountableError as error:
+                    if error.rows > 1:
+                        most = error.rows // 2
+                        continue
+                    now = self._counting.write(partial(self._set_aside, reason=str(error)))
+                total += now
+                if now < most:
+                    break
+                most = min(2 * most, CHUNK)
         self.session.read_counted(lambda _: None)
-        return counted
+        return total
+
+    def _count_some(self, draft: Draft, *, most: int) -> int:
+        state = draft.state
+        rows = self._rows.after(draft.transaction, state.appended, most)
+        if not rows:
+            return 0
+        try:
+            draft.add("counted", counted_body(state.appended, len(state.decisions) + 1, rows))
+        except StorageError:
+            raise
+        except (*MALFORMED, CausalBanditsError) as error:
+            raise UncountableError(len(rows), f"{type(error).__name__}: {error}") from error
+        self._rows.set_counted(draft.transaction, state.appended)
+        return len(rows)
+
+    def _set_aside(self, draft: Draft, *, reason: str) -> int:
+        """Continue after the next row; decisions that it made get no outcome."""
+        state = draft.state
+        row = self._rows.after(draft.transaction, state.appended, 1)[0]
+        body = {**counted_body(state.appended, len(state.decisions) + 1, []), "until": row.position}
+        try:
+            arms = json.loads(row.body)[2] if row.kind == "asked" else []
+            draft.add("counted", {**body, "aside": [row.position, row.decision, [*arms], reason]})
+        except MALFORMED as error:
+            what = f"row {row.position} of the append log of study {self.session.row.name!r}"
+            raise corrupt(self.session.store.place, what) from error
+        self._rows.set_counted(draft.transaction, state.appended)
+        log.error(
+            "study %r: row %d of its log (decision %d) cannot be counted and is set aside: %s",
+            *(self.session.row.name, row.position, row.decision, reason),
+        )
+        return 1
 
     def refresh(self, version: int | None) -> None:
         """Take a newer version into memory, unless this is the one."""
