@@ -123,15 +123,6 @@ def _random(state: StudyState, number: int) -> np.random.Generator:
     return np.random.default_rng(stream(state.settings.seed, number))
 
 
-def _mask(state: StudyState, among: Iterable[int] | None) -> NDArray[np.bool_] | None:
-    """Arms by number as a mask; None for all."""
-    if among is None:
-        return None
-    chosen = np.zeros(len(state.problem.arms), dtype=np.bool_)
-    chosen[list(among)] = True
-    return chosen
-
-
 def subset(state: StudyState, arms: Iterable[Arm | Mapping[str, Level]] | None) -> list[int] | None:
     """The arms that one ask may choose from, checked."""
     if arms is None:
@@ -146,7 +137,10 @@ def open_arms(state: StudyState, among: Iterable[int] | None) -> NDArray[np.bool
 
     None: all that the policy may choose. The control is left in.
     """
-    mask = _mask(state, among)
+    mask: Bools | None = None
+    if among is not None:
+        mask = np.zeros(len(state.problem.arms), dtype=np.bool_)
+        mask[list(among)] = True
     if not state.guards.rails:
         return mask
     kept: Bools = np.logical_not(state.guards.broken(state.policy).any(axis=0))
