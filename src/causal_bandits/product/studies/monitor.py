@@ -8,9 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import takewhile
 from typing import Any
 
 from ...errors import CausalBanditsError
@@ -112,15 +110,24 @@ class Monitor:
                 alarm_queue.confirm(self._store(), message)
             else:
                 by_address.setdefault(webhook, []).append(message)
-        with ThreadPoolExecutor(AT_ONCE) as threads:
-            return sum(threads.map(self._deliver_all, by_address, by_address.values()))
+        room, done = threading.Semaphore(AT_ONCE), list[bool]()
 
-    def _deliver_all(self, webhook: Webhook, messages: Sequence[Message]) -> int:
-        try:
-            return sum(1 for _ in takewhile(partial(self._deliver, webhook), messages))
-        except CausalBanditsError as error:
-            log.warning("alarms could not be delivered: %s", error)
-            return 0
+        def work(webhook: Webhook, messages: Sequence[Message]) -> None:
+            with room:
+                try:
+                    for message in messages:
+                        if not self._deliver(webhook, message):
+                            break
+                        done.append(True)
+                except CausalBanditsError as error:
+                    log.warning("alarms could not be delivered: %s", error)
+
+        threads = [threading.Thread(target=work, args=each, daemon=True) for each in by_address.items()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return len(done)
 
     def _deliver(self, webhook: Webhook, message: Message) -> bool:
         store, now = self._store(), self._clock()
