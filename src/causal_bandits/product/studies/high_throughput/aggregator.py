@@ -15,7 +15,6 @@ import selectors
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -48,7 +47,6 @@ class _Watch:
         self.logs = weakref.WeakSet([first])
         self.publish_rows: int | None = rules.get("publish_rows")
         self.publish_seconds: float = rules.get("publish_seconds", PUBLISH_SECONDS)
-        self.leads = False
         self.waits_since: float | None = None
         self.counted = -1
         self.look_at = 0.0
@@ -87,7 +85,8 @@ class Aggregator:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._listening: Any = None
-        self._left: deque[int] = deque()
+        self._leading: set[int] = set()
+        """The studies whose leader lock this process holds."""
         self._wake_end, self._wake_start = os.pipe()
         os.set_blocking(self._wake_end, False)
 
@@ -95,8 +94,6 @@ class Aggregator:
         """In a child process: no thread of the parent is here, and its locks and connection are not ours."""
         if self._listening is not None:
             _inherited.append(self._listening)
-        for watched in self._watched.values():
-            watched.leads = False
         self._begin()
 
     def watch(self, one: DecisionLog) -> None:
@@ -124,18 +121,15 @@ class Aggregator:
             if known.logs:
                 return False
             del self._watched[study]
-            if known.leads:
-                self._left.append(study)
-            thread = self._thread
+            thread, leads = self._thread, study in self._leading
         self._wake()
         if not self._watched and thread is not None:
             thread.join(STUCK_SECONDS)
-        return known.leads or self._connections.statements(partial(_nobody_leads, str(study)))
+        return leads or self._connections.statements(partial(_nobody_leads, str(study)))
 
     def leads(self, study: int) -> bool:
         """Whether this process holds the leader lock of a study."""
-        known = self._watched.get(study)
-        return known is not None and known.leads
+        return study in self._leading
 
     def _wake(self) -> None:
         with contextlib.suppress(OSError):
@@ -163,10 +157,8 @@ class Aggregator:
                 time.sleep(RETRY_SECONDS)
                 sweep_at = 0.0
             with self._lock:
-                for study, each in list(self._watched.items()):
-                    if not each.logs:  # dropped without being closed
-                        self._left.append(study)
-                        del self._watched[study]
+                # Without those that were dropped without being closed.
+                self._watched = {study: each for study, each in self._watched.items() if each.logs}
                 if not self._watched and self._thread is me:
                     self._thread = None
                     self._stop_listening()  # before another thread begins
@@ -181,8 +173,9 @@ class Aggregator:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_end, 4096)
         named = {int(each.payload.split()[0]) for each in raw.notifies(timeout=0)}
-        while self._left:
-            raw.execute(STOP_LEADING, (str(self._left.popleft()),))
+        for study in [study for study in self._leading if study not in self._watched]:
+            raw.execute(STOP_LEADING, (str(study),))
+            self._leading.discard(study)
         return {study for study in named if study in self._watched}
 
     def _listen(self) -> Any:
@@ -196,9 +189,7 @@ class Aggregator:
 
     def _stop_listening(self) -> None:
         found, self._listening = self._listening, None
-        for each in list(self._watched.values()):
-            each.leads = False
-        self._left.clear()
+        self._leading.clear()
         if found is not None:
             with contextlib.suppress(Exception):
                 found.close()
@@ -227,10 +218,11 @@ class Aggregator:
             one.refresh(ends.seq)
         if not logs or not each.is_due(ends, now):
             return
-        if not each.leads:
-            each.leads = bool(self._listen().execute(TRY_LEAD, (str(each.study),)).fetchone()[0])
-        if not each.leads and not each.is_stuck(now):
-            return
+        if each.study not in self._leading:
+            if self._listen().execute(TRY_LEAD, (str(each.study),)).fetchone()[0]:
+                self._leading.add(each.study)
+            elif not each.is_stuck(now):
+                return
         logs[0].publish()
         each.waits_since, each.look_at = None, 0.0  # rows that came meanwhile wait from now on
         for one in logs[1:]:
