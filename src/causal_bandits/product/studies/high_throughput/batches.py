@@ -64,17 +64,22 @@ class Batches:
             except CausalBanditsError as problem:
                 error = problem
             finally:
-                with self._turn:
-                    if batch:
-                        self._busy = False
-                        self._turn.notify_all()
-                    elif error is not None and call in self._waiting:
-                        self._waiting.remove(call)
-                    for each in batch:
-                        each.error, each.is_stored = each.error or error, True
+                if batch or error is not None:
+                    self._end(batch, call, error)
         if call.error is not None:
             raise call.error
         return call.result
+
+    def _end(self, batch: Sequence[Call], call: Call, error: CausalBanditsError | None) -> None:
+        """A batch is stored or has failed; without one, `call` was interrupted while it waited."""
+        with self._turn:
+            if batch:
+                self._busy = False
+                self._turn.notify_all()
+            elif call in self._waiting:
+                self._waiting.remove(call)
+            for each in batch:
+                each.error, each.is_stored = each.error or error, True
 
 
 class StoreCalls:
