@@ -87,7 +87,7 @@ class Unstored:
         """The arms of the next decisions."""
         check_open(self.state, among)
         arms = choose(self.state, count, among)
-        body: dict[str, Any] = {"first": self.state.decided + 1, "arms": arms}
+        body: dict[str, Any] = {"first": len(self.state.decisions) + 1, "arms": arms}
         self.add("asked", body if among is None else {**body, "among": among})
         return arms
 

@@ -195,7 +195,7 @@ def choose(state: StudyState, count: int, among: list[int] | None, rng: np.rando
     final = winner(state, among)
     if final is not None:
         return [final] * count
-    rng, mask = _random(state, state.decided + 1) if rng is None else rng, open_arms(state, among)
+    rng, mask = _random(state, len(state.decisions) + 1) if rng is None else rng, open_arms(state, among)
     if not has_shares(state.settings.rules):
         return _policy_choice(state, count, rng, mask, count)
     parts = portions_of(state, among)
@@ -227,7 +227,7 @@ def compared(
     """
     if state.finished is not None:
         return None
-    rng, mask = _random(state, state.decided + 1) if rng is None else rng, open_arms(state, among)
+    rng, mask = _random(state, len(state.decisions) + 1) if rng is None else rng, open_arms(state, among)
     if has_shares(state.settings.rules):
         parts = portions_of(state, among)
         u = rng.random(count)

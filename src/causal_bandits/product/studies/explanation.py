@@ -36,18 +36,13 @@ class Asking(NamedTuple):
     """Decisions of the same ask before this one."""
     ask: AskMade
 
-    @property
-    def random(self) -> np.random.Generator | None:
-        """Fresh random numbers of the ask; None for those that the state itself has."""
-        return self.ask.random(self.then.settings.seed)
-
 
 def asking(session: Session, number: int) -> Asking:
     """Replay the study up to the state that decided; one of high-throughput mode is derived again and compared."""
     arm, seq, time = session.read(
         lambda state: [state.decisions.column(name)[number - 1].item() for name in ("arm", "seq", "asked")]
     )
-    asks = asks_in(session.event(seq))
+    asks = asks_in(session.events(seq - 1, seq)[0])
     ask = next((each for each in asks if each.first <= number < each.first + len(each.arms)), None)
     if ask is None:
         raise UnknownDecisionError(f"decision {number} could not be counted and was set aside; see health()")
@@ -171,7 +166,7 @@ def explain(session: Session, number: int) -> Explanation:
     then, arm_number = asked.then, asked.arm
     chances = propensities(then, number, asked.among, len(asked.ask.arms))
     estimates = estimates_of(then, 0.95)
-    compared = compared_by(then, asked.before, len(asked.ask.arms), asked.among, asked.random)
+    compared = compared_by(then, asked.before, len(asked.ask.arms), asked.among, asked.ask.random(then.settings.seed))
     indices = None if isinstance(compared, int) else compared
     views = [
         ArmView(estimate, None if indices is None or np.isnan(indices[place]) else float(indices[place]), float(chance))

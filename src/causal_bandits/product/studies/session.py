@@ -272,10 +272,6 @@ class Session:
             yield from found
             after = found[-1].seq
 
-    def event(self, seq: int) -> Event:
-        """One event by its number."""
-        return self.events(seq - 1, seq)[0]
-
     def event_of(self, draft: Draft, key: str | None, kind: Kind) -> Event | None:
         """The event that was stored with a key; all keys are looked at once, since a lost one would not be missed."""
         if key is None:

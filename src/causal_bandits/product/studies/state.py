@@ -107,11 +107,6 @@ class StudyState:
         return cost_of(self.settings.rules, self.problem)
 
     @property
-    def decided(self) -> int:
-        """The number of decisions so far."""
-        return len(self.decisions)
-
-    @property
     def held(self) -> str:
         """Why no claim about arms can be made, in one sentence; empty if claims can be made."""
         rewards = np.asarray(self.history.packed["rewards"], dtype=np.float64)

@@ -76,15 +76,8 @@ class Study(HasSettings):
 
     def __init__(self, session: Session, *, is_new: bool = False) -> None:
         self._session, settings = session, session.settings
-        self._about = StudySettings(
-            session.row.name,
-            moment(session.row.created),
-            settings.problem,
-            settings.policy,
-            settings.options,
-            settings.seed,
-            {**settings.rules, **shown_webhook(settings.rules)},
-        )
+        shown = {**vars(settings), "rules": {**settings.rules, **shown_webhook(settings.rules)}}
+        self._about = StudySettings(session.row.name, moment(session.row.created), **shown)
         self._log: DecisionLog = TransactionalLog(session) if settings.mode is None else HighThroughputLog(session)
         self.is_new = is_new
         """Whether this object created the study."""
