@@ -76,15 +76,16 @@ def observation(kind: str, number: int) -> Call:
 def fill(study: Any, kind: str, rows: int) -> None:
     """Whole rows, rows that wait for a mediator or for their reward, and decisions of which nothing is known."""
     for place, device in enumerate(("phone", "desktop")):
-        made = study.ask(rows // 2, segment={"device": device})
+        # In high-throughput mode a key decides which arm; without one it would be a random key.
+        made = study.ask(rows // 2, segment={"device": device}, key=f"many {device}")
         study.tell_many([{"id": each.id, **observation(kind, each.id)} for each in made])
         for each in made[::8]:
             study.tell(each, {"complaint": each.id % 9 == 0})
-        first, second, third, _ = study.ask(4, segment={"device": device})
+        first, second, third, _ = study.ask(4, segment={"device": device}, key=f"few {device}")
         study.tell(first, {"clicked": 1, "cart": "some"})
         study.tell(second, {"clicked": 1}, reward=observation(kind, second.id)["earned"])
         study.tell(third, {"cart": None}, reward=observation(kind, third.id)["earned"], final=True)
-        study.abandon(study.ask(segment={"device": device})) if place else None
+        study.abandon(study.ask(segment={"device": device}, key="none")) if place else None
     study.publish()
 
 

@@ -324,7 +324,7 @@ def test_every_decision_follows_from_seed_key_and_version(create: Create, monkey
     one, other = create(seed=7), create(seed=7)
     for number in range(60):
         study = (one, other)[number % 2]
-        decision = study.ask(key=f"k{number}") if number % 3 else study.ask(2)[1]
+        decision = study.ask(key=f"k{number}") if number % 3 else study.ask(2, key=f"b{number}")[1]
         study.tell(decision.id, answer(SHOP, decision))
         if number % 10 == 0:
             one.publish()
