@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from causal_bandits.reporting import Section, report_page
+from causal_bandits.reporting.results_page import Section, report_page
 from causal_bandits.reporting.summaries import Measured, Summary
 from causal_bandits.research.experiments import EXPERIMENTS, Curves, Scale, judge
 from causal_bandits.research.experiments.claims import Contrast, Term, at_most, below

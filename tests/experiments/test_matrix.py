@@ -15,9 +15,8 @@ from causal_bandits import CausalThompsonSampling, DirectTesting
 from causal_bandits.core.discovery import discovery_from_dict
 from causal_bandits.core.graphs import separated
 from causal_bandits.errors import OptionError
-from causal_bandits.reporting import matrix_texts
 from causal_bandits.reporting.summaries import Measured
-from causal_bandits.reporting.summary_sheets import MatrixRow, blocks_of, matrix_html
+from causal_bandits.reporting.summary_sheets import MatrixRow, blocks_of, matrix_html, matrix_texts
 from causal_bandits.research.experiments import EXPERIMENTS, Scale, find_experiments, reproduce
 from causal_bandits.research.experiments.base import Experiment
 from causal_bandits.research.experiments.curves import play_runs

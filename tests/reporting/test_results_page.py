@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from causal_bandits.reporting import Section, report_page
+from causal_bandits.reporting.results_page import Section, report_page
 from causal_bandits.research.experiments import judge
 from causal_bandits.research.experiments.figure_files import again, read_summaries, write_report
 from causal_bandits.research.experiments.store import ResultsFolder

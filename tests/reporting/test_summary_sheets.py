@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from causal_bandits.reporting import claims_sheet, duration, progress, sheet_of, terminal_table
 from causal_bandits.reporting.html import sheet_table
+from causal_bandits.reporting.results_page import duration
 from causal_bandits.reporting.sheets import Sheet
 from causal_bandits.reporting.summaries import Measured, Verdict
+from causal_bandits.reporting.summary_sheets import claims_sheet, sheet_of
+from causal_bandits.reporting.terminal import progress, terminal_table
 
 
 def line(**changes: Any) -> dict[str, Any]:

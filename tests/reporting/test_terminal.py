@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from causal_bandits.reporting import arms_sheet, sets_sheet, terminal_table
-from causal_bandits.reporting.sheets import Sheet
-from causal_bandits.reporting.terminal import FittedTable, fitted
+from causal_bandits.reporting.sheets import Sheet, arms_sheet, sets_sheet
+from causal_bandits.reporting.terminal import FittedTable, fitted, terminal_table
 
 
 def text_of(table: FittedTable, width: int) -> str:

@@ -18,12 +18,14 @@ import numpy as np
 from rich.console import Console
 
 from ...core.files import replacing
-from ...core.markup import titled_table
+from ...core.markup import printable, titled_table
 from ...core.policies import Policy
 from ...errors import OptionError, brief, listing, whole_number
 from ...libraries import pl
-from ...reporting import draw, printable, sheet_of, terminal_table
 from ...reporting.summaries import Summary
+from ...reporting.summary_plots import draw
+from ...reporting.summary_sheets import sheet_of
+from ...reporting.terminal import terminal_table
 from ..simulation.delays import Delay, check_delay
 from ..simulation.many_runs import PolicyFactory, bare
 from ..simulation.one_run import MOST_ROUNDS, World, check_world
