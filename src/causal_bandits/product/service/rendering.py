@@ -1,14 +1,17 @@
 """Pages from templates; everything that is put into them is escaped."""
 
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from ...core.markup import Markup, braces, breaks, chance_words, in_path, number, printable, through_words
+from ...core.markup import Markup, braces, breaks, chance_words, in_path, number, printable, through_words, weight_words
+from ...core.serialization import to_json
 from ...reporting import charts
-from ...reporting.sheets import pending_words
+from ...reporting.axes import RATE
+from ...reporting.sheets import evidence_of, pending_words, state_of
 from .pages.views import arm_name, segment_name, short
 
 HERE = Path(__file__).parent
@@ -42,6 +45,12 @@ def environment() -> jinja2.Environment:
     made.filters["through"] = through_words
     made.filters["chance"] = chance_words
     made.filters["number"] = number
+    made.filters["weight"] = weight_words
+    made.filters["state"] = state_of
+    made.filters["json"] = to_json
+    made.filters["rate"] = RATE.show
+    made.filters["evidence"] = evidence_of
+    made.globals["infinity"] = math.inf
     made.globals["arm_name"] = arm_name
     made.globals["problem_segment"] = segment_name
     return made
