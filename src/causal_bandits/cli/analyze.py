@@ -118,7 +118,7 @@ def _show_proposal(proposal: "analysis.Proposal", table: "str | analysis.Query",
     sheet = sheets.Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
     terminal.print("Name the reward (--target) and the levers (--interventions). Suggested from names and values:")
     terminal.print(
-        terminals.terminal_table(sheet if everything else sheets.first_rows(sheet, SHOWN_COLUMNS, "--all shows all"))
+        terminals.TerminalTable(sheet if everything else sheets.first_rows(sheet, SHOWN_COLUMNS, "--all shows all"))
     )
     terminal.print("Nothing was analyzed yet. If the roles are right, run this command; otherwise change the names:\n")
     terminal.print(f"    {proposal.command(table)}\n", soft_wrap=True)
@@ -142,15 +142,15 @@ def _show(terminal: Console, found: "described.AnalysisDescription", everything:
         arms = sheets.first_rows(arms, SHOWN_ARMS, "--all shows all")
         sets = sheets.first_rows(sets, SHOWN_SETS, "--all shows all")
     terminal.print(terminals.written(sheets.answer(found)))
-    terminal.print(terminals.terminal_table(arms))
+    terminal.print(terminals.TerminalTable(arms))
     lifts = sheets.lifts_sheet(found["arms"]) if causal else None
     if lifts is not None:
         terminal.print(
-            terminals.terminal_table(lifts if everything else sheets.first_rows(lifts, SHOWN_ARMS, "--all shows all"))
+            terminals.TerminalTable(lifts if everything else sheets.first_rows(lifts, SHOWN_ARMS, "--all shows all"))
         )
     if causal and len(found["effects"]) and len(found["interventions"]) > 1:
-        terminal.print(terminals.terminal_table(sheets.effects_sheet(found["effects"])))
-    terminal.print(terminals.terminal_table(sets))
+        terminal.print(terminals.TerminalTable(sheets.effects_sheet(found["effects"])))
+    terminal.print(terminals.TerminalTable(sets))
     for title, lines in (("Noticed:", sheets.other_notices(found)), ("Inferred from the table:", found["inferred"])):
         if lines:
             terminal.print(terminals.written(title, "bold"))

@@ -46,15 +46,16 @@ def show(terminal: Console, found: "list[experiments.Reproduced]", out: Path, *,
     """Print the tables, the paths of figures and report, and the verdicts on claims; or JSON by figure."""
     for each in found:
         if "matrix" not in each.summary:
-            terminal.print(terminals.terminal_table(summary_sheets.sheet_of(each.summary, each.about)))
+            terminal.print(terminals.TerminalTable(summary_sheets.sheet_of(each.summary, each.about)))
         elif by_reading := experiments.figure_files.claims_by_reading(
             experiments.figure_files.read_summaries(out, _ignored), each.summary["figure"]
         ):
-            terminal.print(*summary_sheets.matrix_texts(by_reading.rows), by_reading.words, sep="\n")
+            terminal.print(*map(terminals.TerminalTable, summary_sheets.matrix_sheets(by_reading.rows)), sep="\n")
+            terminal.print(by_reading.words)
         terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)
     verdicts = [verdict for each in found for verdict in experiments.judge(each.summary)]
     if verdicts:
-        terminal.print(terminals.terminal_table(summary_sheets.claims_sheet(verdicts)))
+        terminal.print(terminals.TerminalTable(summary_sheets.claims_sheet(verdicts)))
     terminal.print(f"Report: {out / 'report.html'}", soft_wrap=True)
     if as_json:
         say_json({each.summary["figure"]: each.summary for each in found}, indent=1)

@@ -110,7 +110,7 @@ def effects(
 
 
 def _table(sheet: "sheets.Sheet") -> None:
-    console().print(terminals.terminal_table(sheet))
+    console().print(terminals.TerminalTable(sheet))
 
 
 @study_command("sets", looks=True)

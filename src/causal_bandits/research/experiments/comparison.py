@@ -25,7 +25,7 @@ from ...libraries import pl
 from ...reporting.summaries import Summary
 from ...reporting.summary_plots import draw
 from ...reporting.summary_sheets import sheet_of
-from ...reporting.terminal import terminal_table
+from ...reporting.terminal import TerminalTable
 from ..simulation.delays import Delay, check_delay
 from ..simulation.many_runs import PolicyFactory, bare
 from ..simulation.one_run import MOST_ROUNDS, World, check_world
@@ -143,7 +143,7 @@ class Comparison:
     def __repr__(self) -> str:
         console = Console(width=110, color_system=None)
         with console.capture() as capture:
-            console.print(terminal_table(sheet_of(self.summary)))
+            console.print(TerminalTable(sheet_of(self.summary)))
         return capture.get().rstrip()
 
     def _repr_html_(self) -> str:
