@@ -319,17 +319,28 @@ def noted(notes: Sequence[Note]) -> list[tuple[str, str, str]]:
     return [("noted-key", f"{note.letter}: {note.text}", "") for note in notes]
 
 
-def charted(
-    drawn: Markup, series: Sequence[Series], names: Sequence[str], unit: Unit, x_name: str, notes: Sequence[Note],
-    level: tuple[float, str] | None = None, show: Callable[[float | None], str] | None = None,
+def over_time(
+    series: Sequence[Series], times: Sequence[float], y: Axis, unit: Unit, names: Sequence[str], label: str,
+    x_name: str, notes: Sequence[Note], *, ends: Sequence[float] = (), level: tuple[float, str] | None = None,
+    show: Callable[[float | None], str] | None = None,
 ) -> Markup:  # fmt: skip
-    """A chart with its legend, whose values `show` may write in words, and its numbers."""
+    """A chart over time with its legend, whose values `show` may write in words, and its numbers.
+
+    Where there is a time more than there are values, these are shares of the stretches in between. The axis ends where
+    the times do, unless `ends` says otherwise.
+    """
+    x = time_axis((ends or times)[0], (ends or times)[-1])
+    here, about = inside(x, notes), [x.name, *names]
+    if len(times) > len(names):
+        drawn = charts.shares(x, y, times, series, unit=unit, names=about, label=label, notes=here)
+    else:
+        drawn = charts.lines(x, y, times, series, unit=unit, names=about, label=label, notes=here, level=level)
     shown = [(each.color, each.name, (show or unit.show)(each.last)) for each in series]
     if level is not None:
         shown.append(("level-key", level[1], ""))
     rows = [(name, *(unit.show(each.values[place]) for each in series)) for place, name in enumerate(names)]
-    legend = charts.legend([*shown, *noted(notes)])
-    return markup([drawn, legend, charts.numbers((x_name, *(each.name for each in series)), rows)])
+    numbers = charts.numbers((x_name, *(each.name for each in series)), rows)
+    return markup([drawn, charts.legend([*shown, *noted(here)]), numbers])
 
 
 def stretches(course: DecisionCourse) -> list[str]:
@@ -353,11 +364,8 @@ def decisions_figure(
     if more > 0:
         others = [max(1.0 - sum(row[number] for number, _, _ in arms), 0.0) for row in shares]
         series.append(Series(f"{more} other arms", GREY, others))
-    edges = [seconds_of(time) for time in course["times"]]
-    x, names = time_axis(edges[0], edges[-1]), stretches(course)
-    here, label = inside(x, notes), "Share of decisions of each arm over time"
-    drawn = charts.shares(x, SHARES, edges, series, unit=RATE, names=[x.name, *names], label=label, notes=here)
-    return charted(drawn, series, names, RATE, "stretch", here)
+    edges, label = [seconds_of(time) for time in course["times"]], "Share of decisions of each arm over time"
+    return over_time(series, edges, SHARES, RATE, stretches(course), label, "stretch", notes)
 
 
 def most_chosen(course: DecisionCourse) -> list[tuple[int, str, str]]:

@@ -33,26 +33,19 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["in_path"] = in_path
-    made.filters["printable"] = printable
-    made.filters["short"] = short
-    made.filters["braces"] = braces
-    made.filters["breaks"] = breaks
-    made.filters["key"] = charts.key
-    made.filters["share"] = progress
-    made.filters["progress"] = progress
-    made.filters["pending"] = pending_words
-    made.filters["through"] = through_words
-    made.filters["chance"] = chance_words
-    made.filters["number"] = number
-    made.filters["weight"] = weight_words
-    made.filters["state"] = state_of
-    made.filters["json"] = to_json
-    made.filters["rate"] = RATE.show
-    made.filters["evidence"] = evidence_of
-    made.globals["infinity"] = math.inf
-    made.globals["arm_name"] = arm_name
-    made.globals["problem_segment"] = segment_name
+    made.filters.update(
+        {each.__name__: each for each in (in_path, printable, short, braces, breaks, progress, number)},
+        rate=RATE.show,
+        key=charts.key,
+        pending=pending_words,
+        through=through_words,
+        chance=chance_words,
+        weight=weight_words,
+        state=state_of,
+        evidence=evidence_of,
+        json=to_json,
+    )
+    made.globals.update(infinity=math.inf, arm_name=arm_name, problem_segment=segment_name)
     return made
 
 

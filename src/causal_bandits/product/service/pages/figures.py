@@ -10,11 +10,11 @@ from ....core.markup import Markup, chance_words, markup, tag
 from ....core.problem import Problem, setting_words
 from ....core.serialization import to_json
 from ....reporting import charts
-from ....reporting.axes import RATE, Unit, axis_for, interval_of, intervals_axis, seconds_of, time_axis, time_words
+from ....reporting.axes import RATE, Unit, axis_for, interval_of, intervals_axis, seconds_of, time_words
 from ....reporting.charts import SHARES, Series
 from ....reporting.described import ArmRow
 from ....reporting.html import soft
-from ....reporting.study_page import charted, decisions_figure, each_segment, inside, notes_of, stretches
+from ....reporting.study_page import decisions_figure, each_segment, notes_of, over_time, stretches
 from ...studies import Explanation
 from ...studies.funnel import Funnel, Step
 from .views import View, arm_name, segment_name, short, unit_of
@@ -37,8 +37,12 @@ def name_of(view: View, number: int) -> str:
 def traffic(view: View) -> Markup:
     """Which arms were chosen, over time."""
     shown = [(number, name_of(view, number), color) for number, color in colors(view).items()]
-    figure = decisions_figure(view.about["decisions_over_time"], shown, notes_of(view.about["annotations"]))
-    return markup([figure, _newest(view)])
+    return markup([decisions_figure(view.about["decisions_over_time"], shown, notes_in(view)), _newest(view)])
+
+
+def notes_in(view: View) -> Sequence[charts.Note]:
+    """The annotations of a study."""
+    return notes_of(view.about["annotations"])
 
 
 def best_by_segment(view: View) -> list[tuple[Any, Markup]]:
@@ -49,57 +53,32 @@ def best_by_segment(view: View) -> list[tuple[Any, Markup]]:
 
 def best(view: View, segment: int) -> Markup:
     """The probability of each arm to be the best one, of its segment where there are some, over time."""
-    course = view.chances
-    places = [place for place, arm in enumerate(course["arms"]) if view.problem.arm_segments[arm] == segment]
-    by_arm = colors(view)
+    course, by_arm = view.chances, colors(view)
     series = [
-        Series(
-            name_of(view, course["arms"][place]),
-            by_arm[course["arms"][place]],
-            [row[place] for row in course["chances"]],
-        )
-        for place in places
+        Series(name_of(view, arm), by_arm[arm], [row[place] for row in course["chances"]])
+        for place, arm in enumerate(course["arms"])
+        if view.problem.arm_segments[arm] == segment
     ]
     if not view.times or not any(value is not None for each in series for value in each.values):
         return soft("No arm has enough rows yet.")
-    times = [seconds_of(time) for time in view.times]
+    times, label = [seconds_of(time) for time in view.times], "Probability of each arm to be the best, over time"
     names = [f"{time_words(time)}, row {row:,}" for time, row in zip(times, course["rows"], strict=True)]
-    x, label = time_axis(times[0], times[-1]), "Probability of each arm to be the best, over time"
-    notes = inside(x, notes_of(view.about["annotations"]))
-    drawn = charts.lines(x, SHARES, times, series, unit=RATE, names=[x.name, *names], label=label, notes=notes)
-    return charted(drawn, series, names, RATE, "rows", notes, show=chance_words)
+    return over_time(series, times, SHARES, RATE, names, label, "rows", notes_in(view), show=chance_words)
 
 
 def rewards(view: View) -> Markup:
     """The mean reward of each stretch of decisions, and the control as a line."""
-    course, unit = view.about["decisions_over_time"], unit_of(view.problem)
-    earned = course["mean_reward"]
+    course, unit, control = view.about["decisions_over_time"], unit_of(view.problem), control_row(view)
+    earned, mean = course["mean_reward"], None if control is None else control["mean"]
     if not any(value is not None for value in earned):
         return soft("No reward yet.")
     times = [seconds_of(time) for time in course["times"]]
     middles = [(start + end) / 2 for start, end in pairwise(times)]
-    control = control_row(view)
-    level = (
-        None
-        if control is None or control["mean"] is None
-        else (control["mean"], f"control, {unit.show(control['mean'])}")
-    )
-    y = axis_for([*earned, *([level[0]] if level else [])], unit)
     series = [Series(f"mean {view.problem.name_of(view.problem.target)}", "c0", earned)]
-    x, names = time_axis(times[0], times[-1]), stretches(course)
-    notes = inside(x, notes_of(view.about["annotations"]))
-    drawn = charts.lines(
-        x,
-        y,
-        middles,
-        series,
-        unit=unit,
-        names=[x.name, *names],
-        label="Mean reward over time",
-        level=level,
-        notes=notes,
-    )
-    return markup([charted(drawn, series, names, unit, "stretch", notes, level=level), _newest(view)])
+    level = None if mean is None else (mean, f"control, {unit.show(mean)}")
+    y, names, label = axis_for([*earned, mean], unit), stretches(course), "Mean reward over time"
+    figure = over_time(series, middles, y, unit, names, label, "stretch", notes_in(view), ends=times, level=level)
+    return markup([figure, _newest(view)])
 
 
 def control_row(view: View) -> ArmRow | None:

@@ -5,7 +5,7 @@ import mimetypes
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -27,7 +27,7 @@ from ..pages import figures, views
 from ..pages.fields import LEVER, Given, choices, pattern_of
 from ..pages.views import View, Views
 from ..rendering import STATIC, render
-from ..responses import Id, StudyName, is_known, registry_of
+from ..responses import Id, StudyName, registry_of, unless_known
 
 router = APIRouter(include_in_schema=False)
 
@@ -83,13 +83,11 @@ def study_page(request: Request, name: str, template: str, work: Callable[[Study
 
     def looked(study: Study) -> Response:
         view = views_of(request).of(study)
-        tag = f'"{view.mark}{"" if may_change(request) else "r"}"'
-        if view.is_newest and is_known(request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers={"ETag": tag})
-        found = page(request, template, **common(request, view, template), **work(study, view))
-        if view.is_newest:
-            found.headers["ETag"] = tag
-        return found
+
+        def make() -> Response:
+            return page(request, template, **common(request, view, template), **work(study, view))
+
+        return unless_known(request, view.mark + "r" * (not may_change(request)), make) if view.is_newest else make()
 
     return registry_of(request).look(name, looked)
 
@@ -323,31 +321,21 @@ MEDIA_TYPES = {".js": "text/javascript", ".ts": "application/typescript"}
 """Where the system's table may say something else."""
 
 
-class File(NamedTuple):
-    """A file of the pages, or of the JavaScript client."""
-
-    content: bytes
-    media_type: str
-    tag: str
-
-
 @cache
-def files() -> dict[str, File]:
-    """All of them, by name."""
+def files() -> dict[str, tuple[bytes, str, str]]:
+    """The content, media type and mark of all of them, by name."""
     found = {}
     for path in sorted(STATIC.iterdir()):
         content = path.read_bytes()
         media_type = MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        found[path.name] = File(content, media_type, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+        found[path.name] = (content, media_type, hashlib.sha256(content).hexdigest()[:16])
     return found
 
 
 @router.get("/static/{file}")
 async def static(request: Request, file: str) -> Response:
     """One file."""
-    found = files().get(file)
-    if found is None:
+    if file not in files():
         raise HTTPException(404)
-    if is_known(request.headers.get("if-none-match"), found.tag):
-        return Response(status_code=304, headers={"ETag": found.tag})
-    return Response(found.content, headers={"ETag": found.tag}, media_type=found.media_type)
+    content, media_type, mark = files()[file]
+    return unless_known(request, mark, lambda: Response(content, media_type=media_type))
