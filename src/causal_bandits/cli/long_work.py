@@ -38,17 +38,15 @@ def run_long(
         raise typer.Exit(128 + number) from None
 
 
-def _ignored(_: str) -> None:
-    """The report says once what the matrix leaves out."""
-
-
 def show(terminal: Console, found: "list[experiments.Reproduced]", out: Path, *, as_json: bool) -> None:
     """Print the tables, the paths of figures and report, and the verdicts on claims; or JSON by figure."""
     for each in found:
         if "matrix" not in each.summary:
             terminal.print(terminals.TerminalTable(summary_sheets.sheet_of(each.summary, each.about)))
         elif by_reading := experiments.figure_files.claims_by_reading(
-            experiments.figure_files.read_summaries(out, _ignored), each.summary["figure"]
+            # the report says once what the matrix leaves out
+            experiments.figure_files.read_summaries(out, lambda _: None),
+            each.summary["figure"],
         ):
             terminal.print(*map(terminals.TerminalTable, summary_sheets.matrix_sheets(by_reading.rows)), sep="\n")
             terminal.print(by_reading.words)

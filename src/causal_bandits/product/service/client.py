@@ -469,8 +469,11 @@ S = TypeVar("S", bound=StudyOperations)
 class ServerOperations(Generic[S]):
     """The requests about studies by name."""
 
-    server: Server
     _study: type[S]
+
+    def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
+        self.server = Server(url, token)
+        self._options: Any = {"timeout": timeout, "verify": _tls(), "limits": _UNLIMITED}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.server.place!r})"
@@ -524,11 +527,7 @@ class Client(ServerOperations[RemoteStudy], contextlib.AbstractContextManager["C
     """
 
     _study = RemoteStudy
-
-    def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
-        self.server = Server(url, token)
-        self._timeout = timeout
-        self._http: httpx.Client | None = None
+    _http: httpx.Client | None = None
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -541,7 +540,7 @@ class Client(ServerOperations[RemoteStudy], contextlib.AbstractContextManager["C
 
     def _send(self, call: Call[T]) -> T:
         if self._http is None:
-            self._http = httpx.Client(timeout=self._timeout, verify=_tls(), limits=_UNLIMITED)
+            self._http = httpx.Client(**self._options)
             weakref.finalize(self, self._http.close)
         try:
             answer = self._http.request(**self.server.request(call))
@@ -562,8 +561,8 @@ class AsyncClient(ServerOperations[AsyncRemoteStudy], contextlib.AbstractAsyncCo
     _study = AsyncRemoteStudy
 
     def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
-        self.server = Server(url, token)
-        self._http = httpx.AsyncClient(timeout=timeout, verify=_tls(), limits=_UNLIMITED)
+        super().__init__(url, token=token, timeout=timeout)
+        self._http = httpx.AsyncClient(**self._options)
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
