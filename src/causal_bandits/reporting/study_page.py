@@ -398,7 +398,7 @@ def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Marku
         under = x.name
         names = [f"{time_words(time)}, {name}" for time, name in zip(times, names, strict=True)]
     else:
-        x, under = counts_axis(rows[0], rows[-1], is_log=True), "rows (logarithmic scale)"
+        x, under = counts_axis(rows[0], rows[-1]), "rows (logarithmic scale)"
     drawn_notes = inside(x, notes)
     drawn = charts.lines(
         x, y, rows, series, unit=unit, names=[under, *names], label=EVIDENCE, level=level, notes=drawn_notes
