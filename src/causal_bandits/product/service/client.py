@@ -382,11 +382,11 @@ class StudyOperations(HasSettings):
     def tell(self, given: dict[str, Any]) -> Call[None]:
         which = _which("tell", given)
         where, key = (f"/decisions/{which['id']}", {}) if "id" in which else ("/decisions", which)
-        return Call("PATCH", self._path + where, _nothing, {**_given(given), **key})
+        return Call("PATCH", self._path + where, _nothing, {**given, **key})
 
     @sends(Study.correct)
     def correct(self, given: dict[str, Any]) -> Call[bool]:
-        body = {**_which("correct", given), **_given(given)}
+        body = {**_which("correct", given), **given}
         return self._call("POST", "/corrections", bool, body, field="changed")
 
     @sends(Study.finish)
@@ -433,7 +433,10 @@ class Propensities(LooksBack):
 
 
 class RemoteStudy(StudyOperations, contextlib.AbstractContextManager["RemoteStudy"]):
-    """A study on a server, from `Client.create` or `Client.load`. It has the methods of `Study`."""
+    """A study on a server, from `Client.create` or `Client.load`. It has the methods of `Study`.
+
+    `posterior` resamples 1,000 joint draws of the server, and `evaluate` takes arms with their probabilities alone.
+    """
 
     def close(self) -> None:
         """Close the connections; they are reopened when needed."""
