@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from causal_bandits.reporting import sheet_of
+from causal_bandits.reporting.summary_sheets import sheet_of
 from causal_bandits.research.experiments import FAMILIES
 
 DOCS = Path(__file__).parents[1] / "docs"

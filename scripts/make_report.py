@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import causal_bandits as cb
-from causal_bandits.reporting import evidence, sheet_of
 from causal_bandits.reporting.sheets import in_markdown
 from causal_bandits.reporting.summary_plots import finding
+from causal_bandits.reporting.summary_sheets import evidence, sheet_of
 from causal_bandits.research.experiments import judge
 
 ROOT = Path(__file__).parents[1]

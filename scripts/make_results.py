@@ -9,11 +9,11 @@ import shutil
 import sys
 from pathlib import Path
 
-from causal_bandits.reporting import duration, evidence, sheet_of
+from causal_bandits.reporting.results_page import duration
 from causal_bandits.reporting.sheets import in_markdown
 from causal_bandits.reporting.summaries import About, Summary
 from causal_bandits.reporting.summary_plots import finding
-from causal_bandits.reporting.summary_sheets import matrix_html
+from causal_bandits.reporting.summary_sheets import evidence, matrix_html, sheet_of
 from causal_bandits.research.experiments import PAPER, judge
 from causal_bandits.research.experiments.figure_files import again, claims_by_reading
 

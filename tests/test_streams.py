@@ -11,7 +11,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.core.data.table_files import neutral
-from causal_bandits.reporting import printable
+from causal_bandits.core.markup import printable
 from tests.command_line import exit_code
 
 COMMAND = str(Path(sys.executable).parent / "causal-bandits")

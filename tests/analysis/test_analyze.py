@@ -17,7 +17,8 @@ from causal_bandits.core.data.table_files import read_table, write_table
 from causal_bandits.core.serialization import to_json
 from causal_bandits.errors import CausalBanditsError, OptionError, TableFileError, UnknownLevelError
 from causal_bandits.product.analysis import infer, propose
-from causal_bandits.reporting import analysis_page, answer, arms_sheet
+from causal_bandits.reporting.sheets import answer, arms_sheet
+from causal_bandits.reporting.study_page import analysis_page
 
 LEVERS = ["banner", "discount"]
 

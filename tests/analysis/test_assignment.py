@@ -11,7 +11,8 @@ import pytest
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, TableFileError
 from causal_bandits.product.analysis.assignment import design_effect
-from causal_bandits.reporting import analysis_page, answer
+from causal_bandits.reporting.sheets import answer
+from causal_bandits.reporting.study_page import analysis_page
 from tests.command_line import exit_code
 
 ROWS = 1500

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from causal_bandits.reporting import Section, report_page
+from causal_bandits.reporting.results_page import Section, page_of, rendered
 from causal_bandits.reporting.summaries import Measured, Summary
 from causal_bandits.research.experiments import EXPERIMENTS, Curves, Scale, judge
 from causal_bandits.research.experiments.claims import Contrast, Term, at_most, below
@@ -136,7 +136,7 @@ def test_the_report_says_what_made_up_numbers_say(summary: Summary, difference: 
         changed = made_up(summary, place, difference, 0.1)
         verdicts = judge(changed)
         assert verdicts[place].words == words
-        page = report_page(TITLE, "", [Section(changed, verdicts, {})])
+        page = page_of(TITLE, "", [rendered(Section(changed, verdicts, {}))])
         color = {"holds": "holds", "does not hold": "fails", "inconclusive": "open"}[words]
         assert f'{changed["claims"][place]["text"]} <b class="{color}">{words}</b>' in page
 
@@ -145,7 +145,7 @@ def test_one_failing_difference_decides(summary: Summary) -> None:
     changed = made_up(summary, 0, 1.0, 0.1)
     changed["claims"][0]["contrasts"][1] |= {"difference": -1.0}
     assert judge(changed)[0].verdict == "fails"
-    page = report_page(TITLE, "", [Section(changed, judge(changed), {})])
+    page = page_of(TITLE, "", [rendered(Section(changed, judge(changed), {}))])
     assert "-10.0 s.e." in page
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from causal_bandits.errors import CausalBanditsError, OptionError, WorldError
-from causal_bandits.reporting import sheet_of
+from causal_bandits.reporting.summary_sheets import sheet_of
 from causal_bandits.research.experiments import FAMILIES, Scale, compare_field
 from causal_bandits.research.experiments.families import single_interventions
 from causal_bandits.research.experiments.field import field_experiment

@@ -15,9 +15,9 @@ from causal_bandits import CausalThompsonSampling, DirectTesting
 from causal_bandits.core.discovery import discovery_from_dict
 from causal_bandits.core.graphs import separated
 from causal_bandits.errors import OptionError
-from causal_bandits.reporting import matrix_texts
 from causal_bandits.reporting.summaries import Measured
-from causal_bandits.reporting.summary_sheets import MatrixRow, blocks_of, matrix_html
+from causal_bandits.reporting.summary_sheets import MatrixRow, blocks_of, matrix_html, matrix_sheets
+from causal_bandits.reporting.terminal import TerminalTable
 from causal_bandits.research.experiments import EXPERIMENTS, Scale, find_experiments, reproduce
 from causal_bandits.research.experiments.base import Experiment
 from causal_bandits.research.experiments.curves import play_runs
@@ -186,7 +186,7 @@ def test_pages_and_terminals_show_every_cell() -> None:
     assert '<span class="fails" title="b - a">✗ -0.5 ± 0.1</span>' in page
     assert "A &lt;beats&gt; B." in page
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(*matrix_texts(rows), sep="\n")
+    console.print(*map(TerminalTable, matrix_sheets(rows)), sep="\n")
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 100
     assert text.count("✓ 0.5 ± 0.1") == 5

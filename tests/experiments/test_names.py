@@ -11,8 +11,9 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, OutputError
-from causal_bandits.reporting import draw, draw_graphs
 from causal_bandits.reporting.html import page
+from causal_bandits.reporting.plots import draw_graphs
+from causal_bandits.reporting.summary_plots import draw
 from causal_bandits.research.experiments.base import Chunk
 from causal_bandits.research.experiments.store import ChunkStore
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from causal_bandits.reporting import Section, report_page
+from causal_bandits.reporting.results_page import Section, page_of, rendered
 from causal_bandits.research.experiments import judge
 from causal_bandits.research.experiments.figure_files import again, read_summaries, write_report
 from causal_bandits.research.experiments.store import ResultsFolder
@@ -75,7 +75,7 @@ def test_the_order_is_the_papers(report: Path) -> None:
 def test_text_is_escaped() -> None:
     summary: Any = json.loads((RESULTS / "example.json").read_text())
     summary["title"] = summary["question"] = "<script>alert(1)</script>"
-    page = report_page("<b>", "<i>", [Section(summary, judge(summary), {"again": "<u>"})])
+    page = page_of("<b>", "<i>", [rendered(Section(summary, judge(summary), {"again": "<u>"}))])
     for bad in ("<script>", "<i>", "<u>"):
         assert bad not in page
 

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from causal_bandits.reporting.axes import RATE, intervals_axis
+from causal_bandits.reporting.described import DecisionCourse
 from causal_bandits.reporting.html import STYLE
 from causal_bandits.reporting.sheets import lifts_sheet
 from causal_bandits.reporting.study_page import (
@@ -12,6 +13,7 @@ from causal_bandits.reporting.study_page import (
     best_arms,
     decisions_figure,
     evidence_figure,
+    most_chosen,
     notes_of,
 )
 
@@ -73,8 +75,16 @@ def test_what_was_chosen_least_is_one_grey_block() -> None:
     arms = [f"arm {number}" for number in range(10)]
     shares = [[0.46, *[0.06] * 9]] * 2
     times = ["2026-11-18T00:00:00+00:00", "2026-11-18T12:00:00+00:00", "2026-11-20T00:00:00+00:00"]
+    course: DecisionCourse = {
+        "until": [10, 20],
+        "times": times,
+        "arms": arms,
+        "shares": shares,
+        "mean_reward": [None, None],
+    }
     figure = decisions_figure(
-        {"until": [10, 20], "times": times, "arms": arms, "shares": shares, "mean_reward": [None, None]},
+        course,
+        most_chosen(course),
         notes_of([{"time": "2026-11-19T00:00:00+00:00", "text": "a <b>release</b>"}]),
     )
     assert "A: Nov 19, 2026, 00:00 UTC: a &lt;b&gt;release" in figure
@@ -82,11 +92,11 @@ def test_what_was_chosen_least_is_one_grey_block() -> None:
     assert ">Nov 18 to Nov 20, 2026 (UTC)<" in figure
     assert 'line class="noted"' in figure
     assert "line.noted{stroke" in STYLE, "the line of an annotation has a color in the report, too"
-    assert "3 others" in figure
+    assert "3 other arms" in figure
     assert "arm 0" in figure
     assert "100%" in figure
     assert "No decision yet" in decisions_figure(
-        {"until": [], "times": [], "arms": arms, "shares": [], "mean_reward": []}
+        {"until": [], "times": [], "arms": arms, "shares": [], "mean_reward": []}, most_chosen(course)
     )
 
 

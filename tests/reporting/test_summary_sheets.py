@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from causal_bandits.reporting import claims_sheet, duration, progress, sheet_of, terminal_table
 from causal_bandits.reporting.html import sheet_table
+from causal_bandits.reporting.results_page import duration
 from causal_bandits.reporting.sheets import Sheet
 from causal_bandits.reporting.summaries import Measured, Verdict
+from causal_bandits.reporting.summary_sheets import claims_sheet, sheet_of
+from causal_bandits.reporting.terminal import TerminalTable, progress
 
 
 def line(**changes: Any) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def test_panels_get_a_column() -> None:
 
 def text_of(sheet: Sheet, width: int = 140) -> str:
     console = Console(file=io.StringIO(), width=width)
-    console.print(terminal_table(sheet))
+    console.print(TerminalTable(sheet))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

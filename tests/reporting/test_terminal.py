@@ -8,20 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from causal_bandits.reporting import arms_sheet, sets_sheet, terminal_table
-from causal_bandits.reporting.sheets import Sheet
-from causal_bandits.reporting.terminal import FittedTable, fitted
-
-
-def text_of(table: FittedTable, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width)
-    console.print(table)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+from causal_bandits.reporting.sheets import Sheet, arms_sheet, sets_sheet
+from causal_bandits.reporting.terminal import TerminalTable, fitted
 
 
 def on_terminal(sheet: Sheet, width: int) -> str:
-    return text_of(terminal_table(sheet), width)
+    console = Console(file=io.StringIO(), width=width)
+    console.print(TerminalTable(sheet))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
 
 
 def arm(name: str, through: list[str]) -> Any:

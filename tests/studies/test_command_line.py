@@ -1,6 +1,7 @@
 """The study and analyze commands, in this process; one real process shows that errors end well."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,33 @@ from causal_bandits.errors import CausalBanditsError, StorageError
 
 from .cases import SHOP, fingerprint, play
 from .conftest import Run, new_schema
+
+
+@pytest.mark.parametrize(
+    ("given", "commands"),
+    [(None, ("show", "sets", "health", "guardrails", "audit")), ("now", ("audit",))],
+)
+def test_a_look_at_a_study_runs_interpreted_unless_the_environment_says_how(
+    run: Run, monkeypatch: pytest.MonkeyPatch, given: str | None, commands: tuple[str, ...]
+) -> None:
+    """Loading numba takes longer than most commands that read a study."""
+    run("study", "create", "shop", "--problem", "problem.json")
+    seen, load = [], cb.Study.load
+
+    def loaded(name: str, *, storage: str) -> cb.Study:
+        seen.append(os.environ.get("CAUSAL_BANDITS_COMPILE"))
+        return load(name, storage=storage)
+
+    monkeypatch.setattr(cb.Study, "load", loaded)
+    if given is None:
+        monkeypatch.delenv("CAUSAL_BANDITS_COMPILE")
+    else:
+        monkeypatch.setenv("CAUSAL_BANDITS_COMPILE", given)
+    for command in commands:
+        run("study", command, "shop")
+    assert seen == [given or "never"] * len(commands)
+    run("study", "publish", "shop")
+    assert seen[-1] == os.environ.get("CAUSAL_BANDITS_COMPILE") == given
 
 
 def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:

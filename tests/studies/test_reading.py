@@ -21,7 +21,7 @@ from causal_bandits.product.studies.evaluation import (
     doubly_robust_mean,
     pooled_means,
 )
-from causal_bandits.reporting import study_page
+from causal_bandits.reporting.study_page import study_page
 
 from .cases import PLANT, PROBLEMS, SHOP, fingerprint, play
 

@@ -115,7 +115,7 @@ def test_a_study_that_can_be_reached_shows_no_secret(tmp_path: Path) -> None:
     study = cb.Study.create("s", SHOP, storage=storage)
     study.ask()
     page = tmp_path / "page.html"
-    from causal_bandits.reporting import study_page
+    from causal_bandits.reporting.study_page import study_page
 
     page.write_text(study_page(study.describe(history=True)), encoding="utf-8")
     said = f"{study!r} {study!s} {json.dumps(study.describe())} {page.read_text(encoding='utf-8')}"

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ..core.files import replacing
 from ..errors import OptionError
-from .deferred import analysis, reporting
+from .deferred import analysis, described, sheets, study_pages, terminals
 from .root import app, console, names_in
 from .streams import say_json
 from .waiting import waiting
@@ -24,7 +24,7 @@ DATABASES = "Database for --query: any SQLAlchemy URL, or adbc+ and an ADBC URL.
 SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
 
-def _answer(found: "reporting.AnalysisDescription", html: Path | None, *, everything: bool, as_json: bool) -> None:
+def _answer(found: "described.AnalysisDescription", html: Path | None, *, everything: bool, as_json: bool) -> None:
     if html is not None:
         _write_page(html, found)
     if as_json:
@@ -97,9 +97,9 @@ def _source(table: str | None, query: str | None, address: str | None) -> "str |
     raise OptionError("name either a file, or --query 'SELECT ...' with --from URL")
 
 
-def _write_page(html: Path, found: "reporting.AnalysisDescription") -> None:
+def _write_page(html: Path, found: "described.AnalysisDescription") -> None:
     with replacing(html) as path:
-        path.write_text(reporting.analysis_page(found), encoding="utf-8")
+        path.write_text(study_pages.analysis_page(found), encoding="utf-8")
 
 
 def _accepted(proposal: "analysis.Proposal", table: "str | analysis.Query", *, everything: bool, as_json: bool) -> bool:
@@ -115,10 +115,10 @@ def _show_proposal(proposal: "analysis.Proposal", table: "str | analysis.Query",
     terminal = console()
     order = ("reward", "lever", "segment", "left out", "observed")
     rows = [tuple(role) for use in order for role in proposal.roles if role.use == use]
-    sheet = reporting.Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
+    sheet = sheets.Sheet("Proposed roles", "", ("column", "role", "why"), tuple(rows), ())
     terminal.print("Name the reward (--target) and the levers (--interventions). Suggested from names and values:")
     terminal.print(
-        reporting.terminal_table(sheet if everything else reporting.first_rows(sheet, SHOWN_COLUMNS, "--all shows all"))
+        terminals.TerminalTable(sheet if everything else sheets.first_rows(sheet, SHOWN_COLUMNS, "--all shows all"))
     )
     terminal.print("Nothing was analyzed yet. If the roles are right, run this command; otherwise change the names:\n")
     terminal.print(f"    {proposal.command(table)}\n", soft_wrap=True)
@@ -130,32 +130,30 @@ def _agreed() -> bool:
     return at_terminal and typer.confirm("Analyze it like this now?", default=False)
 
 
-def _show(terminal: Console, found: "reporting.AnalysisDescription", everything: bool, html: Path | None) -> None:
+def _show(terminal: Console, found: "described.AnalysisDescription", everything: bool, html: Path | None) -> None:
     arms, sets, causal = (
-        reporting.arms_sheet(found["arms"]),
-        reporting.sets_sheet(found["sets"]),
+        sheets.arms_sheet(found["arms"]),
+        sheets.sets_sheet(found["sets"]),
         found["assignment"]["causal"],
     )
     if not causal:
         arms = arms._replace(title="Arms, the highest mean first")
     if not everything:
-        arms = reporting.first_rows(arms, SHOWN_ARMS, "--all shows all")
-        sets = reporting.first_rows(sets, SHOWN_SETS, "--all shows all")
-    terminal.print(reporting.written(reporting.answer(found)))
-    terminal.print(reporting.terminal_table(arms))
-    lifts = reporting.lifts_sheet(found["arms"]) if causal else None
+        arms = sheets.first_rows(arms, SHOWN_ARMS, "--all shows all")
+        sets = sheets.first_rows(sets, SHOWN_SETS, "--all shows all")
+    terminal.print(terminals.written(sheets.answer(found)))
+    terminal.print(terminals.TerminalTable(arms))
+    lifts = sheets.lifts_sheet(found["arms"]) if causal else None
     if lifts is not None:
         terminal.print(
-            reporting.terminal_table(
-                lifts if everything else reporting.first_rows(lifts, SHOWN_ARMS, "--all shows all")
-            )
+            terminals.TerminalTable(lifts if everything else sheets.first_rows(lifts, SHOWN_ARMS, "--all shows all"))
         )
     if causal and len(found["effects"]) and len(found["interventions"]) > 1:
-        terminal.print(reporting.terminal_table(reporting.effects_sheet(found["effects"])))
-    terminal.print(reporting.terminal_table(sets))
-    for title, lines in (("Noticed:", reporting.other_notices(found)), ("Inferred from the table:", found["inferred"])):
+        terminal.print(terminals.TerminalTable(sheets.effects_sheet(found["effects"])))
+    terminal.print(terminals.TerminalTable(sets))
+    for title, lines in (("Noticed:", sheets.other_notices(found)), ("Inferred from the table:", found["inferred"])):
         if lines:
-            terminal.print(reporting.written(title, "bold"))
+            terminal.print(terminals.written(title, "bold"))
         for line in lines if everything else lines[:SHOWN_NOTES]:
             terminal.print(f"  {line}")
         if not everything and len(lines) > SHOWN_NOTES:

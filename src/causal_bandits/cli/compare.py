@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..errors import OptionError
-from .deferred import experiments, reporting, simulation
+from .deferred import experiments, simulation, terminals
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, run_long, show
 from .root import app, console, names_in
 
@@ -21,10 +21,10 @@ def _names(option: str, text: str) -> list[str]:
 def _list(wanted: bool) -> None:
     if wanted:
         terminal = console()
-        terminal.print(reporting.written("policies", "bold"), "", ", ".join(simulation.FIELD), soft_wrap=True)
+        terminal.print(terminals.written("policies", "bold"), "", ", ".join(simulation.FIELD), soft_wrap=True)
         for name, family in experiments.FAMILIES.items():
             terminal.print(
-                reporting.written(name, "bold"),
+                terminals.written(name, "bold"),
                 "",
                 f"{family.title} ({family.worlds} world{'s' if family.worlds > 1 else ''})",
                 soft_wrap=True,

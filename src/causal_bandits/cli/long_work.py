@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from ..core.processes import Terminated, stopped_once
-from .deferred import experiments, reporting
+from .deferred import experiments, summary_sheets, terminals
 from .root import console
 from .streams import say_json
 
@@ -30,7 +30,7 @@ def run_long(
     """Run it with progress on the terminal, and warnings and errors on standard error."""
     errors = console(errors=True)
     try:
-        with stopped_once(), reporting.progress(terminal) as done:
+        with stopped_once(), terminals.progress(terminal) as done:
             return work(experiments.Progress(done, lambda text: errors.print(text, style="yellow", soft_wrap=True)))
     except KeyboardInterrupt as stopped:
         errors.print("Stopped. Finished work is kept; run the same command again to resume.")
@@ -38,23 +38,22 @@ def run_long(
         raise typer.Exit(128 + number) from None
 
 
-def _ignored(_: str) -> None:
-    """The report says once what the matrix leaves out."""
-
-
 def show(terminal: Console, found: "list[experiments.Reproduced]", out: Path, *, as_json: bool) -> None:
     """Print the tables, the paths of figures and report, and the verdicts on claims; or JSON by figure."""
     for each in found:
         if "matrix" not in each.summary:
-            terminal.print(reporting.terminal_table(reporting.sheet_of(each.summary, each.about)))
+            terminal.print(terminals.TerminalTable(summary_sheets.sheet_of(each.summary, each.about)))
         elif by_reading := experiments.figure_files.claims_by_reading(
-            experiments.figure_files.read_summaries(out, _ignored), each.summary["figure"]
+            # the report says once what the matrix leaves out
+            experiments.figure_files.read_summaries(out, lambda _: None),
+            each.summary["figure"],
         ):
-            terminal.print(*reporting.matrix_texts(by_reading.rows), by_reading.words, sep="\n")
+            terminal.print(*map(terminals.TerminalTable, summary_sheets.matrix_sheets(by_reading.rows)), sep="\n")
+            terminal.print(by_reading.words)
         terminal.print(f"Figure: {each.folder / 'figure.png'}", soft_wrap=True)
     verdicts = [verdict for each in found for verdict in experiments.judge(each.summary)]
     if verdicts:
-        terminal.print(reporting.terminal_table(reporting.claims_sheet(verdicts)))
+        terminal.print(terminals.TerminalTable(summary_sheets.claims_sheet(verdicts)))
     terminal.print(f"Report: {out / 'report.html'}", soft_wrap=True)
     if as_json:
         say_json({each.summary["figure"]: each.summary for each in found}, indent=1)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..errors import OptionError
-from .deferred import experiments, reporting
+from .deferred import experiments, plots
 from .root import app
 from .streams import say, say_json
 from .study import AsJson, problem_in
@@ -53,7 +53,7 @@ def plan_command(
 
     A study stops with a proof, or when the recommended arm is good enough.
     """
-    described, file = problem_in(problem), reporting.figure_file(figure)
+    described, file = problem_in(problem), plots.figure_file(figure)
     with waiting() as tell:
         found = experiments.plan(
             described,

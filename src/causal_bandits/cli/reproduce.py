@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from ..errors import OptionError
-from .deferred import experiments, reporting
+from .deferred import experiments, terminals
 from .long_work import AsJson, Engine, Jobs, Out, Quiet, Scheduler, Seed, run_long, show
 from .root import app, console
 
@@ -27,7 +27,7 @@ def _list(wanted: bool) -> None:
     if wanted:
         terminal = console()
         for name, experiment in experiments.EXPERIMENTS.items():
-            terminal.print(reporting.written(name, "bold"), "", experiment.title, soft_wrap=True)
+            terminal.print(terminals.written(name, "bold"), "", experiment.title, soft_wrap=True)
         raise typer.Exit
 
 
@@ -92,6 +92,6 @@ def _readings(given: list[str]) -> dict[str, str]:
 
 def _announce(terminal: Console, plan: "list[tuple[experiments.Experiment, experiments.Scale]]", seed: int) -> None:
     for experiment, size in plan:
-        terminal.print(reporting.written(experiment.title, "bold"))
+        terminal.print(terminals.written(experiment.title, "bold"))
         terminal.print(f"{experiment.question} ({len(experiment.chunks(size, seed))} parts)")
     terminal.print("The first run of a release compiles for some seconds.")

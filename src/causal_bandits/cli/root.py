@@ -15,7 +15,7 @@ from ..core.logs import log_to_stderr
 from ..core.secrecy import without_secrets
 from ..errors import CausalBanditsError, OptionError, brief
 from ..product.options import LOG_LEVEL, unknown_option
-from .deferred import reporting
+from .deferred import terminals
 from .streams import failed, finish, prepare
 
 UsageErrors = typer.BadParameter.__mro__[1:3]
@@ -55,7 +55,7 @@ def console(*, quiet: bool = False, errors: bool = False) -> Console:
 
     Text is printed literally: names may contain [brackets], :colons: and escape sequences.
     """
-    terminal = reporting.PlainConsole(quiet=quiet, stderr=errors, markup=False, emoji=False, highlight=False)
+    terminal = terminals.PlainConsole(quiet=quiet, stderr=errors, markup=False, emoji=False, highlight=False)
     if not terminal.is_terminal and not errors:
         terminal.width = 120
     return terminal

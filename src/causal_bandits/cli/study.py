@@ -1,7 +1,9 @@
 """`causal-bandits study ...`: run adaptive experiments stored in a database."""
 
+import contextlib
 import inspect
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,6 +61,7 @@ OfArm = Annotated[
 Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="Decisions whose key starts with this text.")]
 MOST_BYTES = 500_000_000
 DEFAULT_STORAGE = "sqlite:///studies.db"
+COMPILE = "CAUSAL_BANDITS_COMPILE"
 
 Shown = tuple[Any, str | Callable[[], object]]
 """What a command prints: a value as JSON, or else a text, or what a function prints."""
@@ -74,15 +77,32 @@ def report(as_json: bool, values: Any, shown: str | Callable[[], object]) -> Non
         say(shown)
 
 
+@contextlib.contextmanager
+def interpreted() -> Iterator[None]:
+    """Run no compiled code, unless the environment says how: loading numba takes longer than one look at a study."""
+    if COMPILE in os.environ:
+        yield
+        return
+    os.environ[COMPILE] = "never"
+    try:
+        yield
+    finally:
+        del os.environ[COMPILE]
+
+
 def study_command(
-    command: str, group: typer.Typer = study_app
+    command: str, group: typer.Typer = study_app, *, looks: bool = False
 ) -> Callable[[Callable[..., Shown]], Callable[..., None]]:
-    """Make a command of a function of an open study: it gets a name, --storage and --json, and prints the result."""
+    """Make a command of a function of an open study: it gets a name, --storage and --json, and prints the result.
+
+    A command that `looks` at the study as it is runs interpreted.
+    """
 
     def decorate(work: Callable[..., Shown]) -> Callable[..., None]:
         @wraps(work)
         def called(name: str, storage: str, as_json: bool, **given: Any) -> None:
-            report(as_json, *work(studies.Study.load(name, storage=storage), **given))
+            with interpreted() if looks else contextlib.nullcontext():
+                report(as_json, *work(studies.Study.load(name, storage=storage), **given))
 
         def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
             return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

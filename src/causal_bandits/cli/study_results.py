@@ -9,7 +9,7 @@ import typer
 from ..core.markup import counted, number
 from ..core.serialization import to_json
 from ..errors import OptionError
-from .deferred import policies, reporting, studies
+from .deferred import described, policies, sheets, studies, terminals
 from .root import console
 from .streams import say
 from .study import OfSegment, Shown, segment_in, study_command
@@ -18,20 +18,20 @@ Confidence = Annotated[float, typer.Option(help="Confidence level of intervals."
 SHOWN_ARMS = 12
 
 
-@study_command("show")
+@study_command("show", looks=True)
 def show(study: "studies.Study") -> Shown:
     """Show arms, separating sets, the recommended arm and alarms."""
     about = study.describe()
     return about, partial(_show, about)
 
 
-def _show(about: "reporting.StudyDescription") -> None:
+def _show(about: "described.StudyDescription") -> None:
     terminal = console()
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
-    terminal.print(reporting.written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
+    terminal.print(terminals.written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
     terminal.print(f"{counted(about['decisions']['all'], 'decision')}: {counts}; {counted(about['rows'], 'row')}")
     if "finished" in about:
-        terminal.print(reporting.finished_words(about))
+        terminal.print(sheets.finished_words(about))
     if "staleness" in about:
         behind = about["staleness"]
         terminal.print(
@@ -39,33 +39,33 @@ def _show(about: "reporting.StudyDescription") -> None:
             f"{behind['seconds']:.1f} s behind"
         )
     if about["pending"]["rows"]:
-        terminal.print(reporting.pending_words(about["pending"]))
+        terminal.print(sheets.pending_words(about["pending"]))
     for variable, count in about["missing"].items():
         terminal.print(f"{variable} is missing in {counted(count, 'row')}")
-    _table(reporting.arms_sheet(about["arms"]))
-    lifts = reporting.lifts_sheet(about["arms"])
+    _table(sheets.arms_sheet(about["arms"]))
+    lifts = sheets.lifts_sheet(about["arms"])
     if lifts is not None:
         _table(lifts)
-    _table(reporting.sets_sheet(about["sets"]))
+    _table(sheets.sets_sheet(about["sets"]))
     for check in about["health"]:
         if check["alarm"]:
-            terminal.print(reporting.written(f"Alarm ({check['code']}): {check['says']}", "red"))
+            terminal.print(terminals.written(f"Alarm ({check['code']}): {check['says']}", "red"))
     if not about["rows"]:
         waits = about["pending"]["rows"] and about["pending"]["window"] is not None
         terminal.print("No row counts yet." if waits else "No data yet: ask for decisions and tell their outcomes.")
     for best in [about["recommendation"], *about.get("recommendations", [])]:
         if best is not None and "finished" not in about:
-            terminal.print(reporting.recommended(best))
+            terminal.print(sheets.recommended(best))
 
 
-@study_command("recommend")
+@study_command("recommend", looks=True)
 def recommend(study: "studies.Study", segment: OfSegment = None) -> Shown:
     """Recommend an arm, with the probability that it is the best."""
     found = study.recommend(segment=segment_in(segment))
     return found, str(found)
 
 
-@study_command("advice")
+@study_command("advice", looks=True)
 def advice(
     study: "studies.Study",
     margin: Annotated[
@@ -94,7 +94,7 @@ def advice(
     return found, f"{found}\n{guarantee}"
 
 
-@study_command("effects")
+@study_command("effects", looks=True)
 def effects(
     study: "studies.Study",
     confidence: Confidence = 0.95,
@@ -106,14 +106,14 @@ def effects(
     found = study.effects(level=confidence)
     if not found.known:
         return found, "no two arms differ in exactly one lever, so there are no effects of levels to show"
-    return found, lambda: _table(reporting.effects_sheet(to_json(found.known)))
+    return found, lambda: _table(sheets.effects_sheet(to_json(found.known)))
 
 
-def _table(sheet: "reporting.Sheet") -> None:
-    console().print(reporting.terminal_table(sheet))
+def _table(sheet: "sheets.Sheet") -> None:
+    console().print(terminals.TerminalTable(sheet))
 
 
-@study_command("sets")
+@study_command("sets", looks=True)
 def sets(
     study: "studies.Study",
     rejected: Annotated[bool, typer.Option("--rejected", help="Also show sets that the rows contradict.")] = False,
@@ -123,7 +123,7 @@ def sets(
     return found, "\n".join(map(str, found)) or "no set is known to separate the levers from the reward yet"
 
 
-@study_command("explain")
+@study_command("explain", looks=True)
 def explain(
     study: "studies.Study",
     decision: Annotated[int, typer.Argument(help="Decision id returned by `ask`.")],
@@ -149,7 +149,7 @@ def _explain(found: "studies.Explanation") -> None:
     columns = ("arm", "probability", "compared", "mean", "own rows", "borrowed rows")
     more = len(found.arms) - len(rows)
     caption = f"and {more} more arms; --json has them all" if more else ""
-    _table(reporting.Sheet("Arms at that time", caption, columns, rows, (1, 2, 3, 4, 5)))
+    _table(sheets.Sheet("Arms at that time", caption, columns, rows, (1, 2, 3, 4, 5)))
 
 
 @study_command("evaluate")
@@ -196,7 +196,7 @@ def _evaluated(study: "studies.Study", arms: list[str], shares: list[float], pol
     return chances
 
 
-@study_command("guardrails")
+@study_command("guardrails", looks=True)
 def guardrails(study: "studies.Study") -> Shown:
     """Show the evidence on guardrails, and arms that break one."""
     found = study.guardrails()
@@ -207,10 +207,10 @@ def guardrails(study: "studies.Study") -> Shown:
         for each in found
     )
     columns = ("arm", "guardrail", "rows", "mean", "")
-    return found, lambda: _table(reporting.Sheet("Guardrails", "", columns, rows, (2, 3)))
+    return found, lambda: _table(sheets.Sheet("Guardrails", "", columns, rows, (2, 3)))
 
 
-@study_command("health")
+@study_command("health", looks=True)
 def health(study: "studies.Study") -> Shown:
     """Check whether anything is wrong with a study.
 
@@ -225,12 +225,12 @@ def _health(found: "studies.Health") -> None:
     for check in found:
         color = "red" if check.alarm else "green"
         terminal.print(
-            reporting.written(f"{check.word} ", color), reporting.written(f"{check.code}: {check.says}"), sep=""
+            terminals.written(f"{check.word} ", color), terminals.written(f"{check.code}: {check.says}"), sep=""
         )
-        terminal.print(reporting.written(f"   false alarms: {check.false_alarms}", "dim"))
+        terminal.print(terminals.written(f"   false alarms: {check.false_alarms}", "dim"))
 
 
-@study_command("audit")
+@study_command("audit", looks=True)
 def audit(study: "studies.Study") -> Shown:
     """Show changes that people made to a study, newest first."""
     rows = study.audit()

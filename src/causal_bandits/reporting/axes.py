@@ -129,14 +129,12 @@ class Axis(NamedTuple):
         return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
 
 
-def axis_for(values: Iterable[float | None], unit: Unit, *, from_zero: bool = False, most: int = 6) -> Axis:
+def axis_for(values: Iterable[float | None], unit: Unit, *, most: int = 6) -> Axis:
     """An axis that includes all values, with a margin at both ends."""
     known = [value for value in values if value is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
-    if from_zero:
-        low, high = min(low, 0.0), max(high, 0.0)
     room = 0.04 * (high - low) or abs(high) * 0.1 or 1.0
-    low, high = (low if from_zero and low == 0 else low - room), high + room
+    low, high = low - room, high + room
     if known and min(known) >= 0:
         low = max(low, 0.0)
     marks = ticks(low, high, most)
@@ -168,16 +166,15 @@ def tick_words(marks: Sequence[float], unit: Unit) -> list[str]:
     return [f"{float(f'{mark * factor:.6g}'):,.6g}{end}" for mark in marks]
 
 
-def counts_axis(first: float, last: float, *, is_log: bool = False) -> Axis:
-    """An axis of rows or decisions."""
-    if not is_log:
-        marks = [mark for mark in ticks(first, last, 5) if mark == int(mark)] or [last]
-        return Axis(first, last, tuple(marks), tuple(f"{mark:,.0f}" for mark in marks))
+def counts_axis(first: float, last: float) -> Axis:
+    """A logarithmic axis of rows."""
     powers = [10.0**power for power in range(12) if first <= 10.0**power <= last] or [first]
     return Axis(first, last, tuple(powers), tuple(f"{mark:,.0f}" for mark in powers), is_log=last > first > 0)
 
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+MOST_TIMES = 5
+"""Ticks of a time axis."""
 STEPS = (
     *(1, 2, 5, 10, 15, 30),
     *(MINUTE * step for step in (1, 2, 5, 10, 15, 30)),
@@ -201,7 +198,7 @@ def time_words(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%b %-d, %Y, %H:%M} UTC"
 
 
-def time_axis(first: float, last: float, most: int = 5) -> Axis:
+def time_axis(first: float, last: float) -> Axis:
     """A calendar axis with round ticks, in UTC.
 
     >>> time_axis(1794960000, 1794960000 + 5 * 86400).words
@@ -215,8 +212,8 @@ def time_axis(first: float, last: float, most: int = 5) -> Axis:
     """
     if last - first < 1:
         first, last = first - 0.5, last + 0.5
-    step = next((step for step in STEPS if (last - first) / step <= most - 1), None)
-    marks = _months(first, last, most) if step is None else _multiples(first, last, step)
+    step = next((step for step in STEPS if (last - first) / step <= MOST_TIMES - 1), None)
+    marks = _months(first, last) if step is None else _multiples(first, last, step)
     start, end = (datetime.fromtimestamp(each, UTC) for each in (first, last))
     shape = "%b %Y" if step is None else "%b %-d" if step >= DAY else "%H:%M" if step >= MINUTE else "%H:%M:%S"
     moments = [datetime.fromtimestamp(mark, UTC) for mark in marks]
@@ -236,11 +233,11 @@ def _multiples(first: float, last: float, step: int) -> list[float]:
     return [float(place * step) for place in range(start, math.floor(last / step + 1e-9) + 1)]
 
 
-def _months(first: float, last: float, most: int) -> list[float]:
+def _months(first: float, last: float) -> list[float]:
     """The starts of every month, or of every second, third, ... so that they are few enough."""
     start, end = (datetime.fromtimestamp(each, UTC) for each in (first, last))
     numbers = range(12 * start.year + start.month - 1, 12 * end.year + end.month)
-    step = next(step for step in (1, 2, 3, 6, *range(12, 12_000, 12)) if len(numbers) / step <= most)
+    step = next(step for step in (1, 2, 3, 6, *range(12, 12_000, 12)) if len(numbers) / step <= MOST_TIMES)
     chosen = (number for number in numbers if number % step == 0)
     found = (datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC).timestamp() for number in chosen)
     return [mark for mark in found if first <= mark <= last]

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.files import file_path, replacing
 from ..core.markup import printable
@@ -15,7 +15,7 @@ from ..errors import OptionError, OutputError, brief, whole_number
 from ..libraries import require_matplotlib
 from .axes import unit_for
 from .text import label, wrapped
-from .theme import ALONE, BLUE, DIM, INK, PALETTE, PLAIN, SHARED, SOFT, VERMILION, drawing
+from .theme import ALONE, BLUE, DIM, INK, PALETTE, PLAIN, SHARED, SOFT, VERMILION, drawing, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 
 
 # Arms and simulations
-
-
-class Simulated(Protocol):
-    """What is drawn of a simulation."""
-
-    @property
-    def runs(self) -> int:
-        """How many runs."""
-
-    def summary(self) -> Any:
-        """A table with the columns t, mean and se."""
 
 
 MOST_ARMS = 12
@@ -179,11 +168,11 @@ def _percent(axes: Axes, means: Sequence[float]) -> None:
         axes.xaxis.set_major_formatter(PercentFormatter(1.0))
 
 
-def plot_simulation(simulation: Simulated, axes: Axes | None = None, *, name: str | None = None) -> Axes:
+def plot_simulation(simulation: Any, axes: Axes | None = None, *, name: str | None = None) -> Axes:
     """Mean regret over rounds with a band of two standard errors; call it again on its axes to compare.
 
     Args:
-        simulation: What was simulated.
+        simulation: What was simulated: its `runs`, and a `summary()` with the columns t, mean and se.
         axes: Where to draw; new ones by default.
         name: The policy in the legend.
     """
@@ -287,12 +276,8 @@ def figure_file(path: str | os.PathLike[str]) -> Path:
 
 def save_plan(curves: Sequence[PlanCurve], path: str | os.PathLike[str], *, confidence: float, title: str) -> Path:
     """Write the figure; PNG, SVG or PDF by the path's ending."""
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
     file = figure_file(path)
-    with drawing({}), replacing(file) as temporary:
-        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    with replacing(file) as temporary, new_figure({}, figsize=(6.4, 4.2)) as figure:
         plot_plan(curves, figure.subplots(), confidence=confidence, title=title)
         figure.savefig(temporary, dpi=160)
     return file
@@ -315,12 +300,8 @@ def draw_graphs(found: DiscoveredGraphs, path: str | Path) -> None:
     Circles are observed variables and the reward, squares levers (the bidirected edges among these,
     which JCI takes for granted, are left out); dashed arcs with two heads are hidden common causes.
     """
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
     shown = found.graphs[:PANELS]
-    with drawing({"axes.grid": False}):
-        figure = Figure(figsize=(4.2 * len(shown), 4.6), layout="constrained")
+    with new_figure({"axes.grid": False}, figsize=(4.2 * len(shown), 4.6)) as figure:
         for index, (graph, loss) in enumerate(shown):
             axes = figure.add_subplot(1, len(shown), index + 1)
             _draw_graph(axes, graph, found.interventions, found.edges if index == 0 else {})

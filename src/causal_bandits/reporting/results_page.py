@@ -40,11 +40,6 @@ class Rendered(NamedTuple):
     html: Markup
 
 
-def report_page(title: str, introduction: str, sections: Sequence[Section]) -> str:
-    """The whole page."""
-    return page_of(title, introduction, [rendered(section) for section in sections])
-
-
 def page_of(title: str, introduction: str, sections: Sequence[Rendered], by_reading: ByReading | None = None) -> str:
     """The whole page, of sections that are made already; claims by reading come first."""
     read = {(row.figure, row.text) for row in by_reading.rows} if by_reading else set()

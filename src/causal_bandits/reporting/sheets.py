@@ -1,4 +1,4 @@
-"""Tables of arms, sets, lifts and effects; `html.sheet_table` and `terminal.terminal_table` show them."""
+"""Tables of arms, sets, lifts and effects; `html.sheet_table` and `terminal.TerminalTable` show them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def study_page(study: StudyDescription) -> str:
     decisions = study["decisions"]
     names = ("told", "open", "abandoned", "expired", *(["excluded"] if decisions["excluded"] else []))
     counts = ", ".join(f"{decisions[name]:,} {name}" for name in names)
-    notes = notes_of(study["annotations"])
+    notes, course = notes_of(study["annotations"]), study["decisions_over_time"]
     parts = [
         tag("h1", study["title"]),
         tag("p", study["description"]) if study["description"] else Markup(),
@@ -73,7 +73,7 @@ def study_page(study: StudyDescription) -> str:
         *_changes(study),
         *_what_is_known(study, notes=notes),
         tag("h2", "Decisions over time"),
-        decisions_figure(study["decisions_over_time"], notes),
+        decisions_figure(course, most_chosen(course), notes),
         *_glossary(study),
         *_checks(study.get("health", [])),
     ]
@@ -319,24 +319,60 @@ def noted(notes: Sequence[Note]) -> list[tuple[str, str, str]]:
     return [("noted-key", f"{note.letter}: {note.text}", "") for note in notes]
 
 
-def decisions_figure(course: DecisionCourse, notes: Sequence[Note] = ()) -> Markup:
-    """Which arms were chosen, over time; those that were chosen least are one gray block."""
+def over_time(
+    series: Sequence[Series], times: Sequence[float], y: Axis, unit: Unit, names: Sequence[str], label: str,
+    x_name: str, notes: Sequence[Note], *, ends: Sequence[float] = (), level: tuple[float, str] | None = None,
+    show: Callable[[float | None], str] | None = None,
+) -> Markup:  # fmt: skip
+    """A chart over time with its legend, whose values `show` may write in words, and its numbers.
+
+    Where there is a time more than there are values, these are shares of the stretches in between. The axis ends where
+    the times do, unless `ends` says otherwise.
+    """
+    x = time_axis((ends or times)[0], (ends or times)[-1])
+    here, about = inside(x, notes), [x.name, *names]
+    if len(times) > len(names):
+        drawn = charts.shares(x, y, times, series, unit=unit, names=about, label=label, notes=here)
+    else:
+        drawn = charts.lines(x, y, times, series, unit=unit, names=about, label=label, notes=here, level=level)
+    shown = [(each.color, each.name, (show or unit.show)(each.last)) for each in series]
+    if level is not None:
+        shown.append(("level-key", level[1], ""))
+    rows = [(name, *(unit.show(each.values[place]) for each in series)) for place, name in enumerate(names)]
+    numbers = charts.numbers((x_name, *(each.name for each in series)), rows)
+    return markup([drawn, charts.legend([*shown, *noted(here)]), numbers])
+
+
+def stretches(course: DecisionCourse) -> list[str]:
+    """Stretches of decisions in words."""
+    both = zip((0, *course["until"]), course["until"], strict=False)
+    return [
+        f"until {time_words(seconds_of(time))}, decisions {start + 1:,} to {end:,}"
+        for (start, end), time in zip(both, course["times"][1:], strict=True)
+    ]
+
+
+def decisions_figure(
+    course: DecisionCourse, arms: Sequence[tuple[int, str, str]], notes: Sequence[Note] = ()
+) -> Markup:
+    """Which arms were chosen, over time: of each its number, name and color; the others are one gray block."""
     until, shares = course["until"], course["shares"]
     if not until or not until[-1]:
         return soft("No decision yet.")
-    total = [sum(row[arm] for row in shares) for arm in range(len(course["arms"]))]
-    order = sorted(range(len(total)), key=lambda arm: -total[arm])
-    shown, rest = order[: len(PALETTE) - 1], order[len(PALETTE) - 1 :]
-    series = [Series(course["arms"][arm], f"c{rank}", [row[arm] for row in shares]) for rank, arm in enumerate(shown)]
-    if rest:
-        series.append(Series(f"{len(rest)} others", GREY, [sum(row[arm] for arm in rest) for row in shares]))
-    label = "Share of each arm over time"
-    edges = [seconds_of(time) for time in course["times"]]
-    x, starts = time_axis(edges[0], edges[-1]), (0, *until)
-    names = [x.name, *(f"decisions {start + 1:,} to {end:,}" for start, end in zip(starts, until, strict=False))]
-    here = inside(x, notes)
-    drawn = charts.shares(x, SHARES, edges, series, unit=RATE, names=names, label=label, notes=here)
-    return markup([drawn, charts.legend([*((each.color, each.name, "") for each in series), *noted(here)])])
+    series = [Series(name, color, [row[number] for row in shares]) for number, name, color in arms]
+    more = len(course["arms"]) - len(arms)
+    if more > 0:
+        others = [max(1.0 - sum(row[number] for number, _, _ in arms), 0.0) for row in shares]
+        series.append(Series(f"{more} other arms", GREY, others))
+    edges, label = [seconds_of(time) for time in course["times"]], "Share of decisions of each arm over time"
+    return over_time(series, edges, SHARES, RATE, stretches(course), label, "stretch", notes)
+
+
+def most_chosen(course: DecisionCourse) -> list[tuple[int, str, str]]:
+    """The arms that were chosen most, each with a color."""
+    total = [sum(row[arm] for row in course["shares"]) for arm in range(len(course["arms"]))]
+    order = sorted(range(len(total)), key=lambda arm: -total[arm])[: len(PALETTE) - 1]
+    return [(arm, course["arms"][arm], f"c{rank}") for rank, arm in enumerate(order)]
 
 
 def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Markup:
@@ -362,7 +398,7 @@ def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Marku
         under = x.name
         names = [f"{time_words(time)}, {name}" for time, name in zip(times, names, strict=True)]
     else:
-        x, under = counts_axis(rows[0], rows[-1], is_log=True), "rows (logarithmic scale)"
+        x, under = counts_axis(rows[0], rows[-1]), "rows (logarithmic scale)"
     drawn_notes = inside(x, notes)
     drawn = charts.lines(
         x, y, rows, series, unit=unit, names=[under, *names], label=EVIDENCE, level=level, notes=drawn_notes

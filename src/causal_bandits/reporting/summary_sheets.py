@@ -5,21 +5,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
-from rich.console import RenderableType
-from rich.table import Table
-
 from ..core.markup import Markup, markup, tag
 from .html import scrolling, soft
 from .sheets import Sheet, columns_from
 from .summaries import About, ExampleRow, LimitRow, Measured, Series, Summary, TheoremRow, Verdict
 from .summary_plots import counted
-from .terminal import written
 
 # Claims by reading
 
 
 SIGNS = {"holds": "✓", "fails": "✗", "open": "?"}
-STYLES = {"holds": "green", "fails": "red", "depends": "yellow", "open": "yellow"}
 LEGEND = "✓ holds, ✗ fails, ? inconclusive, – not played; of several differences the one that decided, ± standard error"
 BESIDE = "reading, rounds"
 EXPLAINED = (
@@ -107,35 +102,19 @@ def blocks_of(rows: Sequence[MatrixRow]) -> list[Block]:
     return found
 
 
-def matrix_texts(rows: Sequence[MatrixRow]) -> list[RenderableType]:
-    """For a terminal: per block the names of the columns, then each claim and its verdict above its rows."""
-    shown: list[RenderableType] = [written("Claims by reading", "bold")]
-    for block in blocks_of(rows):
-        lines = [block.lines(row) for row in block.rows]
-        names = [column or "measured" for column in block.columns]
-        texts = [[beside, *_texts(cells)] for each in lines for beside, cells in each]
-        wide = [max(map(len, column)) for column in zip([BESIDE, *names], *texts, strict=True)]
-        shown.append(_text_line([BESIDE, *names], wide, "bold"))
-        for row, each in zip(block.rows, lines, strict=True):
-            shown.append(written(f"{row.where}: {row.text}"))
-            shown.append(written(f"  {row.words}", f"bold {STYLES[row.verdict]}"))
-            shown += [_text_line([beside, *_texts(cells)], wide) for beside, cells in each]
-        shown.append("")
-    return [*shown, written(f"{LEGEND}. {EXPLAINED}")]
-
-
-def _texts(cells: Sequence[MatrixCell | None]) -> list[str]:
-    return ["–" if cell is None else cell.shown for cell in cells]
-
-
-def _text_line(cells: Sequence[str], wide: Sequence[int], style: str = "") -> Table:
-    """Cells in columns of given widths, narrower where the terminal is."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(width=wide[0] + 4, overflow="fold")
-    for width in wide[1:]:
-        table.add_column(width=width, justify="right", overflow="fold")
-    table.add_row(written(f"    {cells[0]}", style), *(written(cell, style) for cell in cells[1:]))
-    return table
+def matrix_sheets(rows: Sequence[MatrixRow]) -> list[Sheet]:
+    """For a terminal: a table per block, with each claim and its verdict above its rows."""
+    sheets = []
+    for place, block in enumerate(blocks := blocks_of(rows)):
+        names = ["claim", BESIDE, *(column or "measured" for column in block.columns)]
+        cells = tuple(
+            (f"{row.where}: {row.text} ({row.words})", beside, *("–" if cell is None else cell.shown for cell in found))
+            for row in block.rows
+            for beside, found in block.lines(row)
+        )
+        caption = f"{LEGEND}. {EXPLAINED}" if place == len(blocks) - 1 else ""
+        sheets.append(Sheet("Claims by reading", caption, tuple(names), cells, columns_from(2, tuple(names)), True))
+    return sheets
 
 
 def matrix_html(rows: Sequence[MatrixRow]) -> Markup:

@@ -60,67 +60,51 @@ def fitted(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
     return widths
 
 
-class FittedTable:
-    """A table that is laid out when it is printed, for the current width."""
+class TerminalTable:
+    """A sheet for the terminal, laid out when it is printed, for the current width.
 
-    def __init__(self, title: str, columns: Sequence[str], *, numbers: Sequence[int], caption: str = "") -> None:
-        self._title, self._caption = printable(title), caption
-        self._columns = tuple(map(printable, columns))
-        self._numbers = frozenset(numbers)
-        self._rows: list[tuple[str, ...]] = []
-        self._heads: set[int] = set()
+    Long sheets are cut if kept elsewhere, groups have a line in bold instead of a column.
+    """
 
-    def add_row(self, *cells: str, head: bool = False) -> None:
-        """One more row; a head is a row in bold above others."""
-        if head:
-            self._heads.add(len(self._rows))
-        self._rows.append(tuple(map(printable, cells)) + ("",) * (len(self._columns) - len(cells)))
+    def __init__(self, sheet: Sheet) -> None:
+        self._sheet = sheet
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """What rich prints."""
-        yield self._laid_out(options.max_width)
-
-    def _laid_out(self, width: int) -> Table:
+        sheet, first = self._sheet, 1 if self._sheet.grouped else 0
+        cut = bool(sheet.kept_in) and len(sheet.rows) > 3 * SHOWN_ROWS
+        caption = sheet.caption
+        if cut:
+            caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in {sheet.kept_in}"
         table = Table(
-            title=written(self._title),
+            title=written(printable(sheet.title)),
             title_justify="left",
             title_style="bold",
-            caption=written(self._caption) if self._caption else None,
+            caption=written(caption) if caption else None,
             caption_justify="left",
             box=SIMPLE,
             pad_edge=False,
             collapse_padding=True,
         )
-        cells = [[name, *(row[place] for row in self._rows)] for place, name in enumerate(self._columns)]
+        rows: list[tuple[tuple[str, ...], bool]] = []
+        """The cells of each line, and whether it is the head of a group."""
+        for group, members in groupby(sheet.rows[:SHOWN_ROWS] if cut else sheet.rows, lambda row: row[:first]):
+            rows += [(group, True)] * any(group)
+            rows += [(row[first:], False) for row in members]
+        names = [printable(name) for name in sheet.columns[first:]]
+        lines = [([*map(printable, row)] + [""] * (len(names) - len(row)), head) for row, head in rows]
+        cells = [[name, *(line[place] for line, _ in lines)] for place, name in enumerate(names)]
         whole = [max(map(cell_len, column)) for column in cells]
         words = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
         between = 2 * len(cells)  # the edges, and a line and a space between two columns
-        for place, wide in enumerate(fitted(whole, words, width - between)):
-            side: Literal["left", "right"] = "right" if place in self._numbers else "left"
-            table.add_column(written(self._columns[place]), justify=side, width=wide, overflow="fold")
-        for number, row in enumerate(self._rows):
-            if number in self._heads:
+        for place, wide in enumerate(fitted(whole, words, options.max_width - between)):
+            side: Literal["left", "right"] = "right" if place + first in sheet.numbers else "left"
+            table.add_column(written(names[place]), justify=side, width=wide, overflow="fold")
+        for line, head in lines:
+            if head:
                 table.add_section()
-            table.add_row(*map(written, row), style="bold" if number in self._heads else "")
-        return table
-
-
-def terminal_table(sheet: Sheet) -> FittedTable:
-    """A sheet for the terminal; long ones are cut if kept elsewhere, groups have a line instead of a column."""
-    cut = bool(sheet.kept_in) and len(sheet.rows) > 3 * SHOWN_ROWS
-    caption = sheet.caption
-    if cut:
-        caption += f"\nthe first {SHOWN_ROWS} of {len(sheet.rows)} rows; all are in {sheet.kept_in}"
-    first = 1 if sheet.grouped else 0
-    numbers = [place - first for place in sheet.numbers]
-    table = FittedTable(sheet.title, sheet.columns[first:], numbers=numbers, caption=caption)
-    shown = sheet.rows[:SHOWN_ROWS] if cut else sheet.rows
-    for group, rows in groupby(shown, lambda row: row[0] if sheet.grouped else ""):
-        if group:
-            table.add_row(group, head=True)
-        for row in rows:
-            table.add_row(*row[first:])
-    return table
+            table.add_row(*map(written, line), style="bold" if head else "")
+        yield table
 
 
 # Progress of long work: bars with the time left on a terminal, otherwise occasional lines

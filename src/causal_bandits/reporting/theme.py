@@ -80,25 +80,26 @@ def drawing(changes: dict[Any, Any]) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def new_figure(changes: dict[Any, Any], **options: Any) -> Iterator[Figure]:
+    """An empty figure in our style."""
+    with drawing(changes):
+        from matplotlib.figure import Figure  # takes a while, and most commands draw nothing
+
+        yield Figure(layout="constrained", **options)
+
+
 def save(paint: Painter, summary: Summary, path: Path) -> None:
     """Write a PNG or SVG file, by the suffix of the path. It has no date or creator: equal figures are equal files."""
-    require_matplotlib()
-    from matplotlib.figure import Figure  # takes a while, and most commands draw nothing
-
-    with drawing({}):
-        figure = Figure(layout="constrained")
+    with new_figure({}) as figure:
         paint(figure, summary, False)
         figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
 
 
 def themed_svg(paint: Painter, summary: Summary, *, narrow: bool) -> str:
     """The figure for a page: no background, and ink in the colors of the reader's page, light or dark."""
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
     buffer = io.StringIO()
-    with drawing({"font.size": 11 if narrow else 10}):
-        figure = Figure(layout="constrained")
+    with new_figure({"font.size": 11 if narrow else 10}) as figure:
         paint(figure, summary, narrow)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()

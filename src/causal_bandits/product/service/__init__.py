@@ -8,11 +8,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .app import create_app
-    from .client import AsyncClient, AsyncRemoteStudy, Client, RemoteStudy
-    from .serving import serve
-    from .settings import ServiceSettings
-    from .tokens import Tokens, read_tokens
+    from .app import create_app as create_app
+    from .client import AsyncClient as AsyncClient
+    from .client import AsyncRemoteStudy as AsyncRemoteStudy
+    from .client import Client as Client
+    from .client import RemoteStudy as RemoteStudy
+    from .serving import serve as serve
+    from .settings import ServiceSettings as ServiceSettings
+    from .tokens import Tokens as Tokens
+    from .tokens import read_tokens as read_tokens
 
 _HOMES = {
     "AsyncClient": "client",
@@ -33,14 +37,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = [
-    "AsyncClient",
-    "AsyncRemoteStudy",
-    "Client",
-    "RemoteStudy",
-    "ServiceSettings",
-    "Tokens",
-    "create_app",
-    "read_tokens",
-    "serve",
-]
+__all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -1,3 +1,4 @@
+# ruff: noqa: D102 (what `sends` makes has the docstring of the method of `Study`)
 """The client: the studies of a server, with the methods of `Study`, in threads or in an event loop (extra `client`).
 
 `StudyOperations` says for each method of `Study` which request it sends and how its answer is read (signature and
@@ -14,7 +15,6 @@ import functools
 import inspect
 import io
 import json
-import os
 import re
 import ssl
 import weakref
@@ -49,7 +49,7 @@ from ...errors import (
     missing_extra,
 )
 from ...libraries import pl
-from ...reporting.plots import MOST_ARMS, plot_estimates
+from ...reporting.plots import plot_estimates
 from ...reporting.study_page import write_study_page
 from ..options import StudyOptions
 from ..studies import (
@@ -64,7 +64,6 @@ from ..studies import (
     StudySettings,
 )
 from ..studies.decisions import LooksBack, number_of
-from ..studies.evaluation import Method
 from ..studies.outcomes import Keyed
 from ..studies.settings import HasSettings, checked_key, checked_name, plain_option
 from ..studies.study import Settable, Study, named
@@ -138,6 +137,23 @@ class attribute(Generic[T]):  # noqa: N801
         return self if sender is None else sender._send(self._call(sender))
 
 
+def sends(
+    of: Callable[Concatenate[Study, P], T],
+) -> Callable[[Callable[[Any, dict[str, Any]], Call[Any]]], operation[P, T]]:
+    """A method of `Study`, with its signature and docstring, that sends what is made of the arguments it was given."""
+    signature = inspect.signature(of)
+
+    def decorate(make: Callable[[Any, dict[str, Any]], Call[Any]]) -> operation[P, T]:
+        @functools.wraps(of)
+        def call(self: StudyOperations, /, *args: P.args, **kwargs: P.kwargs) -> Call[Any]:
+            _, *given = signature.bind(self, *args, **kwargs).arguments.items()
+            return make(self, dict(given))
+
+        return operation(call)
+
+    return decorate
+
+
 def read(of: Callable[Concatenate[Study, P], T]) -> operation[P, T]:
     """A method of `Study` that `READS` has."""
     path, kind, _ = READS[of.__name__]
@@ -148,27 +164,23 @@ def request(
     of: Callable[Concatenate[Study, P], T], path: str, kind: Any, *, method: str = "GET", field: str | None = None
 ) -> operation[P, T]:
     """A method of `Study` with its arguments in the query or the body, and an answer, or a field of it, of a kind."""
-    signature = inspect.signature(of)
 
-    @functools.wraps(of)
-    def call(self: StudyOperations, /, *args: P.args, **kwargs: P.kwargs) -> Call[Any]:
-        _, *given = signature.bind(self, *args, **kwargs).arguments.items()
-        values = {name: value for name, value in given if f"{{{name}}}" not in path}
-        where = path.format(**{name: _number(value) for name, value in given if name not in values})
+    @sends(of)
+    def call(self: StudyOperations, given: dict[str, Any]) -> Call[Any]:
+        values = {name: value for name, value in given.items() if f"{{{name}}}" not in path}
+        where = path.format(**{name: _number(value) for name, value in given.items() if name not in values})
         if method == "GET":
             return self._get(where, kind, field=field, **values)
         return self._call(method, where, kind, _in_body(values) if values else None, field=field)
 
-    return operation(call)
+    return call
 
 
 def arm_change(of: Callable[Concatenate[Study, P], Sequence[Arm]], state: str) -> operation[P, Sequence[Arm]]:
     """A method of `Study` that retires, forbids or allows arms: those of a pattern, or with a level of a lever."""
-    signature = inspect.signature(of)
 
-    @functools.wraps(of)
-    def call(self: StudyOperations, /, *args: P.args, **kwargs: P.kwargs) -> Call[Sequence[Arm]]:
-        given = signature.bind(self, *args, **kwargs).arguments
+    @sends(of)
+    def call(self: StudyOperations, given: dict[str, Any]) -> Call[Sequence[Arm]]:
         if "arm" in given:
             pattern = _pattern(given["arm"])
         else:  # every arm that sets a lever to a level: the other levers have any level
@@ -180,7 +192,7 @@ def arm_change(of: Callable[Concatenate[Study, P], Sequence[Arm]], state: str) -
             raise UnknownArmError(f"{brief(pattern)} is not an arm; levels are texts, numbers, True or False") from None
         return self._call("PUT", f"/arms/{in_path(text)}/state", list[Arm], {"state": state}, field="arms")
 
-    return operation(call)
+    return call
 
 
 # The methods of a study
@@ -293,9 +305,9 @@ class StudyOperations(HasSettings):
 
     # Methods whose arguments or answers differ from those of the request
 
-    @operation
-    def posterior(self) -> Call[Posterior]:
-        """The posterior of all arms' means; it resamples 1,000 joint draws of the server."""
+    @sends(Study.posterior)
+    def posterior(self, _: dict[str, Any]) -> Call[Posterior]:
+        """A resampling of 1,000 joint draws of the server."""
 
         def read(found: dict[str, Any]) -> Posterior:
             sources = from_json(Sequence[Source], found["sources"])
@@ -303,16 +315,9 @@ class StudyOperations(HasSettings):
 
         return self._get("/posterior", Any).then(read)
 
-    @operation
-    def evaluate(
-        self,
-        policy: Settable | Mapping[Arm, float] | Policy[Any],
-        *,
-        method: Method | None = None,
-        level: float = 0.95,
-        draws: int = 200,
-    ) -> Call[Evaluation]:
-        """Estimate what an arm or a mapping arm -> probability would have earned (see `Study.evaluate`)."""
+    @sends(Study.evaluate)
+    def evaluate(self, given: dict[str, Any]) -> Call[Evaluation]:
+        policy = given.pop("policy")
         if isinstance(policy, Policy) or not isinstance(policy, Mapping):
             raise OptionError(
                 "a server evaluates an arm or a mapping arm -> probability; to evaluate a policy object, use "
@@ -322,34 +327,28 @@ class StudyOperations(HasSettings):
         arms: Sequence[Any] = [*policy] if mixed else [policy]
         query = [("arm", json.dumps(dict(arm))) for arm in arms]
         query += [("share", str(float(chance))) for chance in policy.values()] if mixed else []
-        query += [("level", str(level)), ("draws", str(draws))]
-        query += [("method", method)] if method is not None else []
-        return self._get(f"/evaluation?{urlencode(query)}", Evaluation)
+        return self._get(f"/evaluation?{urlencode([*query, *_given(given).items()])}", Evaluation)
 
-    @operation
-    def to_frame(self) -> Call[pl.DataFrame]:
-        """One row per decision (see `Study.to_frame`)."""
+    @sends(Study.to_frame)
+    def to_frame(self, _: dict[str, Any]) -> Call[pl.DataFrame]:
         return Call("GET", f"{self._path}/export.parquet", lambda answer: pl.read_parquet(io.BytesIO(answer.content)))
 
-    @operation
-    def decision(self, decision: int | Decision | None = None, *, key: str | None = None) -> Call[DecisionRow]:
-        """One decision with its outcome so far, by its id or by the key passed to `ask`."""
-        given = named("decision", decision, key)
-        if isinstance(given, Keyed):
-            page = self._get("/decisions", Sequence[DecisionRow], field="decisions", key=given.key)
+    @sends(Study.decision)
+    def decision(self, given: dict[str, Any]) -> Call[DecisionRow]:
+        which = _which("decision", given)
+        if "key" in which:
+            page = self._get("/decisions", Sequence[DecisionRow], field="decisions", **which)
             return page.then(lambda rows: rows[0])
-        return self._get(f"/decisions/{_number(given)}", DecisionRow)
+        return self._get(f"/decisions/{which['id']}", DecisionRow)
 
-    @operation
-    def plot(self, axes: Any = None, *, most: int | None = MOST_ARMS) -> Call[Any]:
-        """Draw the best arms on matplotlib axes, new ones by default, and return the axes; `most=None` draws all."""
+    @sends(Study.plot)
+    def plot(self, given: dict[str, Any]) -> Call[Any]:
         found = self._get("/estimates", Estimates)
-        return found.then(lambda rows: plot_estimates(rows, axes, most=most, title=f"Study {self.name}"))
+        return found.then(lambda rows: plot_estimates(rows, **given, title=f"Study {self.name}"))
 
-    @operation
-    def report(self, path: str | os.PathLike[str]) -> Call[Path]:
-        """Write an HTML report with the arms, the sets with their evidence, and decisions over time."""
-        return type(self).report_values(self).then(lambda about: write_study_page(about, path))
+    @sends(Study.report)
+    def report(self, given: dict[str, Any]) -> Call[Path]:
+        return type(self).report_values(self).then(lambda about: write_study_page(about, given["path"]))
 
     @operation
     def ask(
@@ -379,46 +378,20 @@ class StudyOperations(HasSettings):
         propensities = Propensities(self._client, self._path)
         return Decision(row["id"], arm, datetime.fromisoformat(row["time"]), propensities, row["segment"])
 
-    @operation
-    def tell(
-        self,
-        decision: int | Decision | None = None,
-        mediators: Mapping[str, Any] | None = None,
-        *,
-        key: str | None = None,
-        reward: Any = None,
-        final: bool = False,
-    ) -> Call[None]:
-        """Record the outcome of a decision, named by its id or its key: at once or in parts, late, in any order."""
-        given = named("tell", decision, key)
-        body = {
-            **_given({"mediators": mediators, "reward": reward}),
-            **({"final": final} if final is not False else {}),
-        }
-        if isinstance(given, Keyed):
-            return Call("PATCH", f"{self._path}/decisions", _nothing, {**body, "key": given.key})
-        return Call("PATCH", f"{self._path}/decisions/{_number(given)}", _nothing, body)
+    @sends(Study.tell)
+    def tell(self, given: dict[str, Any]) -> Call[None]:
+        which = _which("tell", given)
+        where, key = (f"/decisions/{which['id']}", {}) if "id" in which else ("/decisions", which)
+        return Call("PATCH", self._path + where, _nothing, {**given, **key})
 
-    @operation
-    def correct(
-        self,
-        decision: int | Decision | None = None,
-        mediators: Mapping[str, Any] | None = None,
-        *,
-        key: str | None = None,
-        reward: Any = None,
-        reason: str = "",
-    ) -> Call[bool]:
-        """Replace recorded values of a decision, as after a refund (see `Study.correct`)."""
-        given = named("correct", decision, key)
-        which = {"key": given.key} if isinstance(given, Keyed) else {"id": _number(given)}
-        body = {**which, **_given({"mediators": mediators, "reward": reward}), "reason": reason}
+    @sends(Study.correct)
+    def correct(self, given: dict[str, Any]) -> Call[bool]:
+        body = {**_which("correct", given), **given}
         return self._call("POST", "/corrections", bool, body, field="changed")
 
-    @operation
-    def finish(self, *, report: str | os.PathLike[str] | None = None) -> Call[Final]:
-        """End the study, and freeze the recommendation and the report (see `Study.finish`)."""
-        if report is not None:
+    @sends(Study.finish)
+    def finish(self, given: dict[str, Any]) -> Call[Final]:
+        if given.get("report") is not None:
             raise OptionError("a server cannot write a local file; call finish(), and then report(path)")
         return self._call("POST", "/finish", Final)
 
@@ -427,23 +400,22 @@ class StudyOperations(HasSettings):
         """The result of `finish`; None while the study runs."""
         return self._get("/finish", Final | None)
 
-    @operation
-    def tell_many(self, frame: Any, *, final: bool = False) -> Call[int]:
-        """Record outcomes from a table with a column `id` or `key` and one per variable: all its rows, or none."""
-        return self._call("POST", f"/outcomes{'?final=true' if final else ''}", int, _table(frame), field="told")
+    @sends(Study.tell_many)
+    def tell_many(self, given: dict[str, Any]) -> Call[int]:
+        where = f"/outcomes{'?final=true' if given.get('final') else ''}"
+        return self._call("POST", where, int, _table(given["frame"]), field="told")
 
-    @operation
-    def import_rows(self, frame: Any, *, arm: Settable | None = None, key: str | None = None) -> Call[int]:
-        """Import the rows of a logged table as prior data; returns the number of new rows."""
-        rows = _table(frame)
+    @sends(Study.import_rows)
+    def import_rows(self, given: dict[str, Any]) -> Call[int]:
+        rows, arm = _table(given["frame"]), given.get("arm")
         body = {**(rows if isinstance(rows, dict) else {"rows": rows}), **({} if arm is None else {"arm": _arm(arm)})}
-        return self._call("POST", "/imports", int, body, field="imported", key=key)
+        return self._call("POST", "/imports", int, body, field="imported", key=given.get("key"))
 
-    @operation
-    def add_arm(self, settings: Mapping[str, Level], *, new_levels: bool = False) -> Call[Arm]:
-        """Add an arm; with `new_levels` its levers may have values that no arm had before."""
-        body = {"arm": settings, "new_levels": new_levels}
-        return self._call("POST", "/arms", list[Arm], body, field="arms").then(lambda arms: arms[0])
+    @sends(Study.add_arm)
+    def add_arm(self, given: dict[str, Any]) -> Call[Arm]:
+        return self._call("POST", "/arms", list[Arm], {"arm": given.pop("settings"), **given}, field="arms").then(
+            lambda arms: arms[0]
+        )
 
 
 class Propensities(LooksBack):
@@ -461,7 +433,10 @@ class Propensities(LooksBack):
 
 
 class RemoteStudy(StudyOperations, contextlib.AbstractContextManager["RemoteStudy"]):
-    """A study on a server, from `Client.create` or `Client.load`. It has the methods of `Study`."""
+    """A study on a server, from `Client.create` or `Client.load`. It has the methods of `Study`.
+
+    `posterior` resamples 1,000 joint draws of the server, and `evaluate` takes arms with their probabilities alone.
+    """
 
     def close(self) -> None:
         """Close the connections; they are reopened when needed."""
@@ -497,8 +472,11 @@ S = TypeVar("S", bound=StudyOperations)
 class ServerOperations(Generic[S]):
     """The requests about studies by name."""
 
-    server: Server
     _study: type[S]
+
+    def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
+        self.server = Server(url, token)
+        self._options: Any = {"timeout": timeout, "verify": _tls(), "limits": _UNLIMITED}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.server.place!r})"
@@ -552,11 +530,7 @@ class Client(ServerOperations[RemoteStudy], contextlib.AbstractContextManager["C
     """
 
     _study = RemoteStudy
-
-    def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
-        self.server = Server(url, token)
-        self._timeout = timeout
-        self._http: httpx.Client | None = None
+    _http: httpx.Client | None = None
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -569,7 +543,7 @@ class Client(ServerOperations[RemoteStudy], contextlib.AbstractContextManager["C
 
     def _send(self, call: Call[T]) -> T:
         if self._http is None:
-            self._http = httpx.Client(timeout=self._timeout, verify=_tls(), limits=_UNLIMITED)
+            self._http = httpx.Client(**self._options)
             weakref.finalize(self, self._http.close)
         try:
             answer = self._http.request(**self.server.request(call))
@@ -590,8 +564,8 @@ class AsyncClient(ServerOperations[AsyncRemoteStudy], contextlib.AbstractAsyncCo
     _study = AsyncRemoteStudy
 
     def __init__(self, url: str, *, token: str | None = None, timeout: float = SECONDS) -> None:
-        self.server = Server(url, token)
-        self._http = httpx.AsyncClient(timeout=timeout, verify=_tls(), limits=_UNLIMITED)
+        super().__init__(url, token=token, timeout=timeout)
+        self._http = httpx.AsyncClient(**self._options)
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -734,6 +708,12 @@ def _nothing(_answer: httpx.Response) -> None:
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _which(call: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The decision that a call is about, by its id or by its key; taken out of the arguments."""
+    found = named(call, given.pop("decision", None), given.pop("key", None))
+    return {"key": found.key} if isinstance(found, Keyed) else {"id": _number(found)}
 
 
 def _number(decision: object) -> int:

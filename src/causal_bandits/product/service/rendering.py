@@ -1,14 +1,17 @@
 """Pages from templates; everything that is put into them is escaped."""
 
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from ...core.markup import Markup, braces, breaks, chance_words, in_path, number, printable, through_words
+from ...core.markup import Markup, braces, breaks, chance_words, in_path, number, printable, through_words, weight_words
+from ...core.serialization import to_json
 from ...reporting import charts
-from ...reporting.sheets import pending_words
+from ...reporting.axes import RATE
+from ...reporting.sheets import evidence_of, pending_words, state_of
 from .pages.views import arm_name, segment_name, short
 
 HERE = Path(__file__).parent
@@ -30,20 +33,19 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["in_path"] = in_path
-    made.filters["printable"] = printable
-    made.filters["short"] = short
-    made.filters["braces"] = braces
-    made.filters["breaks"] = breaks
-    made.filters["key"] = charts.key
-    made.filters["share"] = progress
-    made.filters["progress"] = progress
-    made.filters["pending"] = pending_words
-    made.filters["through"] = through_words
-    made.filters["chance"] = chance_words
-    made.filters["number"] = number
-    made.globals["arm_name"] = arm_name
-    made.globals["problem_segment"] = segment_name
+    made.filters.update(
+        {each.__name__: each for each in (in_path, printable, short, braces, breaks, progress, number)},
+        rate=RATE.show,
+        key=charts.key,
+        pending=pending_words,
+        through=through_words,
+        chance=chance_words,
+        weight=weight_words,
+        state=state_of,
+        evidence=evidence_of,
+        json=to_json,
+    )
+    made.globals.update(infinity=math.inf, arm_name=arm_name, problem_segment=segment_name)
     return made
 
 

@@ -97,15 +97,18 @@ def look(request: Request, name: str, work: Callable[[Study], Any]) -> Response:
 def look_as(request: Request, name: str, work: Callable[[Study], Response]) -> Response:
     """The same, where the answer is not JSON. The tag is read first, so it is never newer than the answer."""
 
-    def looked(study: Study) -> Response:
-        tag = f'"{mark_of(study._session)}"'
-        if is_known(request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers={"ETag": tag})
-        found = work(study)
-        found.headers["ETag"] = tag
-        return found
+    return registry_of(request).look(
+        name, lambda study: unless_known(request, mark_of(study._session), lambda: work(study))
+    )
 
-    return registry_of(request).look(name, looked)
+
+def unless_known(request: Request, mark: str, make: Callable[[], Response]) -> Response:
+    """An answer with a mark as its ETag; 304 if the caller has it."""
+    tag = f'"{mark}"'
+    known = is_known(request.headers.get("if-none-match"), tag)
+    found = Response(status_code=304) if known else make()
+    found.headers["ETag"] = tag
+    return found
 
 
 def is_known(given: str | None, tag: str) -> bool:

@@ -18,12 +18,14 @@ import numpy as np
 from rich.console import Console
 
 from ...core.files import replacing
-from ...core.markup import titled_table
+from ...core.markup import printable, titled_table
 from ...core.policies import Policy
 from ...errors import OptionError, brief, listing, whole_number
 from ...libraries import pl
-from ...reporting import draw, printable, sheet_of, terminal_table
 from ...reporting.summaries import Summary
+from ...reporting.summary_plots import draw
+from ...reporting.summary_sheets import sheet_of
+from ...reporting.terminal import TerminalTable
 from ..simulation.delays import Delay, check_delay
 from ..simulation.many_runs import PolicyFactory, bare
 from ..simulation.one_run import MOST_ROUNDS, World, check_world
@@ -141,7 +143,7 @@ class Comparison:
     def __repr__(self) -> str:
         console = Console(width=110, color_system=None)
         with console.capture() as capture:
-            console.print(terminal_table(sheet_of(self.summary)))
+            console.print(TerminalTable(sheet_of(self.summary)))
         return capture.get().rstrip()
 
     def _repr_html_(self) -> str:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, cast
 from ...core.files import output_folder, replacing
 from ...core.secrecy import shown_argument
 from ...errors import OptionError, whole_number
-from ...reporting import ByReading, Rendered, Section, draw, page_of, rendered
+from ...reporting.results_page import ByReading, Rendered, Section, page_of, rendered
 from ...reporting.summaries import About, Summary
+from ...reporting.summary_plots import draw
 from .base import Experiment, Scale
 from .claims import judge
 from .engines import Engine, make_engine

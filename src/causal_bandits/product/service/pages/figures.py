@@ -1,33 +1,22 @@
 """The figures and tables of a study's pages."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
-from ....core.markup import Markup, braces, chance_words, markup, tag, through_words, weight_words
+from ....core.markup import Markup, chance_words, markup, tag
 from ....core.problem import Problem, setting_words
 from ....core.serialization import to_json
 from ....reporting import charts
-from ....reporting.axes import (
-    RATE,
-    Axis,
-    Unit,
-    axis_for,
-    interval_of,
-    intervals_axis,
-    seconds_of,
-    time_axis,
-    time_words,
-)
-from ....reporting.charts import GREY, SHARES, Note, Series
-from ....reporting.described import ArmRow, SetRow
+from ....reporting.axes import RATE, Unit, axis_for, interval_of, intervals_axis, seconds_of, time_words
+from ....reporting.charts import SHARES, Series
+from ....reporting.described import ArmRow
 from ....reporting.html import soft
-from ....reporting.sheets import evidence_of, listed, state_of
-from ....reporting.study_page import inside, noted, notes_of
+from ....reporting.study_page import decisions_figure, each_segment, notes_of, over_time, stretches
 from ...studies import Explanation
-from ...studies.funnel import Difference, Funnel, Step
+from ...studies.funnel import Funnel, Step
 from .views import View, arm_name, segment_name, short, unit_of
 
 # Overview
@@ -47,103 +36,49 @@ def name_of(view: View, number: int) -> str:
 
 def traffic(view: View) -> Markup:
     """Which arms were chosen, over time."""
-    course = view.about["decisions_over_time"]
-    until = course["until"]
-    if not until or not until[-1]:
-        return soft("No decision yet.")
-    series = [
-        Series(name_of(view, number), color, [row[number] for row in course["shares"]])
-        for number, color in colors(view).items()
-    ]
-    others = [max(1.0 - sum(row[number] for number in view.colored), 0.0) for row in course["shares"]]
-    more = len(course["arms"]) - len(series)
-    if more > 0:
-        series.append(Series(f"{more} other arms", GREY, others))
-    edges = [seconds_of(time) for time in course["times"]]
-    x, names = time_axis(edges[0], edges[-1]), _stretches(view)
-    notes = inside(x, notes_of(view.about["annotations"]))
-    label = "Share of decisions of each arm over time"
-    drawn = charts.shares(x, SHARES, edges, series, unit=RATE, names=[x.name, *names], label=label, notes=notes)
-    return markup([_figure(drawn, series, names, RATE, "stretch", notes), _newest(view)])
+    shown = [(number, name_of(view, number), color) for number, color in colors(view).items()]
+    return markup([decisions_figure(view.about["decisions_over_time"], shown, notes_in(view)), _newest(view)])
 
 
-def _stretches(view: View) -> list[str]:
-    """Stretches of decisions in words."""
-    course = view.about["decisions_over_time"]
-    both = zip((0, *course["until"]), course["until"], strict=False)
-    return [
-        f"until {time_words(seconds_of(time))}, decisions {start + 1:,} to {end:,}"
-        for (start, end), time in zip(both, course["times"][1:], strict=True)
-    ]
+def notes_in(view: View) -> Sequence[charts.Note]:
+    """The annotations of a study."""
+    return notes_of(view.about["annotations"])
+
+
+def best_by_segment(view: View) -> list[tuple[Any, Markup]]:
+    """The segments that have colored arms, each with the chart of its arms' probabilities."""
+    wanted = sorted({int(view.problem.arm_segments[arm]) for arm in view.colored})
+    return [(view.problem.segment_settings[segment], best(view, segment)) for segment in wanted]
 
 
 def best(view: View, segment: int) -> Markup:
     """The probability of each arm to be the best one, of its segment where there are some, over time."""
-    course = view.chances
-    places = [place for place, arm in enumerate(course["arms"]) if view.problem.arm_segments[arm] == segment]
-    by_arm = colors(view)
+    course, by_arm = view.chances, colors(view)
     series = [
-        Series(
-            name_of(view, course["arms"][place]),
-            by_arm[course["arms"][place]],
-            [row[place] for row in course["chances"]],
-        )
-        for place in places
+        Series(name_of(view, arm), by_arm[arm], [row[place] for row in course["chances"]])
+        for place, arm in enumerate(course["arms"])
+        if view.problem.arm_segments[arm] == segment
     ]
     if not view.times or not any(value is not None for each in series for value in each.values):
         return soft("No arm has enough rows yet.")
-    times = [seconds_of(time) for time in view.times]
+    times, label = [seconds_of(time) for time in view.times], "Probability of each arm to be the best, over time"
     names = [f"{time_words(time)}, row {row:,}" for time, row in zip(times, course["rows"], strict=True)]
-    x, label = time_axis(times[0], times[-1]), "Probability of each arm to be the best, over time"
-    notes = inside(x, notes_of(view.about["annotations"]))
-    drawn = charts.lines(x, SHARES, times, series, unit=RATE, names=[x.name, *names], label=label, notes=notes)
-    return _figure(drawn, series, names, RATE, "rows", notes, show=chance_words)
+    return over_time(series, times, SHARES, RATE, names, label, "rows", notes_in(view), show=chance_words)
 
 
 def rewards(view: View) -> Markup:
     """The mean reward of each stretch of decisions, and the control as a line."""
-    course, unit = view.about["decisions_over_time"], unit_of(view.problem)
-    earned = course["mean_reward"]
+    course, unit, control = view.about["decisions_over_time"], unit_of(view.problem), control_row(view)
+    earned, mean = course["mean_reward"], None if control is None else control["mean"]
     if not any(value is not None for value in earned):
         return soft("No reward yet.")
     times = [seconds_of(time) for time in course["times"]]
     middles = [(start + end) / 2 for start, end in pairwise(times)]
-    control = control_row(view)
-    level = (
-        None
-        if control is None or control["mean"] is None
-        else (control["mean"], f"control, {unit.show(control['mean'])}")
-    )
-    y = axis_for([*earned, *([level[0]] if level else [])], unit)
     series = [Series(f"mean {view.problem.name_of(view.problem.target)}", "c0", earned)]
-    x, names = time_axis(times[0], times[-1]), _stretches(view)
-    notes = inside(x, notes_of(view.about["annotations"]))
-    drawn = charts.lines(
-        x,
-        y,
-        middles,
-        series,
-        unit=unit,
-        names=[x.name, *names],
-        label="Mean reward over time",
-        level=level,
-        notes=notes,
-    )
-    return markup([_figure(drawn, series, names, unit, "stretch", notes, level=level), _newest(view)])
-
-
-def _figure(
-    drawn: Markup, series: Sequence[Series], names: Sequence[str], unit: Unit, x_name: str, notes: Sequence[Note],
-    level: tuple[float, str] | None = None, show: Callable[[float], str] | None = None,
-) -> Markup:  # fmt: skip
-    """A chart with its legend, whose values `show` may write in words, and its numbers."""
-    words = [unit.show(each.last) if each.last is None or show is None else show(each.last) for each in series]
-    shown = [(each.color, each.name, word) for each, word in zip(series, words, strict=True)]
-    if level is not None:
-        shown.append(("level-key", level[1], ""))
-    rows = [(name, *(unit.show(each.values[place]) for each in series)) for place, name in enumerate(names)]
-    legend = charts.legend([*shown, *noted(notes)])
-    return markup([drawn, legend, charts.numbers((x_name, *(each.name for each in series)), rows)])
+    level = None if mean is None else (mean, f"control, {unit.show(mean)}")
+    y, names, label = axis_for([*earned, mean], unit), stretches(course), "Mean reward over time"
+    figure = over_time(series, middles, y, unit, names, label, "stretch", notes_in(view), ends=times, level=level)
+    return markup([figure, _newest(view)])
 
 
 def control_row(view: View) -> ArmRow | None:
@@ -156,75 +91,70 @@ def control_row(view: View) -> ArmRow | None:
     return next(iter(named or idle), None)
 
 
-class ArmLine(NamedTuple):
-    """An arm in the table."""
+class ArmsTable:
+    """Some arms in a table, with their common axis and the units of its columns."""
 
-    name: str
-    segment: str
-    color: str
-    mean: str
-    between: str
-    strip: Markup
-    lift: str
-    lift_between: str
-    is_better: bool | None
-    chance: str
-    own: int
-    earned: str
-    """The sum of its rewards: conversions, where rewards are 0 or 1."""
-    borrowed: float
-    rows_bar: Markup
-    through: str
-    status: str
-    is_control: bool
+    def __init__(self, view: View, rows: Sequence[ArmRow]) -> None:
+        self.rows, self.control, self.colors = rows, control_row(view), colors(view)
+        self.problem, self.unit = view.problem, unit_of(view.problem)
+        self.counted = "Conversions / visitors" if self.unit.percent else "Total / visitors"
+        self.each_segment = each_segment(view.about["arms"])
+        self._level = None if self.control is None else self.control["mean"]
+        self._axis = intervals_axis(rows, self.unit, self._level, most=5)
+        self._means = self.unit.column(row["mean"] for row in rows)
+        self._lifts = self.unit.changes(row["lift"] and row["lift"]["absolute"] for row in rows)
+        self._totals = self.unit.column(row["reward_total"] for row in rows)
+        self._most = max((row["own_rows"] + row["borrowed_rows"] for row in rows), default=0.0) or 1.0
 
+    @property
+    def axis(self) -> Markup:
+        """The ticks above the strips."""
+        return charts.strip_axis(self._axis)
 
-def arms_axis(view: View, rows: Sequence[ArmRow]) -> Axis:
-    """An axis for these arms and the control."""
-    control = control_row(view)
-    return intervals_axis(rows, unit_of(view.problem), None if control is None else control["mean"], most=5)
+    def color(self, row: ArmRow) -> str:
+        """The class of the arm's color; empty if it has none."""
+        return self.colors.get(self.problem.index(row["arm"]), "")
 
+    def mean(self, row: ArmRow) -> str:
+        """The mean of an arm."""
+        return self._means.show(row["mean"])
 
-def arm_lines(view: View, rows: Sequence[ArmRow], axis: Axis) -> list[ArmLine]:
-    """The arms in the table."""
-    control, unit = control_row(view), unit_of(view.problem)
-    most = max((row["own_rows"] + row["borrowed_rows"] for row in rows), default=0.0) or 1.0
-    lifts = [each["absolute"] if each else None for each in (row["lift"] for row in rows)]
-    units = (
-        unit.column(row["mean"] for row in rows),
-        unit.changes(lifts),
-        unit.column(row["reward_total"] for row in rows),
-    )
-    line = _line_maker(view, axis, units, control, most)
-    return [line(row, view.problem.index(row["arm"])) for row in rows]
+    def between(self, row: ArmRow) -> str:
+        """The interval of an arm; empty if there is none."""
+        found = interval_of(row)
+        return "" if found is None else f"{self._means.show(found[1])} to {self._means.show(found[2])}"
 
+    def strip(self, row: ArmRow) -> Markup:
+        """The intervals of an arm, drawn."""
+        between = self.between(row)
+        said = f"{arm_name(self.problem, row['arm'])}: mean {self.mean(row)}"
+        said += f", 95% interval {between}" if between else ""
+        return charts.strip(self._axis, interval_of(row), interval_of(row, "own_"), self._level, said)
 
-def _line_maker(
-    view: View, axis: Axis, units: tuple[Unit, Unit, Unit], control: ArmRow | None, most: float
-) -> Callable[[ArmRow, int], ArmLine]:
-    by_arm = colors(view)
-    level = None if control is None else control["mean"]
-    unit, of_lifts, of_totals = units
-
-    def line(row: ArmRow, number: int) -> ArmLine:
-        shared, alone = interval_of(row), interval_of(row, "own_")
-        between = "" if shared is None else f"{unit.show(shared[1])} to {unit.show(shared[2])}"
-        name, own, borrowed = arm_name(view.problem, row["arm"]), row["own_rows"], row["borrowed_rows"]
+    def earned(self, row: ArmRow) -> str:
+        """The sum of an arm's rewards: conversions, where rewards are 0 or 1."""
         total = row["reward_total"]
-        said = f"{name}: mean {unit.show(row['mean'])}" + (f", 95% interval {between}" if between else "")
-        lift, lift_between, is_better = _lift(row, control, of_lifts)
-        chance = row["probability_best"]
-        through = "" if row["through"] is None else through_words(row["through"], row["through_share"])
-        words = f"{own:,} own rows, worth {borrowed:,.0f} more by sharing"
-        return ArmLine(
-            name, segment_name(view.problem, row["arm"]), by_arm.get(number, ""), unit.show(row["mean"]), between,
-            charts.strip(axis, shared, alone, level, said), lift, lift_between, is_better,
-            chance_words(chance), own, f"{total:,.0f}" if unit.percent else of_totals.show(total), borrowed,
-            charts.bars([(own / most, "own"), (borrowed / most, "borrowed")], words),
-            through, row["status"], row is control,
-        )  # fmt: skip
+        return f"{total:,.0f}" if self.unit.percent else self._totals.show(total)
 
-    return line
+    def worth(self, row: ArmRow) -> Markup:
+        """Own and borrowed rows, as a bar."""
+        own, borrowed = row["own_rows"], row["borrowed_rows"]
+        parts = [(own / self._most, "own"), (borrowed / self._most, "borrowed")]
+        return charts.bars(parts, f"{own:,} own rows, worth {borrowed:,.0f} more by sharing")
+
+    def lift(self, row: ArmRow) -> tuple[str, str, str]:
+        """How far an arm is above the control, the interval where one is known, and "good" or "bad" if it is clear."""
+        found, control = row["lift"], self.control
+        if row is control or control is None:
+            return "–", "", ""
+        if not found:
+            both = row["mean"], control["mean"]
+            return ("–" if both[0] is None or both[1] is None else self._lifts.change(both[0] - both[1])), "", ""
+        relative = found.get("relative")
+        percent = "" if relative is None else f" ({'+' if relative > 0 else ''}{100 * relative:.0f}%)"
+        between = f"{self._lifts.change(found['low'])} to {self._lifts.change(found['high'])}"
+        verdict = "good" if found["low"] > 0 else "bad" if found["high"] < 0 else ""
+        return self._lifts.change(found["absolute"]) + percent, between, verdict
 
 
 def _newest(view: View) -> Markup:
@@ -233,151 +163,30 @@ def _newest(view: View) -> Markup:
     return soft(f"Numbers next to names: decisions {until[-2] + 1:,} to {until[-1]:,}.") if len(until) > 1 else Markup()
 
 
-def _lift(row: ArmRow, control: ArmRow | None, unit: Unit) -> tuple[str, str, bool | None]:
-    """How far an arm is above the control, with an interval where one is known, and whether that is clear."""
-    found = row["lift"]
-    if row is control or control is None:
-        return "–", "", None
-    if not found:
-        both = row["mean"], control["mean"]
-        return ("–" if both[0] is None or both[1] is None else unit.change(both[0] - both[1])), "", None
-    clear = True if found["low"] > 0 else False if found["high"] < 0 else None
-    relative = found.get("relative")
-    percent = "" if relative is None else f" ({'+' if relative > 0 else ''}{100 * relative:.0f}%)"
-    return (
-        unit.change(found["absolute"]) + percent,
-        f"{unit.change(found['low'])} to {unit.change(found['high'])}",
-        clear,
-    )
-
-
-# Sets
-
-
-class SetLine(NamedTuple):
-    """A set in the table."""
-
-    name: str
-    state: str
-    separated: str
-    """The levers it separates; the probability that it separates them all, where that was learned."""
-    evidence: str
-    """The tests; the weight, where that was learned."""
-    rows: int
-    drift: str
-    alarm: bool
-
-
-def are_averaged(view: View) -> bool:
-    """Whether sets have probabilities and weights."""
-    return any(found["evidence"]["probability"] is not None for found in view.about["sets"])
-
-
-def set_lines(view: View) -> list[SetLine]:
-    """Every set that was looked at, those in use first."""
-    return [_set_line(found) for found in listed(view.about["sets"])]
-
-
-def _set_line(found: SetRow) -> SetLine:
-    drift, about = found["drift"], found["evidence"]
-    alarm = drift is not None and drift["alarm"]
-    separated, evidence = ", ".join(found["separated"]) or "–", evidence_of(found)
-    if about["probability"] is not None:
-        separated, evidence = chance_words(about["probability"]), weight_words(about["weight"] or 0.0)
-    return SetLine(
-        short(braces(found["variables"])),
-        state_of(found),
-        short(separated),
-        short(evidence, 200),
-        about["rows"],
-        f"no longer holds, seen at row {drift['row']:,}" if alarm else "–" if drift is None else "holds",
-        alarm,
-    )
-
-
 # Funnel
 
 
 BOX = 76
 """The height of a box with the gap under it, in pixels, as the style sheet has it."""
 MOST_BOXES = 8
-MOST_STEPS = 200
 
 
-class Node(NamedTuple):
-    """A box of the drawing."""
-
-    name: str
-    note: str
-
-
-class Drawing(NamedTuple):
-    """Three columns of boxes, and the edges between them."""
-
-    levers: list[Node]
-    left: Markup
-    mediators: list[Node]
-    right: Markup
-    reward: Node
-
-
-class StepLine(NamedTuple):
-    """A step in a table."""
-
-    source: str
-    level: str
-    target: str
-    effect: str
-    between: str
-    verdict: str
-
-
-def named(found: Funnel, problem: Problem) -> Funnel:
-    """The same by the names that people gave variables and levels."""
-
-    def step(each: Step) -> Step:
-        return each._replace(
-            source=problem.name_of(each.source),
-            level=problem.name_of(each.source, each.level),
-            base=problem.name_of(each.source, each.base),
-            target=problem.name_of(each.target),
-            outcome=None if each.outcome is None else problem.name_of(each.target, each.outcome),
-        )
-
-    return Funnel(
-        tuple(map(problem.name_of, found.levers)),
-        tuple(map(problem.name_of, found.mediators)),
-        problem.name_of(found.reward),
-        tuple(map(step, found.to_mediators)),
-        tuple(map(step, found.mediators_to_reward)),
-        tuple(map(step, found.levers_to_reward)),
-    )
-
-
-def drawing(found: Funnel, problem: Problem) -> Drawing:
+def drawing(found: Funnel, problem: Problem) -> dict[str, Any]:
     """The funnel at a glance: an edge is as thick as its strongest step, and broken where none is clear."""
     levers, mediators = found.levers[:MOST_BOXES], found.mediators[:MOST_BOXES]
     tall, unit = max(len(levers), len(mediators), 1), unit_of(problem)
-    above, beside, middle = (tall - len(levers)) / 2, (tall - len(mediators)) / 2, (tall - 1) / 2
-    first = [
-        (_row(a, levers) + above, _row(b, mediators) + beside, _strongest(found.to_mediators, a, b))
-        for a in levers
-        for b in mediators
-    ]
-    second = [
-        (_row(b, mediators) + beside, middle, _strongest(found.mediators_to_reward, b, found.reward)) for b in mediators
-    ]
-    return Drawing(
-        [Node(short(name, 40), _note(found.levers_to_reward, name, found.reward, unit)) for name in levers],
-        _edges(first, tall, unit=RATE),
-        [Node(short(name, 40), "") for name in mediators],
-        _edges(second, tall, unit=unit),
-        Node(short(found.reward, 40), ""),
-    )
-
-
-def _row(name: str, names: Sequence[str]) -> float:
-    return float(names.index(name))
+    left = {name: (tall - len(levers)) / 2 + place for place, name in enumerate(levers)}
+    middle = {name: (tall - len(mediators)) / 2 + place for place, name in enumerate(mediators)}
+    first = [(left[a], middle[b], _strongest(found.to_mediators, a, b)) for a in levers for b in mediators]
+    second = [(middle[b], (tall - 1) / 2, _strongest(found.mediators_to_reward, b, found.reward)) for b in mediators]
+    notes = {name: _strongest(found.levers_to_reward, name, found.reward) for name in levers}
+    return {
+        "levers": [(name, "" if step is None else _note(step, problem, unit)) for name, step in notes.items()],
+        "left": _edges(first, tall, problem, RATE),
+        "mediators": mediators,
+        "right": _edges(second, tall, problem, unit),
+        "reward": found.reward,
+    }
 
 
 def _strongest(steps: Sequence[Step], source: str, target: str) -> Step | None:
@@ -393,21 +202,40 @@ def _strength(step: Step) -> float:
     return abs(effect.value) / (effect.high - effect.value) if effect.high > effect.value else math.inf
 
 
-def _note(steps: Sequence[Step], source: str, target: str, unit: Unit) -> str:
-    step = _strongest(steps, source, target)
-    return "" if step is None or step.effect is None else f"{short(step.level, 24)}: {unit.change(step.effect.value)}"
+def _change(step: Step, unit: Unit) -> str:
+    return unit.change(None if step.effect is None else step.effect.value)
 
 
-def _edges(edges: Sequence[tuple[float, float, Step | None]], tall: int, *, unit: Unit) -> Markup:
+def _note(step: Step, problem: Problem, unit: Unit) -> str:
+    return f"{short(problem.name_of(step.source, step.level), 24)}: {_change(step, unit)}"
+
+
+def target_of(step: Step, problem: Problem) -> str:
+    """What a step changes, in words."""
+    return (
+        setting_words(step.target, step.outcome, problem.names)
+        if step.outcome is not None
+        else problem.name_of(step.target)
+    )
+
+
+def verdict_of(step: Step) -> str:
+    """What a step does, in a word; empty if nothing is known."""
+    effect = step.effect
+    return "" if effect is None else "not clear" if not effect.is_clear else "rises" if effect.value > 0 else "falls"
+
+
+def _edges(edges: Iterable[tuple[float, float, Step | None]], tall: int, problem: Problem, unit: Unit) -> Markup:
     lines = []
     for start, end, step in edges:
-        if step is None or step.effect is None:
+        if step is None:
             continue
         strength = _strength(step)
         thick = 1 if strength < 1 else 2 if strength < 2 else 3 if strength < 4 else 4
-        look = "unclear" if not step.effect.is_clear else "rises" if step.effect.value > 0 else "falls"
+        look = verdict_of(step).replace("not clear", "unclear")
         ys = {"y1": f"{BOX * (start + 0.5):.0f}", "y2": f"{BOX * (end + 0.5):.0f}"}
-        said = f"{step.source}={step.level}: {_words(step, unit)}"
+        setting = setting_words(step.source, step.level, problem.names)
+        said = f"{setting}: {target_of(step, problem)} {_change(step, unit)}"
         lines.append(
             tag("line", tag("title", short(said, 200)), at={"class": f"edge {look} w{thick}", "x2": "100%", **ys})
         )
@@ -415,49 +243,17 @@ def _edges(edges: Sequence[tuple[float, float, Step | None]], tall: int, *, unit
     return tag("svg", *lines, at={"class": "edges", "width": "100%", "height": height, "aria-hidden": "true"})
 
 
-def _words(step: Step, unit: Unit) -> str:
-    what = step.target if step.outcome is None else f"{step.target}={step.outcome}"
-    return f"{what} {unit.change(None if step.effect is None else step.effect.value)}"
-
-
-def step_lines(steps: Sequence[Step], unit: Unit) -> list[StepLine]:
-    """Steps in words, the first ones."""
-    rates = RATE.changes(step.effect and step.effect.value for step in steps if step.outcome is not None)
-    others = unit.changes(step.effect and step.effect.value for step in steps if step.outcome is None)
-    return [_step_line(step, others if step.outcome is None else rates) for step in steps[:MOST_STEPS]]
-
-
-def _step_line(step: Step, unit: Unit) -> StepLine:
-    target = step.target if step.outcome is None else f"{step.target}={step.outcome}"
-    level = f"{step.level} instead of {step.base}"
-    effect = step.effect
-    if effect is None:
-        return StepLine(short(step.source, 40), short(level), short(target, 60), "–", "no rows to compare", "")
-    between = "" if effect.high == float("inf") else f"{unit.change(effect.low)} to {unit.change(effect.high)}"
-    return StepLine(
-        short(step.source, 40), short(level), short(target, 60), unit.change(effect.value), between, _verdict(effect)
-    )
-
-
-def _verdict(effect: Difference) -> str:
-    return "not clear" if not effect.is_clear else "rises" if effect.value > 0 else "falls"
+def step_units(steps: Sequence[Step], unit: Unit) -> dict[bool, Unit]:
+    """The units of a table of steps: of changes of shares, and of the other changes."""
+    return {
+        is_share: (RATE if is_share else unit).changes(
+            step.effect and step.effect.value for step in steps if (step.outcome is not None) == is_share
+        )
+        for is_share in (True, False)
+    }
 
 
 # Decisions
-
-
-class Compared(NamedTuple):
-    """An arm at the time of a decision."""
-
-    name: str
-    is_chosen: bool
-    propensity: str
-    bar: Markup
-    value: str
-    mean: str
-    strip: Markup
-    own: int
-    borrowed: float
 
 
 def spell(when: datetime | None) -> str:
@@ -485,24 +281,21 @@ def values(problem: Problem, given: dict[str, Any]) -> str:
     return short(", ".join(said) or "–", 160)
 
 
-def compared(view: View, found: Explanation, most: int | None) -> list[Compared]:
-    """The arms of that time, the most probable choice first."""
-    unit = unit_of(view.problem)
+def compared(found: Explanation, most: int | None, unit: Unit) -> dict[str, Any]:
+    """The arms of that time, the most probable choice first: each with its estimate, its strip and a bar."""
     shown = [(each, to_json(each.estimate)) for each in found.arms[:most]]
     both = [interval_of(row) for _, row in shown]
     axis = axis_for([end for each in both if each is not None for end in each], unit, most=5)
     unit = unit.column(row["mean"] for _, row in shown)
-    return [
-        Compared(
-            arm_name(view.problem, each.arm),
-            each.arm == found.arm,
-            RATE.show(each.propensity),
-            charts.bars([(each.propensity, "own")], f"chosen with probability {each.propensity:.3f}"),
-            unit.show(to_json(each.index)),
-            unit.show(row["mean"]),
-            charts.strip(axis, interval, None, None, f"mean {unit.show(row['mean'])}"),
-            each.estimate.own_rows,
-            each.borrowed_rows,
-        )
-        for (each, row), interval in zip(shown, both, strict=True)
-    ]
+    return {
+        "unit": unit,
+        "compared": [
+            (
+                each,
+                row,
+                charts.strip(axis, interval, None, None, f"mean {unit.show(row['mean'])}"),
+                charts.bars([(each.propensity, "own")], f"chosen with probability {each.propensity:.3f}"),
+            )
+            for (each, row), interval in zip(shown, both, strict=True)
+        ],
+    }

@@ -5,7 +5,7 @@ import mimetypes
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -18,8 +18,8 @@ from ....core.markup import in_path
 from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError
 from ....reporting.axes import PLAIN
-from ....reporting.charts import strip_axis
-from ....reporting.study_page import best_arms, each_segment, evidence_figure, notes_of
+from ....reporting.sheets import listed
+from ....reporting.study_page import best_arms, evidence_figure, notes_of
 from ...studies import DecisionRow, Study
 from ...studies.history import STATUSES, decision_row, select_decisions
 from ...studies.state import StudyState
@@ -27,12 +27,14 @@ from ..pages import figures, views
 from ..pages.fields import LEVER, Given, choices, pattern_of
 from ..pages.views import View, Views
 from ..rendering import STATIC, render
-from ..responses import Id, StudyName, is_known, registry_of
+from ..responses import Id, StudyName, registry_of, unless_known
 
 router = APIRouter(include_in_schema=False)
 
 MOST_ARMS = 12
 """That are drawn unless all are asked for."""
+MOST_STEPS = 200
+"""Of the funnel, in each table."""
 AT_ONCE = 50
 """Decisions on a page."""
 LIST_SECONDS = 0.25
@@ -81,13 +83,11 @@ def study_page(request: Request, name: str, template: str, work: Callable[[Study
 
     def looked(study: Study) -> Response:
         view = views_of(request).of(study)
-        tag = f'"{view.mark}{"" if may_change(request) else "r"}"'
-        if view.is_newest and is_known(request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers={"ETag": tag})
-        found = page(request, template, **common(request, view, template), **work(study, view))
-        if view.is_newest:
-            found.headers["ETag"] = tag
-        return found
+
+        def make() -> Response:
+            return page(request, template, **common(request, view, template), **work(study, view))
+
+        return unless_known(request, view.mark + "r" * (not may_change(request)), make) if view.is_newest else make()
 
     return registry_of(request).look(name, looked)
 
@@ -105,11 +105,6 @@ def common(request: Request, view: View, template: str) -> dict[str, Any]:
 
 def _address(request: Request, name: str) -> str:
     return f"{request.scope['root_path']}/studies/{in_path(name)}"
-
-
-def _counted(view: View) -> str:
-    """What the sum of an arm's rewards and the number of its rows are called."""
-    return "Conversions / visitors" if view.problem.reward.kind == "binary" else "Total / visitors"
 
 
 def _waits(study: Study) -> dict[str, Any]:
@@ -157,28 +152,16 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
 
     def work(_: Study, view: View) -> dict[str, Any]:
         rows = view.about["arms"]
-        drawn = rows if arms == "all" else best_arms(rows, MOST_ARMS)
         unit = views.unit_of(view.problem)
-        axis = figures.arms_axis(view, drawn)
-        segments = range(len(view.problem.segment_settings))
-        wanted = sorted({int(view.problem.arm_segments[arm]) for arm in view.colored})
         return {
             "answers": views.answers(view),
-            "axis": strip_axis(axis),
-            "lines": figures.arm_lines(view, drawn, axis),
-            "best": [
-                (view.problem.segment_settings[place], figures.best(view, place))
-                for place in segments
-                if place in wanted
-            ],
+            "arms": figures.ArmsTable(view, rows if arms == "all" else best_arms(rows, MOST_ARMS)),
+            "best": figures.best_by_segment(view),
             "traffic": figures.traffic(view),
             "rewards": figures.rewards(view),
-            "each_segment": each_segment(rows),
-            "control": figures.control_row(view),
             "less": views.less_costs(view),
             "unit": unit,
             "effects_unit": unit.changes(row["effect"]["absolute"] for row in view.about.get("effects", [])),
-            "counted": _counted(view),
         }
 
     return study_page(request, name, "study.html", work)
@@ -196,20 +179,14 @@ def compare(request: Request, left: Chosen = "", right: Chosen = "") -> Response
 
 def _side(request: Request, name: str) -> dict[str, Any]:
     view = registry_of(request).look(name, views_of(request).of)
-    rows = best_arms(view.about["arms"], COMPARED_ARMS)
-    segments = sorted({int(view.problem.arm_segments[arm]) for arm in view.colored})
     return {
         "about": view.about,
         "problem": view.problem,
         "here": _address(request, name),
         "answers": views.answers(view),
-        "lines": figures.arm_lines(view, rows, figures.arms_axis(view, rows)),
-        "control": figures.control_row(view),
-        "unit": views.unit_of(view.problem),
-        "counted": _counted(view),
+        "arms": figures.ArmsTable(view, best_arms(view.about["arms"], COMPARED_ARMS)),
         "alarms": sum(check["alarm"] for check in view.about.get("health", [])),
-        "each_segment": each_segment(view.about["arms"]),
-        "best": [(view.problem.segment_settings[place], figures.best(view, place)) for place in segments],
+        "best": figures.best_by_segment(view),
     }
 
 
@@ -219,7 +196,8 @@ def study_sets(request: Request, name: StudyName) -> Response:
 
     def work(_: Study, view: View) -> dict[str, Any]:
         evidence = evidence_figure(view.about["evidence_over_time"], notes_of(view.about["annotations"]))
-        return {"lines": figures.set_lines(view), "evidence": evidence, "averaged": figures.are_averaged(view)}
+        averaged = any(found["evidence"]["probability"] is not None for found in view.about["sets"])
+        return {"sets": listed(view.about["sets"]), "evidence": evidence, "averaged": averaged}
 
     return study_page(request, name, "sets.html", work)
 
@@ -229,17 +207,20 @@ def study_funnel(request: Request, name: StudyName) -> Response:
     """Lever, mediator, reward: the effect on every step."""
 
     def work(study: Study, view: View) -> dict[str, Any]:
-        found, unit = figures.named(study.funnel(), view.problem), views.unit_of(view.problem)
+        found, unit = study.funnel(), views.unit_of(view.problem)
+        target = view.about["target"]
+        tables = (
+            ("Levers to mediators", found.to_mediators, PLAIN),
+            (f"Mediators to {target}", found.mediators_to_reward, unit),
+            (f"Levers to {target}{views.less_costs(view)}", found.levers_to_reward, unit),
+        )
         return {
             "drawn": figures.drawing(found, view.problem),
-            "steps": (
-                ("Levers to mediators", figures.step_lines(found.to_mediators, PLAIN)),
-                (f"Mediators to {view.about['target']}", figures.step_lines(found.mediators_to_reward, unit)),
-                (
-                    f"Levers to {view.about['target']}{views.less_costs(view)}",
-                    figures.step_lines(found.levers_to_reward, unit),
-                ),
-            ),
+            "tables": [
+                (title, steps[:MOST_STEPS], figures.step_units(steps, of_steps)) for title, steps, of_steps in tables
+            ],
+            "target_of": figures.target_of,
+            "verdict_of": figures.verdict_of,
         }
 
     return study_page(request, name, "funnel.html", work)
@@ -309,10 +290,9 @@ def decision(request: Request, name: StudyName, number: Id, arms: Arms = "") -> 
             "found": found,
             "through": found.estimate.through and [view.problem.name_of(name) for name in found.estimate.through],
             "row": study.decision(number),
-            "compared": figures.compared(view, found, most),
+            **figures.compared(found, most, views.unit_of(view.problem)),
             "spell": figures.spell,
             "values": figures.values,
-            "unit": views.unit_of(view.problem),
         }
 
     return study_page(request, name, "decision.html", work)
@@ -341,31 +321,21 @@ MEDIA_TYPES = {".js": "text/javascript", ".ts": "application/typescript"}
 """Where the system's table may say something else."""
 
 
-class File(NamedTuple):
-    """A file of the pages, or of the JavaScript client."""
-
-    content: bytes
-    media_type: str
-    tag: str
-
-
 @cache
-def files() -> dict[str, File]:
-    """All of them, by name."""
+def files() -> dict[str, tuple[bytes, str, str]]:
+    """The content, media type and mark of all of them, by name."""
     found = {}
     for path in sorted(STATIC.iterdir()):
         content = path.read_bytes()
         media_type = MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        found[path.name] = File(content, media_type, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+        found[path.name] = (content, media_type, hashlib.sha256(content).hexdigest()[:16])
     return found
 
 
 @router.get("/static/{file}")
 async def static(request: Request, file: str) -> Response:
     """One file."""
-    found = files().get(file)
-    if found is None:
+    if file not in files():
         raise HTTPException(404)
-    if is_known(request.headers.get("if-none-match"), found.tag):
-        return Response(status_code=304, headers={"ETag": found.tag})
-    return Response(found.content, headers={"ETag": found.tag}, media_type=found.media_type)
+    content, media_type, mark = files()[file]
+    return unless_known(request, mark, lambda: Response(content, media_type=media_type))
