@@ -48,5 +48,5 @@ def _table(head: Row, rows: list[Row]) -> str:
 
 
 def _code(text: str) -> str:
-    """Code in a table: between backticks, a `|` would end the cell and its escape would be shown."""
-    return f"<code>{escape(text).replace('|', '&#124;')}</code>"
+    """Code in a table: a `|` between backticks would end the cell, and its escape would be shown."""
+    return f"<code>{escape(text).replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
