@@ -192,7 +192,7 @@ def test_the_results_pages_are_what_their_files_say() -> None:
     assert script["page"]() == (DOCS / "results/paper.md").read_text()
     report = runpy.run_path(str(ROOT / "scripts/make_report.py"))
     assert report["page"]() == (DOCS / "results/technical-report.md").read_text()
-    field = (DOCS / "results/field.md").read_text()
+    field = (DOCS / "results/field-tables.md").read_text()
     assert runpy.run_path(str(ROOT / "scripts/make_field.py"))["page"](field) == field
 
 
