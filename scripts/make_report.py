@@ -70,7 +70,7 @@ END = """## Limits of this report
 Funnels are simulated; two real experiments are replayed from their counts. Standard errors are between runs of the
 same worlds where there are several runs of a world. Where a claim above does not hold or is inconclusive, it is marked
 so. Related work and all comparators: [policies](../explanation/policies.md). Further measurements, including where
-the default loses to Thompson sampling: [what was measured](measured.md), [every policy compared](field.md).
+the default loses to Thompson Sampling: [the default policy, measured](measured.md), [every policy compared](field.md).
 """
 
 
