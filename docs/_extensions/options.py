@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-from causal_bandits.cli.options import ENVIRONMENT, default_words, flag_of
+from causal_bandits.cli.options import default_words, flag_of
 from causal_bandits.product.options import StudyOptions, options_of
 from causal_bandits.product.service.settings import ServerOptions
 
@@ -34,12 +34,11 @@ def server_table() -> str:
         (
             _code(name),
             _code(flag_of(name, each)),
-            _code(f"{ENVIRONMENT}{name.upper()}"),
             each.help + default_words(ServerOptions, name),
         )
         for name, each in options_of(ServerOptions).items()
     ]
-    return _table(("in the file", "flag", "environment", "meaning"), rows)
+    return _table(("in the file", "flag", "meaning"), rows)
 
 
 def _table(head: Row, rows: list[Row]) -> str:
