@@ -79,7 +79,7 @@ BRITISH = {
 MARKS = {r"\d %(?!})": "percent without a space: 5%"}
 """What is refused, and what to write instead."""
 PATTERN = {
-    re.compile(rf"\b(?:{word})\b" if word not in MARKS else word, re.IGNORECASE): better
+    re.compile(rf"\b(?:{word})\b".replace(" ", r"\s+") if word not in MARKS else word, re.IGNORECASE): better
     for word, better in {**RETIRED, **BRITISH, **MARKS}.items()
 }
 GUIDES = {**PATTERN, re.compile(r"\btold\b", re.IGNORECASE): "given, reported"}

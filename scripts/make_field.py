@@ -1,9 +1,9 @@
-"""`python scripts/make_field.py COMPARISON`: the tables of docs/results/field.md from a folder that `compare` made.
+"""`python scripts/make_field.py COMPARISON`: docs/results/field-tables.md from a folder that `compare` made.
 
-Keeps the tables as docs/results/field.json and the figures next to it, then rewrites the part of docs/results/field.md
-between its two marks from these files alone. Families that are not in the folder stay as they are. If the folder holds
-some policies of a family (`compare --policies`) and the others were made by the same command, rows are added and the
-figure stays. Without an argument, only the tables are rewritten.
+Keeps the tables as docs/results/field.json and the figures next to it, then rewrites the part of the page between its
+two marks from these files alone. Families that are not in the folder stay as they are. If the folder holds some
+policies of a family (`compare --policies`) and the others were made by the same command, rows are added and the figure
+stays. Without an argument, only the tables are rewritten.
 """
 
 import json
@@ -97,7 +97,7 @@ def main() -> None:
     """Keep what is new and write the tables."""
     if len(sys.argv) > 1:
         keep(Path(sys.argv[1]))
-    place = KEPT / "field.md"
+    place = KEPT / "field-tables.md"
     place.write_text(page(place.read_text()))
 
 

@@ -25,7 +25,11 @@ PAGE = KEPT / "technical-report.md"
 PDF = ROOT / "report.pdf"
 LONGEST = 48
 
-ABSTRACT = """# Sharing through mediators, without knowing that they separate
+ABSTRACT = """---
+hide: [navigation, toc]
+---
+
+# Sharing through mediators, without knowing that they separate
 
 A technical report for readers who want the whole argument in one place: model, limits, experiments, tails. It is
 written by `make report` from the summaries in this folder; no number is typed.
@@ -70,7 +74,7 @@ END = """## Limits of this report
 Funnels are simulated; two real experiments are replayed from their counts. Standard errors are between runs of the
 same worlds where there are several runs of a world. Where a claim above does not hold or is inconclusive, it is marked
 so. Related work and all comparators: [policies](../explanation/policies.md). Further measurements, including where
-the default loses to Thompson sampling: [what was measured](measured.md), [every policy compared](field.md).
+the default loses to Thompson Sampling: [the default policy, measured](measured.md), [every policy compared](field.md).
 """
 
 
@@ -143,7 +147,7 @@ def build() -> None:
         import markdown
         import weasyprint
 
-        html = markdown.markdown(PAGE.read_text(), extensions=["tables"])
+        html = markdown.markdown(PAGE.read_text(), extensions=["meta", "tables"])
         weasyprint.HTML(string=html, base_url=str(KEPT)).write_pdf(str(PDF))
         print(f"{PDF.name} written by weasyprint")
         return

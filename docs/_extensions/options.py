@@ -1,8 +1,9 @@
 """Tables of options from their models, in place of `<!-- options of a study -->` and `<!-- options of a server -->`."""
 
+from html import escape
 from typing import Any
 
-from causal_bandits.cli.options import ENVIRONMENT, default_words, flag_of
+from causal_bandits.cli.options import default_words, flag_of
 from causal_bandits.product.options import StudyOptions, options_of
 from causal_bandits.product.service.settings import ServerOptions
 
@@ -19,28 +20,32 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def study_table() -> str:
-    """What a study may be asked for."""
+    """Options of a study."""
     rows = [
-        (f"`{name}`", f"`{flag_of(name, each)} {each.kind.metavar}`", each.help)
+        (_code(name), _code(f"{flag_of(name, each)} {each.kind.metavar}"), each.help)
         for name, each in options_of(StudyOptions).items()
     ]
-    return _table(("Python and HTTP", "command line", "what it is"), rows)
+    return _table(("Python and HTTP", "command line", "meaning"), rows)
 
 
 def server_table() -> str:
-    """What a server may be told."""
+    """Options of a server."""
     rows = [
         (
-            f"`{name}`",
-            f"`{flag_of(name, each)}`",
-            f"`{ENVIRONMENT}{name.upper()}`",
+            _code(name),
+            _code(flag_of(name, each)),
             each.help + default_words(ServerOptions, name),
         )
         for name, each in options_of(ServerOptions).items()
     ]
-    return _table(("in the file", "flag", "environment", "what it is"), rows)
+    return _table(("in the file", "flag", "meaning"), rows)
 
 
 def _table(head: Row, rows: list[Row]) -> str:
     lines = (head, ("---",) * len(head), *rows)
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _code(text: str) -> str:
+    """Code in a table: a `|` between backticks would end the cell, and its escape would be shown."""
+    return f"<code>{escape(text).replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
