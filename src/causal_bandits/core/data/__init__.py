@@ -13,7 +13,6 @@ from .cells import (
 )
 from .coding import MISSING, Rows
 from .history import History
-from .margins import Levels, levels_of, margins_of
 from .moments import (
     ArmMoments,
     DesignLayout,
@@ -52,7 +51,6 @@ __all__ = [
     "CountTables",
     "DesignLayout",
     "History",
-    "Levels",
     "Rows",
     "SubsetLayout",
     "TableLayout",
@@ -70,8 +68,6 @@ __all__ = [
     "count_row",
     "count_rows",
     "design_row",
-    "levels_of",
-    "margins_of",
     "merge_arms",
     "merge_cell",
     "merge_groups",

@@ -11,7 +11,6 @@ from ..problem import Problem
 from ..validation import are_names
 from .base import Findings
 from .declared import Declared
-from .grounds import Told
 from .tiers import Tier
 
 
@@ -54,7 +53,7 @@ class KnownSets(Declared):
             index = layout.find(variables)
             chosen = names if told is None else [layout.problem.intervention(name).name for name in told]
             separated[index] = [name in chosen for name in names]
-        return Findings(layout, rows, separated, Told())
+        return Findings(layout, rows, separated, "told")
 
     def hints(self, problem: Problem) -> str:
         """What it is given."""

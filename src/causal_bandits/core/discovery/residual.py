@@ -14,7 +14,6 @@ from ..problem import Problem
 from ..validation import check_fields
 from .base import Findings, check_alpha
 from .declared import Declared
-from .grounds import ByTests
 
 ResidualReading = Literal["conditional", "joint"]
 
@@ -65,7 +64,7 @@ class ResidualTesting(Declared):
         if self.require_evidence:
             accepted &= results.dof > 0
         separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted
-        return Findings(layout, rows, separated, ByTests(tested, *results))
+        return Findings(layout, rows, separated, "tested", results._asdict(), tested)
 
 
 @lru_cache(maxsize=32)

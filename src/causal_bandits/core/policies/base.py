@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...errors import ObservationError, OptionError, brief, flag, listing, share, whole_number
 from ..compiled import Bools, Floats, Ints
 from ..data import History, Rows
-from ..discovery import GROWTH, Findings, SeparatingSets, Tier
+from ..discovery import Findings, SeparatingSets, Tier
 from ..files import file_path
 from ..markup import printable
 from ..problem import Arm, Level, Problem, Segment, check_problem
@@ -27,14 +27,14 @@ from ..seeds import Seed, generator
 from ..validation import validated
 from .advice import CONFIDENCE, TOLERANCE, Advice, Advices, Question, advise
 from .arms import allowed_arms, arm_numbers, arms_left
-from .estimates import Estimates, estimates_of, with_own_rows, with_pending_rows
+from .estimates import Estimates, estimates_of
 from .lifts import Effects, effects_of_levels, with_lifts
 from .posterior import Posterior, snapshot
 from .protocol import choose_many, choose_net_many, compared, expect_many, forget_many, learn_many, record_rewards
 from .recommendation import Ranking, Recommendation, Recommendations, checked_margin, rank, segment_masks
 from .registry import POLICIES
 from .saving import load, pack, write
-from .schedule import Schedule
+from .schedule import GROWTH, Schedule
 
 State = TypeVar("State")
 T = TypeVar("T")
@@ -542,13 +542,10 @@ class Policy(ABC, Generic[State]):
         """
         level, wanted = share("level", level), None if segment is None else self.problem.segment(segment)
         posterior = self.posterior()
-        found = estimates_of(self.problem, posterior, level)
-        found = with_own_rows(found, self.history, level, self.allowed).with_own_widened(self.design_effect)
-        if len(self.history.pending):
-            without = posterior
-            if self.uses_pending:
-                without = self._once("without pending", lambda: self._posterior(self._fitted(pending=False)))
-            found = with_pending_rows(found, without, self.history.pending.all.arms)
+        without = posterior
+        if len(self.history.pending) and self.uses_pending:
+            without = self._once("without pending", lambda: self._posterior(self._fitted(pending=False)))
+        found = estimates_of(self.history, posterior, without, level, self.allowed, self.design_effect)
         compare = posterior if self.can_compare else None
         controls = self.problem.idle_arms if control is None else arm_numbers(self.problem, control)
         return with_lifts(found, compare, controls, level, cost).of(wanted)

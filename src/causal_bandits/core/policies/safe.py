@@ -17,7 +17,7 @@ from ..data import (
     count_reward,
     with_late,
 )
-from ..discovery import Degrees, Findings
+from ..discovery import Findings
 from ..discovery.tiers import Tier
 from ..estimators.linear_algebra import copy_to
 from ..estimators.model import (
@@ -476,7 +476,8 @@ class SafePolicy(Policy[SafeState]):
         accepted = (chances >= ACCEPTED) & (state.counts.stats.above[0] > 0)
         separated = np.repeat(accepted[:, None], len(self.problem.interventions), axis=1)
         seen = self._rows_seen() if self.history.has_missing else None
-        return Findings(self.layout, self.rows, separated, Degrees(chances, weights), seen)
+        found = {"probability": chances, "weight": weights}
+        return Findings(self.layout, self.rows, separated, "learnt", found, seen=seen)
 
     def shares(self, *, among: Bools | None = None, cost: Floats | None = None, awaited: int = 1) -> Floats:
         """(arms,): the exact probability of every arm to be played next; `awaited` as for `choose`. Changes nothing."""
