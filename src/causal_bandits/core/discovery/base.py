@@ -149,7 +149,7 @@ class Findings:
         lines = {name: array[index].tolist() for name, array in self.arrays.items()}
         results = zip(*(lines.pop(name, []) for name in IndependenceResult._fields), strict=True)
         tests = dict(zip(self.tests, map(IndependenceResult._make, results), strict=True))
-        shown = {
+        shown: dict[str, Any] = {
             name: dict(zip(levers, line, strict=True)) if isinstance(line, list) else line
             for name, line in lines.items()
         }

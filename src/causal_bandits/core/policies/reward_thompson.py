@@ -27,6 +27,7 @@ from ..estimators.reward_shapes import (
     NUMBER,
     POSITIVE,
     WEAKEST,
+    N,
     RewardStats,
     add_to_stats,
     draw_conjugate,
@@ -101,12 +102,12 @@ def own_columns(state: RewardState) -> tuple[Floats, Floats, Floats]:
 
 @compiled
 def posterior(
-    stats: RewardStats, prior: Floats, variance: Floats, rows: Floats, mean: Floats, scatter: Floats
-) -> tuple[Floats, Floats]:
+    stats: RewardStats, prior: N, variance: N, rows: N, mean: N, scatter: N
+) -> tuple[N, N]:
     """Means and variances of means after own rows, from those before; exact for a Dirichlet prior of levels."""
     if stats.shape == BOUNDED:
         single = row_variance(stats, prior)
-        k = np.maximum(single / variance - 1, WEAKEST)
+        k: N = np.maximum(single / variance - 1, WEAKEST)
         found = (k * prior + rows * mean) / (k + rows)
         spread = k * (single + (prior - found) ** 2) + scatter + rows * (mean - found) ** 2
         return found, spread / (k + rows) / (k + rows + 1)
