@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ProblemError
-from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..problem import Problem
 from .coding import Rows
 from .subsets import LIMIT_BYTES, SubsetLayout
@@ -143,16 +143,6 @@ def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
     merge_into(moments, groups, merged)
     mirror(merged)
     return merged
-
-
-@compiled
-def merge_arms(moments: ArmMoments, member: Bools, mean: Floats, scatter: Floats) -> int:
-    """Mean and centered cross-products of some arms together, into `mean` and `scatter`; gives their rows."""
-    merged = merge_groups(moments, np.where(member, 0, 1))
-    put(mean, merged.means[0])
-    for column in range(len(mean)):
-        put(scatter[column], merged.scatter[0, column])
-    return int(merged.counts[0])
 
 
 @compiled

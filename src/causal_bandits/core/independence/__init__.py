@@ -5,13 +5,12 @@ from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arm
 from .means import compared_means, mean_test, permuted_means
 from .permutation import permutation_test, permuted_of_arms
 from .regressions import regression_factors
-from .residual import Factor, ResidualResults, residual_test, residual_tests
+from .residual import Factor, residual_test, residual_tests
 
 __all__ = [
     "ArmTests",
     "Factor",
     "IndependenceResult",
-    "ResidualResults",
     "compared_means",
     "factors_of_arms",
     "g_squared",

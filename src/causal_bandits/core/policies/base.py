@@ -25,7 +25,7 @@ from ..markup import printable
 from ..problem import Arm, Level, Problem, Segment, check_problem
 from ..seeds import Seed, generator
 from ..validation import validated
-from .advice import CONFIDENCE, TOLERANCE, Advice, Advices, Question, advise
+from .advice import CONFIDENCE, TOLERANCE, Advice, Advices, advise
 from .arms import allowed_arms, arm_numbers, arms_left
 from .estimates import Estimates, estimates_of
 from .lifts import Effects, effects_of_levels, with_lifts
@@ -637,7 +637,7 @@ class Policy(ABC, Generic[State]):
             tolerance: Expected loss that is good enough, as a share of the control's mean.
             among: Mask of the allowed arms to compare, (arms,); all by default.
             cost: Cost of each arm, (arms,), in units of the reward; arms are compared net of costs.
-            about: Further fields of `Question`, which a study knows.
+            about: Further arguments of `policies.advice.advise`, which a study knows.
         """
         margin = None if margin is None else checked_margin(margin, 0.0)
         confidence, tolerance = share("confidence", confidence), share("tolerance", tolerance)
@@ -655,13 +655,13 @@ class Policy(ABC, Generic[State]):
     def _advise(
         self, best: Recommendation | None, segment: Segment | None, among: Bools | None, **options: Any
     ) -> Advice:
-        """`advice` for one segment, given what is recommended; `options` are fields of `Question`."""
+        """`advice` for one segment, given what is recommended; `options` are arguments of `advise`."""
         asked, inside = self._asked(among), self.problem.arms_in(segment)
         options.setdefault(
             "control", next((arm for arm in self.problem.idle_arms if inside is None or inside[arm]), None)
         )
-        question = Question(asked if inside is None else asked & inside, segment=segment, **options)
-        return advise(best, None if best is None else self.posterior(), self.history, question)
+        among = asked if inside is None else asked & inside
+        return advise(best, None if best is None else self.posterior(), self.history, among, segment=segment, **options)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected`, all candidate sets."""

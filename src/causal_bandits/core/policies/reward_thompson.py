@@ -101,9 +101,7 @@ def own_columns(state: RewardState) -> tuple[Floats, Floats, Floats]:
 
 
 @compiled
-def posterior(
-    stats: RewardStats, prior: N, variance: N, rows: N, mean: N, scatter: N
-) -> tuple[N, N]:
+def posterior(stats: RewardStats, prior: N, variance: N, rows: N, mean: N, scatter: N) -> tuple[N, N]:
     """Means and variances of means after own rows, from those before; exact for a Dirichlet prior of levels."""
     if stats.shape == BOUNDED:
         single = row_variance(stats, prior)
