@@ -9,8 +9,7 @@ import causal_bandits as cb
 from causal_bandits.core.discovery.asd.asp import Asp
 from causal_bandits.core.discovery.asd.background import Background
 from causal_bandits.core.discovery.asd.enumeration import Enumeration
-from causal_bandits.core.discovery.asd.graph_space import Space
-from causal_bandits.core.discovery.asd.queries import Query
+from causal_bandits.core.discovery.asd.graph_space import Query, Space
 from causal_bandits.core.discovery.asd.separation import separation_table
 
 from .timing import interleaved

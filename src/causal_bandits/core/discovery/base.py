@@ -13,7 +13,7 @@ from ..compiled import Floats, Ints
 from ..data import SubsetLayout
 from ..independence import IndependenceResult
 from ..independence.drift import Drift
-from ..markup import braces, evidence_words, printable, probability_words, titled_table
+from ..markup import braces, number, printable, titled_table, weight_words
 from ..problem import Problem
 from ..validation import is_number
 from .tiers import Tier
@@ -44,9 +44,12 @@ class Evidence:
     def words(self) -> str:
         """The probability and weight, the p-values, the nats per lever, or else the source."""
         if self.probability is not None:
-            return probability_words(self.probability, self.weight)
-        tests = ((levers, test.p_value) for levers, test in self.tests.items())
-        return evidence_words(tests, {**self.confidence, **self.log_bayes_factor}, self.source)
+            weight = "" if self.weight is None else f", weight {weight_words(self.weight)}"
+            return f"separates with probability {self.probability:.2f}{weight}"
+        tests = [f"{', '.join(levers)}: p = {number(test.p_value)}" for levers, test in self.tests.items()]
+        nats = {**self.confidence, **self.log_bayes_factor}
+        sure = [f"{name}: {number(value, 2)} nats" for name, value in nats.items()]
+        return "; ".join(tests or sure) or self.source
 
     def __repr__(self) -> str:
         return printable(f"Evidence({self.source}, {self.rows:,} rows, {self.words})")

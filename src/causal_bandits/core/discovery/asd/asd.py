@@ -23,8 +23,7 @@ from ..tiers import TARGETS
 from .asp import Asp
 from .background import Background, split_edge
 from .enumeration import Enumeration
-from .graph_space import Space
-from .queries import Answer, Query
+from .graph_space import Answer, Query, Space
 from .result import DiscoveredGraphs
 from .separation import separation_table
 from .statements import all_statements, weigh

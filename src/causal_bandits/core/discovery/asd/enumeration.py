@@ -7,8 +7,7 @@ import numpy as np
 from ....errors import OptionError
 from ...compiled import Bools, Floats, compiled
 from .background import Background, has_edge
-from .graph_space import Graphs
-from .queries import Answer, Query
+from .graph_space import Answer, Graphs, Query
 from .separation import SeparationTable, closure
 
 
