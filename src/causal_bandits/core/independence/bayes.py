@@ -52,14 +52,14 @@ def log_bayes_factor_statistic(table: Ints) -> float:
 @compiled
 def factors_of_arms(tables: CountTables, tests: ArmTests) -> Floats:
     """(sets, tests): the log Bayes factor of every test given every set."""
-    sets, count = len(tables.cells), len(tests.strata_count)
-    found = np.empty((sets, count))
-    pulled = pulled_arms(tables, tests.strata.shape[1])
+    count, arms = tests.strata.shape
+    factors, pulled = np.empty((len(tables.cells), count)), pulled_arms(tables, arms)
     for test in range(count):
         numbers = number_groups(tests.strata[test], pulled)
-        for place in range(sets):
-            found[place, test] = log_bayes_factor_statistic(counts_of_test(tables, tests, test, place, pulled, numbers))
-    return found
+        for place in range(len(factors)):
+            counts = counts_of_test(tables, tests, test, place, pulled, numbers)
+            factors[place, test] = log_bayes_factor_statistic(counts)
+    return factors
 
 
 def log_bayes_factor(table: ArrayLike) -> float:
