@@ -51,7 +51,7 @@ def estimate(world: LinearGaussianSCM, rows: int, bootstraps: int, rng: np.rando
     moments, values = layout.empty(), layout.design(drawn)
     add_rows(moments, drawn.arms, values)
     pools = real_pools(KnownSets(told).discover(layout, moments, len(drawn.arms)))
-    mean, variance = means_through(moments, pools, True)
+    mean, variance = means_through(moments, moments, pools, True)
     return Estimated(mean, variance, bootstrap_variance(moments, pools, drawn.arms, values, bootstraps, rng))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import causal_bandits as cb
 from causal_bandits.core.data import CountTables, TableLayout
-from causal_bandits.core.discovery import DISCOVERIES, Declared, Findings, Told
+from causal_bandits.core.discovery import DISCOVERIES, Declared, Findings
 from causal_bandits.errors import OptionError
 
 
@@ -21,7 +21,7 @@ class LargeSets(Declared):
 
     def discover(self, layout: TableLayout, tables: CountTables, rows: int) -> Findings:
         large = np.array([len(names) >= self.least for names in layout.names])
-        return Findings(layout, rows, np.repeat(large[:, None], len(layout.problem.interventions), axis=1), Told())
+        return Findings(layout, rows, np.repeat(large[:, None], len(layout.problem.interventions), axis=1), "told")
 
 
 @pytest.fixture

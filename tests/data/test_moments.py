@@ -11,7 +11,6 @@ from causal_bandits.core.data import (
     add_row,
     add_rows,
     design_row,
-    merge_arms,
     merge_groups,
     remove_row,
 )
@@ -117,8 +116,8 @@ def test_merging_equals_all_rows_together(members: list[int], mean: float, toler
     arms, values = random_rows(8, mean)
     moments = counted(arms, values)
     member = np.isin(np.arange(ARMS), members)
-    merged_mean, merged = np.full(WIDTH, np.nan), np.full((WIDTH, WIDTH), np.nan)
-    rows = merge_arms(moments, member, merged_mean, merged)
+    groups = merge_groups(moments, np.where(member, 0, 1))
+    rows, merged_mean, merged = groups.counts[0], groups.means[0], groups.scatter[0]
     together = values[member[arms]]
     assert rows == len(together)
     if rows:
@@ -134,11 +133,10 @@ def test_merging_groups_is_merging_each() -> None:
     moments = counted(arms, values)
     groups = np.array([1, 0, 1, 2])
     merged = merge_groups(moments, groups)
-    mean, scatter = np.empty(WIDTH), np.empty((WIDTH, WIDTH))
     for group in range(3):
-        assert merged.counts[group] == merge_arms(moments, groups == group, mean, scatter)
-        np.testing.assert_array_equal(merged.means[group], mean)
-        np.testing.assert_array_equal(merged.scatter[group], scatter)
+        alone = merge_groups(moments, np.where(groups == group, 0, 1))
+        for part, own in zip(merged, alone, strict=True):
+            np.testing.assert_array_equal(part[group], own[0])
 
 
 def test_the_order_of_the_arms_does_not_matter() -> None:

@@ -17,5 +17,5 @@ def test_no_set_separates_on_the_full_data(scale: Any, reading: Any, largest: fl
     moments = layout.empty()
     add_rows(moments, rows.arms, layout.design(rows))
     found = ResidualTesting(reading=reading).discover(layout, moments, len(rows.arms))
-    assert found.grounds.arrays()["p_value"].max() < largest
+    assert found.arrays["p_value"].max() < largest
     assert not found.separated.any()

@@ -57,7 +57,7 @@ def test_the_readings() -> None:
     table = table_of(300, 3)
     found = {reading: weighed(table, BayesFactors(0.5, reading)) for reading in READINGS}
     both = found["both"]
-    arrays = {reading: each.grounds.arrays() for reading, each in found.items()}
+    arrays = {reading: each.arrays for reading, each in found.items()}
     factors, given = arrays["both"]["log_bayes_factor"], arrays["both"]["given_others"]
     np.testing.assert_array_equal(arrays["marginal"]["log_bayes_factor"], factors)
     np.testing.assert_array_equal(arrays["conditional"]["log_bayes_factor"], given)
@@ -73,7 +73,7 @@ def test_the_readings() -> None:
 def test_without_data_nothing_is_shared() -> None:
     for reading in READINGS:
         findings = BayesFactors(reading=reading).discover(LAYOUT, LAYOUT.empty(), 0)
-        assert not findings.grounds.arrays()["log_bayes_factor"].any()
+        assert not findings.arrays["log_bayes_factor"].any()
         assert not findings.separated.any()
 
 
@@ -132,7 +132,7 @@ def test_rows_without_a_mediator_count_for_the_sets_that_do_without() -> None:
         twin = fewer if "A" in names else all_rows
         np.testing.assert_array_equal(found.separated[place], twin.separated[place])
         for part in ("log_bayes_factor", "given_others"):
-            mine, theirs = found.grounds.arrays()[part], twin.grounds.arrays()[part]
+            mine, theirs = found.arrays[part], twin.arrays[part]
             np.testing.assert_allclose(mine[place], theirs[place], atol=1e-8)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from causal_bandits import DirectTesting, DiscreteSCM, History, MixedGraph, Problem
 from causal_bandits.core.data import CountTables, TableLayout
-from causal_bandits.core.discovery import Findings, SeparatingSet, Told, discovery_from_dict
+from causal_bandits.core.discovery import Findings, SeparatingSet, discovery_from_dict
 from causal_bandits.core.discovery.direct import Reading
 from causal_bandits.core.graphs import dag_classes, separates
 from causal_bandits.core.independence import IndependenceResult
@@ -177,7 +177,7 @@ def test_partial_sets() -> None:
 def test_sets_read_as_sentences() -> None:
     problem = Problem("Y", {"A": 2}, {"I": 2, "J": 2})
     layout = TableLayout.of(problem)
-    findings = Findings(layout, 0, np.array([[False, False], [True, True]]), Told())
+    findings = Findings(layout, 0, np.array([[False, False], [True, True]]), "told")
     assert [str(s) for s in findings.sets] == ["{} separates nothing", "{A} separates I, J"]
     assert [s.accepted for s in findings.sets] == [False, True]
     assert findings.sets[0].evidence.tests == {}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from causal_bandits import KnownSets, Problem
 from causal_bandits.core.data import ArmMoments, DesignLayout, add_rows
-from causal_bandits.core.discovery import Findings, RealDiscovery, ResidualTesting, discovery_from_dict
+from causal_bandits.core.discovery import Discovery, Findings, ResidualTesting, discovery_from_dict
 from causal_bandits.core.discovery.residual import ResidualReading
 from causal_bandits.core.independence import Factor
 from causal_bandits.errors import OptionError
@@ -133,13 +133,13 @@ def test_one_lever_makes_the_readings_equal() -> None:
     layout = DesignLayout.of(problem)
     moments = random_rows(layout, 80, seed=6).moments
     found = [ResidualTesting(reading=reading).discover(layout, moments, 80) for reading in READINGS]
-    one, two = (each.grounds.arrays()["p_value"] for each in found)
+    one, two = (each.arrays["p_value"] for each in found)
     np.testing.assert_array_equal(one, two)
 
 
 def test_known_sets_need_no_counts() -> None:
     layout = DesignLayout.of(TWO)
-    known: RealDiscovery = KnownSets({("B",): ["I_B"], ("A", "B"): ["A", "B"]})
+    known: Discovery = KnownSets({("B",): ["I_B"], ("A", "B"): ["A", "B"]})
     findings = known.discover(layout, layout.empty(), 3)
     assert separated(findings) == {(): (), ("A",): (), ("B",): ("I_B",), ("A", "B"): ("I_A", "I_B")}
 
@@ -164,5 +164,5 @@ def test_bad_factor(factor: Any) -> None:
 
 def test_round_trip_through_json() -> None:
     for alpha, reading, factor, strict in itertools.product((0.01, 0.3), READINGS, FACTORS, (False, True)):
-        how: RealDiscovery = ResidualTesting(alpha, reading, factor, strict)
+        how: Discovery = ResidualTesting(alpha, reading, factor, strict)
         assert discovery_from_dict(json.loads(json.dumps(how.to_dict()))) == how

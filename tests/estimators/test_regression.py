@@ -55,7 +55,7 @@ def history_of(problem: Problem, table: dict[str, list[Any]]) -> History:
 def through(problem: Problem, rows: Rows, told: Told) -> tuple[Floats, Floats]:
     """Means and variances (sets, arms) through told sets, in the order of the layout."""
     moments, pools = prepared(problem, rows, told)
-    return means_through(moments, pools, True)
+    return means_through(moments, moments, pools, True)
 
 
 def prepared(problem: Problem, rows: Rows, told: Told) -> tuple[ArmMoments, RealPools]:
@@ -197,7 +197,7 @@ def test_fewer_rows_than_regressors_say_nothing(rows: int) -> None:
     table = {"I": [0] * (rows - 1) + [1]} | {name: rng.normal(size=rows).tolist() for name in "ABCY"}
     history = history_of(problem, table)
     moments, pools = prepared(problem, history.rows, {("A", "B", "C"): ["I"]})
-    variances = means_through(moments, pools, True)[1][0]
+    variances = means_through(moments, moments, pools, True)[1][0]
     bootstrapped = bootstrap_variance(
         moments, pools, history.rows.arms, DesignLayout.of(problem).design(history.rows), 5, np.random.default_rng(0)
     )[0]
@@ -245,7 +245,10 @@ def test_compiled_equals_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = history_of(MIXED, mixed_table(11)).rows
     moments, pools = prepared(MIXED, rows, {(): BOTH, ("A", "B"): ["I"], ("A", "B", "C"): BOTH})
     values = DesignLayout.of(MIXED).design(rows)
-    fast = *means_through(moments, pools, True), bootstrap_variance(moments, pools, rows.arms, values, 3, rng(1))
+    fast = (
+        *means_through(moments, moments, pools, True),
+        bootstrap_variance(moments, pools, rows.arms, values, 3, rng(1)),
+    )
     for name in (
         "_inverse",
         "fit_pool",
@@ -255,11 +258,11 @@ def test_compiled_equals_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
         "enough_rows",
         "by_group",
         "merge_groups",
-        "means_with_pending",
+        "means_through",
     ):
         monkeypatch.setattr(compiled_regression, name, interpreted(getattr(compiled_regression, name)))
     slow = (
-        *interpreted(means_through)(moments, pools, True),
+        *interpreted(means_through)(moments, moments, pools, True),
         interpreted(bootstrap_variance)(moments, pools, rows.arms, values, 3, rng(1)),
     )
     for one, other in zip(fast, slow, strict=True):
@@ -310,7 +313,7 @@ def test_closed_form_agrees_with_bootstraps(world: LinearGaussianSCM) -> None:
     problem = world.problem
     rows = uneven_rows(world, rng(21))
     moments, pools = prepared(problem, rows, all_sets(world))
-    closed = means_through(moments, pools, True)[1]
+    closed = means_through(moments, moments, pools, True)[1]
     values = DesignLayout.of(problem).design(rows)
     bootstrapped = bootstrap_variance(moments, pools, rows.arms, values, 2000, rng(22))
     ratio = closed / bootstrapped

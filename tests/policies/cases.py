@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from causal_bandits import Problem
+from causal_bandits.core.data import view
 from causal_bandits.core.discovery import KnownSets
+from causal_bandits.core.estimators.regression import means_through
 from causal_bandits.core.policies import Pending, Policy
 
 Table = dict[str, list[Any]]
@@ -130,3 +132,9 @@ def tell_late(policy: Policy[Any], rows: list[tuple[dict[str, Any], dict[str, An
         if place >= wait:
             policy.tell(left.pop(0), reward=rows[place - wait][1]["Y"])
     return left
+
+
+def through_all_rows(state: Any) -> tuple[Any, Any]:
+    """Means and variances of arms through every set in use, where no row lacks a value or waits for its reward."""
+    moments = view(state.rewarded, 0)
+    return means_through(moments, moments, state.pools, True)

@@ -104,7 +104,7 @@ def test_compiled_equals_interpreted(samples: int, monkeypatch: pytest.MonkeyPat
 
 
 RULES = (
-    *("best_sets", "draw_index", "drawn_through", "drawn_indices", "_choose_by_samples"),
+    *("best_sets", "drawn_through", "drawn_indices", "_choose_by_samples"),
     *("own_moments", "draw_own", "draw_shared"),
 )
 

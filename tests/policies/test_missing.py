@@ -110,7 +110,7 @@ def test_real_means_and_tests_are_those_of_the_whole_rows(seed: int) -> None:
         history = History(SIX)
         history.extend(history.encode_many(table, missing=True))
         moments = view(state.rewarded, policy._view_of_set[place])
-        means, variances = means_through(moments, state.pools, True)
+        means, variances = means_through(moments, moments, state.pools, True)
         index = [each.variables for each in policy.separating_sets()].index(variables)
         shared = np.where(np.isfinite(variances[index]), means[index], np.nan)
         np.testing.assert_allclose(shared, linear_sharing(history, variables), rtol=1e-8)

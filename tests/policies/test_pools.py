@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from causal_bandits import CausalThompsonSampling, DirectTesting
 from causal_bandits.core.compiled import interpreted
-from causal_bandits.core.estimators import draw_shared, learn, make_pools
+from causal_bandits.core.estimators import draw_shared, make_pools
+from causal_bandits.core.policies.rules import learn_row
 from tests.policies.cases import CASES, FOUR_ARMS, NINE_ARMS, PARTIAL, SIX_LISTED, Case, full_state, random_table
 from tests.reference import algorithm1
 
@@ -124,8 +125,8 @@ def test_compiled_learn_equals_interpreted() -> None:
     one, other = policy_after(CASES[2]), policy_after(CASES[2])
     rows = one.history.rows
     for arm, codes, reward in zip(rows.arms, rows.codes, rows.rewards, strict=True):
-        learn(one._state.tables, one._state.pools, arm, codes, reward)
-        interpreted(learn)(other._state.tables, other._state.pools, arm, codes, reward)
+        learn_row(one._state, arm, codes, reward)
+        interpreted(learn_row)(other._state, arm, codes, reward)
     compiled, plain = full_state(one), full_state(other)
     assert {name for name in compiled if compiled[name] != plain[name]} <= {
         "pools.linear",

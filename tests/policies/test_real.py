@@ -23,7 +23,7 @@ from causal_bandits import (
 )
 from causal_bandits.core.compiled import interpreted
 from causal_bandits.core.data import view
-from causal_bandits.core.estimators.regression import fit_pool, means_through
+from causal_bandits.core.estimators.regression import fit_pool
 from causal_bandits.core.policies import CausalGaussianThompsonSampling, GaussianThompsonSampling, RealPolicy
 from causal_bandits.core.policies import real_rules as compiled_rules
 from causal_bandits.core.policies.posterior import best_of
@@ -38,7 +38,7 @@ from causal_bandits.errors import (
 )
 from causal_bandits.research.simulation import play
 from causal_bandits.research.worlds import shift
-from tests.policies.cases import SIX, full_state, table_of
+from tests.policies.cases import SIX, full_state, table_of, through_all_rows
 from tests.reference import algorithm2
 
 Table = dict[str, list[Any]]
@@ -172,7 +172,7 @@ def test_the_arm_of_the_literal_algorithm_2(sets: Told, printed: bool) -> None:
         make = partial(CausalUCBNormal, discovery=KnownSets(sets), index="printed" if printed else "auer", initial=0)
         policy = told(make, table_of(30 + 5 * seed, seed))
         state = policy.ready()
-        variances = means_through(view(state.rewarded, 0), state.pools, True)[1]
+        variances = through_all_rows(state)[1]
         order = [policy.layout.names.index(variables) for variables in sets]
         assert order == sorted(order)  # so the sets have the same numbers here and there
         index = algorithm2.causal_ucb_normal(
@@ -283,7 +283,7 @@ def test_estimates_through_a_set(sets: Told) -> None:
     policy = told(partial(CausalUCBNormal, discovery=KnownSets(sets)), table_of(200, 7))
     rows = policy.history.rows
     state = policy.ready()
-    means, variances = means_through(view(state.rewarded, 0), state.pools, True)
+    means, variances = through_all_rows(state)
     for number, estimate in enumerate(policy.estimates()):
         own = rows.rewards[rows.arms == number]
         lowest = [(own.var(ddof=1) / len(own), -1), *((variances[place, number], place) for place in range(len(sets)))]
@@ -399,7 +399,7 @@ def test_draws_through_a_set_have_its_mean_and_variance() -> None:
     for arm in range(6):
         policy.learn(CHAIN.sample(CHAIN.problem.arms[arm], 150 + 50 * (arm % 3), rng))
     state = policy.ready()
-    means, variances = means_through(view(state.rewarded, 0), state.pools, True)
+    means, variances = through_all_rows(state)
     used, columns = pools_in_use(state, np.zeros(6, dtype=np.int64)), state.pools.columns[0]
     assert used.pool_of.tolist() == [0] * 6
     for arm in range(6):

@@ -8,7 +8,8 @@ import pytest
 
 from causal_bandits import CausalThompsonSampling, DirectTesting, MixedGraph, observe
 from causal_bandits.core.data import CountTables, TableLayout
-from causal_bandits.core.discovery import Declared, Findings, next_refresh
+from causal_bandits.core.discovery import Declared, Findings
+from causal_bandits.core.policies.schedule import after
 from causal_bandits.research.simulation import play
 from causal_bandits.research.worlds import paper_world
 
@@ -33,7 +34,7 @@ def due_before(horizon: int) -> list[int]:
     rows, due = 0, []
     while rows < horizon:
         due.append(rows)
-        rows = next_refresh(rows)
+        rows = after(rows)
     return due
 
 

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from causal_bandits import BayesFactors, KnownSets, ResidualTesting, Study, load_policy, simulate
-from causal_bandits.core.data import view
-from causal_bandits.core.estimators.regression import means_through
 from causal_bandits.core.policies import (
     CausalGaussianThompsonSampling,
     GaussianThompsonSampling,
@@ -19,7 +17,7 @@ from causal_bandits.errors import OptionError
 from causal_bandits.research.simulation import play
 from causal_bandits.research.worlds import random_linear_world
 from tests.discovery.readings import probability
-from tests.policies.cases import SIX, full_state, table_of
+from tests.policies.cases import SIX, full_state, table_of, through_all_rows
 from tests.reference.linear_worlds import DAGS, UNSHARED
 from tests.studies.cases import PLANT, fingerprint
 from tests.studies.cases import play as play_study
@@ -40,7 +38,7 @@ def test_the_set_of_each_arm_is_the_one_the_formula_says(rows: int, discovery: B
     policy.tell_many(table_of(rows, rows))
     found = policy.separating_sets()
     state = policy.ready()
-    means, variances = means_through(view(state.rewarded, 0), state.pools, True)
+    means, variances = through_all_rows(state)
     data = policy.history.rows
     used = set()
     for arm, estimate in enumerate(policy.estimates()):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from causal_bandits import Problem, SafePolicy
+from causal_bandits.core.estimators import model
 from causal_bandits.core.policies import safe
 from causal_bandits.core.policies.explorer import mixed, play_shares
 
@@ -246,13 +247,13 @@ def test_the_model_is_fitted_once_per_row_count(monkeypatch: pytest.MonkeyPatch)
     """However much is read; and once more when rows came."""
     policy = policy_for("binary", [0, 1, 2, 3] * 10, [0, 1] * 20, [0, 1, 1, 0] * 10)
     fits: list[int] = []
-    fit = safe.fit_state
+    fit = model.refit
 
-    def counted(state: Any) -> None:
+    def counted(*state: Any) -> None:
         fits.append(policy.rows)
-        fit(state)
+        fit(*state)
 
-    monkeypatch.setattr(safe, "fit_state", counted)
+    monkeypatch.setattr(safe, "refit", counted)
     for _ in range(3):
         policy.estimates(control={"I": 0})
         policy.recommend()

@@ -242,4 +242,4 @@ def test_sets_by_permutation(tmp_path: Path) -> None:
     policy.save(tmp_path / "policy")
     assert load_policy(tmp_path / "policy").ask(5) == policy.ask(5)
     with pytest.raises(OptionError, match="MeanTesting needs a reward that is not 0 or 1"):
-        cb.CausalThompsonSampling(Problem("Y", {"A": 2}, {"I": 2}), discovery=MeanTesting())  # type: ignore[arg-type]
+        cb.CausalThompsonSampling(Problem("Y", {"A": 2}, {"I": 2}), discovery=MeanTesting())

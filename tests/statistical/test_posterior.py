@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
-from causal_bandits.core.data import CountTables, TableLayout, count_rows
+from causal_bandits.core.data import CountTables, TableLayout, count_row, count_rows
 from causal_bandits.core.discovery import KnownSets
-from causal_bandits.core.estimators import Pools, draw_own, draw_shared, learn, make_pools, own_moments
+from causal_bandits.core.estimators import Pools, draw_own, draw_shared, learn_through_sets, make_pools, own_moments
 from causal_bandits.core.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -91,7 +91,8 @@ def pools_of(case: Case, *, one_by_one: bool = False) -> tuple[CountTables, Pool
         order = np.random.default_rng(0).permutation(case.counts.sum())
         arms, codes, rewards = rows_of(case.counts)
         for row in order:
-            learn(tables, pools, arms[row], codes[row], rewards[row])
+            learn_through_sets(tables, pools, arms[row], codes[row], rewards[row], 1)
+            count_row(tables, arms[row], codes[row], rewards[row])
         return tables, pools
     count_rows(tables, *rows_of(case.counts))
     return tables, make_pools(told.discover(LAYOUT, tables, int(case.counts.sum())), tables)

@@ -127,17 +127,6 @@ def through_words(variables: Iterable[str] | None, share: float) -> str:
     return braces(variables) + ("" if share > 0.995 else f" ({weight_words(share)})")
 
 
-def evidence_words(tests: Iterable[tuple[Iterable[str], float]], nats: Mapping[str, float | None], source: str) -> str:
-    """The evidence for a set: p-values, or nats per lever, or else its source.
-
-    >>> evidence_words([(["banner", "discount"], 0.25)], {}, "tested"), evidence_words([], {}, "told")
-    ('banner, discount: p = 0.250', 'told')
-    """
-    shown = "; ".join(f"{', '.join(levers)}: p = {number(p_value)}" for levers, p_value in tests)
-    sure = "; ".join(f"{name}: {number(value, 2)} nats" for name, value in nats.items())
-    return shown or sure or source
-
-
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Iterable[int]) -> str:
     """A table for a terminal, whose names are data; numbers are flush right, and only the first rows are shown.
 
@@ -167,16 +156,6 @@ def weight_words(weight: float) -> str:
     ('31%', 'under 1%', '0%')
     """
     return "under 1%" if 0 < weight < 0.005 else f"{100 * weight:.0f}%"
-
-
-def probability_words(probability: float, weight: float | None) -> str:
-    """How probable it is that a set separates, and how much of the arms' estimates comes through it.
-
-    >>> probability_words(0.772, 0.31)
-    'separates with probability 0.77, weight 31%'
-    """
-    counts = "" if weight is None else f", weight {weight_words(weight)}"
-    return f"separates with probability {probability:.2f}{counts}"
 
 
 class Markup(str):

@@ -90,7 +90,7 @@ def test_both_engines_discover_the_same() -> None:
     layout, tables = counted(uniform_history(40))
     listed = ASD(partial=True).discover(layout, tables, 1)
     searched = ASD(partial=True, engine="asp").discover(layout, tables, 1)
-    confidences = [each.grounds.arrays()["confidence"] for each in (searched, listed)]
+    confidences = [each.arrays["confidence"] for each in (searched, listed)]
     assert confidences[0] == pytest.approx(confidences[1], abs=1e-3)
     assert np.array_equal(searched.separated, listed.separated)
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from causal_bandits.core.discovery.asd.asp import Asp
 from causal_bandits.core.discovery.asd.background import Background
-from causal_bandits.core.discovery.asd.cache import separation_table
-from causal_bandits.core.discovery.asd.enumeration import Enumeration, ancestors
-from causal_bandits.core.discovery.asd.graph_space import Graphs, Space
-from causal_bandits.core.discovery.asd.queries import Query
+from causal_bandits.core.discovery.asd.enumeration import Enumeration
+from causal_bandits.core.discovery.asd.graph_space import Graphs, Query, Space
+from causal_bandits.core.discovery.asd.separation import closure, separation_table
 from causal_bandits.core.graphs import MixedGraph
 from causal_bandits.errors import OptionError
 from tests.reference import asd as naive
@@ -133,7 +132,7 @@ def test_perfect_statements_find_the_graph(number: int) -> None:
 def test_ancestors_of_many_graphs_at_once() -> None:
     space = Space(3, (1,), acyclic=False)
     table = separation_table(space)
-    found = ancestors(table.graphs)
+    found = closure(table.graphs.parents)
     for place in range(len(table.rows)):
         graph = naive.graph_of(space, table.graphs, place)
         for node in range(3):

@@ -27,12 +27,3 @@ def put(target: NDArray[Any], values: NDArray[Any]) -> None:
     """
     for place in range(len(target)):
         target[place] = values[place]
-
-
-@compiled
-def total(values: NDArray[Any]) -> float:
-    """The sum of a vector, in compiled code, one after the other as numba's own, which knows axes and takes longer."""
-    found = 0.0
-    for place in range(len(values)):
-        found += values[place]
-    return found

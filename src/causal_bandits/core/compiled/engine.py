@@ -130,4 +130,4 @@ def _implementation(operation: Operation[..., Any], state: Any) -> Any:
 
 for _thing in functions.known:
     register(_thing)
-functions.announce.append(register)
+functions.listeners.append(register)

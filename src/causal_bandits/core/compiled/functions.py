@@ -51,8 +51,13 @@ _thread = _Thread()
 _first: ContextVar[str | None] = ContextVar("compiling_first", default=None)
 known: list[Any] = []
 """Every compiled function and operation, and every class of states, in the order in which they were made."""
-announce: list[Callable[[Any], None]] = [known.append]
+listeners: list[Callable[[Any], None]] = [known.append]
 """What is called with each of them; `engine` joins when it is loaded."""
+
+
+def _announce(thing: Any) -> None:
+    for each in listeners:
+        each(thing)
 
 
 def mode() -> str:
@@ -113,8 +118,7 @@ class Compiled(Generic[P, R]):
         """numba's, which `engine` makes when it is first needed."""
         self._ready: dict[tuple[type, ...], Callable[..., Any]] = {}
         self._waiting: set[tuple[type, ...]] = set()
-        for each in announce:
-            each(self)
+        _announce(self)
 
     def __repr__(self) -> str:
         return f"<compiled function {self.__module__}.{self.__qualname__}>"
@@ -206,8 +210,7 @@ def loops_of(function: Callable[..., Any]) -> Callable[[F], F]:
     """Register what compiled code runs in place of a vectorized function; it uses up the same random numbers."""
 
     def register(loops: F) -> F:
-        for each in announce:
-            each(Loops(function, loops))
+        _announce(Loops(function, loops))
         return loops
 
     return register
@@ -220,8 +223,7 @@ def interpreted(function: F) -> F:
 
 def by_reference(state: K) -> K:
     """Have compiled code take NamedTuples of this class as a pointer. It cannot make or return them."""
-    for each in announce:
-        each(state)
+    _announce(state)
     return state
 
 
@@ -253,8 +255,7 @@ class Operation(Generic[P, R]):
         functools.update_wrapper(self, stub)
         self._implementations: dict[type, Callable[..., Any]] = {}
         self._otherwise: Callable[..., Any] | None = None
-        for each in announce:
-            each(self)
+        _announce(self)
 
     def of(self, *states: type) -> Callable[[F], F]:
         """Register the implementation for states of these types; registering again overrides."""

@@ -14,11 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ProblemError
 from ..compiled import Floats, Ints, by_reference, compiled
 from ..problem import Problem
-from .subsets import LIMIT_BYTES, SubsetLayout, gib
-from .tables import DEFAULT_BYTES, DEFAULT_SETS, NONE_PENDING, joint_values, sized
+from .tables import NONE_PENDING, DiscreteLayout, check_discrete
 
 ROWS, MEAN, SCATTER = range(3)
 
@@ -54,17 +52,6 @@ def add_reward(cell: Floats, reward: float) -> None:
     before = reward - cell[MEAN]
     cell[MEAN] += before / cell[ROWS]
     cell[SCATTER] += before * (reward - cell[MEAN])
-
-
-@compiled
-def merge_cell(into: Floats, cell: Floats) -> None:
-    """Add the rows of a cell to those of another (Chan, Golub and LeVeque 1979)."""
-    if cell[ROWS] > 0:
-        rows = into[ROWS] + cell[ROWS]
-        away = cell[MEAN] - into[MEAN]
-        into[SCATTER] += cell[SCATTER] + away * away * into[ROWS] * cell[ROWS] / rows
-        into[MEAN] += away * cell[ROWS] / rows
-        into[ROWS] = rows
 
 
 @compiled
@@ -115,8 +102,8 @@ def with_late(tables: CellTables) -> CellTables:
 
 
 @dataclass(frozen=True)
-class CellLayout(SubsetLayout):
-    """Which sets S have tables: all subsets of the observed variables with at most `max_size` members.
+class CellLayout(DiscreteLayout):
+    """The sets that have tables of sums of rewards.
 
     >>> problem = Problem("Y", {"A": 2, "B": 3}, {"I": 2}, reward="revenue")
     >>> layout = CellLayout.of(problem)
@@ -126,46 +113,26 @@ class CellLayout(SubsetLayout):
     [1, 2, 3, 6, 2, 4, 6, 12]
     """
 
+    holds = "sums"
+
     @classmethod
     def of(cls, problem: Problem, max_size: int | None = None) -> "CellLayout":
         """The layout for a problem; without `max_size` the largest that stays small (64 MB, 4096 sets)."""
-        for variable in problem.observed:
-            if variable.is_real:
-                raise ProblemError(
-                    f"{variable.name!r} is a real number; cut it with bins(...)"
-                    + (" or use a Gaussian policy" if problem.reward.kind == "real" else "")
-                )
-        observed = len(problem.observed)
-        if max_size is not None:
-            return sized(cls, problem, max_size)
-        fitting = cls(problem, 0)
-        if fitting.nbytes > LIMIT_BYTES:
-            raise ProblemError(f"the sums of {len(problem.arms)} arms take {gib(fitting.nbytes)}; list fewer arms")
-        for size in range(1, observed + 1):
-            layout = cls(problem, size)
-            if layout.count > DEFAULT_SETS or layout.nbytes > DEFAULT_BYTES:
-                break
-            fitting = layout
-        return fitting
+        check_discrete(problem)
+        return cls.sized(problem, max_size)
 
     @property
-    def nbytes(self) -> int:
-        """Memory of the tables."""
-        each = 3 if self.problem.reward.kind == "revenue" else 1
-        return joint_values(self) * len(self.problem.arms) * each * 3 * np.dtype(np.float64).itemsize
+    def item_bytes(self) -> int:  # type: ignore[override]
+        """Memory of a cell, and of its two parts for revenue."""
+        return (3 if self.problem.reward.kind == "revenue" else 1) * 3 * np.dtype(np.float64).itemsize
 
-    def empty(self, *, above_zero: bool = True) -> CellTables:
-        """Tables that have counted nothing yet; those with "above zero" may be left out."""
-        sizes, plain, arms = [variable.size for variable in self.problem.observed], self.count, len(self.problem.arms)
-        strides = np.zeros((plain, len(sizes) + 1), dtype=np.int64)
-        cells = np.ones(plain, dtype=np.int64)
-        for index, members in enumerate(self.members):
-            for variable in members:
-                strides[index, variable] = cells[index]
-                cells[index] *= sizes[variable]
-        if above_zero and self.problem.reward.kind == "revenue":
+    def empty(self) -> CellTables:
+        """Tables that have counted nothing yet."""
+        (strides, cells), arms = self.cells(), len(self.problem.arms)
+        strides = np.column_stack([strides, np.zeros_like(cells)])
+        if self.problem.reward.kind == "revenue":
             above = strides.copy()
             above[:, -1] = cells
             strides, cells = np.concatenate([strides, above]), np.concatenate([cells, 2 * cells])
-        starts = np.concatenate(([0], np.cumsum(cells * arms)[:-1])).astype(np.int64)
-        return CellTables(strides, cells, starts, np.zeros((int(cells.sum()) * arms, 3)), arms, plain)
+        starts = (np.cumsum(cells * arms) - cells * arms).astype(np.int64)
+        return CellTables(strides, cells, starts, np.zeros((int(cells.sum()) * arms, 3)), arms, self.count)

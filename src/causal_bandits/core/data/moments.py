@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import ProblemError, whole_number
-from ..compiled import Bools, Floats, Ints, by_reference, compiled, put
+from ...errors import ProblemError
+from ..compiled import Bools, Floats, Ints, by_reference, compiled
 from ..problem import Problem
 from .coding import Rows
-from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
+from .subsets import LIMIT_BYTES, SubsetLayout
 
 MOST_SETS = 4096
 MOST_MEANS = 2**16
@@ -146,16 +146,6 @@ def merge_groups(moments: ArmMoments, groups: Ints) -> ArmMoments:
 
 
 @compiled
-def merge_arms(moments: ArmMoments, member: Bools, mean: Floats, scatter: Floats) -> int:
-    """Mean and centered cross-products of some arms together, into `mean` and `scatter`; gives their rows."""
-    merged = merge_groups(moments, np.where(member, 0, 1))
-    put(mean, merged.means[0])
-    for column in range(len(mean)):
-        put(scatter[column], merged.scatter[0, column])
-    return int(merged.counts[0])
-
-
-@compiled
 def design_row(spans: Ints, values: Floats, design: Floats) -> None:
     """Design columns and reward from one value per observed variable (a level number if discrete) and the reward."""
     design[:] = 0.0
@@ -179,6 +169,8 @@ class DesignLayout(SubsetLayout):
     (((), ('A',), ('B',), ('A', 'B')), 4, [[], [0], [1, 2], [0, 1, 2]])
     """
 
+    holds = "moments"
+
     @classmethod
     def of(cls, problem: Problem, max_size: int | None = None) -> "DesignLayout":
         """The layout for a problem with a real-valued reward; without `max_size` as many sets as stay fast and fit."""
@@ -189,19 +181,7 @@ class DesignLayout(SubsetLayout):
                 raise ProblemError(
                     f"{variable.name!r} is cut into bins; with a real-valued reward, declare it as float"
                 )
-        observed = len(problem.observed)
-        fitting = cls(problem, 0 if max_size is None else min(whole_number("max_size", max_size, 0), observed))
-        if fitting.nbytes > LIMIT_BYTES:
-            taken = f"the moments of {len(problem.arms)} arms with all sets up to {fitting.max_size} variables"
-            raise ProblemError(f"{taken} take {gib(fitting.nbytes)}; {fitting_size(problem, cls)}")
-        if max_size is not None:
-            return fitting
-        for size in range(1, observed + 1):
-            layout = cls(problem, size)
-            if layout.count > MOST_SETS or layout.count * len(problem.arms) > MOST_MEANS or layout.nbytes > LIMIT_BYTES:
-                break
-            fitting = layout
-        return fitting
+        return cls.sized(problem, max_size)
 
     @property
     def nbytes(self) -> int:
@@ -209,6 +189,12 @@ class DesignLayout(SubsetLayout):
         arms = len(self.problem.arms)
         numbers = arms * self.width * (self.width + 1) + self.count * (3 * arms + self.width)
         return numbers * np.dtype(np.float64).itemsize
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a round looks at few enough means, and the moments fit."""
+        means = self.count * len(self.problem.arms)
+        return self.count <= MOST_SETS and means <= MOST_MEANS and self.nbytes <= LIMIT_BYTES
 
     @cached_property
     def _spans(self) -> tuple[range, ...]:

@@ -3,11 +3,12 @@
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Self
 
-from ...errors import OptionError, UnknownVariableError, brief, listing
+from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
 from ..problem import Problem
 
 LIMIT_BYTES = 4 * 2**30
@@ -19,11 +20,44 @@ class SubsetLayout(ABC):
 
     problem: Problem
     max_size: int
+    holds: ClassVar[str]
+    """What is kept of every arm, in a word."""
+
+    @classmethod
+    def sized(cls, problem: Problem, max_size: int | None) -> Self:
+        """With all sets up to a size, or without one, as many as stay small."""
+        observed = len(problem.observed)
+        found = cls(problem, 0 if max_size is None else min(whole_number("max_size", max_size, 0), observed))
+        if found.nbytes > LIMIT_BYTES:
+            taken = f"the {cls.holds} of {len(problem.arms)} arms with all sets up to {found.max_size} variables"
+            raise ProblemError(f"{taken} take {_gib(found.nbytes)}; {cls._advice(problem)}")
+        for size in range(1, observed + 1) if max_size is None else ():
+            larger = cls(problem, size)
+            if not larger.is_small:
+                break
+            found = larger
+        return found
+
+    @classmethod
+    def _advice(cls, problem: Problem) -> str:
+        """A max_size that fits, for the error message about one that is too large."""
+        fitting = [size for size in range(len(problem.observed) + 1) if cls(problem, size).nbytes <= LIMIT_BYTES]
+        if not fitting:
+            return "list fewer arms with arms=[...], or observe fewer variables"
+        return (
+            f"lower max_size ({fitting[-1]} takes {_gib(cls(problem, fitting[-1]).nbytes)}), observe fewer levels, or "
+            "list the arms that can be pulled with arms=[...]"
+        )
 
     @property
     @abstractmethod
     def nbytes(self) -> int:
         """Memory needed for the sets, known before it is allocated."""
+
+    @property
+    @abstractmethod
+    def is_small(self) -> bool:
+        """Whether it stays fast."""
 
     @property
     def count(self) -> int:
@@ -59,19 +93,5 @@ class SubsetLayout(ABC):
         return {frozenset(names): index for index, names in enumerate(self.names)}
 
 
-def gib(size: int) -> str:
-    """Bytes in words."""
+def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
-
-
-def fitting_size(problem: Problem, kind: Callable[[Problem, int], SubsetLayout]) -> str:
-    """A max_size that fits, for the error message about one that is too large."""
-    sizes = [kind(problem, size) for size in range(len(problem.observed) + 1)]
-    fitting = [layout for layout in sizes if layout.nbytes <= LIMIT_BYTES]
-    if not fitting:
-        return "list fewer arms with arms=[...], or observe fewer variables"
-    best = fitting[-1]
-    return (
-        f"lower max_size ({best.max_size} takes {gib(best.nbytes)}), observe fewer levels, or list the arms that can "
-        "be pulled with arms=[...]"
-    )

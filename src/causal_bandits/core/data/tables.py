@@ -5,15 +5,15 @@ counts or a sum of them, so a round costs the same after a million rows as after
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ProblemError, whole_number
+from ...errors import ProblemError
 from ..compiled import Ints, by_reference, compiled
 from ..problem import Problem
-from .subsets import LIMIT_BYTES, SubsetLayout, fitting_size, gib
+from .subsets import SubsetLayout
 
 DEFAULT_BYTES = 64 * 2**20
 DEFAULT_SETS = 4096
@@ -48,12 +48,6 @@ class CountTables(NamedTuple):
         start = self.starts[index]
         return self.counts[start : start + arms * cells * 2].reshape(arms, cells, 2)
 
-    def pending_table(self, index: int) -> NDArray[np.int32]:
-        """The pending rows of one table as a view of shape (arms, cells); none if there never was one."""
-        arms, cells, _ = self.table(index).shape
-        start = self.starts[index] // 2
-        return self.pending[start : start + arms * cells].reshape(-1, cells)
-
 
 @compiled
 def cell_of(tables: CountTables, index: int, codes: Ints) -> int:
@@ -73,15 +67,6 @@ def count_row(tables: CountTables, arm: int, codes: Ints, reward: int) -> None:
     """Count one row in every table whose variables it has."""
     for index in range(len(tables.cells)):
         cell = cell_of(tables, index, codes)
-        if cell >= 0:
-            tables.counts[tables.starts[index] + (arm * tables.cells[index] + cell) * 2 + reward] += 1
-
-
-@compiled
-def count_filled(tables: CountTables, arm: int, before: Ints, after: Ints, reward: int) -> None:
-    """Count a row in the tables of the sets that it had a missing value for before, and has all values for now."""
-    for index in range(len(tables.cells)):
-        cell = cell_of(tables, index, after) if cell_of(tables, index, before) < 0 else -1
         if cell >= 0:
             tables.counts[tables.starts[index] + (arm * tables.cells[index] + cell) * 2 + reward] += 1
 
@@ -127,8 +112,50 @@ def count_rows(tables: CountTables, arms: Ints, codes: Ints, rewards: Ints) -> N
 
 
 @dataclass(frozen=True)
-class TableLayout(SubsetLayout):
-    """Which sets S have a table: all subsets of the observed variables with at most `max_size` members.
+class DiscreteLayout(SubsetLayout):
+    """Which sets S have tables: all subsets of the observed variables with at most `max_size` members."""
+
+    item_bytes: ClassVar[int]
+    """Memory of a cell."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the tables."""
+        # The sum over all sets of at most k variables of the product of their sizes is a sum of
+        # elementary symmetric polynomials: no need to list a million sets to reject them.
+        symmetric = [1] + [0] * self.max_size
+        for variable in self.problem.observed:
+            for size in range(self.max_size, 0, -1):
+                symmetric[size] += symmetric[size - 1] * variable.size
+        return sum(symmetric) * len(self.problem.arms) * self.item_bytes
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it has at most 4096 sets and 64 MB."""
+        return self.count <= DEFAULT_SETS and self.nbytes <= DEFAULT_BYTES
+
+    def cells(self) -> tuple[Ints, Ints]:
+        """(sets, variables): the cell of a row is the dot product of its codes with this; (sets,): number of cells."""
+        sizes = [variable.size for variable in self.problem.observed]
+        strides, cells = np.zeros((self.count, len(sizes)), dtype=np.int64), np.ones(self.count, dtype=np.int64)
+        for index, members in enumerate(self.members):
+            for variable in members:
+                strides[index, variable] = cells[index]
+                cells[index] *= sizes[variable]
+        return strides, cells
+
+
+def check_discrete(problem: Problem) -> None:
+    """Reject observed variables that are real numbers."""
+    for variable in problem.observed:
+        if variable.is_real:
+            hint = " or use a Gaussian policy" if problem.reward.kind == "real" else ""
+            raise ProblemError(f"{variable.name!r} is a real number; cut it with bins(...){hint}")
+
+
+@dataclass(frozen=True)
+class TableLayout(DiscreteLayout):
+    """The sets that have tables of counts, for rewards of 0 or 1.
 
     >>> problem = Problem("Y", {"A": 2, "B": 3}, {"I": 2})
     >>> layout = TableLayout.of(problem)
@@ -138,79 +165,23 @@ class TableLayout(SubsetLayout):
     [1, 2, 3, 6]
     """
 
+    holds = "counts"
+    item_bytes = 2 * np.dtype(np.int32).itemsize
+
     @classmethod
     def of(cls, problem: Problem, max_size: int | None = None) -> "TableLayout":
         """The layout for a problem; without `max_size` the largest that stays small (64 MB, 4096 sets)."""
-        observed = len(problem.observed)
-        for variable in problem.observed:
-            if variable.is_real:
-                raise ProblemError(
-                    f"{variable.name!r} is a real number; cut it with bins(...) or use a Gaussian policy"
-                )
+        check_discrete(problem)
         if problem.reward_is_real:
             said = "a real number; use a Gaussian policy"
             if problem.reward.kind != "real":
                 said = f"{problem.reward.words}; use 'safe' or 'reward-ts'"
             raise ProblemError(f"the reward {problem.target!r} is {said}")
-        if max_size is not None:
-            return sized(cls, problem, max_size)
-        fitting = cls(problem, 0)
-        if fitting.nbytes > LIMIT_BYTES:
-            raise ProblemError(f"the counts of {len(problem.arms)} arms take {gib(fitting.nbytes)}; list fewer arms")
-        for size in range(1, observed + 1):
-            layout = cls(problem, size)
-            if not is_small(layout):
-                break
-            fitting = layout
-        return fitting
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the counts."""
-        return joint_values(self) * len(self.problem.arms) * 2 * np.dtype(np.int32).itemsize
+        return cls.sized(problem, max_size)
 
     def empty(self) -> CountTables:
         """Tables that have counted nothing yet."""
-        return empty_tables(self, len(self.problem.arms))
-
-
-L = TypeVar("L", bound=SubsetLayout)
-
-
-def sized(kind: type[L], problem: Problem, max_size: object) -> L:
-    """A layout of tables with sets up to a size that a caller asks for."""
-    layout = kind(problem, min(whole_number("max_size", max_size, 0), len(problem.observed)))
-    if layout.nbytes > LIMIT_BYTES:
-        fits = fitting_size(problem, kind)
-        raise ProblemError(f"tables of all sets up to {max_size} variables take {gib(layout.nbytes)}; {fits}")
-    return layout
-
-
-def joint_values(layout: SubsetLayout) -> int:
-    """How many joint values the sets of a layout have, all together."""
-    # The sum over all sets of at most k variables of the product of their sizes is a sum of
-    # elementary symmetric polynomials: no need to list a million sets to reject them.
-    symmetric = [1] + [0] * layout.max_size
-    for variable in layout.problem.observed:
-        for size in range(layout.max_size, 0, -1):
-            symmetric[size] += symmetric[size - 1] * variable.size
-    return sum(symmetric)
-
-
-def empty_tables(layout: SubsetLayout, arms: int) -> CountTables:
-    """Tables of a layout's sets for a number of arms."""
-    sizes = [variable.size for variable in layout.problem.observed]
-    strides = np.zeros((len(layout.members), len(sizes)), dtype=np.int64)
-    cells = np.ones(len(layout.members), dtype=np.int64)
-    for index, members in enumerate(layout.members):
-        for variable in members:
-            strides[index, variable] = cells[index]
-            cells[index] *= sizes[variable]
-    lengths = cells * arms * 2
-    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
-    return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32))
-
-
-def is_small(layout: TableLayout) -> bool:
-    """Whether tables of all sets are small enough to keep."""
-    return layout.count <= DEFAULT_SETS and layout.nbytes <= DEFAULT_BYTES
+        strides, cells = self.cells()
+        lengths = cells * len(self.problem.arms) * 2
+        starts = (np.cumsum(lengths) - lengths).astype(np.int64)
+        return CountTables(strides, cells, starts, np.zeros(int(lengths.sum()), dtype=np.int32))

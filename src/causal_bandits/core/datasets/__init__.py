@@ -1,6 +1,5 @@
 """Public datasets that ship with the package; nothing is downloaded."""
 
-from .dataset import Dataset
-from .sachs_2005 import sachs
+from .sachs_2005 import Dataset, sachs
 
 __all__ = ["Dataset", "sachs"]

@@ -8,14 +8,24 @@ from __future__ import annotations
 import gzip
 import importlib.resources
 from collections.abc import Iterable
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from ...errors import OptionError, UnknownVariableError, listing
 from ...libraries import pl
 from ..problem import Problem
-from .dataset import Dataset
 
 Scale = Literal["log", "raw"]
+
+
+class Dataset(NamedTuple):
+    """A bandit problem and its logged rows: `LoggedWorld(*dataset)` is a bandit to play."""
+
+    problem: Problem
+    frame: pl.DataFrame
+
+    def __repr__(self) -> str:
+        return f"Dataset({len(self.frame):,} rows, {self.problem.outline})"
+
 
 PROTEINS = ("Raf", "Mek", "PLCg", "PIP2", "PIP3", "Erk", "Akt", "PKA", "PKC", "P38", "Jnk")
 

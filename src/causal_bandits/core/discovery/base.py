@@ -1,21 +1,58 @@
 """The interface of a discovery, and its result."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OptionError, brief
-from ..compiled import Ints
-from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout
+from ...libraries import special
+from ..compiled import Floats, Ints
+from ..data import SubsetLayout
+from ..independence import IndependenceResult
 from ..independence.drift import Drift
-from ..markup import braces, printable, titled_table
+from ..markup import braces, number, printable, titled_table, weight_words
 from ..problem import Problem
 from ..validation import is_number
-from .grounds import Evidence, Grounds, pick
 from .tiers import Tier
+
+
+@dataclass(frozen=True, repr=False)
+class Evidence:
+    """Why a set was accepted or rejected: the tests, and how many rows they saw.
+
+    A key of `tests` is the tuple of levers that were tested together; `confidence` is, per
+    lever, how sure causal discovery is of the separation, in nats; `log_bayes_factor` is the evidence of
+    the rows for it, in nats, and `given_others` the same with the other levers held fixed;
+    `probability` is how probable it is that the set separates all levers, where that was learned as a number, and
+    `weight` how much of the arms' estimates comes through the set then, on average over arms: 0 where it is not used.
+    The weights of all sets add up to 1, less the share of arms that are estimated through no set.
+    """
+
+    rows: int
+    source: str
+    tests: Mapping[tuple[str, ...], IndependenceResult] = field(default_factory=dict)
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    log_bayes_factor: Mapping[str, float] = field(default_factory=dict)
+    given_others: Mapping[str, float] = field(default_factory=dict)
+    probability: float | None = None
+    weight: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The probability and weight, the p-values, the nats per lever, or else the source."""
+        if self.probability is not None:
+            weight = "" if self.weight is None else f", weight {weight_words(self.weight)}"
+            return f"separates with probability {self.probability:.2f}{weight}"
+        tests = [f"{', '.join(levers)}: p = {number(test.p_value)}" for levers, test in self.tests.items()]
+        nats = {**self.confidence, **self.log_bayes_factor}
+        sure = [f"{name}: {number(value, 2)} nats" for name, value in nats.items()]
+        return "; ".join(tests or sure) or self.source
+
+    def __repr__(self) -> str:
+        return printable(f"Evidence({self.source}, {self.rows:,} rows, {self.words})")
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,14 +100,19 @@ class SeparatingSets(list[SeparatingSet]):
 
 @dataclass(frozen=True, repr=False)
 class Findings:
-    """All sets that were tested, as arrays; `sets` returns them as objects."""
+    """All sets that were looked at, and the evidence, as arrays; `sets` returns them as objects."""
 
     layout: SubsetLayout
     rows: int
     separated: NDArray[np.bool_]
     """(sets, levers): what each set separates from the reward."""
-    grounds: Grounds
-    """Why."""
+    source: str
+    """How the sets were found, in a word or two."""
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """The evidence by the names of `Evidence`: (sets, levers), and (sets,) for `probability` and `weight`. Tests are
+    the fields of an `IndependenceResult`: (sets, tests)."""
+    tests: tuple[tuple[str, ...], ...] = ()
+    """The levers that were tested together, one tuple for each test."""
     seen: NDArray[np.int64] | None = None
     """(sets,): how many rows have a value for every variable of the set, where some lack one."""
 
@@ -83,9 +125,17 @@ class Findings:
         return np.flatnonzero(self.separated.any(axis=1))
 
     @property
-    def probability(self) -> NDArray[np.float64] | None:
-        """(sets,): how probable it is that each set separates what it was accepted for; None if unknown."""
-        return self.grounds.probability(self.separated)
+    def probability(self) -> Floats | None:
+        """(sets,): how probable it is that each set separates what it was accepted for; None if unknown.
+
+        From Bayes factors it is the product over the levers, each by the weaker of its factors, at even prior odds.
+        """
+        nats = self.arrays.get("log_bayes_factor")
+        if nats is None:
+            return np.ones(len(self.separated)) if self.source == "told" else self.arrays.get("probability")
+        weaker = np.minimum(nats, self.arrays.get("given_others", np.inf))
+        held: Floats = np.where(self.separated, special.expit(weaker), 1.0).prod(axis=1)
+        return held
 
     @property
     def sets(self) -> SeparatingSets:
@@ -95,16 +145,33 @@ class Findings:
         for index, variables in enumerate(self.layout.names):
             separated = tuple(name for name, yes in zip(levers, self.separated[index], strict=True) if yes)
             rows = self.rows if self.seen is None else int(self.seen[index])
-            found.append(SeparatingSet(variables, separated, self.grounds.evidence(index, rows, levers)))
+            found.append(SeparatingSet(variables, separated, self._evidence(index, rows, levers)))
         return found
+
+    def _evidence(self, index: int, rows: int, levers: tuple[str, ...]) -> Evidence:
+        lines = {name: array[index].tolist() for name, array in self.arrays.items()}
+        results = zip(*(lines.pop(name, []) for name in IndependenceResult._fields), strict=True)
+        tests = dict(zip(self.tests, map(IndependenceResult._make, results), strict=True))
+        shown: dict[str, Any] = {
+            name: dict(zip(levers, line, strict=True)) if isinstance(line, list) else line
+            for name, line in lines.items()
+        }
+        return Evidence(rows, self.source, tests, **shown)
 
     def merged(self, parts: Sequence["Findings"], which: Ints) -> "Findings":
         """Each set from the part that `which` says."""
-        separated = pick([part.separated for part in parts], which)
-        return replace(self, separated=separated, grounds=self.grounds.merged([part.grounds for part in parts], which))
+        sets = np.arange(len(which))
+        arrays = {name: np.stack([part.arrays[name] for part in parts])[which, sets] for name in self.arrays}
+        separated = np.stack([part.separated for part in parts])[which, sets]
+        return replace(self, separated=separated, arrays=arrays)
 
 
-class _Declares(Protocol):
+class Discovery(Protocol):
+    """A way to find separating sets, from counts, or where the reward is a real number, from moments.
+
+    `Declared` has all but `discover`.
+    """
+
     @property
     def tier(self) -> Tier:
         """The tier of its knowledge."""
@@ -115,18 +182,7 @@ class _Declares(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the name in the registry, and the options."""
 
-
-class Discovery(_Declares, Protocol):
-    """A way to find separating sets from counts; `Declared` has the rest."""
-
-    def discover(self, layout: TableLayout, tables: CountTables, rows: int, /) -> Findings:
-        """Test every set that has a table."""
-
-
-class RealDiscovery(_Declares, Protocol):
-    """A way to find separating sets from moments, where the reward is a real number; `Declared` has the rest."""
-
-    def discover(self, layout: DesignLayout, moments: ArmMoments, rows: int, /) -> Findings:
+    def discover(self, layout: Any, statistics: Any, rows: int, /) -> Findings:
         """Test every set of the layout."""
 
 

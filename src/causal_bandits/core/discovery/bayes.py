@@ -9,13 +9,13 @@ import numpy as np
 
 from ...errors import OptionError, brief
 from ..compiled import Bools, Floats, Ints
-from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout, levels_of, margins_of
-from ..independence import Neighbors, conditional_factors, marginal_factors, regression_factors
+from ..data import ArmMoments, CountTables, DesignLayout, SubsetLayout, TableLayout
+from ..independence import factors_of_arms, regression_factors
 from ..problem import Problem
 from ..validation import check_fields, is_number
 from .base import Findings
 from .declared import Declared
-from .grounds import Weighed
+from .direct import lever_tests
 
 Others = Literal["both", "either", "marginal", "conditional"]
 
@@ -60,7 +60,8 @@ class BayesFactors(Declared):
         """Weigh every set of the layout, from tables or from moments."""
         found = _factors(layout, statistics, given_others=self.reading == "conditional")
         given = _factors(layout, statistics, given_others=True) if self.reading in ("both", "either") else None
-        return Findings(layout, rows, self._accepted(found, given), Weighed(found, given))
+        weighed = {"log_bayes_factor": found, **({} if given is None else {"given_others": given})}
+        return Findings(layout, rows, self._accepted(found, given), "weighed", weighed)
 
     def _accepted(self, found: Floats, given: Floats | None) -> Bools:
         accepted: Bools = found > self.threshold
@@ -74,10 +75,8 @@ class BayesFactors(Declared):
 def _factors(layout: SubsetLayout, statistics: CountTables | ArmMoments, *, given_others: bool) -> Floats:
     """(sets, levers): log Bayes factors, the other variables averaged over or held fixed."""
     if isinstance(layout, TableLayout) and isinstance(statistics, CountTables):
-        if not given_others:
-            return marginal_factors(margins_of(layout, statistics), levels_of(layout.problem).starts)
-        everything = np.ones((layout.count, len(layout.problem.interventions)), dtype=np.bool_)
-        return conditional_factors(statistics, _neighbors(layout.problem), everything)
+        _, tests = lever_tests(layout.problem, "conditional" if given_others else "marginal")
+        return factors_of_arms(statistics, tests)
     if not isinstance(layout, DesignLayout) or not isinstance(statistics, ArmMoments):
         raise TypeError("expected tables with a TableLayout, or moments with a DesignLayout")
     chosen = layout.chosen(with_reward=True)
@@ -95,8 +94,3 @@ def _groups(problem: Problem, *, given_others: bool) -> list[tuple[Ints, Ints]]:
     return [
         (problem.arm_groups(rest), problem.arm_groups([*rest, name])) for name, rest in zip(levers, others, strict=True)
     ]
-
-
-@lru_cache(maxsize=32)
-def _neighbors(problem: Problem) -> Neighbors:
-    return Neighbors.of(problem)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from ...errors import OptionError, listing
 from ..problem import Problem
-from .base import Discovery, RealDiscovery
+from .base import Discovery
 from .tiers import Tier
 
 
@@ -57,7 +57,7 @@ def find_discoveries(path: Iterable[str], package: str) -> None:
         importlib.import_module(module.name)
 
 
-def discovery_from_dict(data: Mapping[str, Any]) -> Discovery | RealDiscovery:
+def discovery_from_dict(data: Mapping[str, Any]) -> Discovery:
     """A discovery from what its `to_dict` gave.
 
     Args:
@@ -71,5 +71,5 @@ def discovery_from_dict(data: Mapping[str, Any]) -> Discovery | RealDiscovery:
     if name not in DISCOVERIES:
         raise OptionError(f"discovery {name!r} is not known; expected one of {listing(DISCOVERIES)}")
     made: Any = DISCOVERIES[name].from_options(options)
-    found: Discovery | RealDiscovery = made
+    found: Discovery = made
     return found

@@ -16,7 +16,6 @@ from ..problem import Problem
 from ..validation import check_fields
 from .base import Findings, check_alpha
 from .declared import Declared
-from .grounds import ByTests
 
 Reading = Literal["conditional", "marginal", "joint"]
 Calibration = Literal["asymptotic", "permutation"]
@@ -63,7 +62,7 @@ class DirectTesting(Declared):
         """Test every set that has a table."""
         if not isinstance(layout, TableLayout):
             raise OptionError("DirectTesting needs discrete variables and a reward of 0 or 1; use ResidualTesting()")
-        names, tests = _tests(layout.problem, self.reading)
+        names, tests = lever_tests(layout.problem, self.reading)
         statistic, dof = g_squared_of_arms(tables, tests)
         if self.calibration == "permutation":
             p_value = permuted_of_arms(tables, tests, self.draws, np.random.default_rng(rows))
@@ -74,7 +73,8 @@ class DirectTesting(Declared):
             accepted &= dof > 0
         if self.reading == "joint":
             accepted = _largest(layout.problem, names, accepted, p_value)
-        return Findings(layout, rows, accepted, ByTests(names, statistic, dof, p_value))
+        tests_found = {"statistic": statistic, "dof": dof, "p_value": p_value}
+        return Findings(layout, rows, accepted, "tested", tests_found, names)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -84,7 +84,8 @@ class DirectTesting(Declared):
 
 
 @lru_cache(maxsize=32)
-def _tests(problem: Problem, reading: Reading) -> tuple[tuple[tuple[str, ...], ...], ArmTests]:
+def lever_tests(problem: Problem, reading: Reading) -> tuple[tuple[tuple[str, ...], ...], ArmTests]:
+    """The levers that are tested together, and the tests."""
     levers = problem.intervention_names
     sizes = range(1, len(levers) + 1) if reading == "joint" else (1,)
     tested = tuple(itertools.chain.from_iterable(itertools.combinations(levers, size) for size in sizes))

@@ -11,7 +11,6 @@ from ..problem import Problem
 from ..validation import are_names
 from .base import Findings
 from .declared import Declared
-from .grounds import Told
 from .tiers import Tier
 
 
@@ -54,7 +53,7 @@ class KnownSets(Declared):
             index = layout.find(variables)
             chosen = names if told is None else [layout.problem.intervention(name).name for name in told]
             separated[index] = [name in chosen for name in names]
-        return Findings(layout, rows, separated, Told())
+        return Findings(layout, rows, separated, "told")
 
     def hints(self, problem: Problem) -> str:
         """What it is given."""
@@ -68,12 +67,9 @@ class KnownSets(Declared):
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` gave, without the name."""
-        return cls._from_pairs(**options)
-
-    @classmethod
-    def _from_pairs(cls, sets: list[tuple[list[str], list[str] | None]]) -> Self:
-        made = cls([variables for variables, _ in sets])
-        made._sets = {frozenset(variables): None if told is None else _names(told) for variables, told in sets}
+        made = cls([variables for variables, _ in options["sets"]])
+        for variables, told in options["sets"]:
+            made._sets[frozenset(variables)] = None if told is None else _names(told)
         return made
 
     def __eq__(self, other: object) -> bool:

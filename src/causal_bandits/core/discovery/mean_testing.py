@@ -8,12 +8,11 @@ import numpy as np
 from ...errors import OptionError, whole_number
 from ..compiled import Floats, Ints
 from ..data import DesignLayout, Rows
-from ..independence.means import compared_means
+from ..independence import IndependenceResult, compared_means
 from ..independence.permutation import DRAWS, MOST_DRAWS
 from ..validation import check_fields
 from .base import Findings, check_alpha
 from .declared import Declared
-from .grounds import ByTests
 from .residual import ResidualReading, levers_tested
 
 
@@ -51,8 +50,8 @@ class MeanTesting(Declared):
             raise OptionError("MeanTesting needs a reward that is not 0 or 1; use DirectTesting() or ASD()")
         tested, others = levers_tested(layout.problem, self.reading)
         sets = len(layout.members)
-        statistic, p_value = np.zeros((sets, len(tested))), np.ones((sets, len(tested)))
-        dof = np.zeros((sets, len(tested)), dtype=np.int64)
+        found = {name: np.zeros((sets, len(tested))) for name in IndependenceResult._fields}
+        found["dof"] = np.zeros((sets, len(tested)), dtype=np.int64)
         rng = np.random.default_rng(rows)
         for place in range(sets):
             whole = np.all(table.codes[:, list(layout.members[place])] >= 0, axis=1)
@@ -61,10 +60,11 @@ class MeanTesting(Declared):
             for test in range(len(tested)):
                 strata = np.unique(np.stack([cells, others[test][kept.arms]]), axis=1, return_inverse=True)[1]
                 result = compared_means(values, kept.arms, strata.astype(np.int64), self.draws, rng)
-                statistic[place, test], dof[place, test], p_value[place, test] = result
-        accepted = p_value > self.alpha
+                for name, value in result._asdict().items():
+                    found[name][place, test] = value
+        accepted = found["p_value"] > self.alpha
         separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted
-        return Findings(layout, rows, separated, ByTests(tested, statistic, dof, p_value))
+        return Findings(layout, rows, separated, "tested", found, tested)
 
 
 def _given(layout: DesignLayout, place: int, rows: Rows) -> tuple[Floats, Ints]:

@@ -14,7 +14,6 @@ from ..problem import Problem
 from ..validation import check_fields
 from .base import Findings, check_alpha
 from .declared import Declared
-from .grounds import ByTests
 
 ResidualReading = Literal["conditional", "joint"]
 
@@ -61,11 +60,11 @@ class ResidualTesting(Declared):
             raise OptionError("ResidualTesting needs a real-valued reward; use DirectTesting() or ASD()")
         tested, groups = levers_tested(layout.problem, self.reading)
         results = residual_tests(moments, layout.chosen(), groups, factor=self.factor)
-        accepted = results.p_value > self.alpha
+        accepted = results["p_value"] > self.alpha
         if self.require_evidence:
-            accepted &= results.dof > 0
+            accepted &= results["dof"] > 0
         separated = np.repeat(accepted, len(layout.problem.interventions), axis=1) if len(tested) == 1 else accepted
-        return Findings(layout, rows, separated, ByTests(tested, *results))
+        return Findings(layout, rows, separated, "tested", results, tested)
 
 
 @lru_cache(maxsize=32)

@@ -33,16 +33,6 @@ def forward(root: Floats, vector: Floats, found: Floats) -> None:
 
 
 @compiled
-def backward(root: Floats, vector: Floats, found: Floats) -> None:
-    """Solve root.T @ found = vector; root is lower triangular."""
-    for row in range(len(vector) - 1, -1, -1):
-        rest = vector[row]
-        for column in range(row + 1, len(vector)):
-            rest -= root[column, row] * found[column]
-        found[row] = rest / root[row, row]
-
-
-@compiled
 def lower_root(matrix: Floats, least: float) -> Floats:
     """Lower factor of a positive semidefinite matrix; a pivot below `least` counts as that, a column of 0 stays 0."""
     size = len(matrix)

@@ -6,8 +6,8 @@ A their sum, m_s and v_s the mean and variance of the Betas,
     E[p . mu] = F / A,   V[p . mu] = (Q - F^2 / A) / (A (A + 1)),
     F = sum a_s m_s,     Q = sum a_s^2 v_s + a_s (m_s^2 + v_s),
 
-and a new row changes one term of F and Q per arm: that is all `learn` does. A row whose reward is pending changes a_s
-alone (`expect`), and m_s and v_s when the reward comes (`record_reward`).
+and a new row changes one term of F and Q per arm: that is all `learn_through_sets` does. A row whose reward is pending
+changes a_s alone, and m_s and v_s when the reward comes.
 
 Deviation: the paper estimates the variance from 200 samples; this is what that estimate converges to.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Floats, Ints, by_reference, compiled
-from ..data import CountTables, cell_of, count_pending, count_row
+from ..data import CountTables, cell_of
 from ..discovery import Findings
 from ..problem import Problem
 
@@ -135,35 +135,13 @@ def _learn_through(pools: Pools, index: int, cells: int, arm: int, cell: int, re
 
 
 @compiled
-def _learn_through_all(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int, change: int) -> None:
+def learn_through_sets(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int, change: int) -> None:
     """The same in every set for whose variables the row has values."""
     for index in range(len(pools.sets)):
         table = pools.sets[index]
         cell = cell_of(tables, table, codes)
         if cell >= 0:
             _learn_through(pools, index, tables.cells[table], arm, cell, reward, change)
-
-
-@compiled
-def learn(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
-    """Count one row everywhere: tables, pools, moments; not where it lacks a value."""
-    _learn_through_all(tables, pools, arm, codes, reward, 1)
-    count_row(tables, arm, codes, reward)
-
-
-@compiled
-def expect(tables: CountTables, pools: Pools, arm: int, codes: Ints, change: int) -> None:
-    """Count a row whose reward is pending (1), or take it back (-1)."""
-    _learn_through_all(tables, pools, arm, codes, -1, change)
-    count_pending(tables, arm, codes, change)
-
-
-@compiled
-def record_reward(tables: CountTables, pools: Pools, arm: int, codes: Ints, reward: int) -> None:
-    """Count the reward of a pending row."""
-    _learn_through_all(tables, pools, arm, codes, reward, 0)
-    count_pending(tables, arm, codes, -1)
-    count_row(tables, arm, codes, reward)
 
 
 @compiled

@@ -216,16 +216,13 @@ def by_group(groups: Ints, count: int) -> tuple[Ints, Ints]:
 
 
 @compiled
-def means_through(moments: ArmMoments, pools: RealPools, with_variance: bool) -> tuple[Floats, Floats]:
-    """(accepted sets, arms): means through every set, and their variances (or 0); infinite if it says nothing."""
-    return means_with_pending(moments, moments, pools, with_variance)
-
-
-@compiled
-def means_with_pending(
+def means_through(
     moments: ArmMoments, seen: ArmMoments, pools: RealPools, with_variance: bool
 ) -> tuple[Floats, Floats]:
-    """The same where `seen` has the rows whose reward is pending besides: own means of S are over these."""
+    """(accepted sets, arms): means through every set, and their variances (or 0); infinite if it says nothing.
+
+    `seen` has the rows whose reward is pending besides: own means of S are over these.
+    """
     sets, arms = pools.groups.shape
     means = np.zeros((sets, arms))
     variances = np.full((sets, arms), np.inf)
@@ -270,12 +267,12 @@ def bootstrap_variance(
 ) -> Floats:
     """(accepted sets, arms): variance of the means over bootstraps that resample within arms, as the paper has it."""
     order, ends = by_group(arms, len(moments.counts))
-    centre, variance = means_through(moments, pools, False)
+    centre, variance = means_through(moments, moments, pools, False)
     total, squares = np.zeros(centre.shape), np.zeros(centre.shape)
     drawn = ArmMoments(np.empty_like(moments.counts), np.empty_like(moments.means), np.empty_like(moments.scatter))
     for _ in range(samples):
         _resample(moments, ends[1:], order, values, drawn, rng)
-        means = means_through(drawn, pools, False)[0]
+        means = means_through(drawn, drawn, pools, False)[0]
         for index in range(centre.shape[0]):
             for arm in range(centre.shape[1]):
                 away = means[index, arm] - centre[index, arm]
@@ -329,5 +326,5 @@ def linear_sharing(history: History, variables: Iterable[str], separated: Iterab
     index, groups = layout.find(chosen), problem.arm_groups([name for name in names if name not in shared])
     columns = layout.columns[index]
     pools = RealPools(columns[None], np.array([len(columns)]), groups[None], np.array([index]))
-    means, variances = means_through(moments, pools, True)
+    means, variances = means_through(moments, moments, pools, True)
     return np.where(np.isfinite(variances[0]), means[0], np.nan)

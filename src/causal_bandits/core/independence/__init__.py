@@ -1,24 +1,21 @@
 """Conditional independence: tests give statistic, dof and p-value, Bayes factors nats; the caller decides."""
 
-from .bayes import Neighbors, conditional_factors, log_bayes_factor, marginal_factors
+from .bayes import factors_of_arms, log_bayes_factor
 from .g_squared import ArmTests, IndependenceResult, g_squared, g_squared_of_arms, p_values
 from .means import compared_means, mean_test, permuted_means
 from .permutation import permutation_test, permuted_of_arms
 from .regressions import regression_factors
-from .residual import Factor, ResidualResults, residual_test, residual_tests
+from .residual import Factor, residual_test, residual_tests
 
 __all__ = [
     "ArmTests",
     "Factor",
     "IndependenceResult",
-    "Neighbors",
-    "ResidualResults",
     "compared_means",
-    "conditional_factors",
+    "factors_of_arms",
     "g_squared",
     "g_squared_of_arms",
     "log_bayes_factor",
-    "marginal_factors",
     "mean_test",
     "p_values",
     "permutation_test",

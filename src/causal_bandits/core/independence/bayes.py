@@ -6,15 +6,13 @@ n0! n1! / (n0 + n1 + 1)!, and the log Bayes factor of independence is a differen
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..compiled import Bools, Floats, Ints, compiled
+from ..compiled import Floats, Ints, compiled
 from ..data import CountTables
-from ..problem import Problem
-from .g_squared import checked_counts
+from .g_squared import ArmTests, checked_counts, counts_of_test, number_groups, pulled_arms
 
 FEW = 4096
 LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(FEW)])
@@ -52,106 +50,16 @@ def log_bayes_factor_statistic(table: Ints) -> float:
 
 
 @compiled
-def _evidence(counts: NDArray[np.int32], start: int, cells: int) -> float:
-    """log P(Y) of neighboring cells, each with its own probability."""
-    found = 0.0
-    for place in range(start, start + 2 * cells, 2):
-        found += log_marginal_likelihood(counts[place], counts[place + 1])  # 0 if there are no rows
-    return found
-
-
-@compiled
-def marginal_factors(margins: CountTables, starts: Ints) -> Floats:
-    """(sets, levers): log [P(Y | S) / P(Y | S, I)], from the counts of each lever's levels."""
-    sets, levers = len(margins.cells), len(starts) - 1
-    found = np.empty((sets, levers))
-    for place in range(sets):
-        length = 2 * margins.cells[place]
-        first = margins.starts[place]
-        together = np.zeros(length, dtype=np.int32)
-        for level in range(starts[1]):  # the levels of one lever add up to all rows; so do those of another
-            for offset in range(length):
-                together[offset] += margins.counts[first + level * length + offset]
-        for lever in range(levers):
-            found[place, lever] = _evidence(together, 0, margins.cells[place])
-            for level in range(starts[lever], starts[lever + 1]):
-                found[place, lever] -= _evidence(margins.counts, first + level * length, margins.cells[place])
-    return found
-
-
-class Neighbors(NamedTuple):
-    """For each lever the groups of arms that differ in it alone."""
-
-    arms: Ints
-    """(levers, arms): group after group."""
-    ends: Ints
-    """(levers, groups): where each group ends; the last one again and again where a lever has fewer groups."""
-
-    @classmethod
-    def of(cls, problem: Problem) -> "Neighbors":
-        """The neighbors of a problem's arms."""
-        names = problem.intervention_names
-        groups = np.array([problem.arm_groups([other for other in names if other != name]) for name in names])
-        sizes = np.array([np.bincount(group, minlength=groups.max() + 1) for group in groups])
-        return cls(np.argsort(groups, axis=1, kind="stable"), np.cumsum(sizes, axis=1))
-
-
-@compiled
-def _among_pulled(tables: CountTables, neighbors: Neighbors) -> Neighbors:
-    """The same without the arms that have no rows: of thousands most may have none, and those change nothing."""
-    arms, ends = np.empty_like(neighbors.arms), np.empty_like(neighbors.ends)
-    for lever in range(len(arms)):
-        index, kept = 0, 0
-        for group in range(ends.shape[1]):
-            while index < neighbors.ends[lever, group]:
-                arm = neighbors.arms[lever, index]
-                index += 1
-                if tables.counts[2 * arm] + tables.counts[2 * arm + 1]:
-                    arms[lever, kept] = arm
-                    kept += 1
-            ends[lever, group] = kept
-    return Neighbors(arms, ends)
-
-
-@compiled
-def _evidence_of_groups(tables: CountTables, place: int, arms: Ints, ends: Ints, alone: Floats) -> float:
-    """log P(Y | S, group of the arm): the arms of a group share the chances of their cells."""
-    cells = tables.cells[place]
-    found, first = 0.0, 0
-    for end in ends:
-        if end == first + 1:
-            found += alone[arms[first]]
-        elif end > first:
-            for cell in range(cells):
-                zeros, ones = 0, 0
-                for index in range(first, end):
-                    source = tables.starts[place] + (arms[index] * cells + cell) * 2
-                    zeros += tables.counts[source]
-                    ones += tables.counts[source + 1]
-                found += log_marginal_likelihood(zeros, ones)
-        first = end
-    return found
-
-
-@compiled
-def conditional_factors(tables: CountTables, neighbors: Neighbors, wanted: Bools) -> Floats:
-    """(sets, levers): the same given the other levers; with them, a lever's level is the arm. NaN if not wanted."""
-    levers, arms = neighbors.arms.shape
-    found = np.full((len(tables.cells), levers), np.nan)
-    pulled = _among_pulled(tables, neighbors)
-    alone = np.zeros(arms)
-    for place in range(len(tables.cells)):
-        if not wanted[place].any():
-            continue
-        cells = tables.cells[place]
-        apart = 0.0
-        for arm in pulled.arms[0, : pulled.ends[0, -1]]:
-            alone[arm] = _evidence(tables.counts, tables.starts[place] + arm * cells * 2, cells)
-            apart += alone[arm]
-        for lever in np.flatnonzero(wanted[place]):
-            shared = _evidence_of_groups(tables, place, pulled.arms[lever], pulled.ends[lever], alone)
-            found[place, lever] = shared - apart
-    return found
+def factors_of_arms(tables: CountTables, tests: ArmTests) -> Floats:
+    """(sets, tests): the log Bayes factor of every test given every set."""
+    count, arms = tests.strata.shape
+    factors, pulled = np.empty((len(tables.cells), count)), pulled_arms(tables, arms)
+    for test in range(count):
+        numbers = number_groups(tests.strata[test], pulled)
+        for place in range(len(factors)):
+            counts = counts_of_test(tables, tests, test, place, pulled, numbers)
+            factors[place, test] = log_bayes_factor_statistic(counts)
+    return factors
 
 
 def log_bayes_factor(table: ArrayLike) -> float:

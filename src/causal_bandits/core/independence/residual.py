@@ -27,14 +27,15 @@ Where data are thin or degenerate:
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import OptionError, brief
 from ...libraries import special
 from ..compiled import Bools, Floats, Ints, compiled
-from ..data import ArmMoments, merge_arms
+from ..data import ArmMoments, merge_groups
 from .g_squared import IndependenceResult
 
 Factor = Literal["environments-1", "environments"]
@@ -64,14 +65,6 @@ class Comparisons(NamedTuple):
     scatter: Floats
     """Sum of squared deviations from the mean, of the arm's residuals."""
     rest_scatter: Floats
-
-
-class ResidualResults(NamedTuple):
-    """Results of many tests; all arrays (sets, tests), with the fields of an `IndependenceResult`."""
-
-    statistic: Floats
-    dof: Ints
-    p_value: Floats
 
 
 @compiled
@@ -191,16 +184,15 @@ def compare_residuals(moments: ArmMoments, chosen: Bools, group: Ints) -> Compar
     found = Comparisons(
         np.zeros((sets, arms), dtype=np.int64), np.zeros((sets, arms)), np.zeros((sets, arms)), np.zeros((sets, arms))
     )
-    mean = np.empty(width)
     weights = np.empty(width)
-    scatter = np.empty((width, width))
     work = np.empty((width, width))
     for number in range(group.max() + 1):
         member = (group == number) & (moments.counts >= FEWEST_ROWS)
         places = np.flatnonzero(member)
         if len(places) < 2:
             continue
-        rows = merge_arms(moments, member, mean, scatter)
+        merged = merge_groups(moments, np.where(member, 0, 1))
+        rows, mean, scatter = merged.counts[0], merged.means[0], merged.scatter[0]
         if not np.all(np.isfinite(scatter)):
             continue
         residuals = np.empty((len(places), 3))
@@ -244,8 +236,8 @@ def smallest_p_values(counts: Ints, found: Comparisons) -> Floats:
 
 def residual_tests(
     moments: ArmMoments, chosen: Bools, groups: Ints, *, factor: Factor = "environments-1"
-) -> ResidualResults:
-    """Every test (rows of `groups`) given every set of columns (rows of `chosen`).
+) -> dict[str, NDArray[Any]]:
+    """The fields of an `IndependenceResult`, each (sets, tests): every test given every set of columns.
 
     `groups[t]` holds for each arm the number of its group in test t: a regression is fitted in each group, whose arms
     are the environments. Groups with evidence are combined by Bonferroni. The statistic is 2 ln(1 / p) of the most
@@ -254,20 +246,20 @@ def residual_tests(
     """
     check_factor(factor)
     shape = len(chosen), len(groups)
-    results = ResidualResults(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.ones(shape))
+    found = {"statistic": np.zeros(shape), "dof": np.zeros(shape, dtype=np.int64), "p_value": np.ones(shape)}
     for test, group in enumerate(groups):
         order = np.argsort(group, kind="stable")
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-        found = compare_residuals(moments, chosen, group)
-        smallest = np.minimum.reduceat(smallest_p_values(moments.counts, found)[:, order], starts, axis=1)
-        environments = np.add.reduceat((found.rest_rows > 0)[:, order], starts, axis=1, dtype=np.int64)
+        compared = compare_residuals(moments, chosen, group)
+        smallest = np.minimum.reduceat(smallest_p_values(moments.counts, compared)[:, order], starts, axis=1)
+        environments = np.add.reduceat((compared.rest_rows > 0)[:, order], starts, axis=1, dtype=np.int64)
         k = environments - 1 if factor == "environments-1" else environments
         corrected = np.where(environments > 0, 2 * k * smallest, 1.0).min(axis=1)
         evidence = np.count_nonzero(environments, axis=1)
-        results.p_value[:, test] = np.where(evidence > 0, np.minimum(1.0, evidence * corrected), 1.0)
-        results.dof[:, test] = np.maximum(environments - 1, 0).sum(axis=1)
-        results.statistic[:, test] = 2 * np.log(1 / np.maximum(smallest.min(axis=1), SMALLEST))
-    return results
+        found["p_value"][:, test] = np.where(evidence > 0, np.minimum(1.0, evidence * corrected), 1.0)
+        found["dof"][:, test] = np.maximum(environments - 1, 0).sum(axis=1)
+        found["statistic"][:, test] = 2 * np.log(1 / np.maximum(smallest.min(axis=1), SMALLEST))
+    return found
 
 
 def residual_test(
@@ -283,5 +275,5 @@ def residual_test(
     chosen = np.zeros((1, moments.means.shape[1] - 1), dtype=np.bool_)
     chosen[0, list(columns)] = True
     group = np.zeros(len(moments.counts), dtype=np.int64) if group is None else group
-    statistic, dof, p_value = residual_tests(moments, chosen, group[None], factor=factor)
-    return IndependenceResult(float(statistic[0, 0]), int(dof[0, 0]), float(p_value[0, 0]))
+    found = residual_tests(moments, chosen, group[None], factor=factor)
+    return IndependenceResult(**{name: array[0, 0].item() for name, array in found.items()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ...libraries import pl
 from ..compiled import Bools, Floats
@@ -258,10 +258,28 @@ def advice_table(found: Sequence[Advice]) -> str:
     return titled_table(title, columns[first:], [row[first:] for row in rows], numeric=[n - first for n in (3, 4, 5)])
 
 
-class Question(NamedTuple):
-    """What advice is asked for.
+def advise(
+    best: Recommendation | None,
+    posterior: Posterior | None,
+    history: History,
+    allowed: Bools,
+    *,
+    confidence: float = CONFIDENCE,
+    margin: float | None = None,
+    tolerance: float = TOLERANCE,
+    cost: Floats | None = None,
+    segment: Segment | None = None,
+    first_arms: int | None = None,
+    control: int | None = None,
+    per_day: float = math.nan,
+    held: str = "",
+) -> Advice:
+    """What to do next.
 
     Args:
+        best: What the policy recommends; None before any arm has rows enough.
+        posterior: What `best` follows from.
+        history: The rows.
         allowed: (arms,): arms in play.
         confidence: Probability with which no claim is wrong, over all looks together.
         margin: How far from the best is close enough, in units of the reward; 5% of its mean by default.
@@ -273,45 +291,22 @@ class Question(NamedTuple):
         per_day: Decisions per day so far.
         held: Why no claim is to be made; empty if claims are made.
     """
-
-    allowed: Bools
-    confidence: float = CONFIDENCE
-    margin: float | None = None
-    tolerance: float = TOLERANCE
-    cost: Floats | None = None
-    segment: Segment | None = None
-    first_arms: int | None = None
-    control: int | None = None
-    per_day: float = math.nan
-    held: str = ""
-
-
-def advise(best: Recommendation | None, posterior: Posterior | None, history: History, asked: Question) -> Advice:
-    """What to do next.
-
-    Args:
-        best: What the policy recommends; None before any arm has rows enough.
-        posterior: What `best` follows from.
-        history: The rows.
-        asked: What is asked for.
-    """
-    problem = history.problem
+    problem, unproven = history.problem, held
     scale = scale_of(problem.reward, history.packed["rewards"])
-    held = asked.held or ("" if scale is not None else _without_cap(len(history)))
     found = Proven()
-    if scale is not None and not asked.held:
-        inside = problem.arms_in(asked.segment) if problem.segments else None
-        members = (asked.allowed | True if inside is None else inside).nonzero()[0]
-        first = len(problem.arms) if asked.first_arms is None else asked.first_arms
-        comparison = Comparison(members, asked.allowed, first, 1 - asked.confidence, asked.margin, asked.cost)
-        found = prove(history, scale, comparison)
+    if scale is None:
+        unproven = held or _without_cap(len(history))
+    elif not held:
+        inside = problem.arms_in(segment) if problem.segments else None
+        members = (allowed | True if inside is None else inside).nonzero()[0]
+        first = len(problem.arms) if first_arms is None else first_arms
+        found = prove(history, scale, Comparison(members, allowed, first, 1 - confidence, margin, cost))
     stop = None if found.arm is None or best is None else problem.arms[found.arm]
     loss, more = math.inf, math.inf
     if best is not None and posterior is not None:
-        control = problem.index(best.arm) if asked.control is None else asked.control
-        loss = asked.tolerance * abs(float(posterior.means[control]))
-        more = _more_rows(posterior, problem.index(best.arm), asked, loss)
-    enough = best is not None and not asked.held and best.expected_loss <= loss
+        loss = tolerance * abs(float(posterior.means[problem.index(best.arm) if control is None else control]))
+        more = _more_rows(posterior, problem.index(best.arm), allowed, cost, loss)
+    enough = best is not None and not held and best.expected_loss <= loss
     arm = None if best is None else best.arm if stop is None else stop
     known = best if best is not None and arm == best.arm else None
     return Advice(
@@ -319,24 +314,24 @@ def advise(best: Recommendation | None, posterior: Posterior | None, history: Hi
         arm,
         tuple(problem.arms[number] for number in found.behind),
         found.is_best,
-        asked.confidence,
+        confidence,
         math.nan if best is None else best.margin,
         found.progress,
         math.nan if known is None else known.probability_best,
         math.nan if known is None else known.probability_close,
         math.nan if known is None else known.expected_loss,
         rows=len(history),
-        arms=int(asked.allowed.sum()),
-        margin_share=NEAR if asked.margin is None else None,
-        tolerance=asked.tolerance,
+        arms=int(allowed.sum()),
+        margin_share=NEAR if margin is None else None,
+        tolerance=tolerance,
         more_for_proof=_finite(found.more_rows),
         more_for_good_enough=_finite(more),
-        per_day=asked.per_day,
+        per_day=per_day,
         cap=scale.high if scale is not None and scale.learned else None,
-        held="" if best is None else held,
-        drops_control=asked.control in found.behind,
-        costs=asked.cost is not None,
-        segment=dict(asked.segment or {}),
+        held="" if best is None else unproven,
+        drops_control=control in found.behind,
+        costs=cost is not None,
+        segment=dict(segment or {}),
     )
 
 
@@ -350,13 +345,13 @@ def _without_cap(rows: int) -> str:
     return f"Nothing can be proven: the first {CAP_ROWS:,} rows give no cap of the reward; declare cap=."
 
 
-def _more_rows(posterior: Posterior, arm: int, asked: Question, loss: float) -> float:
+def _more_rows(posterior: Posterior, arm: int, allowed: Bools, cost: Floats | None, loss: float) -> float:
     """How many more rows bring the expected loss down to `loss`, if the posterior narrows with the root of the rows."""
-    draws = posterior.draws - (0.0 if asked.cost is None else asked.cost)
+    draws = posterior.draws - (0.0 if cost is None else cost)
     centre = draws.mean(axis=0)
 
     def expected(factor: float) -> float:
-        return float(losses(centre + (draws - centre) / math.sqrt(factor), asked.allowed, arm).mean())
+        return float(losses(centre + (draws - centre) / math.sqrt(factor), allowed, arm).mean())
 
     low, high = 1.0, float(FACTORS[-1])
     if expected(low) <= loss:

@@ -19,22 +19,22 @@ from numpy.typing import NDArray
 from ...errors import ObservationError, OptionError, brief, flag, listing, share, whole_number
 from ..compiled import Bools, Floats, Ints
 from ..data import History, Rows
-from ..discovery import GROWTH, Findings, SeparatingSets, Tier
+from ..discovery import Findings, SeparatingSets, Tier
 from ..files import file_path
 from ..markup import printable
 from ..problem import Arm, Level, Problem, Segment, check_problem
 from ..seeds import Seed, generator
 from ..validation import validated
-from .advice import CONFIDENCE, TOLERANCE, Advice, Advices, Question, advise
+from .advice import CONFIDENCE, TOLERANCE, Advice, Advices, advise
 from .arms import allowed_arms, arm_numbers, arms_left
-from .estimates import Estimates, estimates_of, with_own_rows, with_pending_rows
+from .estimates import Estimates, estimates_of
 from .lifts import Effects, effects_of_levels, with_lifts
 from .posterior import Posterior, snapshot
 from .protocol import choose_many, choose_net_many, compared, expect_many, forget_many, learn_many, record_rewards
 from .recommendation import Ranking, Recommendation, Recommendations, checked_margin, rank, segment_masks
 from .registry import POLICIES
 from .saving import load, pack, write
-from .schedule import Schedule
+from .schedule import GROWTH, Schedule
 
 State = TypeVar("State")
 T = TypeVar("T")
@@ -542,13 +542,10 @@ class Policy(ABC, Generic[State]):
         """
         level, wanted = share("level", level), None if segment is None else self.problem.segment(segment)
         posterior = self.posterior()
-        found = estimates_of(self.problem, posterior, level)
-        found = with_own_rows(found, self.history, level, self.allowed).with_own_widened(self.design_effect)
-        if len(self.history.pending):
-            without = posterior
-            if self.uses_pending:
-                without = self._once("without pending", lambda: self._posterior(self._fitted(pending=False)))
-            found = with_pending_rows(found, without, self.history.pending.all.arms)
+        without = posterior
+        if len(self.history.pending) and self.uses_pending:
+            without = self._once("without pending", lambda: self._posterior(self._fitted(pending=False)))
+        found = estimates_of(self.history, posterior, without, level, self.allowed, self.design_effect)
         compare = posterior if self.can_compare else None
         controls = self.problem.idle_arms if control is None else arm_numbers(self.problem, control)
         return with_lifts(found, compare, controls, level, cost).of(wanted)
@@ -640,7 +637,7 @@ class Policy(ABC, Generic[State]):
             tolerance: Expected loss that is good enough, as a share of the control's mean.
             among: Mask of the allowed arms to compare, (arms,); all by default.
             cost: Cost of each arm, (arms,), in units of the reward; arms are compared net of costs.
-            about: Further fields of `Question`, which a study knows.
+            about: Further arguments of `policies.advice.advise`, which a study knows.
         """
         margin = None if margin is None else checked_margin(margin, 0.0)
         confidence, tolerance = share("confidence", confidence), share("tolerance", tolerance)
@@ -658,13 +655,13 @@ class Policy(ABC, Generic[State]):
     def _advise(
         self, best: Recommendation | None, segment: Segment | None, among: Bools | None, **options: Any
     ) -> Advice:
-        """`advice` for one segment, given what is recommended; `options` are fields of `Question`."""
+        """`advice` for one segment, given what is recommended; `options` are arguments of `advise`."""
         asked, inside = self._asked(among), self.problem.arms_in(segment)
         options.setdefault(
             "control", next((arm for arm in self.problem.idle_arms if inside is None or inside[arm]), None)
         )
-        question = Question(asked if inside is None else asked & inside, segment=segment, **options)
-        return advise(best, None if best is None else self.posterior(), self.history, question)
+        among = asked if inside is None else asked & inside
+        return advise(best, None if best is None else self.posterior(), self.history, among, segment=segment, **options)
 
     def separating_sets(self, *, rejected: bool = False) -> SeparatingSets:
         """The sets in use with their evidence; with `rejected`, all candidate sets."""

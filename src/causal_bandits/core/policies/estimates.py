@@ -10,7 +10,6 @@ from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...libraries import pl, special
 from ..compiled import Bools
@@ -19,7 +18,7 @@ from ..estimators import jeffreys_interval
 from ..estimators.reward_shapes import add_to_stats, learn_dispersion, one_more, own_limits, stats_for
 from ..markup import between, braces, printable, signed, text_table, through_words, titled_table
 from ..markup import number as shown
-from ..problem import Arm, Level, Problem
+from ..problem import Arm, Level
 from .arms import OfArm
 from .posterior import Posterior
 
@@ -220,22 +219,6 @@ class Estimates(Tabled[ArmEstimate]):
         nothing: Any = {"mean": math.nan, "low": math.nan, "high": math.nan, "effective_rows": 0.0, "lift": None}
         return Estimates([replace(row, **nothing, through=None, through_share=1.0) for row in self])
 
-    def with_own_widened(self, by: float) -> Estimates:
-        """The same where the intervals of own rows have `by` times the variance."""
-        if by == 1:
-            return self
-        root = math.sqrt(by)
-        return Estimates(
-            [
-                replace(
-                    row,
-                    own_low=row.own_mean - root * (row.own_mean - row.own_low),
-                    own_high=row.own_mean + root * (row.own_high - row.own_mean),
-                )
-                for row in self
-            ]
-        )
-
     def of(self, segment: Mapping[str, Level] | None) -> Estimates:
         """The arms of one segment; all arms for None."""
         return self if segment is None else Estimates([row for row in self if row.arm.segment == segment])
@@ -310,33 +293,54 @@ def lift_cells(lift: Lift | None) -> tuple[str, str]:
     return signed(lift.absolute, (lift.low, lift.high)), between(lift.low, lift.high, lift.absolute)
 
 
-def estimates_of(problem: Problem, posterior: Posterior, level: float) -> Estimates:
-    """The mean and interval of every arm, and the rows behind them."""
-    low, high = posterior.interval(level)
+def estimates_of(
+    history: History, posterior: Posterior, without: Posterior, level: float, allowed: Bools, widened: float
+) -> Estimates:
+    """The estimate of every arm, from the posterior and from its own rows alone.
+
+    Args:
+        history: The rows.
+        posterior: What follows from them.
+        without: What follows without the rows that wait for their reward.
+        level: Confidence level of intervals.
+        allowed: (arms,): arms that may be chosen; the others have the status "not allowed".
+        widened: Factor of the variance of own means, for dependent rows.
+    """
+    arms, (low, high) = history.problem.arms, posterior.interval(level)
     numbers = zip(posterior.means.tolist(), low.tolist(), high.tolist(), strict=True)
+    waiting = np.bincount(history.pending.all.arms, minlength=len(arms)).tolist()
+    more = [0.0] * len(arms)
+    if any(waiting):
+        both = zip(posterior.sources, without.sources, strict=True)
+        more = [max(one.effective_rows - other.effective_rows, 0.0) for one, other in both]
+    lines = zip(arms, numbers, posterior.sources, _own_intervals(history, level, widened), strict=True)
     return Estimates(
         [
             ArmEstimate(
                 arm,
-                *each,
-                through=source.through,
-                own_rows=source.own_rows,
-                effective_rows=source.effective_rows,
-                used_rows=source.used_rows,
+                *known,
+                source.through,
+                source.own_rows,
+                source.effective_rows,
+                source.used_rows,
+                *own,
+                status="" if allowed[number] else "not allowed",
+                pending_rows=waiting[number],
+                pending_effective=more[number],
                 through_share=source.through_share,
             )
-            for arm, each, source in zip(problem.arms, numbers, posterior.sources, strict=True)
+            for number, (arm, known, source, own) in enumerate(lines)
         ]
     )
 
 
-def with_own_rows(found: Estimates, history: History, level: float, allowed: Bools) -> Estimates:
-    """The same with what each arm's own rows say alone; an arm that is not allowed has that status.
+def _own_intervals(history: History, level: float, widened: float) -> list[tuple[float, float, float]]:
+    """What each arm's own rows say alone: mean and ends of the interval, NaN without rows.
 
     Jeffreys' interval of a chance, Student's t of a real-valued mean; of counts, revenue and levels a score interval
     with the dispersion of all arms, which zeros alone do not make certain.
     """
-    rows, arms = history.rows, len(found)
+    rows, arms = history.rows, len(history.problem.arms)
     n = np.bincount(rows.arms, minlength=arms)
     total = np.bincount(rows.arms, rows.rewards, minlength=arms)
     square = np.bincount(rows.arms, np.asarray(rows.rewards, dtype=np.float64) ** 2, minlength=arms)
@@ -348,37 +352,24 @@ def with_own_rows(found: Estimates, history: History, level: float, allowed: Boo
         stats.rate[0] = max(stats.mean[0], one_more(stats) / (stats.rows[0] + 1)) if len(rows.arms) else stats.rate[0]
         own = np.stack([n, total / np.maximum(n, 1), square - total**2 / np.maximum(n, 1)], axis=1)
         learn_dispersion(stats, own)
-    filled = []
-    for number, row in enumerate(found):
-        if n[number] == 0:
-            filled.append(row)
+    found = []
+    for arm in range(arms):
+        if n[arm] == 0:
+            found.append((math.nan, math.nan, math.nan))
             continue
-        mean = float(total[number] / n[number])
+        mean = float(total[arm] / n[arm])
         if kind == "real":
-            reach = _t_reach(int(n[number]), float(square[number] - n[number] * mean * mean), level)
+            reach = _t_reach(int(n[arm]), float(square[arm] - n[arm] * mean * mean), level)
             low, high = mean - reach, mean + reach
         elif kind != "binary":
             far = NormalDist().inv_cdf((1 + level) / 2)
-            low, high = own_limits(stats, far, *own[number])
+            low, high = own_limits(stats, far, *own[arm])
         else:
-            low, high = jeffreys_interval(int(n[number]), int(total[number]), level)
-        filled.append(replace(row, own_mean=mean, own_low=low, own_high=high))
-    return Estimates(filled).with_status(lambda number: None if allowed[number] else "not allowed")
-
-
-def with_pending_rows(found: Estimates, without: Posterior, arms: NDArray[np.int64]) -> Estimates:
-    """The same with how many rows of each arm wait for their reward, and what they add to a posterior without them."""
-    waiting = np.bincount(arms, minlength=len(found))
-    return Estimates(
-        [
-            replace(
-                row,
-                pending_rows=int(waiting[number]),
-                pending_effective=max(row.effective_rows - without.sources[number].effective_rows, 0.0),
-            )
-            for number, row in enumerate(found)
-        ]
-    )
+            low, high = jeffreys_interval(int(n[arm]), int(total[arm]), level)
+        if widened != 1:
+            low, high = (mean + math.sqrt(widened) * (end - mean) for end in (low, high))
+        found.append((mean, low, high))
+    return found
 
 
 def _t_reach(rows: int, scatter: float, level: float) -> float:

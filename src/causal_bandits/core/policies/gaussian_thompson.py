@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ..discovery import BayesFactors, RealDiscovery, ResidualTesting
+from ..discovery import BayesFactors, Discovery, ResidualTesting
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
@@ -62,13 +62,13 @@ class CausalGaussianThompsonSampling(RealPolicy):
     name = "causal-gaussian-ts"
     tier = Tier.OBSERVED
     thompson = True
-    evidence: ClassVar[RealDiscovery | None] = ResidualTesting()
+    evidence: ClassVar[Discovery | None] = ResidualTesting()
 
     def __init__(
         self,
         problem: Problem,
         *,
-        discovery: RealDiscovery | None = None,
+        discovery: Discovery | None = None,
         seed: Seed = None,
         max_size: int | None = None,
         initial: int = 50,
@@ -114,5 +114,5 @@ class SafeGaussianThompson(CausalGaussianThompsonSampling):
     """
 
     name = "causal-gaussian-ts-safe"
-    evidence: ClassVar[RealDiscovery | None] = BayesFactors(reading="either", veto=5.0)
+    evidence: ClassVar[Discovery | None] = BayesFactors(reading="either", veto=5.0)
     doubts = True

@@ -51,10 +51,9 @@ def with_lifts(
     rows = []
     for number, row in enumerate(found):
         control = control_in.get(tuple(row.arm.segment.values()))
-        if control is None:
-            rows.append(replace(row, cost=float(taken[number])))
-            continue
-        lift = None if posterior is None or number == control else _lift(posterior, number, control, level, taken)
+        lift = None
+        if posterior is not None and control is not None and number != control:
+            lift = _lift(posterior, number, control, level, taken)
         rows.append(replace(row, lift=lift, is_control=number == control, cost=float(taken[number])))
     return Estimates(rows)
 

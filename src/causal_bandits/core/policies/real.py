@@ -9,7 +9,7 @@ from ...errors import OptionError, brief, whole_number
 from ...libraries import special
 from ..compiled import Floats
 from ..data import ArmMoments, DesignLayout, Rows, ViewMoments, view
-from ..discovery import Findings, RealDiscovery, check_discovery, discovery_from_dict
+from ..discovery import Discovery, Findings, check_discovery, discovery_from_dict
 from ..estimators.regression import RealPools, real_pools
 from ..problem import Problem
 from ..seeds import Seed
@@ -64,7 +64,7 @@ class RealPolicy(Policy[RealState]):
     """How many rows with the variance of all rewards an arm's own variance starts from; Thompson policies set it."""
     thompson: ClassVar[bool]
     """Draw from the posterior; otherwise take the upper confidence bound."""
-    evidence: ClassVar[RealDiscovery | None] = None
+    evidence: ClassVar[Discovery | None] = None
     """The default discovery; None: nothing is shared."""
     doubts: ClassVar[bool] = False
     """Weigh a set that may not separate by what its bias would cost, instead of by its variance alone."""
@@ -73,7 +73,7 @@ class RealPolicy(Policy[RealState]):
         self,
         problem: Problem,
         *,
-        discovery: RealDiscovery | None = None,
+        discovery: Discovery | None = None,
         max_size: int | None = None,
         index: Index = "auer",
         forced_plays: bool = False,

@@ -17,7 +17,7 @@ from ..estimators.regression import (
     RealPools,
     bootstrap_variance,
     fit_pool,
-    means_with_pending,
+    means_through,
     own_mean_and_variance,
 )
 from .protocol import choose, indices, learn, prepare, sample_means
@@ -270,7 +270,7 @@ def beliefs(state: RealState, rng: np.random.Generator) -> Beliefs:
     shared, spread = np.empty(pools.groups.shape), np.empty(pools.groups.shape)
     closed = state.options.bootstraps == 0
     for number in range(len(state.holds)):
-        through, variance = means_with_pending(view(state.rewarded, number), view(state.seen, number), pools, closed)
+        through, variance = means_through(view(state.rewarded, number), view(state.seen, number), pools, closed)
         for index in range(len(pools.widths)):
             if state.view_of[index] == number:
                 put(shared[index], through[index])

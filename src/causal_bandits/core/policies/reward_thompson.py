@@ -16,15 +16,18 @@ from numpy.typing import NDArray
 
 from ...errors import ProblemError
 from ...libraries import special
-from ..compiled import Bools, Floats, by_reference, compiled, total
+from ..compiled import Bools, Floats, by_reference, compiled
 from ..data import CellLayout, Rows, add_reward
 from ..discovery.tiers import Tier
 from ..estimators import beta_interval, gamma_interval
+from ..estimators.linear_algebra import copy_to
+from ..estimators.model import to_weights
 from ..estimators.reward_shapes import (
     BOUNDED,
     NUMBER,
     POSITIVE,
     WEAKEST,
+    N,
     RewardStats,
     add_to_stats,
     draw_conjugate,
@@ -92,19 +95,17 @@ class RewardState(NamedTuple):
 
 
 @compiled
-def _inside(stats: RewardStats, mean: float) -> float:
-    """A mean kept away from the lowest and highest possible value."""
-    return into_range(stats, mean, stats.rate[0], EDGE)
+def own_columns(state: RewardState) -> tuple[Floats, Floats, Floats]:
+    """(arms,) each: rows, mean reward, sum of squared deviations from it."""
+    return state.own[:, 0].copy(), state.own[:, 1].copy(), state.own[:, 2].copy()
 
 
 @compiled
-def posterior(
-    stats: RewardStats, prior: float, variance: float, rows: float, mean: float, scatter: float
-) -> tuple[float, float]:
-    """Mean and variance of an arm's mean after own rows, from those before; exact for a Dirichlet prior of levels."""
+def posterior(stats: RewardStats, prior: N, variance: N, rows: N, mean: N, scatter: N) -> tuple[N, N]:
+    """Means and variances of means after own rows, from those before; exact for a Dirichlet prior of levels."""
     if stats.shape == BOUNDED:
         single = row_variance(stats, prior)
-        k = max(single / variance - 1, WEAKEST)
+        k: N = np.maximum(single / variance - 1, WEAKEST)
         found = (k * prior + rows * mean) / (k + rows)
         spread = k * (single + (prior - found) ** 2) + scatter + rows * (mean - found) ** 2
         return found, spread / (k + rows) / (k + rows + 1)
@@ -117,8 +118,7 @@ def posterior(
 @compiled
 def mean_over_arms(state: RewardState) -> float:
     """Mean of the posterior means, with one more row that keeps it away from the lowest value."""
-    stats = state.stats
-    mean = total(state.fit.posterior_mean) / len(state.own)
+    stats, mean = state.stats, state.fit.posterior_mean.mean()
     if stats.rows[0] == 0 or stats.shape == NUMBER:
         return float(stats.rate[0] if stats.rows[0] == 0 else mean)
     share, more = 1 / (stats.rows[0] + 1), one_more(stats)
@@ -129,22 +129,25 @@ def mean_over_arms(state: RewardState) -> float:
 
 @compiled
 def measured(state: RewardState) -> tuple[Floats, Floats]:
-    """Own means relative to the mean over arms, and their precisions.
+    """Own means relative to the mean over arms, and their precisions; 0 without rows.
 
     The noise of an arm is taken at a mean between its posterior and what the others predict: an arm whose rewards are
     all 0 would otherwise have none.
     """
-    stats, fit = state.stats, state.fit
-    values, precision, more = np.zeros(len(state.own)), np.zeros(len(state.own)), 1 / (stats.rows[0] + 1)
-    for arm in range(len(values)):
-        rows, mean, scatter = state.own[arm]
-        if rows > 0:
-            at = _inside(stats, 0.5 * (fit.posterior_mean[arm] + fit.prior_mean[arm]))
-            precision[arm] = rows / (own_dispersion(stats, rows, mean, scatter) * shape_at(stats, at))
-            if stats.shape != NUMBER:
-                mean = (mean + more * one_more(stats)) / (1 + more)
-            values[arm] = mean - stats.rate[0]
-    return values, precision
+    stats, fit, (rows, mean, scatter) = state.stats, state.fit, own_columns(state)
+    at = into_range(stats, 0.5 * (fit.posterior_mean + fit.prior_mean), stats.rate[0], EDGE)
+    precision = rows / (own_dispersion(stats, rows, mean, scatter) * shape_at(stats, at))
+    if stats.shape != NUMBER:
+        more = 1 / (stats.rows[0] + 1)
+        mean = (mean + more * one_more(stats)) / (1 + more)
+    return np.where(rows > 0, mean - stats.rate[0], 0.0), precision
+
+
+@compiled
+def weights_of(precision: Floats, deviation: float) -> Floats:
+    """(arms,): how much an arm's own mean says about the intercept; 0 without rows."""
+    seen = precision > 0
+    return np.where(seen, 1 / (1 / np.where(seen, precision, 1.0) + deviation), 0.0)
 
 
 @compiled
@@ -152,14 +155,9 @@ def intercept_given(
     values: Floats, precision: Floats, prior_variance: float, deviation: float
 ) -> tuple[float, float, float]:
     """Posterior mean and variance of the intercept, and the log evidence, given the deviation variance."""
-    evidence, weights, weighted = 0.0, 0.0, 0.0
-    for arm in range(len(values)):
-        if precision[arm] > 0:
-            weight = 1 / (1 / precision[arm] + deviation)
-            evidence += 0.5 * math.log(weight) - 0.5 * weight * values[arm] ** 2
-            weights += weight
-            weighted += weight * values[arm]
-    variance = 1 / (weights + 1 / prior_variance)
+    weight = weights_of(precision, deviation)
+    evidence = 0.5 * (np.log(np.where(weight > 0, weight, 1.0)) - weight * values**2).sum()
+    variance, weighted = 1 / (weight.sum() + 1 / prior_variance), (weight * values).sum()
     mean = variance * weighted
     return mean, variance, evidence + 0.5 * (math.log(variance / prior_variance) + mean * weighted)
 
@@ -167,19 +165,11 @@ def intercept_given(
 @compiled
 def fit_deviation(values: Floats, precision: Floats, prior_variance: float, unit: float) -> float:
     """The deviation variance, averaged over the grid."""
-    weights, highest = np.empty(len(DEVIATION_SDS)), -np.inf
-    for index in range(len(weights)):
-        variance = DEVIATION_SDS[index] ** 2
-        away = (0.5 * math.log(variance + LEAST_VARIANCE) - math.log(TYPICAL_SD)) / SD_FACTOR
-        evidence = intercept_given(values, precision, prior_variance, variance * unit**2)[2]
-        weights[index] = evidence - 0.5 * away**2
-        highest = max(highest, weights[index])
-    everything, variance = 0.0, 0.0
-    for index in range(len(weights)):
-        weight = math.exp(weights[index] - highest)
-        everything += weight
-        variance += weight * DEVIATION_SDS[index] ** 2
-    return float(variance / everything * unit**2)
+    variances = DEVIATION_SDS**2
+    logs = -0.5 * ((0.5 * np.log(variances + LEAST_VARIANCE) - math.log(TYPICAL_SD)) / SD_FACTOR) ** 2
+    for place in range(len(logs)):
+        logs[place] += intercept_given(values, precision, prior_variance, variances[place] * unit**2)[2]
+    return float((to_weights(logs) * variances).sum() * unit**2)
 
 
 @compiled
@@ -193,13 +183,14 @@ def refit(state: RewardState) -> None:
     prior_variance = INTERCEPT_VARIANCE * row_variance(stats, rate)
     deviation = fit_deviation(values, precision, prior_variance, slope_at(stats, rate))
     mean, variance, _ = intercept_given(values, precision, prior_variance, deviation)
-    for arm in range(len(values)):
-        weight = 1 / (1 / precision[arm] + deviation) if precision[arm] > 0 else 0.0
-        rest = max(1 - weight * variance, 1e-9)
-        prior = _inside(stats, rate + (mean - weight * variance * values[arm]) / rest)
-        rows, own, scatter = state.own[arm]
-        found, spread = posterior(stats, prior, variance / rest + deviation, rows, own, scatter)
-        fit.prior_mean[arm], fit.posterior_mean[arm], fit.posterior_variance[arm] = prior, found, spread
+    known = variance * weights_of(precision, deviation)
+    rest = np.maximum(1 - known, 1e-9)
+    prior = into_range(stats, rate + (mean - known * values) / rest, rate, EDGE)
+    rows, own, scatter = own_columns(state)
+    found, spread = posterior(stats, prior, variance / rest + deviation, rows, own, scatter)
+    copy_to(fit.prior_mean, prior)
+    copy_to(fit.posterior_mean, found)
+    copy_to(fit.posterior_variance, spread)
     fit.intercept[0], fit.intercept[1] = rate + mean, math.sqrt(max(variance, LEAST_PIVOT))
     fit.deviation[0] = deviation
 
@@ -207,27 +198,21 @@ def refit(state: RewardState) -> None:
 @compiled
 def draw_means(state: RewardState, width: float, rng: np.random.Generator) -> Floats:
     """One joint draw of all allowed arms' means, NaN for the others; `width` scales the spread of the intercept."""
-    stats, means = state.stats, np.full(len(state.own), np.nan)
-    intercept = state.fit.intercept[0] + state.fit.intercept[1] * (width * rng.standard_normal())
-    prior = _inside(stats, intercept)
-    one, spread, own_rows = np.empty(1), np.empty(1), np.empty(1)
-    for arm in range(len(means)):
-        if state.allowed[arm]:
-            rows, mean, scatter = state.own[arm]
-            one[0], spread[0] = posterior(stats, prior, state.fit.deviation[0], rows, mean, scatter)
-            own_rows[0] = rows
-            means[arm] = draw_conjugate(stats, one, spread, own_rows, rng)[0]
+    stats, fit, (rows, mean, scatter) = state.stats, state.fit, own_columns(state)
+    intercept = fit.intercept[0] + fit.intercept[1] * (width * rng.standard_normal())
+    prior = np.full(len(rows), into_range(stats, intercept, stats.rate[0], EDGE))
+    found, spread = posterior(stats, prior, np.full(len(rows), fit.deviation[0]), rows, mean, scatter)
+    chosen, means = np.flatnonzero(state.allowed), np.full(len(rows), np.nan)
+    means[chosen] = draw_conjugate(stats, found[chosen], spread[chosen], rows[chosen], rng)
     return means
 
 
 @compiled
 def neglected(state: RewardState) -> int:
     """The first allowed arm with too few plays by now; -1 if there is none."""
-    if total(state.own[:, 0]) >= BY_THEN * len(state.own):
-        for arm in range(len(state.own)):
-            if state.allowed[arm] and state.own[arm, 0] < FEWEST_PLAYS:
-                return arm
-    return -1
+    rows, _, _ = own_columns(state)
+    few = np.flatnonzero(state.allowed & (rows < FEWEST_PLAYS))
+    return int(few[0]) if len(few) > 0 and rows.sum() >= BY_THEN * len(rows) else -1
 
 
 @indices.of(RewardState)
@@ -264,23 +249,21 @@ def count_reward(state: RewardState, arm: int, values: Floats, reward: float) ->
 
 
 @compiled
-def moments(state: RewardState, arm: int) -> tuple[float, float]:
-    """Posterior mean and variance of an arm's mean, no wider than its own rows allow."""
-    stats, mean, variance = state.stats, state.fit.posterior_mean[arm], state.fit.posterior_variance[arm]
-    rows, own, scatter = state.own[arm]
-    low, high, rate = stats.low, stats.high, stats.rate[0]
+def moments(state: RewardState) -> tuple[Floats, Floats]:
+    """(arms,) each: posterior mean and variance of every arm's mean, no wider than its own rows allow."""
+    stats, (rows, own, scatter) = state.stats, own_columns(state)
+    mean, variance, rate = state.fit.posterior_mean, state.fit.posterior_variance, stats.rate[0]
     if stats.shape != NUMBER:
-        mean = max(mean, low + EDGE * (rate - low) / (1 + rows))
+        mean = np.maximum(mean, stats.low + EDGE * (rate - stats.low) / (1 + rows))
     if stats.shape == BOUNDED:
-        mean = min(mean, high - EDGE * (high - rate) / (1 + rows))
-    if rows > 0:
-        own = (rows * own + one_more(stats)) / (rows + 1)
-        spread = own_dispersion(stats, rows, own, scatter) * shape_at(stats, own) / rows
-        share = min(shape_at(stats, mean) / shape_at(stats, own), 1.0)
-        variance = min(variance, share * (spread + (mean - own) ** 2))
+        mean = np.minimum(mean, stats.high - EDGE * (stats.high - rate) / (1 + rows))
+    own = (rows * own + one_more(stats)) / (rows + 1)
+    spread = own_dispersion(stats, rows, own, scatter) * shape_at(stats, own) / np.maximum(rows, 1.0)
+    share = np.minimum(shape_at(stats, mean) / shape_at(stats, own), 1.0)
+    most = np.where(rows > 0, share * (spread + (mean - own) ** 2), np.inf)
     if stats.shape == BOUNDED:
-        variance = min(variance, WIDEST * (mean - low) * (high - mean))
-    return mean, variance
+        most = np.minimum(most, WIDEST * (mean - stats.low) * (stats.high - mean))
+    return mean, np.minimum(variance, most)
 
 
 class RewardThompson(Policy[RewardState]):
@@ -361,7 +344,7 @@ class RewardThompson(Policy[RewardState]):
         return state
 
     def _posterior(self, state: RewardState) -> Posterior:
-        means, variances = np.array([moments(state, arm) for arm in range(len(state.own))]).T
+        means, variances = moments(state)
         own = state.own[:, 0].astype(np.int64).tolist()
         known = list(zip(means.tolist(), variances.tolist(), own, strict=True))
         sources = [Source(rows, row_variance(state.stats, mean) / variance) for mean, variance, rows in known]

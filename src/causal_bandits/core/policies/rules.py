@@ -8,11 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiled import Bools, Floats, Ints, by_reference, compiled
-from ..data import CountTables
-from ..estimators import Pools, draw_own, draw_shared, own_moments
-from ..estimators import expect as expect_row
-from ..estimators import learn as learn_row
-from ..estimators import record_reward as count_late_reward
+from ..data import CountTables, count_pending, count_row
+from ..estimators import Pools, draw_own, draw_shared, learn_through_sets, own_moments
 from .protocol import choose, expect, forget, indices, learn, prepare, record_reward, sample_means
 
 
@@ -45,14 +42,6 @@ def best_sets(state: ThompsonState) -> Ints:
     return chosen
 
 
-@compiled
-def draw_index(state: ThompsonState, chosen: Ints, arm: int, rng: np.random.Generator) -> float:
-    """Draw an arm's mean through its chosen set."""
-    if chosen[arm] < 0:
-        return draw_own(state.tables, arm, rng)
-    return draw_shared(state.tables, state.pools, chosen[arm], arm, rng)
-
-
 @prepare.of(ThompsonState)
 @compiled
 def prepare_sets(state: ThompsonState, rng: np.random.Generator) -> Ints:
@@ -66,8 +55,10 @@ def drawn_through(state: ThompsonState, chosen: Ints, rng: np.random.Generator) 
     """Draw the mean of each arm that may be chosen through its set; NaN for the others."""
     indices = np.full(len(chosen), np.nan)
     for arm in range(len(chosen)):
-        if state.allowed[arm]:
-            indices[arm] = draw_index(state, chosen, arm, rng)
+        if state.allowed[arm] and chosen[arm] < 0:
+            indices[arm] = draw_own(state.tables, arm, rng)
+        elif state.allowed[arm]:
+            indices[arm] = draw_shared(state.tables, state.pools, chosen[arm], arm, rng)
     return indices
 
 
@@ -110,27 +101,32 @@ def choose_by_sets(state: ThompsonState, rng: np.random.Generator) -> int:
 
 @learn.of(ThompsonState)
 @compiled
-def learn_through_sets(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
-    """Count one row in the tables and in the pools."""
-    learn_row(state.tables, state.pools, arm, codes, reward)
+def learn_row(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row in the tables and in the pools; not where it lacks a value."""
+    learn_through_sets(state.tables, state.pools, arm, codes, reward, 1)
+    count_row(state.tables, arm, codes, reward)
 
 
 @expect.of(ThompsonState)
 @compiled
-def expect_through_sets(state: ThompsonState, arm: int, codes: Ints) -> None:
+def expect_row(state: ThompsonState, arm: int, codes: Ints) -> None:
     """Count a row for P(S | arm) while its reward is pending."""
-    expect_row(state.tables, state.pools, arm, codes, 1)
+    learn_through_sets(state.tables, state.pools, arm, codes, -1, 1)
+    count_pending(state.tables, arm, codes, 1)
 
 
 @record_reward.of(ThompsonState)
 @compiled
-def record_through_sets(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
+def count_late_reward(state: ThompsonState, arm: int, codes: Ints, reward: int) -> None:
     """Count the reward of a pending row."""
-    count_late_reward(state.tables, state.pools, arm, codes, reward)
+    learn_through_sets(state.tables, state.pools, arm, codes, reward, 0)
+    count_pending(state.tables, arm, codes, -1)
+    count_row(state.tables, arm, codes, reward)
 
 
 @forget.of(ThompsonState)
 @compiled
-def forget_through_sets(state: ThompsonState, arm: int, codes: Ints) -> None:
+def forget_row(state: ThompsonState, arm: int, codes: Ints) -> None:
     """Take a pending row back."""
-    expect_row(state.tables, state.pools, arm, codes, -1)
+    learn_through_sets(state.tables, state.pools, arm, codes, -1, -1)
+    count_pending(state.tables, arm, codes, -1)

@@ -17,7 +17,7 @@ from ..data import (
     count_reward,
     with_late,
 )
-from ..discovery import Degrees, Findings
+from ..discovery import Findings
 from ..discovery.tiers import Tier
 from ..estimators.linear_algebra import copy_to
 from ..estimators.model import (
@@ -78,13 +78,23 @@ class RunningSums(NamedTuple):
     """(2, arms): what `play_shares` gave, were all arms allowed and none cost anything."""
 
 
-@by_reference
 class FittedState(NamedTuple):
     """Counts, and what was learned from them."""
 
     counts: Counts
     levers: Levers
     fit: Fit
+
+    @classmethod
+    def of(cls, counts: Counts, levers: Levers) -> "FittedState":
+        """The model fitted to counts; their `stats` receive the dispersion of rewards."""
+        fit = empty_fit(len(counts.tables.cells), counts.tables.arms)
+        refit(counts.tables, counts.stats, levers, fit)
+        return cls(counts, levers, fit)
+
+    def draw(self, rng: np.random.Generator, draws: Floats) -> None:
+        """Fill (draws, arms) with joint draws from the fitted posterior."""
+        draw_means(self.counts.tables, self.counts.stats, self.levers, self.fit, rng, draws)
 
 
 @by_reference
@@ -180,28 +190,12 @@ def forget_row(state: SafeState, arm: int, seen: Any) -> None:
     count_late(state.counts.tables, arm, seen, -1)
 
 
-def fit_state(fitted: Any) -> None:
-    """Fit the model to the counts."""
-    refit(fitted.counts.tables, fitted.counts.stats, fitted.levers, fitted.fit)
-
-
-def draw_state(fitted: Any, rng: np.random.Generator, draws: Floats) -> None:
-    """Fill (draws, arms) with joint draws from the fitted posterior."""
-    draw_means(fitted.counts.tables, fitted.counts.stats, fitted.levers, fitted.fit, rng, draws)
-
-
 @compiled
 def play_by(state: Any) -> None:
     """Play by new draws until the next fit."""
     count = len(state.sums.weights)
     copy_to(state.sums.weights, np.full(count, 1 / count))
     update_shares(state)
-
-
-@compiled
-def state_shares(state: Any) -> Floats:
-    """`shares_of`, for Python."""
-    return shares_of(state)
 
 
 @compiled
@@ -356,7 +350,7 @@ class SafePolicy(Policy[SafeState]):
 
     def _refresh(self) -> None:
         counts, levers = self._state.counts, self._state.levers
-        self._draw(self._state, _fitted(counts, levers))
+        self._draw(self._state, FittedState.of(counts, levers))
 
     def refit_later(self) -> None:
         """Keep what a refit needs that is due, in place of one that was put off before."""
@@ -370,7 +364,7 @@ class SafePolicy(Policy[SafeState]):
             return
         (counts, since), self._put_off = self._put_off, None
         then = self._state._replace(counts=counts)
-        self._draw(then, _fitted(counts, then.levers))
+        self._draw(then, FittedState.of(counts, then.levers))
         for name in ("rate", "dispersion", "steady"):
             copy_to(getattr(self._state.counts.stats, name), getattr(counts.stats, name))
         for rows in since:
@@ -389,7 +383,7 @@ class SafePolicy(Policy[SafeState]):
         rng = np.random.default_rng(
             [int(self._stream[0]), *rows.tolist(), *(pending.tolist() if pending.any() else [])]
         )
-        draw_state(fitted, rng, state.sums.draws)
+        fitted.draw(rng, state.sums.draws)
         play_by(state)
 
     def _latest(self) -> SafeState:
@@ -408,7 +402,7 @@ class SafePolicy(Policy[SafeState]):
     def _fit(self, *, pending: bool) -> FittedState:
         counts = self._state.counts
         tables = counts.tables if pending else counts.tables._replace(pending=NONE_PENDING)
-        return _fitted(Counts(tables, snapshot(counts.stats)), self._state.levers)
+        return FittedState.of(Counts(tables, snapshot(counts.stats)), self._state.levers)
 
     def _is_expensive(self) -> bool:
         return self._expensive
@@ -418,19 +412,13 @@ class SafePolicy(Policy[SafeState]):
 
         def sample(rng: np.random.Generator, n: int) -> Floats:
             draws = np.empty((n, arms))
-            draw_state(state, rng, draws)
+            state.draw(rng, draws)
             return draws[rng.permutation(n)]
 
-        return Posterior.of_draws(self.rows, self._sources(state), sample, self._size(state))
-
-    def _size(self, state: FittedState) -> Any:
-        """How many own rows would give a mean this variance."""
-        stats = state.counts.stats
-
         def size(mean: float, variance: float) -> float:
-            return row_variance(stats, mean) / variance if variance > 0 else math.inf
+            return row_variance(state.counts.stats, mean) / variance if variance > 0 else math.inf
 
-        return size
+        return Posterior.of_draws(self.rows, self._sources(state), sample, size)
 
     def _sources(self, state: FittedState) -> list[Source]:
         place = int(state.fit.weights.argmax())
@@ -476,13 +464,14 @@ class SafePolicy(Policy[SafeState]):
         accepted = (chances >= ACCEPTED) & (state.counts.stats.above[0] > 0)
         separated = np.repeat(accepted[:, None], len(self.problem.interventions), axis=1)
         seen = self._rows_seen() if self.history.has_missing else None
-        return Findings(self.layout, self.rows, separated, Degrees(chances, weights), seen)
+        found = {"probability": chances, "weight": weights}
+        return Findings(self.layout, self.rows, separated, "learnt", found, seen=seen)
 
     def shares(self, *, among: Bools | None = None, cost: Floats | None = None, awaited: int = 1) -> Floats:
         """(arms,): the exact probability of every arm to be played next; `awaited` as for `choose`. Changes nothing."""
         allowed = self.allowed if among is None else self.allowed & among
         state = self._latest()._replace(allowed=allowed, awaited=float(awaited))
-        return state_shares(state if cost is None else state._replace(cost=cost))
+        return shares_of(state if cost is None else state._replace(cost=cost))
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         return {
@@ -498,16 +487,8 @@ class SafePolicy(Policy[SafeState]):
     def _indices(self, state: SafeState, rng: np.random.Generator) -> Floats | None:
         if state.second > 0:
             return None
-        shares = state_shares(state)
-        return np.where(state.allowed, shares, np.nan)
+        return np.where(state.allowed, shares_of(state), np.nan)
 
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
         return {"max_size": self.layout.max_size}
-
-
-def _fitted(counts: Counts, levers: Levers) -> FittedState:
-    """The model fitted to counts; their `stats` receive the dispersion of rewards."""
-    found = FittedState(counts, levers, empty_fit(len(counts.tables.cells), counts.tables.arms))
-    fit_state(found)
-    return found

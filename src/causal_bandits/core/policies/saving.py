@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ...errors import CausalBanditsError, SaveFileError, brief, listing, whole_number
 from ..archives import DAMAGED, Archive, TooLargeError, write_arrays
 from ..data import MISSING, Rows, SubsetLayout, WaitingRows
-from ..discovery import Findings, Grounds
+from ..discovery import Findings
 from ..files import replacing
+from ..independence import IndependenceResult
 from ..problem import Problem, Reward
 from .registry import POLICIES
 from .schedule import Schedule, after
@@ -262,11 +263,10 @@ def pack_findings(findings: Findings | None) -> dict[str, NDArray[Any]]:
     """The arrays of the last discovery."""
     if findings is None:
         return {}
-    grounds = findings.grounds
-    about = json.dumps({"rows": findings.rows, "source": grounds.source, "tests": grounds.tests}).encode()
+    about = {"rows": findings.rows, "source": findings.source, "tests": findings.tests, "arrays": [*findings.arrays]}
     seen = {} if findings.seen is None else {"seen": findings.seen}
-    found = np.frombuffer(about, dtype=np.uint8)
-    return {"found": found, "separated": findings.separated, **seen, **grounds.arrays()}
+    found = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    return {"found": found, "separated": findings.separated, **seen, **findings.arrays}
 
 
 def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Findings | None:
@@ -274,10 +274,11 @@ def unpack_findings(layout: SubsetLayout, arrays: dict[str, NDArray[Any]]) -> Fi
     if "found" not in arrays:
         return None
     about = json.loads(arrays["found"].tobytes())
-    grounds = Grounds.kinds[about["source"]].of(about, arrays)
-    sets, levers = len(layout.names), len(layout.problem.intervention_names)
-    lines = {name: (array, grounds.width(name, levers)) for name, array in grounds.arrays().items()}
-    lines["separated"] = (arrays["separated"], (levers,))
-    if any(array.shape != (sets, *width) for array, width in lines.values()):
+    sets, levers, tests = len(layout.names), len(layout.problem.intervention_names), tuple(map(tuple, about["tests"]))
+    evidence, separated = {name: arrays[name] for name in about["arrays"]}, arrays["separated"].astype(np.bool_)
+    width = dict.fromkeys(IndependenceResult._fields, (len(tests),)) | {"probability": (), "weight": ()}
+    if separated.shape != (sets, levers) or any(
+        array.shape != (sets, *width.get(name, (levers,))) for name, array in evidence.items()
+    ):
         raise ValueError("its tests do not fit its sets")
-    return Findings(layout, about["rows"], arrays["separated"].astype(np.bool_), grounds, arrays.get("seen"))
+    return Findings(layout, about["rows"], separated, about["source"], evidence, tests, arrays.get("seen"))

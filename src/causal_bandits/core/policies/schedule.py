@@ -1,10 +1,10 @@
-"""When discovery runs: the 25% rule over rounds, and a little patience where it is expensive."""
+"""When discovery runs: the 25% rule over rounds (appendix C.1), and a little patience where it is expensive."""
 
 import math
 from dataclasses import dataclass
 
-from ..discovery import GROWTH, next_refresh
-
+GROWTH = 0.25
+"""Between two runs the list of accepted sets is kept; counts are never frozen."""
 PATIENCE = 1.01
 """An expensive discovery also waits for 1% more rows, prior ones included."""
 
@@ -41,7 +41,11 @@ class Schedule:
         return max(self.due - rows, 0)
 
 
-def after(rows: int, prior: int, *, expensive: bool, growth: float = GROWTH) -> int:
-    """When discovery is due again after it ran with `rows`, of which `prior` came before the first round."""
-    due = prior + next_refresh(rows - prior, growth)
+def after(rows: int, prior: int = 0, *, expensive: bool = False, growth: float = GROWTH) -> int:
+    """When discovery is due again after it ran with `rows`, of which `prior` came before the first round.
+
+    >>> [after(rows) for rows in (0, 1, 2, 4, 8, 1000)]
+    [1, 2, 3, 5, 10, 1250]
+    """
+    due = prior + max(rows - prior + 1, math.ceil((rows - prior) * (1 + growth)))
     return max(due, math.ceil(rows * PATIENCE)) if expensive else due

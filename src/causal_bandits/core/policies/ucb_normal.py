@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ..discovery import RealDiscovery, ResidualTesting
+from ..discovery import Discovery, ResidualTesting
 from ..discovery.tiers import Tier
 from ..problem import Problem
 from ..seeds import Seed
@@ -72,6 +72,6 @@ class CausalUCBNormal(RealPolicy):
 
     name = "causal-ucb-normal"
     tier = Tier.OBSERVED
-    evidence: ClassVar[RealDiscovery | None] = ResidualTesting()
+    evidence: ClassVar[Discovery | None] = ResidualTesting()
     thompson = False
     compares = "its upper confidence bound"

@@ -1,9 +1,8 @@
 """The bandit problem: observed variables, a reward, levers, and the arms they make (sec. 2.2)."""
 
 from .arms import CONTEXT_PREFIX, Arm, parse_arm, setting_words
-from .problem import Problem, check_problem
+from .problem import Problem, Segment, check_problem
 from .rewards import Reward, RewardKind
-from .segments import Segment
 from .variables import Bins, Level, Levels, Variable, bins, control_level
 
 __all__ = [

@@ -1,9 +1,9 @@
-"""Problem descriptions in JSON: the keys they may have, and what each means."""
+"""Problem descriptions in JSON: the keys they may have, and what each means; checks of names and roles."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...errors import ProblemError, brief, listing
+from ...errors import ProblemError, UnknownVariableError, brief, listing
 from .rewards import MEANT, WORDS
 from .variables import Levels, Variable, bins
 
@@ -98,3 +98,47 @@ def _levels(name: str, given: Any) -> Levels:
         _check_keys(f"the observed variable {name!r}", given, CUTS)
         return bins(given.get("cuts"), quantiles=given.get("quantiles"), after=given.get("after", 100))
     return given  # type: ignore[no-any-return]
+
+
+def check_roles(target: object, observed: Iterable[str], levers: Iterable[str], segments: Iterable[str]) -> None:
+    """Validate that every name has one role."""
+    if not isinstance(target, str) or not target:
+        raise ProblemError(f"target {brief(target)} is not a non-empty string; pass the name of the reward variable")
+    seen, set_by_us, given = set(observed), set(levers), list(segments)
+    if not set_by_us:
+        raise ProblemError("a problem needs at least one lever")
+    if target in set_by_us:
+        raise ProblemError(f"target {target!r} is also a lever; the reward cannot be set")
+    if target in seen:
+        raise ProblemError(f"target {target!r} is also listed as observed; leave it out there")
+    if seen & set_by_us:
+        both = sorted(seen & set_by_us)
+        raise ProblemError(f"{listing(both)} names both an observed variable and a lever; rename one")
+    for name in given:
+        if name in set_by_us:
+            raise ProblemError(
+                f"{brief(name)} is both a segment and a lever; name it once: as a lever if you set it, as "
+                f"a segment if you do not"
+            )
+        if name == target:
+            raise ProblemError(f"target {target!r} is also a segment; the reward comes after the decision")
+        if name in seen:
+            raise ProblemError(f"{brief(name)} is both a segment and observed; it is known before the decision, or not")
+
+
+def known_targets(
+    targets: Mapping[str, str | Iterable[str]], variables: set[str], lever: Callable[[str], Variable]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What each lever acts on, where it was given; checked."""
+    known = []
+    for name, given in targets.items():
+        if not isinstance(given, Iterable):
+            raise ProblemError(f"targets of {name!r} are {brief(given)}; expected a variable or a list of them")
+        acted_on = (given,) if isinstance(given, str) else tuple(given)
+        for variable in acted_on:
+            if variable not in variables:
+                raise UnknownVariableError(
+                    f"{name!r} cannot act on {brief(variable)}; expected some of {listing(sorted(variables))}"
+                )
+        known.append((lever(name).name, acted_on))
+    return tuple(known)

@@ -122,7 +122,7 @@ def _deployable(state: StudyState) -> Bools | None:
 
 
 def advise(state: StudyState, best: Recommendation | None, segment: Segment | None, **options: Any) -> Advice:
-    """`advice`, given what is recommended; `options` are fields of `Question`."""
+    """`advice`, given what is recommended; `options` are arguments of `advise`."""
     wanted, mask = state.problem.segment(segment) or None, open_arms(state, None)
     found = state.policy._advise(best, wanted, mask, cost=state.cost, **_about(state, wanted), **options)
     waits = open_windows(state)

@@ -19,15 +19,13 @@ from ...problem import Problem
 from ...validation import check_fields
 from ..base import Findings, check_alpha
 from ..declared import Declared
-from ..grounds import Confidences
 from ..tiers import TARGETS
 from .asp import Asp
 from .background import Background, split_edge
-from .cache import separation_table
 from .enumeration import Enumeration
-from .graph_space import Space
-from .queries import Answer, Query
+from .graph_space import Answer, Query, Space
 from .result import DiscoveredGraphs
+from .separation import separation_table
 from .statements import all_statements, weigh
 
 MOST_SYSTEM = 8
@@ -95,7 +93,8 @@ class ASD(Declared):
         separated = confidence > 0
         if not self.partial:
             separated &= np.all(separated, axis=1, keepdims=True)
-        return Findings(layout, rows, separated, Confidences(confidence, proven))
+        source = "asd" if proven else "asd, time limit hit"
+        return Findings(layout, rows, separated, source, {"confidence": confidence})
 
     def explain(self, history: History, *, best: int = 5) -> DiscoveredGraphs:
         """Causal discovery on a table by itself: separating sets, edges, ancestral relations and the best graphs."""

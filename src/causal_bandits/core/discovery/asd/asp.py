@@ -15,8 +15,7 @@ import numpy as np
 from ....errors import OptionError, missing_extra
 from ...compiled import Floats
 from .background import Background
-from .graph_space import Graphs, Space
-from .queries import Answer, Query
+from .graph_space import Answer, Graphs, Query, Space
 from .separation import separations
 from .statements import Statements, all_statements
 

@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....errors import OptionError
 from ...compiled import Bools, Floats, compiled
 from .background import Background, has_edge
-from .graph_space import Graphs
-from .queries import Answer, Query
-from .separation import SeparationTable
+from .graph_space import Answer, Graphs, Query
+from .separation import SeparationTable, closure
 
 
 @compiled
@@ -82,7 +80,7 @@ class Enumeration:
         """Which allowed graphs have a feature that is not a separation."""
         graphs = Graphs(self.table.graphs.parents[self.allowed], self.table.graphs.spouses[self.allowed])
         if query.kind == "ancestor":
-            return (ancestors(graphs)[:, query.b] >> query.a & 1).astype(np.bool_)
+            return (closure(graphs.parents)[:, query.b] >> query.a & 1).astype(np.bool_)
         return has_edge(graphs, (query.a, query.b, query.kind == "confounded"))
 
     def answer(self, weights: Floats, queries: Sequence[Query], *, best: int = 1) -> Answer:
@@ -98,12 +96,3 @@ class Enumeration:
 def _least(losses: Floats, where: Bools) -> Floats:
     least: Floats = losses[where].min(axis=0, initial=np.inf)
     return least
-
-
-def ancestors(graphs: Graphs) -> NDArray[np.uint8]:
-    """(graphs, nodes): the mask of each node's ancestors, itself included (Warshall, all graphs at once)."""
-    reach = graphs.parents | (1 << np.arange(graphs.parents.shape[1])).astype(np.uint8)
-    for middle in range(reach.shape[1]):
-        through = (reach >> middle & 1).astype(np.bool_)
-        reach = np.where(through, reach | reach[:, middle : middle + 1], reach)
-    return reach

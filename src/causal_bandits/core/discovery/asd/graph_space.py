@@ -1,16 +1,17 @@
-"""All graphs that ASD searches, as bit masks: directed and bidirected edges between system nodes.
+"""All graphs that ASD searches, as bit masks, and what is asked of them.
 
 JCI1, JCI2, JCI3 and known targets fix every edge at a context, so a graph is its edges between system nodes.
 """
 
 import itertools
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import OptionError
+from ...compiled import Floats
 from ...graphs.enumeration import edge_sets
 
 Masks = NDArray[np.uint8]
@@ -76,3 +77,28 @@ def list_graphs(space: Space) -> Graphs:
             spouses[row, one] |= 1 << other
             spouses[row, other] |= 1 << one
     return Graphs(np.repeat(parents, len(sets), axis=0), np.tile(spouses, (len(directed), 1)))
+
+
+class Query(NamedTuple):
+    """A feature of a graph: `a` and `b` separated given a mask, an edge a -> b, a <-> b, or a an ancestor of b."""
+
+    kind: Literal["separated", "edge", "confounded", "ancestor"]
+    a: int
+    b: int
+    given: int = 0
+
+
+class Answer(NamedTuple):
+    """Minimum loss, the graphs that have the lowest losses, and how sure each queried feature is."""
+
+    loss: float
+    confidence: Floats
+    """Per query: minimum loss without the feature minus minimum loss with it, in nats."""
+    graphs: Graphs
+    """The best graphs, best first."""
+    losses: Floats
+    """Their losses."""
+    targets: tuple[int, ...]
+    """What each context acts on in the best graph: as declared, or as found."""
+    proven: bool
+    """False when time ran out before the search was over."""

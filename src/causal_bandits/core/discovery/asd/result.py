@@ -10,7 +10,7 @@ from ...compiled import Floats
 from ...graphs import MixedGraph
 from ...markup import printable
 from ..base import Findings, SeparatingSet
-from .queries import Answer, Query
+from .graph_space import Answer, Query
 
 ARROWS = {"edge": "->", "confounded": "<->", "ancestor": "-->"}
 

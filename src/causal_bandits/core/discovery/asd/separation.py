@@ -1,13 +1,22 @@
-"""Which statements hold in which graphs: the m- (or sigma-) separation truth of everything, once, compressed."""
+"""Which statements hold in which graphs: the m- (or sigma-) separation truth of everything, once, compressed.
 
+Masks of nodes are arrays over graphs and conditioning sets, so that one operation serves them all.
+"""
+
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiled import Bools, Ints, compiled
+from ...compiled import Bools, Ints
 from .graph_space import Graphs, Masks, Space, list_graphs
 from .statements import Statements, all_statements
+
+Nodes = NDArray[np.unsignedinteger]
+"""Sets of nodes as masks, in as few bytes as they need."""
+BLOCK = 2**17
+"""Pairs of a graph and a conditioning set that are looked at together; they stay in the processor's cache."""
 
 
 class SeparationTable(NamedTuple):
@@ -20,103 +29,91 @@ class SeparationTable(NamedTuple):
     truth: Bools
 
 
-@compiled
-def _union(masks: Ints, members: int) -> int:
-    result, node = 0, 0
-    while members:
-        if members & 1:
-            result |= masks[node]
-        members >>= 1
-        node += 1
-    return result
+def closure(masks: Nodes) -> Nodes:
+    """(graphs, nodes): what each node reaches in any number of steps, itself included (Warshall)."""
+    reach = masks | (1 << np.arange(masks.shape[1])).astype(masks.dtype)
+    for middle in range(reach.shape[1]):
+        through = (reach >> middle & 1).astype(np.bool_)
+        reach = np.where(through, reach | reach[:, middle : middle + 1], reach)
+    return reach
 
 
-@compiled
-def _close(masks: Ints) -> None:
-    """Reflexive and transitive closure, in place (Warshall)."""
-    for node in range(len(masks)):
-        masks[node] |= 1 << node
-    for middle in range(len(masks)):
-        for node in range(len(masks)):
-            if masks[node] >> middle & 1:
-                masks[node] |= masks[middle]
+def _union(masks: Nodes, members: Nodes) -> Nodes:
+    """(graphs, sets): the union of the masks, (graphs, nodes), of these members, (graphs, sets)."""
+    found = np.zeros_like(members)
+    for node in range(masks.shape[1]):
+        found |= masks[:, node, None] * (members >> node & 1)
+    return found
 
 
 class _Families(NamedTuple):
-    """The families of every node of one graph, as masks."""
+    """(graphs, nodes) each: the families of every node, as masks."""
 
-    parents: Ints
-    children: Ints
-    spouses: Ints
-    own: Ints
+    parents: Nodes
+    children: Nodes
+    spouses: Nodes
+    own: Nodes
     """Children in the same component: the moves that sigma-separation adds; none for m-separation."""
-    ancestors: Ints
+    ancestors: Nodes
 
 
-@compiled
-def _reach(families: _Families, start: int, given: int, colliders: int) -> int:
-    """The nodes that an open walk from `start` reaches: `graphs.separation` in compiled form."""
-    head, tail = 0, 1 << start
-    seen_head, seen_tail = head, tail
-    while head | tail:
-        backward = (head & colliders) | (tail & ~given)
-        to_head = _union(families.children, (head | tail) & ~given) | _union(families.spouses, backward)
-        to_head |= _union(families.own, head & given)
-        to_tail = _union(families.parents, backward)
-        head, tail = to_head & ~seen_head, to_tail & ~seen_tail
-        seen_head |= head
-        seen_tail |= tail
-    return seen_head | seen_tail
-
-
-@compiled
-def _families(graphs: Graphs, graph: int, targets: Ints, sigma: bool) -> _Families:
-    """One graph with its contexts: known targets, and a bidirected clique among contexts (JCI3)."""
-    system = graphs.parents.shape[1]
+def _families(graphs: Graphs, targets: Ints, sigma: bool) -> _Families:
+    """Graphs with their contexts: known targets, and a bidirected clique among contexts (JCI3)."""
+    count, system = graphs.parents.shape
     nodes = system + len(targets)
-    parents, children, spouses, own = np.zeros((4, nodes), dtype=np.int64)
+    kind = np.uint8 if nodes <= 8 else np.uint16
+    parents, children, spouses, own = np.zeros((4, count, nodes), dtype=kind)
+    acts = (targets[:, None] >> np.arange(system) & 1) << np.arange(system, nodes)[:, None]
+    parents[:, :system] = graphs.parents | acts.sum(axis=0).astype(kind)
+    spouses[:, :system] = graphs.spouses
     contexts = ((1 << len(targets)) - 1) << system
-    for node in range(system):
-        parents[node] = graphs.parents[graph, node]
-        spouses[node] = graphs.spouses[graph, node]
-        for context in range(len(targets)):
-            parents[node] |= (targets[context] >> node & 1) << (system + context)
-    for context in range(system, nodes):
-        spouses[context] = contexts & ~(1 << context)
+    spouses[:, system:] = contexts & ~(1 << np.arange(system, nodes))
     for node in range(nodes):
-        for other in range(nodes):
-            children[other] |= (parents[node] >> other & 1) << node
-    ancestors = parents.copy()
-    _close(ancestors)
+        children |= (parents[:, node, None] >> np.arange(nodes, dtype=kind) & 1) << node
+    ancestors = closure(parents)
     if sigma:
-        descendants = children.copy()
-        _close(descendants)
-        own[:] = children & ancestors & descendants
+        own = children & ancestors & closure(children)
     return _Families(parents, children, spouses, own, ancestors)
 
 
-@compiled
+def _reach(families: _Families, start: int, given: Nodes, colliders: Nodes) -> Nodes:
+    """(graphs, sets): what an open walk from `start` reaches given every set; `graphs.separation` for many graphs."""
+    head, tail = np.zeros_like(colliders), np.full_like(colliders, 1 << start)
+    seen_head, seen_tail = head, tail
+    cyclic = families.own.any()
+    while head.any() or tail.any():
+        backward = (head & colliders) | (tail & ~given)
+        to_head = _union(families.children, (head | tail) & ~given) | _union(families.spouses, backward)
+        if cyclic:
+            to_head |= _union(families.own, head & given)
+        to_tail = _union(families.parents, backward)
+        head, tail = to_head & ~seen_head, to_tail & ~seen_tail
+        seen_head, seen_tail = seen_head | head, seen_tail | tail
+    return seen_head | seen_tail
+
+
 def separations(graphs: Graphs, targets: Ints, statements: Statements, sigma: bool) -> Masks:
     """(graphs, statements / 8): the truth of every statement, eight to a byte."""
     count, system = graphs.parents.shape
-    nodes = system + len(targets)
-    packed = np.zeros((count, (len(statements.first) + 7) // 8), dtype=np.uint8)
-    reached = np.empty((system, 1 << nodes), dtype=np.int64)
-    for graph in range(count):
-        families = _families(graphs, graph, targets, sigma)
-        for given in range(1 << nodes):
-            colliders = _union(families.ancestors, given)
-            for start in range(system):
-                if not given >> start & 1:
-                    reached[start, given] = _reach(families, start, given, colliders)
-        for place in range(len(statements.first)):
-            mask = reached[statements.first[place], statements.given[place]]
-            if not mask >> statements.second[place] & 1:
-                packed[graph, place >> 3] |= 1 << (place & 7)
+    given = np.arange(1 << (system + len(targets)))
+    packed = np.empty((count, (len(statements.first) + 7) // 8), dtype=np.uint8)
+    each = max(BLOCK // len(given), 1)
+    for begin in range(0, count, each):
+        block = slice(begin, begin + each)
+        families = _families(Graphs(graphs.parents[block], graphs.spouses[block]), targets, sigma)
+        holds = np.empty((len(families.parents), len(statements.first)), dtype=np.bool_)
+        sets = np.broadcast_to(given.astype(families.parents.dtype), (len(holds), len(given)))
+        colliders = _union(families.ancestors, sets)
+        for start in range(system):
+            which = statements.first == start
+            reached = _reach(families, start, sets, colliders)[:, statements.given[which]]
+            holds[:, which] = (reached >> statements.second[which] & 1) == 0
+        packed[block] = np.packbits(holds, axis=1, bitorder="little")
     return packed
 
 
-def build_table(space: Space) -> SeparationTable:
+@lru_cache(maxsize=8)
+def separation_table(space: Space) -> SeparationTable:
     """Every graph against every statement, then only distinct rows and columns are kept."""
     graphs = list_graphs(space)
     statements = all_statements(space.system, space.contexts)
