@@ -1,5 +1,6 @@
 """What comparators that count share: cells of one set, estimates from them, and checks of what they are told."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self, TypeVar
@@ -12,12 +13,12 @@ from ...core.data import Rows, TableLayout
 from ...core.graphs import MixedGraph
 from ...core.policies.base import Policy
 from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
-from ...core.policies.protocol import learn, learn_many, prepare, sample_means
+from ...core.policies.protocol import learn_many
 from ...core.problem import Problem
 from ...core.seeds import Seed
 from ...core.validation import are_names
-from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
-from .counts import Counts, empty_counts, moments, moments_of_arms, narrowed, own_rows
+from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing
+from .counts import Counts, empty_counts, moments_of_arms, own_rows
 
 MOST_COUNTS = 2**24
 """Arms times cells times two: 128 MB."""
@@ -48,8 +49,6 @@ class CountingPolicy(Policy[Any]):
     """
 
     layout: TableLayout
-    state: ClassVar[Any]
-    """The type of its state, where that holds counts alone."""
     compares = "its upper confidence bound"
     plays_all_arms: ClassVar[bool] = False
     """Whether its plan cannot do without some of the arms."""
@@ -68,12 +67,9 @@ class CountingPolicy(Policy[Any]):
 
     # The counts
 
+    @abstractmethod
     def _start(self, counts: Counts) -> Any:
         """The state to begin with."""
-        return self.state(counts)
-
-    def _first_state(self) -> Any:
-        return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
 
     def _plan(self, state: Any) -> Any:
         """The state to continue with, once the planned pulls are made."""
@@ -83,9 +79,6 @@ class CountingPolicy(Policy[Any]):
         """Plan pulls until every arm has this many own rows."""
         return self._explore(state, np.maximum(rows - own_rows(state.counts), 0))
 
-    def _learn(self, rows: Rows, part: slice) -> None:
-        learn_many(narrowed(self._state, learn), rows.arms[part], rows.codes[part], rows.rewards[part])
-
     @property
     def needed(self) -> tuple[str, ...]:
         """The variables of the set whose cells are counted."""
@@ -93,21 +86,20 @@ class CountingPolicy(Policy[Any]):
 
     def _fill(self, before: Rows, after: Rows) -> None:
         """Variables outside of the set only say which other arms a row is credited to."""
-        if "credit" in self._state._fields:
+        if self._state.counts.donors.any():
             self._recount()
 
     def _shares(self, state: Any) -> bool:
         """Whether arms are estimated through the set."""
-        return "chances" in state._fields
+        return False
 
     def _posterior(self, state: Any) -> Posterior:
         """Intervals are those of the Beta with the posterior's mean and variance."""
         through, own = self._through if self._shares(state) else None, own_rows(state.counts).tolist()
-        means, variances = moments_of_arms(narrowed(state, moments)).T
+        means, variances = moments_of_arms(state).T
         sizes = (beta_sizes(means, variances) - 2).tolist()
         sources = [Source(rows, size, through, rows) for rows, size in zip(own, sizes, strict=True)]
-        sampler = sampler_of(narrowed(state, prepare, sample_means), len(own))
-        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
+        return Posterior(self.rows, means, sources, sampler_of(state, len(own)), beta_limits(means, variances))
 
     # What it plans with
 
@@ -129,13 +121,13 @@ class CountingPolicy(Policy[Any]):
 
     def _empty(self) -> Any:
         self._counted, self._plan_at = 0, NEVER
-        return self._first_state()
+        return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
 
     def _count(self, rows: Rows) -> None:
         done = 0
         while done < len(rows.arms):
             part = slice(done, min(len(rows.arms), done + self._plan_at - self._counted))
-            self._learn(rows, part)
+            learn_many(self._state, rows.arms[part], rows.codes[part], rows.rewards[part])
             done = part.stop
             self._advance(part.stop - part.start)
 
@@ -240,14 +232,6 @@ def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) 
     return flat.copy()
 
 
-def plain_chances(chances: ArrayLike) -> NDArray[Any]:
-    """What was told, as it goes into a save file; `checked_chances` rejects the rest."""
-    try:
-        return np.asarray(chances)
-    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
-        raise OptionError(f"chances={brief(chances)}; expected an array of P(Z | arm)") from None
-
-
 def numbers_told(name: str, values: Any) -> NDArray[np.float64]:
     """Numbers that a policy is given of its world."""
     try:
@@ -261,11 +245,6 @@ def set_names(names: str | Iterable[str]) -> tuple[str, ...]:
     if not isinstance(names, str) and not are_names(names):
         raise OptionError(f"separating={brief(names)}; expected a list of names")
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def checked_horizon(horizon: object) -> int:
-    """A number of rounds that a rule builds on."""
-    return whole_number("horizon", horizon, 2)
 
 
 def checked_number(name: str, value: object, *, below: float = np.inf) -> float:

@@ -12,7 +12,7 @@ from .base import Scale
 from .claims import Claim, Contrast, Term, at_most, below
 from .curves import Curves
 from .de_kroon import ASD_JCI, DIRECT, TS
-from .families import FAMILIES, world_of_family
+from .families import FAMILIES
 from .methods import Method, Panel, told_nothing
 from .practice import SAFE
 
@@ -41,9 +41,7 @@ def _panel(suffix: str, family: str, stream: int) -> Panel:
     hidden = "cycles, hidden causes" if "hidden" in suffix else "cycles"
     title = f"{hidden}: {'no set separates' if suffix in NONE else 'sets separate'}"
     without = (KNOWN.key,) if suffix in NONE else ()
-    return Panel(
-        suffix, title, FAMILIES[family].worlds, partial(world_of_family, family), stream=(stream,), without=without
-    )
+    return Panel(suffix, title, FAMILIES[family].worlds, FAMILIES[family].make, stream=(stream,), without=without)
 
 
 def _beat_plain(suffix: str) -> tuple[Contrast, ...]:

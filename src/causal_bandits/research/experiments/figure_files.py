@@ -19,7 +19,7 @@ from .engines import Engine, make_engine
 from .known_experiments import EXPERIMENTS, find_experiments
 from .matrix import in_words, matrix
 from .readings import READINGS
-from .store import SILENT, Progress, Result, ResultsFolder, read_json, run_experiment, write_json
+from .store import SILENT, Progress, ResultsFolder, read_json, run_experiment, write_json
 
 # Write report.html from the summaries and the manifest in a results folder
 
@@ -177,7 +177,14 @@ def make_files(
     folder = output_folder(root.path / experiment.name)
     result = run_experiment(experiment, size, options["seed"], folder / "chunks", engine, progress)
     summary = experiment.summarise(result.rows, size, options["seed"], weighted=options["weighted"])
-    _write(folder, result, summary)
+    buffer = io.BytesIO()
+    result.rows.write_parquet(buffer)
+    with replacing(folder / "runs.parquet", own=True) as path:
+        path.write_bytes(buffer.getbuffer())
+    write_json(folder / "summary.json", summary)
+    for ending in ("png", "svg"):
+        with replacing(folder / f"figure.{ending}", own=True) as path:
+            draw(summary, path)
     about: About = {
         "command": _command(),
         "options": options,
@@ -187,17 +194,6 @@ def make_files(
     }
     root.record(experiment.name, about)
     return Reproduced(summary, folder, about)
-
-
-def _write(folder: Path, result: Result, summary: Summary) -> None:
-    buffer = io.BytesIO()
-    result.rows.write_parquet(buffer)
-    with replacing(folder / "runs.parquet", own=True) as path:
-        path.write_bytes(buffer.getbuffer())
-    write_json(folder / "summary.json", summary)
-    for ending in ("png", "svg"):
-        with replacing(folder / f"figure.{ending}", own=True) as path:
-            draw(summary, path)
 
 
 def _command() -> str | None:

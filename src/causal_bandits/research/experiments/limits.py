@@ -46,7 +46,7 @@ def run_limits(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.Dat
     """One world: its limits, and the regret of policies that are given more and more; one row per policy."""
     family, which = WORLDS[number]
     of_world, of_runs = seed.spawn(2)
-    world = FAMILIES[family].make(size.horizon, which, of_world)
+    world = FAMILIES[family].maker(size.horizon)(which, of_world)
     assert isinstance(world, DiscreteWorld)
     found = world.limits(FAMILIES[family].claimed)
     rows = []
@@ -143,7 +143,7 @@ def _fixed(name: str, _number: int, _seed: np.random.SeedSequence) -> World:
         return hillstrom_world()
     if name == "funnel":
         return practice_world("mediated", rate=0.08, arms=6, seed=1)
-    return FAMILIES["networks-singles"].make(0, 0, np.random.SeedSequence(0))
+    return FAMILIES["networks-singles"].make(0, np.random.SeedSequence(0))
 
 
 TAIL_WORLDS = {

@@ -269,7 +269,7 @@ class Readings(Experiment):
         shown: dict[str, Any] = {}
         for part in self.parts():
             if (of_part := part_size(part, size)).runs:
-                found = lines_of(part, rows.filter(pl.col("series").is_in(part.line_keys())), of_part, weighted=False)
+                found = lines_of(part, rows.filter(pl.col("series").is_in(list(part.lines()))), of_part, weighted=False)
                 lines |= found
                 shown |= series_of(part, found)
         bases = {key: series["baseline"] for key, series in shown.items()}

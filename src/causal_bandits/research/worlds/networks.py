@@ -33,7 +33,8 @@ BLOCK = re.compile(
     rf"""\s* (?P<block> network\b [^{{}}]* \{{ [^{{}}]* \}}
     | variable \s+ (?P<variable>{NAME}) \s* \{{ \s* type \s+ discrete \s* \[ \s* (?P<size>\d+) \s* \]
       \s* \{{ (?P<levels>[^{{}}]*) \}} \s* ; \s* \}}
-    | probability \s* \( \s* (?P<child>{NAME}) \s* (?:\| (?P<parents>[^(){{}}|]*))? \) \s* \{{ (?P<table>[^{{}}]*) \}})""",
+    | probability \s* \( \s* (?P<child>{NAME}) \s* (?:\| (?P<parents>[^(){{}}|]*))? \)
+      \s* \{{ (?P<table>[^{{}}]*) \}})""",
     re.VERBOSE,
 )
 ROW = re.compile(r"\s*(?:\((?P<values>[^();]*)\)|(?P<word>table|default)\b)(?P<numbers>[^();]*);")
@@ -67,8 +68,8 @@ def read_network(text: str, source: str = "the text") -> dict[str, Node]:
         try:
             if found is None:
                 raise WorldError(
-                    f"{brief(text[start : start + 40].splitlines()[0])} is not read; expected network NAME {{ }}, variable "
-                    "NAME { type discrete [ 2 ] { no, yes }; } or probability ( NAME | PARENTS ) { ... }"
+                    f"{brief(text[start : start + 40].splitlines()[0])} is not read; expected network NAME {{ }}, "
+                    "variable NAME { type discrete [ 2 ] { no, yes }; } or probability ( NAME | PARENTS ) { ... }"
                 )
             if found["variable"]:
                 _add_variable(levels, found)
@@ -131,8 +132,8 @@ def _add_table(
         row = ROW.match(text, at)
         if row is None or (row["word"] == "table" and parents):
             raise WorldError(
-                f"{brief(text[at:].strip()[:40])} is not read in the table of {brief(name)}; expected a row per joint value of the "
-                "parents, or default and its numbers"
+                f"{brief(text[at:].strip()[:40])} is not read in the table of {brief(name)}; expected a row per joint "
+                "value of the parents, or default and its numbers"
             )
         at, chances = row.end(), _chances(name, row["numbers"], shape[-1])
         if row["word"] == "default":
