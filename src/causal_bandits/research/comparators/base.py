@@ -3,13 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core.compiled import Bools, Floats, Ints
 from ...core.data import Rows, TableLayout
+from ...core.discovery.tiers import Tier
 from ...core.graphs import MixedGraph
 from ...core.policies.base import Policy
 from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
@@ -25,20 +26,33 @@ MOST_COUNTS = 2**24
 
 
 NEVER = 2**62
+S = TypeVar("S")
 
 
-class Planned(Protocol):
-    """A state that holds a plan, among what it counts."""
+class WithoutSets(Policy[S]):
+    """A policy that looks at no sets; the base of those that share in other ways."""
+
+    layout: TableLayout
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        return TableLayout.of(problem, 0)
+
+
+class RewardsAlone(WithoutSets[S]):
+    """A policy that ignores observed variables, so that a row counts without any."""
+
+    tier = Tier.REWARDS
 
     @property
-    def counts(self) -> Any:
-        """What was counted, and what is planned: `allowed`, `quota`, `planned` (see `counts.Counts`)."""
+    def needed(self) -> tuple[str, ...]:
+        """A row counts without any observed variable."""
+        return ()
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        """Observed variables are ignored."""
 
 
-S = TypeVar("S", bound=Planned)
-
-
-class CountingPolicy(Policy[Any]):
+class CountingPolicy(WithoutSets[Any]):
     """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead.
 
     A plan is some pulls that come before the rule, and what to do once they are made: a fold over the rows.
@@ -48,7 +62,6 @@ class CountingPolicy(Policy[Any]):
         seed: Seed or Generator of its draws.
     """
 
-    layout: TableLayout
     compares = "its upper confidence bound"
     plays_all_arms: ClassVar[bool] = False
     """Whether its plan cannot do without some of the arms."""
@@ -62,9 +75,6 @@ class CountingPolicy(Policy[Any]):
         self._strides, self._cells = _strides(problem, self._through)
         super().__init__(problem, seed)
 
-    def _make_layout(self, problem: Problem) -> TableLayout:
-        return TableLayout.of(problem, 0)
-
     # The counts
 
     @abstractmethod
@@ -77,7 +87,7 @@ class CountingPolicy(Policy[Any]):
 
     def _explore_up_to(self, state: S, rows: int) -> S:
         """Plan pulls until every arm has this many own rows."""
-        return self._explore(state, np.maximum(rows - own_rows(state.counts), 0))
+        return self._explore(state, np.maximum(rows - own_rows(_counts_of(state)), 0))
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -105,7 +115,7 @@ class CountingPolicy(Policy[Any]):
 
     def _explore(self, state: S, pulls: ArrayLike) -> S:
         """Plan pulls of each arm; `_plan` is asked again when they are made."""
-        counts = state.counts
+        counts = _counts_of(state)
         counts.quota[:] = pulls
         counts.planned[0] = counts.quota.sum()
         self._plan_at = self._counted + int(counts.planned[0])
@@ -114,7 +124,7 @@ class CountingPolicy(Policy[Any]):
     def _settle(self, state: S, allowed: ArrayLike) -> S:
         """Choose among some arms from now on."""
         self._plan_at = NEVER
-        state.counts.allowed[:] = allowed
+        _counts_of(state).allowed[:] = allowed
         return state
 
     # The fold
@@ -187,6 +197,11 @@ class CountingPolicy(Policy[Any]):
         """A fresh policy from what `options` gave."""
         told = {"graph": MixedGraph(**options["graph"])} if "graph" in options else {}
         return cls(problem, **{**options, **told})
+
+
+def _counts_of(state: Any) -> Counts:
+    found: Counts = state.counts
+    return found
 
 
 def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:

@@ -1,7 +1,7 @@
 """Policies that see rewards alone: the UCB family, KL-UCB, epsilon-greedy and successive elimination."""
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -170,12 +170,7 @@ def indices_by_rule(state: IndexState, rng: np.random.Generator) -> Floats:
 
 
 class IndexPolicy(CountingPolicy):
-    """A learner that compares arms by an index of their own rewards.
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        seed: Seed or Generator of its draws.
-    """
+    """A learner that compares arms by an index of their own rewards."""
 
     tier = Tier.REWARDS
     rule: ClassVar[int]
@@ -184,7 +179,7 @@ class IndexPolicy(CountingPolicy):
     horizon: int = 1
     rate: float = 0.0
 
-    def _start(self, counts: Counts) -> Any:
+    def _start(self, counts: Counts) -> IndexState:
         return IndexState(counts, self.rule, self.constant, float(self.horizon), self.rate)
 
 

@@ -207,7 +207,27 @@ def moments_of_arms(state: Any) -> Floats:
     return found
 
 
+@compiled
+def choose_highest_draw(state: Any, rng: np.random.Generator) -> int:
+    """The arm with the highest draw."""
+    return int(np.argmax(np.where(state.allowed, indices(state, rng), -np.inf)))
+
+
+@compiled
+def sample_by_indices(state: Any, prepared: int, rng: np.random.Generator) -> Floats:
+    """One joint draw from the posterior."""
+    return indices(state, rng)
+
+
 S = TypeVar("S", bound=type)
+
+
+def drawn(state: S) -> S:
+    """A state with `allowed` whose `indices` are a joint draw from the posterior: it plays the highest."""
+    choose.of(state)(choose_highest_draw)
+    prepare.of(state)(prepare_nothing)
+    sample_means.of(state)(sample_by_indices)
+    return state
 
 
 def counted(state: S) -> S:

@@ -169,11 +169,6 @@ class PomisPolicy(IndexPolicy):
     """A plain rule over the arms do(X = x) with X a possibly-optimal minimal intervention set of the graph.
 
     The variables that no lever sets count as not manipulable. Interventions must be perfect.
-
-    Args:
-        problem: What is played; `targets` must say which one variable each lever sets.
-        graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
-        seed: Seed or Generator of its draws.
     """
 
     tier = Tier.GRAPH

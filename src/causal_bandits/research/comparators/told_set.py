@@ -214,14 +214,7 @@ def moments_through_cells(state: CellState, arm: int) -> tuple[float, float]:
 
 
 class ToldSetPolicy(CountingPolicy):
-    """A learner that is given a separating set and P(Z | arm).
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        separating: Names of the variables of a set Z that separates the levers from the reward.
-        chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
-        seed: Seed or Generator of its draws.
-    """
+    """A learner that is given a separating set and P(Z | arm)."""
 
     tier = Tier.PARENTS
     needs: ClassVar[tuple[str, ...]] = ("separating", "chances")

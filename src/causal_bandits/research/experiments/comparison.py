@@ -27,7 +27,7 @@ from ...reporting.summaries import Summary
 from ..simulation.delays import Delay, check_delay
 from ..simulation.many_runs import PolicyFactory, bare
 from ..simulation.one_run import MOST_ROUNDS, World, check_world
-from ..worlds import ContinuousWorld, DiscreteWorld
+from ..worlds.world import SimulatedWorld
 from .base import Scale, checked_scale
 from .curves import Curves
 from .engines import Engine, make_engine
@@ -53,7 +53,7 @@ def policy_identity(factory: Any, policy: Any) -> str:
 
 def world_identity(world: World) -> str:
     """A world's problem, means and how it draws."""
-    if isinstance(world, DiscreteWorld | ContinuousWorld):
+    if isinstance(world, SimulatedWorld):
         arrays = [np.asarray(part) for part in (world.means, *world.sampler)]
         drawn = hashlib.sha256(b"".join(f"{a.dtype}{a.shape}".encode() + a.tobytes() for a in arrays)).hexdigest()
         chances = [str(world.segment_chances.tolist())] if world.problem.segments else []

@@ -206,10 +206,6 @@ class Curves(Experiment):
             for suffix, shown in self.measure.lines.items()
         }
 
-    def can_weigh(self) -> bool:
-        """Whether its worlds are classes of graphs that can be weighed."""
-        return self.weights is not None
-
     def rows(self, size: Scale) -> int:
         """One per line, world, run and checkpoint."""
         points = sum(len(line.points(size.horizon)) for line in self.measure.lines.values())

@@ -148,7 +148,7 @@ def reproduce(
     experiments = find_experiments(figure, reading)
     sizes = {experiment.name: experiment.size(scale, runs) for experiment in experiments}
     seed = whole_number("seed", seed, 0, None)
-    if weighted and not any(experiment.can_weigh() for experiment in experiments):
+    if weighted and not any(experiment.can_weigh for experiment in experiments):
         raise OptionError(f"{figure} has no classes of graphs to weigh; leave out --weighted")
     found = []
     with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
@@ -156,7 +156,7 @@ def reproduce(
         for experiment in experiments:
             progress.done(experiment.name, 0, len(experiment.chunks(sizes[experiment.name], seed)))
         for experiment in experiments:
-            weighed = weighted and experiment.can_weigh()
+            weighed = weighted and experiment.can_weigh
             options: dict[str, Any] = {"scale": scale, "runs": runs, "seed": seed, "weighted": weighed}
             options |= {"figure": figure, "reading": dict(reading)} if reading else {}
             found.append(make_files(experiment, sizes[experiment.name], options, root, workers, progress))

@@ -212,7 +212,7 @@ def _acceptance(
             used[place] = policy.findings.separated
     return {
         "": Reading(np.cumsum(world.means.max() - world.means[np.concatenate(arms)])[at - 1]),
-        **_rates(suffix, used.all(axis=2), true.all(axis=1)),
+        **_rates(suffix, np.asarray(used.all(axis=2)), np.asarray(true.all(axis=1))),
         **_rates("-pair", used.reshape(len(at), -1), true.ravel()),
     }
 

@@ -17,7 +17,7 @@ from ...core.compiled import compiling_first
 from ...core.markup import number, titled_table
 from ...core.problem import Problem
 from ...core.processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_by_children
-from ...errors import EngineError, MissingExtraError, OptionError, brief, flag, whole_number
+from ...errors import EngineError, OptionError, brief, flag, whole_number
 from ...libraries import pl
 from ..worlds import ContinuousWorld, DiscreteWorld
 from .delays import Delay, check_delay
@@ -109,14 +109,6 @@ class Simulation:
                 "realized_regret": self.realized_regret.ravel(),
             }
         )
-
-    def to_pandas(self) -> Any:
-        """The table as a pandas frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas is not installed; get it with: pip install pandas") from None
-        return pd.DataFrame(self.to_frame().to_dict(as_series=False))
 
     def summary(self) -> pl.DataFrame:
         """Per checkpoint: mean regret over runs and its standard error."""
@@ -228,7 +220,11 @@ def simulate(
         check_delay(delay)
     points = _checkpoints(horizon, checkpoints)
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    game = {"observational": observational, "delay": delay, "whole_rows": flag("whole_rows", whole_rows)}
+    game: dict[str, Any] = {
+        "observational": observational,
+        "delay": delay,
+        "whole_rows": flag("whole_rows", whole_rows),
+    }
     if jobs > 1:
         played = _over_processes(partial(_play, policy, bare(world), horizon, **game), seeds, jobs)
     else:
