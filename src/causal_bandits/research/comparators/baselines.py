@@ -102,7 +102,7 @@ def cell_bound(zeros: int, ones: int, constant: float, horizon: float) -> float:
     return (ones / n if n else 0.0) + math.sqrt(constant * math.log(horizon) / max(1, n))
 
 
-# Policies that play the arm with the highest index of its own rewards
+# Policies that play the arm with the highest index
 
 MEAN, UCB_1, UCB_V, UCB_TUNED, SCALED_UCB, KL_UCB, BETA_DRAW = range(7)
 
@@ -170,7 +170,7 @@ def indices_by_rule(state: IndexState, rng: np.random.Generator) -> Floats:
 
 
 class IndexPolicy(CountingPolicy):
-    """A learner that compares arms by an index of their own rewards."""
+    """A learner that compares arms by an index that sees their rewards alone."""
 
     tier = Tier.REWARDS
     rule: ClassVar[int]
