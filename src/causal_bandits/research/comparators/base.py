@@ -37,6 +37,17 @@ class WithoutSets(Policy[S]):
     def _make_layout(self, problem: Problem) -> TableLayout:
         return TableLayout.of(problem, 0)
 
+    def _beta_posterior(
+        self, state: S, means: Floats, variances: Floats, own: Ints, through: tuple[str, ...] | None = None
+    ) -> Posterior:
+        """The posterior with these moments; intervals are those of the Beta distributions that have them.
+
+        Beta(1 + ones, 1 + zeros) is that of ones + zeros rows.
+        """
+        sizes = beta_sizes(means, variances) - 2
+        sources = [Source(rows, size, through) for rows, size in zip(own.tolist(), sizes.tolist(), strict=True)]
+        return Posterior(self.rows, means, sources, sampler_of(state, len(means)), beta_limits(means, variances))
+
 
 class RewardsAlone(WithoutSets[S]):
     """A policy that ignores observed variables, so that a row counts without any."""
@@ -104,12 +115,9 @@ class CountingPolicy(WithoutSets[Any]):
         return False
 
     def _posterior(self, state: Any) -> Posterior:
-        """Intervals are those of the Beta with the posterior's mean and variance."""
-        through, own = self._through if self._shares(state) else None, own_rows(state.counts).tolist()
         means, variances = moments_of_arms(state).T
-        sizes = (beta_sizes(means, variances) - 2).tolist()
-        sources = [Source(rows, size, through, rows) for rows, size in zip(own, sizes, strict=True)]
-        return Posterior(self.rows, means, sources, sampler_of(state, len(own)), beta_limits(means, variances))
+        through = self._through if self._shares(state) else None
+        return self._beta_posterior(state, means, variances, own_rows(state.counts), through)
 
     # What it plans with
 

@@ -16,7 +16,7 @@ from ...core.data import TableLayout
 from ...core.discovery.tiers import TARGETS, Tier
 from ...core.graphs import MixedGraph
 from ...core.graphs.enumeration import MOST_NODES, edge_sets
-from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
+from ...core.policies.posterior import Posterior, sampler_of
 from ...core.policies.protocol import indices, learn
 from ...core.problem import Problem
 from ...core.seeds import Seed
@@ -265,13 +265,10 @@ class GraphPosteriorThompson(WithoutSets[GraphState]):
         return np.array([self.rows])
 
     def _posterior(self, state: GraphState) -> Posterior:
-        """Means over drawn worlds; intervals are those of the Beta with the draws' mean and variance."""
-        sampler = sampler_of(state, len(state.allowed))
-        draws = sampler(np.random.default_rng(self.rows), DRAWS).clip(1e-9, 1 - 1e-9)
-        means, variances, own = draws.mean(axis=0), np.maximum(draws.var(axis=0), 1e-12), state.own.sum(axis=1)
-        effective = beta_sizes(means, variances) - 2
-        sources = [Source(*each) for each in zip(own.tolist(), effective.tolist(), strict=True)]
-        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
+        """Means over drawn worlds."""
+        draws = sampler_of(state, len(state.allowed))(np.random.default_rng(self.rows), DRAWS).clip(1e-9, 1 - 1e-9)
+        means, variances = draws.mean(axis=0), np.maximum(draws.var(axis=0), 1e-12)
+        return self._beta_posterior(state, means, variances, state.own.sum(axis=1))
 
 
 def _check_problem(problem: Problem) -> None:

@@ -11,7 +11,7 @@ from ...core.compiled import Bools, Floats, Ints, by_reference, compiled
 from ...core.data import Rows
 from ...core.discovery.tiers import Tier
 from ...core.estimators.linear_algebra import cholesky, forward
-from ...core.policies.posterior import Posterior, Source, beta_limits, sampler_of
+from ...core.policies.posterior import Posterior, Source, sampler_of
 from ...core.policies.protocol import expect, forget, indices, learn, record_reward
 from ...core.problem import Problem
 from ...core.seeds import Seed
@@ -204,9 +204,7 @@ class DelayCorrectedThompson(RewardsAlone[CorrectedState]):
         ones, zeros = 1 + state.rewards[:, 1], 1 + state.rewards[:, 0] + state.weight
         means = ones / (ones + zeros)
         variances = means * (1 - means) / (ones + zeros + 1)
-        own, used = state.rewards.sum(axis=1), ones + zeros - 2
-        sources = [Source(int(rows), float(size)) for rows, size in zip(own, used, strict=True)]
-        return Posterior(self.rows, means, sources, sampler_of(state, len(means)), beta_limits(means, variances))
+        return self._beta_posterior(state, means, variances, state.rewards.sum(axis=1).astype(np.int64))
 
     def _sums(self) -> dict[str, Any]:
         return {"weight": self._state.weight, "times": self.times}

@@ -29,6 +29,7 @@ from .counts import (
     mean_and_rows,
     moments,
     moments_by_rewards,
+    sample_by_indices,
     sample_by_rewards,
 )
 
@@ -389,15 +390,7 @@ def moments_through_means(state: ToldMeansState, arm: int) -> tuple[float, float
     return mean, max(square / total - mean * mean, 1e-12) / (total + 1)
 
 
-@sample_means.of(ToldMeansState)
-@compiled
-def sample_through_means(state: ToldMeansState, prepared: int, rng: np.random.Generator) -> Floats:
-    """A draw of every allowed arm's mean."""
-    means = np.full(len(state.counts.allowed), np.nan)
-    for arm in range(len(means)):
-        if state.counts.allowed[arm]:
-            means[arm] = draw_through_means(state, arm, rng)
-    return means
+sample_means.of(ToldMeansState)(sample_by_indices)
 
 
 class ToldMeans(CountingPolicy):
