@@ -25,10 +25,10 @@ from ...libraries import pl
 from ...reporting import draw, printable, sheet_of, terminal_table
 from ...reporting.summaries import Summary
 from ..simulation.delays import Delay, check_delay
-from ..simulation.many_runs import PolicyFactory, bare
+from ..simulation.many_runs import PolicyFactory, bare, check_sendable
 from ..simulation.one_run import MOST_ROUNDS, World, check_world
 from ..worlds.world import SimulatedWorld
-from .base import Scale, checked_scale
+from .base import checked_scale
 from .curves import Curves
 from .engines import make_engine
 from .figure_files import make_files, write_report
@@ -229,7 +229,8 @@ def compare(
     experiment.checked(size)
     with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers, tempfile.TemporaryDirectory() as temporary:
         if workers.elsewhere:
-            _check_sendable(experiment, size)
+            for chunk in experiment.chunks(size, 0):
+                check_sendable("a policy or a world", chunk)
         root = ResultsFolder(temporary if out is None else out)
         files = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, progress)
         if out is not None:
@@ -291,14 +292,3 @@ def _grouped(worlds: Worlds) -> dict[str, list[World]]:
     if not grouped or not all(grouped.values()):
         raise OptionError(f"worlds={brief(worlds)}; expected at least one world")
     return grouped
-
-
-def _check_sendable(experiment: Curves, size: Scale) -> None:
-    try:
-        for chunk in experiment.chunks(size, 0):
-            pickle.dumps(chunk)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise OptionError(
-            f"a policy or a world cannot be sent to another process ({error}); "
-            "use functools.partial(PolicyClass, option=...) instead of a lambda, or jobs=1"
-        ) from None

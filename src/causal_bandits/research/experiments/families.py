@@ -269,29 +269,33 @@ def _practice(kinds: tuple[Kind, ...], number: int, seed: np.random.SeedSequence
 PLAIN = "reward-ts"
 """The baseline where rewards are not 0 or 1."""
 REWARDS: dict[str, Family] = {
-    name: Family(title, worlds, make, baseline=PLAIN)
-    for name, title, worlds, make in (
-        ("revenue", "revenue, 97% zeros, 18 arms: the cart separates", 32, seeded(revenue_world)),
-        (
-            *("revenue-direct", "revenue, 97% zeros, 18 arms: levers act on the purchase too", 32),
-            seeded(revenue_world, direct=True),
-        ),
-        ("hillstrom-spend", "Hillstrom's e-mail experiment: spend, 3 arms", 1, always(hillstrom_spend_world)),
-        ("count", "Poisson counts, 18 arms: the cart separates", 32, seeded(count_world)),
-        (
-            *("count-direct", "Poisson counts, 18 arms: levers act on the count too", 32),
-            seeded(count_world, direct=True),
-        ),
-        (
-            *("count-dispersed", "negative binomial counts, 18 arms: the cart separates", 32),
-            seeded(count_world, dispersed=True),
-        ),
-        ("levels", "ratings with values, 18 arms: the cart separates", 32, seeded(ordered_world)),
-        (
-            *("levels-direct", "ratings with values, 18 arms: levers act on the rating too", 32),
-            seeded(ordered_world, direct=True),
-        ),
-    )
+    "revenue": Family("revenue, 97% zeros, 18 arms: the cart separates", 32, seeded(revenue_world), baseline=PLAIN),
+    "revenue-direct": Family(
+        "revenue, 97% zeros, 18 arms: levers act on the purchase too",
+        32,
+        seeded(revenue_world, direct=True),
+        baseline=PLAIN,
+    ),
+    "hillstrom-spend": Family(
+        "Hillstrom's e-mail experiment: spend, 3 arms", 1, always(hillstrom_spend_world), baseline=PLAIN
+    ),
+    "count": Family("Poisson counts, 18 arms: the cart separates", 32, seeded(count_world), baseline=PLAIN),
+    "count-direct": Family(
+        "Poisson counts, 18 arms: levers act on the count too", 32, seeded(count_world, direct=True), baseline=PLAIN
+    ),
+    "count-dispersed": Family(
+        "negative binomial counts, 18 arms: the cart separates",
+        32,
+        seeded(count_world, dispersed=True),
+        baseline=PLAIN,
+    ),
+    "levels": Family("ratings with values, 18 arms: the cart separates", 32, seeded(ordered_world), baseline=PLAIN),
+    "levels-direct": Family(
+        "ratings with values, 18 arms: levers act on the rating too",
+        32,
+        seeded(ordered_world, direct=True),
+        baseline=PLAIN,
+    ),
 }
 
 LINEAR: dict[str, Family] = {

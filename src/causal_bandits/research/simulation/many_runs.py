@@ -17,7 +17,7 @@ from ...core.compiled import compiling_first
 from ...core.markup import number, titled_table
 from ...core.problem import Problem
 from ...core.processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_by_children
-from ...errors import EngineError, OptionError, brief, flag, whole_number
+from ...errors import EngineError, MissingExtraError, OptionError, brief, flag, whole_number
 from ...libraries import pl
 from ..worlds import ContinuousWorld, DiscreteWorld
 from .delays import Delay, check_delay
@@ -109,6 +109,14 @@ class Simulation:
                 "realized_regret": self.realized_regret.ravel(),
             }
         )
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas is not installed; get it with: pip install pandas") from None
+        return pd.DataFrame(self.to_frame().to_dict(as_series=False))
 
     def summary(self) -> pl.DataFrame:
         """Per checkpoint: mean regret over runs and its standard error."""
@@ -285,16 +293,21 @@ def bare(world: World) -> World:
     return world
 
 
+def check_sendable(what: str, work: object) -> None:
+    """Reject work that cannot be sent to another process."""
+    try:
+        pickle.dumps(work)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise OptionError(
+            f"{what} cannot be sent to another process ({error}); "
+            "use functools.partial(PolicyClass, option=...) instead of a lambda, or jobs=1"
+        ) from None
+
+
 def _over_processes(
     game: Callable[[np.random.SeedSequence], Run], seeds: list[np.random.SeedSequence], jobs: int
 ) -> list[Run]:
-    try:
-        pickle.dumps(game)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise OptionError(
-            f"the policy or the world cannot be sent to another process ({error}); "
-            "use functools.partial(PolicyClass, option=...) instead of a lambda, or jobs=1"
-        ) from None
+    check_sendable("the policy or the world", game)
     with Interrupts() as interrupts:
         pool = open_pool(min(jobs, len(seeds)))
         try:

@@ -31,7 +31,7 @@ NOISE = re.compile(r'("[^"\n]*")|//[^\n]*|/\*.*?(?:\*/|(\Z))|\bproperty\b[^;]*;'
 """Comments and properties; names in quotes may look like them."""
 BLOCK = re.compile(
     rf"""\s* (?P<block> network\b [^{{}}]* \{{ [^{{}}]* \}}
-    | variable \s+ (?P<variable>{NAME}) \s* \{{ \s* type \s+ discrete \s* \[ \s* (?P<size>\d+) \s* \]
+    | variable \s+ (?P<variable>{NAME}) \s* \{{ \s* type \s+ discrete \s* \[ \s* (?P<size>\d{{1,6}}) \s* \]
       \s* \{{ (?P<levels>[^{{}}]*) \}} \s* ; \s* \}}
     | probability \s* \( \s* (?P<child>{NAME}) \s* (?:\| (?P<parents>[^(){{}}|]*))? \)
       \s* \{{ (?P<table>[^{{}}]*) \}})""",
