@@ -66,7 +66,7 @@ def test_it_is_played_by_name() -> None:
 
 
 def test_it_is_compared_where_there_are_cycles(tmp_path: Path) -> None:
-    family = FAMILIES["cyclic4"]._replace(worlds=1, make=lambda _horizon, _number, _seed: LOOP)
+    family = FAMILIES["cyclic4"]._replace(worlds=1, make=lambda _number, _seed: LOOP)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FAMILIES, "cyclic4", family)
         [found] = compare_field(["causal-ts-asd-cyclic", "safe"], ["cyclic4"], horizon=60, runs=2, jobs=1, out=tmp_path)
