@@ -16,7 +16,7 @@ def test_accepted_sets_are_those_in_use_in_that_round() -> None:
     """Against ask and tell, one round at a time."""
     readings = ACCEPTANCE.take(CausalThompsonSampling(WORLD.problem, seed=3), WORLD, 60, np.random.default_rng(4))
     policy, rng = CausalThompsonSampling(WORLD.problem, seed=3), np.random.default_rng(4)
-    true = true_pairs(WORLD, list(policy.layout.names)).all(axis=1)
+    true = np.asarray(true_pairs(WORLD, list(policy.layout.names)).all(axis=1))
     false_ones, true_ones = [], []
     points = set(geometric_checkpoints(60).tolist())
     for step in range(1, 61):
