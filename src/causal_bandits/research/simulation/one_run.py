@@ -349,8 +349,8 @@ def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -
 
 def _plain(policy: Any, world: Any) -> bool:
     """Whether the compiled rules apply: to our policies and worlds, unless a subclass overrides ask, tell or pull."""
-    asks, tells, pulls = type(policy).ask, type(policy).tell, type(world).pull
-    return (asks, tells, pulls) == (AskTell.ask, AskTell.tell, SimulatedWorld.pull)
+    found = (getattr(type(of), name, None) for of, name in ((policy, "ask"), (policy, "tell"), (world, "pull")))
+    return tuple(found) == (AskTell.ask, AskTell.tell, SimulatedWorld.pull)
 
 
 def _rolls_out(policy: Any, world: Any) -> bool:
