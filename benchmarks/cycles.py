@@ -15,7 +15,7 @@ from causal_bandits import History, discover
 from causal_bandits.core.discovery import ASD
 from causal_bandits.core.graphs import MixedGraph
 from causal_bandits.research.experiments.families import CYCLIC, Family
-from causal_bandits.research.experiments.methods import true_sets
+from causal_bandits.research.experiments.methods import true_pairs
 from causal_bandits.research.worlds import DiscreteSCM
 
 ROWS = (40, 640)
@@ -36,7 +36,7 @@ def look(world: DiscreteSCM, rows: int, rng: np.random.Generator) -> list[float]
     for acyclic in (True, False):
         graphs = discover(history, ASD(acyclic=acyclic), best=1)
         taken = np.array([each.accepted for each in graphs.sets])
-        true = true_sets(world, [each.variables for each in graphs.sets])
+        true = true_pairs(world, [each.variables for each in graphs.sets]).all(axis=1)
         accepted.append(taken)
         found += [taken[true].mean() if true.any() else np.nan, taken[~true].mean()]
         found.append(float(parts(graphs.graph) == parts(world.graph)))
@@ -55,7 +55,7 @@ def nearness(family: Family, worlds: int, seed: int) -> str:
     """The worst arm's error through the best set, beside the spread of the means."""
     errors, spreads = [], []
     for number in range(worlds):
-        world = family.make(0, number, np.random.SeedSequence((seed, number)))
+        world = family.make(number, np.random.SeedSequence((seed, number)))
         assert isinstance(world, DiscreteSCM)
         sets = itertools.chain.from_iterable(itertools.combinations("ABC", size) for size in range(4))
         errors.append(min(worst_error(world, through) for through in sets))
@@ -79,7 +79,7 @@ def main() -> None:
             found = []
             for number in range(options.worlds):
                 of_world, of_rows = np.random.SeedSequence((options.seed, number)).spawn(2)
-                world = family.make(0, number, of_world)
+                world = family.make(number, of_world)
                 assert isinstance(world, DiscreteSCM)
                 found.append(look(world, rows, np.random.default_rng(of_rows)))
             values = np.array(found)

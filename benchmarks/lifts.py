@@ -115,7 +115,7 @@ def main() -> None:
         found = np.empty((chosen.runs, len(CHECKS), 5))
         for run in range(chosen.runs):
             of_world, of_draws, of_policy = np.random.SeedSequence(chosen.seed, spawn_key=(run,)).spawn(3)
-            world = FAMILIES[name].make(CHECKS[-1], run % FAMILIES[name].worlds, of_world)
+            world = FAMILIES[name].maker(CHECKS[-1])(run % FAMILIES[name].worlds, of_world)
             policy = POLICIES[chosen.policy](world.problem, seed=np.random.default_rng(of_policy))
             draws, done = np.random.default_rng(of_draws), 0
             for place, check in enumerate(CHECKS):

@@ -28,7 +28,7 @@ def balancing(worlds: int, runs: int, seed: int) -> None:
     family = FAMILIES["structureless"]
     regrets: dict[str, list[np.ndarray]] = {name: [] for name in BELIEVERS}
     for number in range(worlds):
-        world = family.make(2000, number, np.random.SeedSequence([seed, number]))
+        world = family.maker(2000)(number, np.random.SeedSequence([seed, number]))
         for name in BELIEVERS:
             policy = told(name, world, horizon=2000, separating=family.claimed)
             regrets[name].append(cb.simulate(policy, world, 2000, runs=runs, seed=seed).regret[:, -1])

@@ -88,7 +88,7 @@ def _judged(world: DiscreteWorld, best: int, covered: float) -> Judged:
 def one(job: Job) -> tuple[Judged, ...]:
     """Plain means, the default, the default with noise."""
     of_world, of_rows = np.random.SeedSequence(job.seed, spawn_key=(job.number, job.run, job.size)).spawn(2)
-    world = FAMILIES[job.family].make(job.size, job.number, of_world)
+    world = FAMILIES[job.family].maker(job.size)(job.number, of_world)
     assert isinstance(world, DiscreteWorld)
     rng = np.random.default_rng(of_rows)
     rows = logged(world, job.size, rng)

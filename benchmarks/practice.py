@@ -122,7 +122,7 @@ def played(job: Job) -> tuple[Job, float, dict[str, list[float]], dict[str, list
     """Regret at the checks and at the end, and what was stated there; the scale of the world's rewards."""
     of_world, of_draws, of_policy = np.random.SeedSequence(job.seed, spawn_key=(job.world, job.run)).spawn(3)
     family = FAMILIES[job.family]
-    world = family.make(job.horizon, job.world, of_world)
+    world = family.maker(job.horizon)(job.world, of_world)
     true_sets = separating(world)
     checks = sorted({check for check in CHECKS if check < job.horizon} | {job.horizon})
     regrets: dict[str, list[float]] = {}

@@ -32,16 +32,15 @@ from causal_bandits.core.compiled import Floats, Ints
 from causal_bandits.research.simulation.one_run import best_means
 from causal_bandits.research.worlds import DiscreteWorld, Nudge, segmented_world
 from causal_bandits.research.worlds.practice import (
-    LARGEST,
     LEVERS,
     LIFT,
     Funnel,
-    _best,
+    _arm_shifts,
     _draw_funnel,
     _draw_shifts,
     _scm,
     funnel_rate,
-    solve,
+    scale_of_lift,
 )
 from causal_bandits.research.worlds.sampler import Sampler
 
@@ -97,7 +96,7 @@ def _scales(
     found = []
     for funnel, shifts in zip(funnels[:1] if common else funnels, draws, strict=False):
         lift, control = rng.uniform(*LIFT), funnel_rate(funnel, np.zeros(len(funnel.stages) + 1))
-        scale = solve(lambda by: _best(funnel, shifts, by) / control - 1 - lift, 0.0, LARGEST)  # noqa: B023
+        scale = scale_of_lift(funnel, _arm_shifts(shifts), control, lift)
         if scale is None:
             return None
         found.append(scale)

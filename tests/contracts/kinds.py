@@ -22,7 +22,7 @@ ONE_OF_EACH_STATE = {
     *("c-ucb", "c-ts", "lattimore-parallel", "pomis-ts"),
     *("regret-balancing", "told-means", "ucb-cv", "delay-corrected-ts", "impatient"),
 }
-"""One policy for each class of states: `make test` puts these to the contract, `make test-slow` all the others."""
+"""One policy for each class of states and rule: `make test` puts these to the contract, `make test-slow` the others."""
 NEEDS_ALL_VALUES = {
     *("graph-posterior", "hac-ucb"),
     *("c-ucb", "c-ts"),

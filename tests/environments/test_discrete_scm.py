@@ -19,7 +19,7 @@ from causal_bandits.errors import (
     WorldError,
 )
 from causal_bandits.research.worlds import Mechanism, discrete_scm, paper_world, perfect
-from causal_bandits.research.worlds.sampler import draw, draw_many
+from causal_bandits.research.worlds.sampler import draw, fill
 
 from .worlds import chain, enumerated, random_scm
 
@@ -197,7 +197,7 @@ def test_compiled_sampler_equals_interpreted(seed: int) -> None:
     for arm in range(len(world.problem.arms)):
         rows = world.sample(world.problem.arms[arm], 20, np.random.default_rng(seed))
         codes, rewards = np.empty_like(rows.codes), np.empty_like(rows.rewards)
-        interpreted(draw_many)(sampler, arm, np.random.default_rng(seed), codes, rewards)
+        interpreted(fill)(sampler, arm, np.random.default_rng(seed), codes, rewards)
         np.testing.assert_array_equal(codes, rows.codes)
         np.testing.assert_array_equal(rewards, rows.rewards)
         rng, values, one = (

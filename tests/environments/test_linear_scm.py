@@ -29,7 +29,7 @@ from causal_bandits.research.worlds import (
     scale,
     shift,
 )
-from causal_bandits.research.worlds.sampler import draw_real_many, draw_values
+from causal_bandits.research.worlds.sampler import draw_values, fill
 
 Floats = NDArray[np.float64]
 NAMES = ["A", "B", "C", "Y"]
@@ -204,7 +204,7 @@ def test_compiled_sampler_equals_interpreted(seed: int) -> None:
     for number, arm in enumerate(world.problem.arms):
         rows = world.sample(arm, 20, np.random.default_rng(seed))
         many, one = np.empty((20, 4)), np.empty(4)
-        interpreted(draw_real_many)(world.sampler, number, np.random.default_rng(seed), many)
+        interpreted(fill)(world.sampler, number, np.random.default_rng(seed), many, np.empty(len(many)))
         np.testing.assert_allclose(np.column_stack([rows.raw, rows.rewards]), many, rtol=1e-14)
         rng = np.random.default_rng(seed)
         for row in range(20):

@@ -10,7 +10,7 @@ from causal_bandits import Problem, bins
 from causal_bandits.core.compiled import interpreted
 from causal_bandits.errors import CausalBanditsError, ObservationError, UnknownArmError, UnknownLevelError, WorldError
 from causal_bandits.research.worlds import LoggedWorld
-from causal_bandits.research.worlds.sampler import draw_real_many, draw_values
+from causal_bandits.research.worlds.sampler import draw_values, fill
 
 PROBLEM = Problem(
     "Y",
@@ -89,7 +89,7 @@ def test_compiled_sampler_equals_interpreted() -> None:
     for number, arm in enumerate(PROBLEM.arms):
         rewards = world.sample(arm, 30, np.random.default_rng(3)).rewards
         many, one = np.empty((30, 4)), np.empty(4)
-        interpreted(draw_real_many)(world.sampler, number, np.random.default_rng(3), many)
+        interpreted(fill)(world.sampler, number, np.random.default_rng(3), many, np.empty(len(many)))
         np.testing.assert_array_equal(many[:, -1], rewards)
         rng = np.random.default_rng(3)
         for row in range(30):

@@ -21,14 +21,14 @@ POLICIES = ["ucb1", "causal-ts", "c-ucb", "hac-ucb-told"]
 @pytest.mark.parametrize("name", list(FAMILIES))
 def test_families_make_worlds(name: str) -> None:
     family = FAMILIES[name]
-    first, second = (family.make(1000, family.worlds - 1, np.random.SeedSequence(3)) for _ in range(2))
+    first, second = (family.maker(1000)(family.worlds - 1, np.random.SeedSequence(3)) for _ in range(2))
     assert np.array_equal(first.means, second.means)
     assert first.problem == second.problem
     assert np.ptp(first.means) > 0
 
 
 def test_single_interventions_keep_the_means() -> None:
-    world = FAMILIES["dags4"].make(100, 20, np.random.SeedSequence(0))
+    world = FAMILIES["dags4"].maker(100)(20, np.random.SeedSequence(0))
     assert isinstance(world, DiscreteSCM)
     few = single_interventions(world)
     assert len(few.problem.arms) == 7

@@ -14,6 +14,7 @@ from causal_bandits.core.files import read_regular
 from causal_bandits.errors import OutputError
 from causal_bandits.research.experiments import Progress
 from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.engines import Done
 from causal_bandits.research.experiments.store import ChunkStore, ResultsFolder, read_json
 
 ROWS = pl.DataFrame({"series": ["ts"] * 5, "t": range(5), "regret": [0.5] * 5})
@@ -64,39 +65,35 @@ def test_only_files_are_read(tmp_path: Path, put: Callable[[Path], None]) -> Non
 def test_something_else_in_the_place_of_a_chunk(tmp_path: Path, put: Callable[[Path], None]) -> None:
     """It is said, left alone, and the part is run again once: then the two lie side by side."""
     store = ChunkStore(tmp_path, "abc")
-    store.put(ONE, ROWS, 1.0)
-    path = store.path(ONE)
-    assert path is not None
+    store.put(ONE, Done(ROWS, 1.0))
+    [path] = tmp_path.iterdir()
     path.unlink()
     put(path)
     said: list[str] = []
     store = ChunkStore(tmp_path, "abc")
-    assert store.missing([ONE], said.append) == [ONE]
+    assert store.get(ONE, said.append) is None
     assert said == [f"{path} is not a file that can be read; that part is run again"]
     assert os.path.lexists(path)
-    store.put(ONE, ROWS, 2.0)
-    again = ChunkStore(tmp_path, "abc")
-    assert again.missing([ONE], pytest.fail) == []
-    assert again.get(ONE)[0].equals(ROWS)
+    store.put(ONE, Done(ROWS, 2.0))
+    again = ChunkStore(tmp_path, "abc").get(ONE, pytest.fail)
+    assert again is not None
+    assert again.rows.equals(ROWS)
 
 
 def test_a_chunk_that_was_renamed_is_not_taken_for_another(tmp_path: Path) -> None:
     """Nor is one of another plan."""
     for fingerprint in ("abc", "def"):
-        ChunkStore(tmp_path, fingerprint).put(OTHER, ROWS, 1.0)
-    plan = ChunkStore(tmp_path, "abc")
-    plan.put(ONE, ROWS, 1.0)
-    one, other = plan.path(ONE), plan.path(OTHER)
-    foreign = ChunkStore(tmp_path, "def").path(OTHER)
-    assert one is not None
-    assert other is not None
-    assert foreign is not None
+        ChunkStore(tmp_path, fingerprint).put(OTHER, Done(ROWS, 1.0))
+    ChunkStore(tmp_path, "abc").put(ONE, Done(ROWS, 1.0))
+    [one], [other], [foreign] = (list(tmp_path.glob(name)) for name in ("abc-one*", "abc-other*", "def-*"))
     stem = other.name.split(".")[0]
     other.unlink()
     shutil.copy(one, tmp_path / f"{stem}.{one.name.split('.')[1]}.parquet")
     shutil.copy(foreign, tmp_path / f"{stem}.{foreign.name.split('.')[1]}.parquet")
     said: list[str] = []
-    assert ChunkStore(tmp_path, "abc").missing([ONE, OTHER], said.append) == [OTHER]
+    plan = ChunkStore(tmp_path, "abc")
+    assert plan.get(ONE, said.append) is not None
+    assert plan.get(OTHER, said.append) is None
     assert len(said) == 2
 
 

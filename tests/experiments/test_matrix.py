@@ -204,7 +204,7 @@ def test_blocks_hold_claims_with_the_same_columns() -> None:
 
 def test_every_claim_is_read_from_lines_that_are_played() -> None:
     size = READINGS.size("paper")
-    lines = {key: part for part in READINGS.parts() for key in part.line_keys()}
+    lines = {key: part for part in READINGS.parts() for key in part.lines()}
     missing = set()
     for read in READ:
         for reading in READINGS.readings(read, size.horizon):

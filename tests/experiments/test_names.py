@@ -15,6 +15,7 @@ from causal_bandits.reporting.html import page
 from causal_bandits.reporting.plots import draw_graphs
 from causal_bandits.reporting.summary_plots import draw
 from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.engines import Done
 from causal_bandits.research.experiments.store import ChunkStore
 
 WORLD = cb.worlds.example_world("S3")
@@ -75,10 +76,11 @@ def test_every_name_has_a_file_of_its_own(tmp_path: Path) -> None:
     chunks = [Chunk(name, pl.DataFrame) for name in [*HOSTILE, "x" * 5001, "ALL", "A.B", "a\udcff"]]
     store = ChunkStore(tmp_path, "abc")
     for number, chunk in enumerate(chunks):
-        store.put(chunk, pl.DataFrame({"number": [number]}), 0.0)
+        store.put(chunk, Done(pl.DataFrame({"number": [number]}), 0.0))
     assert len({path.name.lower() for path in tmp_path.iterdir()}) == len(chunks)
     again = ChunkStore(tmp_path, "abc")
-    assert [again.get(chunk)[0]["number"][0] for chunk in chunks] == list(range(len(chunks)))
+    found = [again.get(chunk, pytest.fail) for chunk in chunks]
+    assert [done.rows["number"][0] for done in found if done is not None] == list(range(len(chunks)))
 
 
 def test_policies_of_any_name_are_drawn_as_they_are(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from causal_bandits.errors import OutputError
 from causal_bandits.research.experiments import EXPERIMENTS, Progress, reproduce
 from causal_bandits.research.experiments.base import Chunk
+from causal_bandits.research.experiments.engines import Done
 from causal_bandits.research.experiments.store import ChunkStore
 from tests.experiments.small import SMALL_2C
 
@@ -24,21 +24,19 @@ CHUNK = Chunk("all-000-0000", never)
 
 
 def keep(folder: Path) -> Path:
-    store = ChunkStore(folder, "abc")
-    store.put(CHUNK, ROWS, 1.5)
-    path = store.path(CHUNK)
-    assert path is not None
+    ChunkStore(folder, "abc").put(CHUNK, Done(ROWS, 1.5))
+    [path] = folder.iterdir()
     return path
 
 
 def test_what_is_put_is_got(tmp_path: Path) -> None:
-    assert ChunkStore(tmp_path, "abc").path(CHUNK) is None
+    assert ChunkStore(tmp_path, "abc").get(CHUNK, pytest.fail) is None
     keep(tmp_path)
-    rows, seconds = ChunkStore(tmp_path, "abc").get(CHUNK)
-    assert rows.equals(ROWS)
-    assert seconds == 1.5
-    assert ChunkStore(tmp_path, "abc").missing([CHUNK], pytest.fail) == []
-    assert ChunkStore(tmp_path, "def").missing([CHUNK], pytest.fail) == [CHUNK]
+    found = ChunkStore(tmp_path, "abc").get(CHUNK, pytest.fail)
+    assert found is not None
+    assert found.rows.equals(ROWS)
+    assert found.seconds == 1.5
+    assert ChunkStore(tmp_path, "def").get(CHUNK, pytest.fail) is None
 
 
 @pytest.mark.parametrize("place", [0.0, 0.3, 0.6, 0.99, None])
@@ -52,7 +50,7 @@ def test_a_damaged_file_is_to_do_again_and_said(tmp_path: Path, place: float | N
     path.write_bytes(content)
     said: list[str] = []
     store = ChunkStore(tmp_path, "abc")
-    assert store.missing([CHUNK], said.append) == [CHUNK]
+    assert store.get(CHUNK, said.append) is None
     assert said == [f"{path} is corrupt; that part is run again"]
     assert not path.exists()
 
@@ -61,12 +59,7 @@ def test_a_half_written_file_has_no_name_yet(tmp_path: Path) -> None:
     """What kill -9 leaves of a write is a hidden file that nobody takes for a chunk."""
     path = keep(tmp_path)
     path.rename(tmp_path / ".abc-all-000-0000.1234.parquet")
-    assert ChunkStore(tmp_path, "abc").missing([CHUNK], pytest.fail) == [CHUNK]
-
-
-def test_a_chunk_that_vanishes_meanwhile(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="was changed or removed while it was in use; run the same command again"):
-        ChunkStore(tmp_path, "abc").get(CHUNK)
+    assert ChunkStore(tmp_path, "abc").get(CHUNK, pytest.fail) is None
 
 
 def test_a_damaged_chunk_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +78,6 @@ def test_a_damaged_chunk_is_run_again(tmp_path: Path, monkeypatch: pytest.Monkey
 
 FULL_DISK = """
 import resource, sys
-from causal_bandits.errors import OutputError
 from causal_bandits.research.experiments import EXPERIMENTS, reproduce
 from tests.experiments.small import SMALL_2C
 EXPERIMENTS["fig2c"] = SMALL_2C

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causal_bandits.core.compiled import interpreted
-from causal_bandits.research.comparators import baselines, hac_ucb
+from causal_bandits.research.comparators import baselines, told_set
 from tests.reference import comparators as slow
 
 COUNTS = st.integers(1, 5000)
@@ -72,4 +72,4 @@ def test_the_safety_test_of_hac_ucb(seed: int) -> None:
         rewards[arm, reward] += 1
         pooled[z, reward] += 1
     _, _, passes = slow.hac_bounds(rows, p, [0], [3], horizon)
-    assert bool(hac_ucb.doubts_the_set(rewards, pooled, p, horizon)) == (not passes)
+    assert bool(told_set.doubts_the_set(rewards, pooled, p, horizon)) == (not passes)

@@ -13,7 +13,7 @@ GROUP = "causal_bandits.policies"
 ORDER = (
     *("discrete", "main_effects", "causal_thompson", "safe", "best_arm"),
     *("graph_posterior", "reward_thompson", "ucb_normal", "gaussian_thompson"),
-    *("baselines", "hac_ucb", "regret_balancing", "ossb", "ucb_cv", "told_set", "perfect_interventions"),
+    *("baselines", "regret_balancing", "ossb", "ucb_cv", "told_set", "perfect_interventions"),
 )
 """The files in the order in which tables show their policies; a file that is not named comes after them."""
 

@@ -4,13 +4,12 @@ from ...core.policies.registry import find_policies
 from .base import CountingPolicy
 from .baselines import KLUCB, UCB1, UCBV, EpsilonGreedy, SmallUCB, SuccessiveElimination, UCBTuned
 from .graph_posterior import GraphPosteriorThompson
-from .hac_ucb import HACUCB
 from .late_rewards import DelayCorrectedThompson, ImpatientBandit
 from .main_effects import MainEffectsThompson
 from .ossb import OSSB
 from .perfect_interventions import LattimoreParallel, PomisKLUCB, PomisTS, UCBPlus
 from .regret_balancing import RegretBalancing
-from .told_set import CTS, CUCB, ToldMeans
+from .told_set import CTS, CUCB, HACUCB, ToldMeans
 from .ucb_cv import UCBCV
 
 __all__ = [

@@ -1,43 +1,69 @@
 """What comparators that count share: cells of one set, estimates from them, and checks of what they are told."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...core.compiled import Bools, Floats, Ints
 from ...core.data import Rows, TableLayout
+from ...core.discovery.tiers import Tier
 from ...core.graphs import MixedGraph
 from ...core.policies.base import Policy
 from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
-from ...core.policies.protocol import learn, learn_many, prepare, sample_means
+from ...core.policies.protocol import learn_many
 from ...core.problem import Problem
 from ...core.seeds import Seed
 from ...core.validation import are_names
-from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing, whole_number
-from .counts import Counts, empty_counts, moments, moments_of_arms, narrowed, own_rows
+from ...errors import OptionError, ProblemError, UnknownVariableError, brief, listing
+from .counts import Counts, empty_counts, moments_of_arms, own_rows
 
 MOST_COUNTS = 2**24
 """Arms times cells times two: 128 MB."""
 
 
 NEVER = 2**62
+S = TypeVar("S")
 
 
-class Planned(Protocol):
-    """A state that holds a plan, among what it counts."""
+class WithoutSets(Policy[S]):
+    """A policy that looks at no sets; the base of those that share in other ways."""
+
+    layout: TableLayout
+
+    def _make_layout(self, problem: Problem) -> TableLayout:
+        return TableLayout.of(problem, 0)
+
+    def _beta_posterior(
+        self, state: S, means: Floats, variances: Floats, own: Ints, through: tuple[str, ...] | None = None
+    ) -> Posterior:
+        """The posterior with these moments; intervals are those of the Beta distributions that have them.
+
+        Beta(1 + ones, 1 + zeros) is that of ones + zeros rows.
+        """
+        sizes = beta_sizes(means, variances) - 2
+        sources = [Source(rows, size, through) for rows, size in zip(own.tolist(), sizes.tolist(), strict=True)]
+        return Posterior(self.rows, means, sources, sampler_of(state, len(means)), beta_limits(means, variances))
+
+
+class RewardsAlone(WithoutSets[S]):
+    """A policy that ignores observed variables, so that a row counts without any."""
+
+    tier = Tier.REWARDS
 
     @property
-    def counts(self) -> Any:
-        """What was counted, and what is planned: `allowed`, `quota`, `planned` (see `counts.Counts`)."""
+    def needed(self) -> tuple[str, ...]:
+        """A row counts without any observed variable."""
+        return ()
+
+    def _fill(self, before: Rows, after: Rows) -> None:
+        """Observed variables are ignored."""
 
 
-S = TypeVar("S", bound=Planned)
-
-
-class CountingPolicy(Policy[Any]):
+class CountingPolicy(WithoutSets[Any]):
     """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead.
 
     A plan is some pulls that come before the rule, and what to do once they are made: a fold over the rows.
@@ -47,9 +73,6 @@ class CountingPolicy(Policy[Any]):
         seed: Seed or Generator of its draws.
     """
 
-    layout: TableLayout
-    state: ClassVar[Any]
-    """The type of its state, where that holds counts alone."""
     compares = "its upper confidence bound"
     plays_all_arms: ClassVar[bool] = False
     """Whether its plan cannot do without some of the arms."""
@@ -63,17 +86,11 @@ class CountingPolicy(Policy[Any]):
         self._strides, self._cells = _strides(problem, self._through)
         super().__init__(problem, seed)
 
-    def _make_layout(self, problem: Problem) -> TableLayout:
-        return TableLayout.of(problem, 0)
-
     # The counts
 
+    @abstractmethod
     def _start(self, counts: Counts) -> Any:
         """The state to begin with."""
-        return self.state(counts)
-
-    def _first_state(self) -> Any:
-        return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
 
     def _plan(self, state: Any) -> Any:
         """The state to continue with, once the planned pulls are made."""
@@ -81,10 +98,7 @@ class CountingPolicy(Policy[Any]):
 
     def _explore_up_to(self, state: S, rows: int) -> S:
         """Plan pulls until every arm has this many own rows."""
-        return self._explore(state, np.maximum(rows - own_rows(state.counts), 0))
-
-    def _learn(self, rows: Rows, part: slice) -> None:
-        learn_many(narrowed(self._state, learn), rows.arms[part], rows.codes[part], rows.rewards[part])
+        return self._explore(state, np.maximum(rows - own_rows(_counts_of(state)), 0))
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -93,27 +107,23 @@ class CountingPolicy(Policy[Any]):
 
     def _fill(self, before: Rows, after: Rows) -> None:
         """Variables outside of the set only say which other arms a row is credited to."""
-        if "credit" in self._state._fields:
+        if self._state.counts.donors.any():
             self._recount()
 
     def _shares(self, state: Any) -> bool:
         """Whether arms are estimated through the set."""
-        return "chances" in state._fields
+        return False
 
     def _posterior(self, state: Any) -> Posterior:
-        """Intervals are those of the Beta with the posterior's mean and variance."""
-        through, own = self._through if self._shares(state) else None, own_rows(state.counts).tolist()
-        means, variances = moments_of_arms(narrowed(state, moments)).T
-        sizes = (beta_sizes(means, variances) - 2).tolist()
-        sources = [Source(rows, size, through, rows) for rows, size in zip(own, sizes, strict=True)]
-        sampler = sampler_of(narrowed(state, prepare, sample_means), len(own))
-        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
+        means, variances = moments_of_arms(state).T
+        through = self._through if self._shares(state) else None
+        return self._beta_posterior(state, means, variances, own_rows(state.counts), through)
 
     # What it plans with
 
     def _explore(self, state: S, pulls: ArrayLike) -> S:
         """Plan pulls of each arm; `_plan` is asked again when they are made."""
-        counts = state.counts
+        counts = _counts_of(state)
         counts.quota[:] = pulls
         counts.planned[0] = counts.quota.sum()
         self._plan_at = self._counted + int(counts.planned[0])
@@ -122,20 +132,20 @@ class CountingPolicy(Policy[Any]):
     def _settle(self, state: S, allowed: ArrayLike) -> S:
         """Choose among some arms from now on."""
         self._plan_at = NEVER
-        state.counts.allowed[:] = allowed
+        _counts_of(state).allowed[:] = allowed
         return state
 
     # The fold
 
     def _empty(self) -> Any:
         self._counted, self._plan_at = 0, NEVER
-        return self._first_state()
+        return self._start(empty_counts(len(self.problem.arms), self._strides, self._cells))
 
     def _count(self, rows: Rows) -> None:
         done = 0
         while done < len(rows.arms):
             part = slice(done, min(len(rows.arms), done + self._plan_at - self._counted))
-            self._learn(rows, part)
+            learn_many(self._state, rows.arms[part], rows.codes[part], rows.rewards[part])
             done = part.stop
             self._advance(part.stop - part.start)
 
@@ -197,6 +207,11 @@ class CountingPolicy(Policy[Any]):
         return cls(problem, **{**options, **told})
 
 
+def _counts_of(state: Any) -> Counts:
+    found: Counts = state.counts
+    return found
+
+
 def _strides(problem: Problem, names: tuple[str, ...]) -> tuple[Ints, int]:
     """How the cell of a row is found: the last named variable runs fastest, as in an array with an axis per name."""
     check_set(problem, names)
@@ -240,14 +255,6 @@ def checked_chances(problem: Problem, names: tuple[str, ...], given: ArrayLike) 
     return flat.copy()
 
 
-def plain_chances(chances: ArrayLike) -> NDArray[Any]:
-    """What was told, as it goes into a save file; `checked_chances` rejects the rest."""
-    try:
-        return np.asarray(chances)
-    except (ArithmeticError, MemoryError, RecursionError, TypeError, ValueError):
-        raise OptionError(f"chances={brief(chances)}; expected an array of P(Z | arm)") from None
-
-
 def numbers_told(name: str, values: Any) -> NDArray[np.float64]:
     """Numbers that a policy is given of its world."""
     try:
@@ -261,11 +268,6 @@ def set_names(names: str | Iterable[str]) -> tuple[str, ...]:
     if not isinstance(names, str) and not are_names(names):
         raise OptionError(f"separating={brief(names)}; expected a list of names")
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def checked_horizon(horizon: object) -> int:
-    """A number of rounds that a rule builds on."""
-    return whole_number("horizon", horizon, 2)
 
 
 def checked_number(name: str, value: object, *, below: float = np.inf) -> float:

@@ -1,7 +1,7 @@
 """Policies that see rewards alone: the UCB family, KL-UCB, epsilon-greedy and successive elimination."""
 
 import math
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,19 @@ from ...core.discovery.tiers import Tier
 from ...core.policies.protocol import choose, indices
 from ...core.problem import Problem
 from ...core.seeds import Seed
-from .base import CountingPolicy, checked_horizon, checked_number
-from .counts import Counts, any_of, arm_index, choose_highest, counted, indices_of_arms, mean_and_rows, own_rows
+from ...errors import whole_number
+from .base import CountingPolicy, checked_number
+from .counts import (
+    Counts,
+    any_of,
+    arm_index,
+    choose_highest,
+    counted,
+    draw_by_rewards,
+    indices_of_arms,
+    mean_and_rows,
+    own_rows,
+)
 
 # The formulas, one compiled function each, under their papers' names:
 # m = mean of an arm's n rewards (0 or 1), t = rows so far, T = horizon.
@@ -91,26 +102,88 @@ def cell_bound(zeros: int, ones: int, constant: float, horizon: float) -> float:
     return (ones / n if n else 0.0) + math.sqrt(constant * math.log(horizon) / max(1, n))
 
 
-# Upper confidence bounds from rewards alone: UCB1, UCB-V, UCB-tuned, and UCB with a small constant
+# Policies that play the arm with the highest index
+
+MEAN, UCB_1, UCB_V, UCB_TUNED, SCALED_UCB, KL_UCB, BETA_DRAW = range(7)
 
 
 @counted
 @by_reference
-class UCB1State(NamedTuple):
-    """Counts are all it needs."""
+class IndexState(NamedTuple):
+    """Counts, and what arms are compared by."""
 
     counts: Counts
+    rule: int
+    """One of the numbers above."""
+    constant: float
+    """The constant of `SCALED_UCB`."""
+    horizon: float
+    rate: float
+    """How often any arm is played: with probability rate K / t."""
 
 
-@arm_index.of(UCB1State)
+@arm_index.of(IndexState)
 @compiled
-def ucb1_of_arm(state: Any, arm: int, rng: np.random.Generator) -> float:
-    """UCB1 of an arm; it comes first while it has no rows."""
+def index_by_rule(state: IndexState, arm: int, rng: np.random.Generator) -> float:
+    """The index of an arm; it comes first while it has no rows, unless it is drawn."""
+    if state.rule == BETA_DRAW:
+        return draw_by_rewards(state.counts, arm, rng)
     m, n = mean_and_rows(state.counts, arm)
-    return ucb1_index(m, n, state.counts.rows[0]) if n else math.inf
+    if n == 0:
+        return math.inf
+    t = state.counts.rows[0]
+    if state.rule == UCB_1:
+        return ucb1_index(m, n, t)
+    if state.rule == UCB_V:
+        return ucb_v_index(m, n, t)
+    if state.rule == UCB_TUNED:
+        return ucb_tuned_index(m, n, t)
+    if state.rule == SCALED_UCB:
+        return scaled_ucb_index(m, n, state.constant, state.horizon)
+    if state.rule == KL_UCB:
+        return kl_ucb_index(m, n, t)
+    return m
 
 
-class UCB1(CountingPolicy):
+@compiled
+def explores(state: IndexState, rng: np.random.Generator) -> bool:
+    """Whether this round is one of those that any arm may have."""
+    return state.rate > 0 and bool(rng.random() * (state.counts.rows[0] + 1) < state.rate * len(state.counts.allowed))
+
+
+@choose.of(IndexState)
+@compiled
+def choose_by_rule(state: IndexState, rng: np.random.Generator) -> int:
+    """Any arm in some rounds of epsilon-greedy; else planned pulls, then the highest index."""
+    if explores(state, rng):
+        return any_of(state.counts.allowed, rng)
+    return choose_highest(state, rng)
+
+
+@indices.of(IndexState)
+@compiled
+def indices_by_rule(state: IndexState, rng: np.random.Generator) -> Floats:
+    """The indices, unless any arm may have the round."""
+    if explores(state, rng):
+        return np.full(len(state.counts.allowed), np.nan)
+    return indices_of_arms(state, rng)
+
+
+class IndexPolicy(CountingPolicy):
+    """A learner that compares arms by an index that sees their rewards alone."""
+
+    tier = Tier.REWARDS
+    rule: ClassVar[int]
+    """The number of its index."""
+    constant: float = 0.0
+    horizon: int = 1
+    rate: float = 0.0
+
+    def _start(self, counts: Counts) -> IndexState:
+        return IndexState(counts, self.rule, self.constant, float(self.horizon), self.rate)
+
+
+class UCB1(IndexPolicy):
     """Each arm once, then the highest m + sqrt(2 ln t / n) (Auer, Cesa-Bianchi and Fischer 2002).
 
     Args:
@@ -125,28 +198,11 @@ class UCB1(CountingPolicy):
     """
 
     name = "ucb1"
-    tier = Tier.REWARDS
     plays_highest = True
-    state = UCB1State
+    rule = UCB_1
 
 
-@counted
-@by_reference
-class UCBVState(NamedTuple):
-    """Counts are all it needs."""
-
-    counts: Counts
-
-
-@arm_index.of(UCBVState)
-@compiled
-def ucb_v_of_arm(state: UCBVState, arm: int, rng: np.random.Generator) -> float:
-    """UCB-V of an arm; it comes first while it has no rows."""
-    m, n = mean_and_rows(state.counts, arm)
-    return ucb_v_index(m, n, state.counts.rows[0]) if n else math.inf
-
-
-class UCBV(CountingPolicy):
+class UCBV(IndexPolicy):
     """The bound follows the variance of the rewards (Audibert, Munos and Szepesvari 2009).
 
     Args:
@@ -155,28 +211,11 @@ class UCBV(CountingPolicy):
     """
 
     name = "ucb-v"
-    tier = Tier.REWARDS
     plays_highest = True
-    state = UCBVState
+    rule = UCB_V
 
 
-@counted
-@by_reference
-class UCBTunedState(NamedTuple):
-    """Counts are all it needs."""
-
-    counts: Counts
-
-
-@arm_index.of(UCBTunedState)
-@compiled
-def ucb_tuned_of_arm(state: UCBTunedState, arm: int, rng: np.random.Generator) -> float:
-    """UCB-tuned of an arm; it comes first while it has no rows."""
-    m, n = mean_and_rows(state.counts, arm)
-    return ucb_tuned_index(m, n, state.counts.rows[0]) if n else math.inf
-
-
-class UCBTuned(CountingPolicy):
+class UCBTuned(IndexPolicy):
     """The bound follows an upper bound of the variance (Auer, Cesa-Bianchi and Fischer 2002, sec. 4).
 
     Args:
@@ -185,30 +224,11 @@ class UCBTuned(CountingPolicy):
     """
 
     name = "ucb-tuned"
-    tier = Tier.REWARDS
     plays_highest = True
-    state = UCBTunedState
+    rule = UCB_TUNED
 
 
-@counted
-@by_reference
-class ScaledUCBState(NamedTuple):
-    """Counts, and the options of the bound."""
-
-    counts: Counts
-    horizon: float
-    constant: float
-
-
-@arm_index.of(ScaledUCBState)
-@compiled
-def scaled_ucb_of_arm(state: Any, arm: int, rng: np.random.Generator) -> float:
-    """m + sqrt(c ln T / n); an arm comes first while it has no rows."""
-    m, n = mean_and_rows(state.counts, arm)
-    return scaled_ucb_index(m, n, state.constant, state.horizon) if n else math.inf
-
-
-class SmallUCB(CountingPolicy):
+class SmallUCB(IndexPolicy):
     """m + sqrt(c ln T / n) with a small constant c: no guarantee, and hard to beat in practice.
 
     Args:
@@ -219,41 +239,19 @@ class SmallUCB(CountingPolicy):
     """
 
     name = "ucb-small"
-    tier = Tier.REWARDS
     plays_highest = True
+    rule = SCALED_UCB
     needs = ("horizon",)
     hints = "the horizon"
 
     def __init__(self, problem: Problem, *, horizon: int, constant: float = 0.1, seed: Seed = None) -> None:
-        self.horizon, self.constant = checked_horizon(horizon), checked_number("constant", constant)
+        self.horizon, self.constant = whole_number("horizon", horizon, 2), checked_number("constant", constant)
         self._options = {"horizon": self.horizon, "constant": self.constant}
         super().__init__(problem, seed=seed)
 
-    def _start(self, counts: Counts) -> ScaledUCBState:
-        return ScaledUCBState(counts, float(self.horizon), self.constant)
 
-
-# KL-UCB for rewards of 0 and 1 (Garivier and Cappe 2011)
-
-
-@counted
-@by_reference
-class KLUCBState(NamedTuple):
-    """Counts are all it needs."""
-
-    counts: Counts
-
-
-@arm_index.of(KLUCBState)
-@compiled
-def kl_ucb_of_arm(state: KLUCBState, arm: int, rng: np.random.Generator) -> float:
-    """KL-UCB of an arm; it comes first while it has no rows."""
-    m, n = mean_and_rows(state.counts, arm)
-    return kl_ucb_index(m, n, state.counts.rows[0]) if n else math.inf
-
-
-class KLUCB(CountingPolicy):
-    """Each arm once, then the highest q with n kl(m, q) <= ln t + 3 ln ln t.
+class KLUCB(IndexPolicy):
+    """Each arm once, then the highest q with n kl(m, q) <= ln t + 3 ln ln t (Garivier and Cappe 2011).
 
     Deviation: ln t + 3 ln ln t falls below ln t, and then below 0, for t < 3; there ln t alone is used.
 
@@ -263,57 +261,14 @@ class KLUCB(CountingPolicy):
     """
 
     name = "kl-ucb"
-    tier = Tier.REWARDS
     plays_highest = True
-    state = KLUCBState
+    rule = KL_UCB
 
 
-# Epsilon-greedy with a falling epsilon (Auer, Cesa-Bianchi and Fischer 2002, Fig. 3)
-
-
-@counted
-@by_reference
-class GreedyState(NamedTuple):
-    """Counts, and how fast epsilon falls."""
-
-    counts: Counts
-    rate: float
-
-
-@arm_index.of(GreedyState)
-@compiled
-def mean_of_arm(state: GreedyState, arm: int, rng: np.random.Generator) -> float:
-    """The mean of an arm; it comes first while it has no rows."""
-    m, n = mean_and_rows(state.counts, arm)
-    return m if n else math.inf
-
-
-@compiled
-def explores(state: GreedyState, rng: np.random.Generator) -> bool:
-    """Whether this round is one of those that any arm may have."""
-    return bool(rng.random() * (state.counts.rows[0] + 1) < state.rate * len(state.counts.allowed))
-
-
-@choose.of(GreedyState)
-@compiled
-def choose_greedily(state: GreedyState, rng: np.random.Generator) -> int:
-    """Any arm, or the one with the highest mean."""
-    if explores(state, rng):
-        return any_of(state.counts.allowed, rng)
-    return choose_highest(state, rng)
-
-
-@indices.of(GreedyState)
-@compiled
-def greedy_indices(state: GreedyState, rng: np.random.Generator) -> Floats:
-    """The means, unless any arm may have the round."""
-    if explores(state, rng):
-        return np.full(len(state.counts.allowed), np.nan)
-    return indices_of_arms(state, rng)
-
-
-class EpsilonGreedy(CountingPolicy):
+class EpsilonGreedy(IndexPolicy):
     """With probability min(1, rate K / t) any arm, else the one with the highest mean; untried arms come first.
+
+    Epsilon falls as in Auer, Cesa-Bianchi and Fischer (2002, Fig. 3).
 
     Args:
         problem: What is played; its reward is 0 or 1.
@@ -322,7 +277,7 @@ class EpsilonGreedy(CountingPolicy):
     """
 
     name = "epsilon-greedy"
-    tier = Tier.REWARDS
+    rule = MEAN
     compares = "its mean"
 
     def __init__(self, problem: Problem, *, rate: float = 1.0, seed: Seed = None) -> None:
@@ -330,17 +285,12 @@ class EpsilonGreedy(CountingPolicy):
         self._options = {"rate": self.rate}
         super().__init__(problem, seed=seed)
 
-    def _start(self, counts: Counts) -> GreedyState:
-        return GreedyState(counts, self.rate)
 
-
-# Successive elimination (Even-Dar, Mannor and Mansour 2006, with unknown biases)
-
-
-class SuccessiveElimination(CountingPolicy):
+class SuccessiveElimination(IndexPolicy):
     """Pull every remaining arm once more, then drop those whose mean is 2 alpha_n below the best.
 
-    alpha_n = sqrt(ln(4 K n^2 / delta) / n) after n pulls of each: with probability 1 - delta the best arm stays.
+    alpha_n = sqrt(ln(4 K n^2 / delta) / n) after n pulls of each: with probability 1 - delta the best arm stays
+    (Even-Dar, Mannor and Mansour 2006, with unknown biases).
 
     Args:
         problem: What is played; its reward is 0 or 1.
@@ -349,17 +299,17 @@ class SuccessiveElimination(CountingPolicy):
     """
 
     name = "successive-elimination"
-    tier = Tier.REWARDS
+    rule = UCB_1
 
     def __init__(self, problem: Problem, *, delta: float = 0.1, seed: Seed = None) -> None:
         self.delta = checked_number("delta", delta, below=1)
         self._options = {"delta": self.delta}
         super().__init__(problem, seed=seed)
 
-    def _start(self, counts: Counts) -> UCB1State:
-        return self._explore(UCB1State(counts), counts.allowed)
+    def _start(self, counts: Counts) -> IndexState:
+        return self._explore(super()._start(counts), counts.allowed)
 
-    def _plan(self, state: UCB1State) -> UCB1State:
+    def _plan(self, state: IndexState) -> IndexState:
         left, pulls = state.counts.allowed, own_rows(state.counts)
         means = state.counts.rewards[:, 1] / pulls
         n = int(pulls[left].min())

@@ -37,6 +37,10 @@ class Counts(NamedTuple):
     """(1,): how many rows were counted."""
     planned: Ints
     """(1,): how many planned pulls are left."""
+    settings: Ints
+    """(arms, variables): the levels that an arm sets, -1 where none, for rows that count for several arms."""
+    donors: Bools
+    """(arms,): whose rows are credited to the arms whose levels they happen to have."""
 
 
 def empty_counts(arms: int, strides: Ints, cells: int) -> Counts:
@@ -44,7 +48,8 @@ def empty_counts(arms: int, strides: Ints, cells: int) -> Counts:
     shapes = ((arms,), (arms, 2), (arms, cells, 2), (cells, 2))
     quota, rewards, seen, pooled = (np.zeros(shape, dtype=np.int64) for shape in shapes)
     nothing, none_planned = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    return Counts(np.ones(arms, dtype=np.bool_), quota, rewards, seen, pooled, strides, nothing, none_planned)
+    all_arms, settings = np.ones(arms, dtype=np.bool_), np.full((arms, 0), -1)
+    return Counts(all_arms, quota, rewards, seen, pooled, strides, nothing, none_planned, settings, ~all_arms)
 
 
 def own_rows(counts: Counts) -> Ints:
@@ -55,7 +60,7 @@ def own_rows(counts: Counts) -> Ints:
 
 @compiled
 def count(counts: Counts, arm: int, codes: Ints, reward: int) -> None:
-    """Count one row."""
+    """Count one row for its arm, and its reward for the others that it serves: X = x tells of do(X = x)."""
     cell = 0
     for variable in range(len(counts.strides)):
         cell += codes[variable] * counts.strides[variable]
@@ -66,6 +71,19 @@ def count(counts: Counts, arm: int, codes: Ints, reward: int) -> None:
     if counts.quota[arm] > 0:
         counts.quota[arm] -= 1
         counts.planned[0] -= 1
+    if counts.donors[arm]:
+        for other in range(len(counts.settings)):
+            if other != arm and has_levels_of(counts.settings, other, codes):
+                counts.rewards[other, reward] += 1
+
+
+@compiled
+def has_levels_of(settings: Ints, arm: int, codes: Ints) -> bool:
+    """Whether a row has the levels that an arm sets."""
+    for variable in range(settings.shape[1]):
+        if settings[arm, variable] >= 0 and settings[arm, variable] != codes[variable]:
+            return False
+    return True
 
 
 class Leader(NamedTuple):
@@ -189,7 +207,27 @@ def moments_of_arms(state: Any) -> Floats:
     return found
 
 
+@compiled
+def choose_highest_draw(state: Any, rng: np.random.Generator) -> int:
+    """The arm with the highest draw."""
+    return int(np.argmax(np.where(state.allowed, indices(state, rng), -np.inf)))
+
+
+@compiled
+def sample_by_indices(state: Any, prepared: int, rng: np.random.Generator) -> Floats:
+    """One joint draw from the posterior."""
+    return indices(state, rng)
+
+
 S = TypeVar("S", bound=type)
+
+
+def drawn(state: S) -> S:
+    """A state with `allowed` whose `indices` are a joint draw from the posterior: it plays the highest."""
+    choose.of(state)(choose_highest_draw)
+    prepare.of(state)(prepare_nothing)
+    sample_means.of(state)(sample_by_indices)
+    return state
 
 
 def counted(state: S) -> S:
@@ -201,17 +239,3 @@ def counted(state: S) -> S:
     sample_means.of(state)(sample_by_rewards)
     moments.of(state)(moments_by_rewards)
     return state
-
-
-@counted
-@by_reference
-class CountsState(NamedTuple):
-    """Counts, of whatever state."""
-
-    counts: Counts
-
-
-def narrowed(state: Any, *operations: Operation[..., Any]) -> Any:
-    """The counts alone where operations read nothing else of a state: what is compiled then serves all such states."""
-    same = all(each.implementation(type(state)) is each.implementation(CountsState) for each in operations)
-    return CountsState(state.counts) if same else state

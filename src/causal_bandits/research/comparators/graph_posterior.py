@@ -16,12 +16,13 @@ from ...core.data import TableLayout
 from ...core.discovery.tiers import TARGETS, Tier
 from ...core.graphs import MixedGraph
 from ...core.graphs.enumeration import MOST_NODES, edge_sets
-from ...core.policies.base import Policy
-from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
-from ...core.policies.protocol import choose, indices, learn, prepare, prepare_nothing, sample_means
+from ...core.policies.posterior import Posterior, sampler_of
+from ...core.policies.protocol import indices, learn
 from ...core.problem import Problem
 from ...core.seeds import Seed
 from ...errors import OptionError, ProblemError, whole_number
+from .base import WithoutSets
+from .counts import drawn
 
 # The rules, compiled, over local counts
 
@@ -30,6 +31,7 @@ FIXED = 0.05
 """Prior count of each value of a node that a lever acts on: such a node is nearly always one value, not known which."""
 
 
+@drawn
 @by_reference
 class GraphState(NamedTuple):
     """Local counts and scores of every node given every set of parents."""
@@ -188,28 +190,6 @@ def draw_graph_means(state: GraphState, rng: np.random.Generator) -> Floats:
     return means
 
 
-@choose.of(GraphState)
-@compiled
-def choose_by_graph(state: GraphState, rng: np.random.Generator) -> int:
-    """The next arm: the best one of the drawn world."""
-    means = draw_graph_means(state, rng)
-    best, highest = 0, -1.0
-    for arm in range(len(means)):
-        if state.allowed[arm] and means[arm] > highest:
-            best, highest = arm, means[arm]
-    return best
-
-
-prepare.of(GraphState)(prepare_nothing)  # every draw is of another world
-
-
-@sample_means.of(GraphState)
-@compiled
-def means_of_a_world(state: GraphState, prepared: int, rng: np.random.Generator) -> Floats:
-    """The means of a drawn world."""
-    return draw_graph_means(state, rng)
-
-
 # The policy
 
 
@@ -219,7 +199,7 @@ MOST_VALUES = 2**14
 """Joint values of the observed variables that a round may go through, for each arm."""
 
 
-class GraphPosteriorThompson(Policy[GraphState]):
+class GraphPosteriorThompson(WithoutSets[GraphState]):
     """Draws a causal graph and its parameters from their exact posterior, and plays the arm that is best there.
 
     It is given what every lever acts on (``Problem(..., targets=...)``) and assumes that a lever overrides the other
@@ -246,13 +226,12 @@ class GraphPosteriorThompson(Policy[GraphState]):
     hints = f"{TARGETS}, and that there are no hidden common causes"
     assumes = ("unconfounded",)
     plays_highest = True
-    layout: TableLayout
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
         super().__init__(problem, seed)
 
     def _make_layout(self, problem: Problem) -> TableLayout:
-        layout = TableLayout.of(problem, 0)
+        layout = super()._make_layout(problem)
         _check_problem(problem)
         return layout
 
@@ -286,13 +265,10 @@ class GraphPosteriorThompson(Policy[GraphState]):
         return np.array([self.rows])
 
     def _posterior(self, state: GraphState) -> Posterior:
-        """Means over drawn worlds; intervals are those of the Beta with the draws' mean and variance."""
-        sampler = sampler_of(state, len(state.allowed))
-        draws = sampler(np.random.default_rng(self.rows), DRAWS).clip(1e-9, 1 - 1e-9)
-        means, variances, own = draws.mean(axis=0), np.maximum(draws.var(axis=0), 1e-12), state.own.sum(axis=1)
-        effective = beta_sizes(means, variances) - 2
-        sources = [Source(*each) for each in zip(own.tolist(), effective.tolist(), strict=True)]
-        return Posterior(self.rows, means, sources, sampler, beta_limits(means, variances))
+        """Means over drawn worlds."""
+        draws = sampler_of(state, len(state.allowed))(np.random.default_rng(self.rows), DRAWS).clip(1e-9, 1 - 1e-9)
+        means, variances = draws.mean(axis=0), np.maximum(draws.var(axis=0), 1e-12)
+        return self._beta_posterior(state, means, variances, state.own.sum(axis=1))
 
 
 def _check_problem(problem: Problem) -> None:

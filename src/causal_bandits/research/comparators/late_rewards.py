@@ -8,30 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...core.compiled import Bools, Floats, Ints, by_reference, compiled
-from ...core.data import Rows, TableLayout
+from ...core.data import Rows
 from ...core.discovery.tiers import Tier
 from ...core.estimators.linear_algebra import cholesky, forward
-from ...core.policies.base import Policy
-from ...core.policies.posterior import Posterior, Source, beta_limits, sampler_of
-from ...core.policies.protocol import (
-    choose,
-    expect,
-    forget,
-    indices,
-    learn,
-    prepare,
-    prepare_nothing,
-    record_reward,
-    sample_means,
-)
+from ...core.policies.posterior import Posterior, Source, sampler_of
+from ...core.policies.protocol import expect, forget, indices, learn, record_reward
 from ...core.problem import Problem
 from ...core.seeds import Seed
 from ...errors import OptionError
-from .base import numbers_told
+from .base import RewardsAlone, WithoutSets, numbers_told
+from .counts import drawn
 
 # Delay-corrected Thompson sampling
 
 
+@drawn
 @by_reference
 class CorrectedState(NamedTuple):
     """Rewards of each arm, its pending rows, and how many rows of 0 these are worth."""
@@ -79,11 +70,11 @@ def count_late_reward(state: CorrectedState, arm: int, codes: Ints, reward: int)
 @compiled
 def draw_corrected(state: CorrectedState, rng: np.random.Generator) -> Floats:
     """A draw from Beta(1 + ones, 1 + zeros + weight of pending rows) of every allowed arm."""
-    drawn = np.full(len(state.allowed), np.nan)
-    for arm in range(len(drawn)):
+    means = np.full(len(state.allowed), np.nan)
+    for arm in range(len(means)):
         if state.allowed[arm]:
-            drawn[arm] = rng.beta(1.0 + state.rewards[arm, 1], 1.0 + state.rewards[arm, 0] + state.weight[arm])
-    return drawn
+            means[arm] = rng.beta(1.0 + state.rewards[arm, 1], 1.0 + state.rewards[arm, 0] + state.weight[arm])
+    return means
 
 
 def delay_law(waits: Ints, ages: Ints) -> tuple[Ints, Floats]:
@@ -119,7 +110,7 @@ def pending_weights(ones: tuple[Ints, Floats], zeros: tuple[Ints, Floats], ages:
     return weights
 
 
-class DelayCorrectedThompson(Policy[CorrectedState]):
+class DelayCorrectedThompson(RewardsAlone[CorrectedState]):
     """Thompson sampling in which a row that has waited long without a reward counts as part of a row of 0.
 
     A row that was given at t_i counts F(t - t_i), where F is the law of the delays of conversions; a conversion counts
@@ -135,8 +126,6 @@ class DelayCorrectedThompson(Policy[CorrectedState]):
     """
 
     name = "delay-corrected-ts"
-    tier = Tier.REWARDS
-    layout: TableLayout
     growth = 0.1
     plays_highest = True
     uses_pending = True
@@ -146,20 +135,9 @@ class DelayCorrectedThompson(Policy[CorrectedState]):
         self._times = np.zeros((0, 3), dtype=np.int64)
         super().__init__(problem, seed)
 
-    def _make_layout(self, problem: Problem) -> TableLayout:
-        return TableLayout.of(problem, 0)
-
     def _empty(self) -> CorrectedState:
         arms = len(self.problem.arms)
         return CorrectedState(np.zeros((arms, 2)), np.zeros(arms), np.zeros(arms), np.ones(arms, dtype=np.bool_))
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """A row counts without any observed variable."""
-        return ()
-
-    def _fill(self, before: Rows, after: Rows) -> None:
-        """Observed variables are ignored."""
 
     # Delays, in rows told
 
@@ -226,9 +204,7 @@ class DelayCorrectedThompson(Policy[CorrectedState]):
         ones, zeros = 1 + state.rewards[:, 1], 1 + state.rewards[:, 0] + state.weight
         means = ones / (ones + zeros)
         variances = means * (1 - means) / (ones + zeros + 1)
-        own, used = state.rewards.sum(axis=1), ones + zeros - 2
-        sources = [Source(int(rows), float(size)) for rows, size in zip(own, used, strict=True)]
-        return Posterior(self.rows, means, sources, sampler_of(state, len(means)), beta_limits(means, variances))
+        return self._beta_posterior(state, means, variances, state.rewards.sum(axis=1).astype(np.int64))
 
     def _sums(self) -> dict[str, Any]:
         return {"weight": self._state.weight, "times": self.times}
@@ -237,6 +213,7 @@ class DelayCorrectedThompson(Policy[CorrectedState]):
 # Impatient Bandits
 
 
+@drawn
 @by_reference
 class TraceState(NamedTuple):
     """Sums of the traces of complete and of pending rows, the prior of an arm's mean trace, and what follows."""
@@ -342,14 +319,14 @@ def record_trace(state: TraceState, arm: int, codes: Ints, reward: int) -> None:
 @compiled
 def draw_traces(state: TraceState, rng: np.random.Generator) -> Floats:
     """A draw of the last coordinate of every allowed arm's mean trace."""
-    drawn = np.full(len(state.allowed), np.nan)
-    for arm in range(len(drawn)):
+    means = np.full(len(state.allowed), np.nan)
+    for arm in range(len(means)):
         if state.allowed[arm]:
-            drawn[arm] = state.posterior[arm, 0] + state.posterior[arm, 1] * rng.standard_normal()
-    return drawn
+            means[arm] = state.posterior[arm, 0] + state.posterior[arm, 1] * rng.standard_normal()
+    return means
 
 
-class ImpatientBandit(Policy[TraceState]):
+class ImpatientBandit(WithoutSets[TraceState]):
     """Thompson sampling on the reward, the last outcome of a row, predicted from the outcomes that are known early.
 
     The mean trace of an arm is N(m, Sigma) and a row's is N(mean trace, V); m, Sigma and V are those of past arms
@@ -371,7 +348,6 @@ class ImpatientBandit(Policy[TraceState]):
     tier = Tier.PARENTS
     needs = ("past_means", "noise")
     hints = "the mean outcomes of past arms, and their noise"
-    layout: TableLayout
     plays_highest = True
     uses_pending = True
     rolls_out_late = True
@@ -390,9 +366,6 @@ class ImpatientBandit(Policy[TraceState]):
                     "one for each level of a mediator but its first, and the reward"
                 )
         super().__init__(problem, seed)
-
-    def _make_layout(self, problem: Problem) -> TableLayout:
-        return TableLayout.of(problem, 0)
 
     def _empty(self) -> TraceState:
         arms, outcomes = len(self.problem.arms), len(self.noise)
@@ -426,23 +399,3 @@ class ImpatientBandit(Policy[TraceState]):
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON."""
         return {"past_means": self.past_means, "noise": self.noise}
-
-
-# Both play the highest draw
-
-
-@choose.of(CorrectedState, TraceState)
-@compiled
-def choose_highest_draw(state: Any, rng: np.random.Generator) -> int:
-    """The arm with the highest draw."""
-    return int(np.argmax(np.where(state.allowed, indices(state, rng), -np.inf)))
-
-
-@sample_means.of(CorrectedState, TraceState)
-@compiled
-def sample_highest_draws(state: Any, prepared: int, rng: np.random.Generator) -> Floats:
-    """One joint draw from the posterior."""
-    return indices(state, rng)
-
-
-prepare.of(CorrectedState, TraceState)(prepare_nothing)

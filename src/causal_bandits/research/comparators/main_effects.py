@@ -22,16 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.compiled import Bools, Floats, Ints, by_reference, compiled, interpreted
-from ...core.data import Rows, TableLayout
-from ...core.discovery.tiers import Tier
 from ...core.estimators.linear_algebra import cholesky, forward, lower_root
-from ...core.policies.base import Policy, Variant
+from ...core.policies.base import Variant
 from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of, snapshot
-from ...core.policies.protocol import choose, indices, learn, prepare, prepare_nothing, sample_means
+from ...core.policies.protocol import indices, learn
 from ...core.problem import Problem
 from ...core.seeds import Seed
 from ...errors import flag
 from ...libraries import special
+from .base import RewardsAlone
+from .counts import drawn
 
 Scale = Literal["linear", "logistic"]
 
@@ -74,6 +74,7 @@ class MainEffectsFit(NamedTuple):
     """(1,): variance of an arm's deviation."""
 
 
+@drawn
 @by_reference
 class MainEffectsState(NamedTuple):
     """Counts of every arm, and the fitted model."""
@@ -241,33 +242,16 @@ def draw_probabilities(state: MainEffectsState, rng: np.random.Generator) -> Flo
         effects[row] = fit.effects[row]
         for column in range(row + 1):
             effects[row] += fit.root[row, column] * noise[column]
-    drawn = np.full(len(state.rows), np.nan)
-    for arm in range(len(drawn)):
+    means = np.full(len(state.rows), np.nan)
+    for arm in range(len(means)):
         if state.allowed[arm]:
             value = 0.0
             for column in state.columns[arm]:
                 value += effects[column]
             mean, variance = to_probability(value, fit.deviation[0], fit.mean_probability[0], state.logistic)
             a, b = beta_posterior(mean, variance, state.rows[arm], state.rewards[arm])
-            drawn[arm] = rng.beta(a, b)
-    return drawn
-
-
-@choose.of(MainEffectsState)
-@compiled
-def choose_highest(state: MainEffectsState, rng: np.random.Generator) -> int:
-    """The arm with the highest draw."""
-    return int(np.argmax(np.where(state.allowed, draw_probabilities(state, rng), -np.inf)))
-
-
-prepare.of(MainEffectsState)(prepare_nothing)
-
-
-@sample_means.of(MainEffectsState)
-@compiled
-def sample_probabilities(state: MainEffectsState, prepared: int, rng: np.random.Generator) -> Floats:
-    """One joint draw from the posterior."""
-    return draw_probabilities(state, rng)
+            means[arm] = rng.beta(a, b)
+    return means
 
 
 @learn.of(MainEffectsState)
@@ -278,7 +262,7 @@ def count_row(state: MainEffectsState, arm: int, codes: Ints, reward: int) -> No
     state.rewards[arm] += reward
 
 
-class MainEffectsThompson(Policy[MainEffectsState]):
+class MainEffectsThompson(RewardsAlone[MainEffectsState]):
     """Thompson Sampling with main effects: probability of an arm = intercept + an effect of each lever + a deviation.
 
     How large effects and deviations are is learned from all arms: arms share much where levers add up, and little where
@@ -303,8 +287,6 @@ class MainEffectsThompson(Policy[MainEffectsState]):
     """
 
     name = "main-effects-ts"
-    tier = Tier.REWARDS
-    layout: TableLayout
     growth: ClassVar[float] = 0.1
     plays_highest = True
     rolls_out_late = True
@@ -318,9 +300,6 @@ class MainEffectsThompson(Policy[MainEffectsState]):
         self.scale: Scale = scale
         self.pairs = flag("pairs", pairs)
         super().__init__(problem, seed)
-
-    def _make_layout(self, problem: Problem) -> TableLayout:
-        return TableLayout.of(problem, 0)
 
     def _empty(self) -> MainEffectsState:
         logistic, codes = self.scale == "logistic", self.problem.arm_codes
@@ -339,14 +318,6 @@ class MainEffectsThompson(Policy[MainEffectsState]):
         )
         rows, rewards = np.zeros(arms), np.zeros(arms)
         return MainEffectsState(columns, rows, rewards, fit, logistic, np.ones(arms, dtype=np.bool_))
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """A row counts without any observed variable."""
-        return ()
-
-    def _fill(self, before: Rows, after: Rows) -> None:
-        """Observed variables are ignored."""
 
     def _refresh(self) -> None:
         refit(self._state)

@@ -11,8 +11,8 @@ from ...core.discovery.tiers import Tier
 from ...core.problem import Problem
 from ...core.seeds import Seed
 from ..limits import GAP, least_divergence
-from .base import CountingPolicy, checked_number, set_names
-from .baselines import UCB1State
+from .base import checked_number, set_names
+from .baselines import UCB_1, IndexPolicy, IndexState
 from .counts import Counts, own_rows
 
 SMOOTHED = 0.5
@@ -55,7 +55,7 @@ def planned_pulls(own: Ints, best: int, wanted: Floats, epsilon: float) -> Ints:
     return pulls
 
 
-class OSSB(CountingPolicy):
+class OSSB(IndexPolicy):
     """Pulls every arm as often as the lower bound C_S ln T asks for, by the estimates so far, and else the best one.
 
     Deviation: P(Z | arm) is smoothed, so that the program has a closed form, and pulls are planned in blocks of 5%
@@ -71,6 +71,7 @@ class OSSB(CountingPolicy):
 
     name = "ossb"
     tier = Tier.SEPARATING_SET
+    rule = UCB_1
     needs: ClassVar[tuple[str, ...]] = ("separating",)
     hints = "a separating set Z"
     plays_all_arms = True
@@ -89,10 +90,10 @@ class OSSB(CountingPolicy):
         self._options = {"separating": list(self._through), "epsilon": self.epsilon, "gamma": self.gamma}
         super().__init__(problem, seed=seed)
 
-    def _start(self, counts: Counts) -> UCB1State:
-        return self._explore(UCB1State(counts), np.ones(len(counts.allowed)))
+    def _start(self, counts: Counts) -> IndexState:
+        return self._explore(super()._start(counts), np.ones(len(counts.allowed)))
 
-    def _plan(self, state: UCB1State) -> UCB1State:
+    def _plan(self, state: IndexState) -> IndexState:
         best, wanted = allocation(state.counts.seen)
         return self._explore(
             state, planned_pulls(own_rows(state.counts), best, (1 + self.gamma) * wanted, self.epsilon)

@@ -2,21 +2,20 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.compiled import Bools, Floats, Ints, by_reference, compiled
+from ...core.compiled import Bools, Floats, Ints
 from ...core.discovery.tiers import TARGETS, Tier
 from ...core.graphs import MixedGraph, plain_graph, pomis_sets
 from ...core.policies.base import Variant
-from ...core.policies.protocol import learn
 from ...core.problem import Problem
 from ...core.seeds import Seed, generator
 from ...errors import GraphError, OptionError, ProblemError, listing, whole_number
-from .base import CountingPolicy, checked_horizon, checked_number
-from .baselines import KLUCBState, scaled_ucb_of_arm, ucb1_of_arm
-from .counts import Counts, arm_index, count, counted, draw_by_rewards
+from .base import checked_number
+from .baselines import BETA_DRAW, KL_UCB, SCALED_UCB, UCB_1, IndexPolicy, IndexState
+from .counts import Counts
 
 # What an arm sets: perfect interventions read from the problem, and knowledge of graphs as plain values
 
@@ -81,64 +80,10 @@ def checked_graph(problem: Problem, graph: object) -> MixedGraph:
     return graph
 
 
-# Rows that count for several arms: a row with X = x tells of do(X = x), if nothing confounds the two
-
-
-@by_reference
-class Credit(NamedTuple):
-    """Whose rows are credited to which other arms."""
-
-    settings: Ints
-    """(arms, variables): the levels that an arm sets, -1 where none."""
-    donors: Bools
-    """(arms,): whose rows are credited to the arms whose levels they happen to have."""
-
-
-@compiled
-def _agrees(settings: Ints, arm: int, codes: Ints) -> bool:
-    """Whether a row has the levels that an arm sets."""
-    for variable in range(settings.shape[1]):
-        if settings[arm, variable] >= 0 and settings[arm, variable] != codes[variable]:
-            return False
-    return True
-
-
-@compiled
-def count_and_credit(state: Any, arm: int, codes: Ints, reward: int) -> None:
-    """Count one row for its arm, and its reward for the others it serves."""
-    count(state.counts, arm, codes, reward)
-    if state.credit.donors[arm]:
-        for other in range(len(state.credit.settings)):
-            if other != arm and _agrees(state.credit.settings, other, codes):
-                state.counts.rewards[other, reward] += 1
-
-
-S = TypeVar("S", bound=type)
-
-
-def credited(state: S) -> S:
-    """A state with `credit` as well: its rows count for the arms they serve."""
-    learn.of(state)(count_and_credit)
-    return state
-
-
 # The parallel bandit (Lattimore, Lattimore and Reid 2016)
 
 
-@credited
-@counted
-@by_reference
-class ObservedState(NamedTuple):
-    """Counts, and whom the rows of do() serve."""
-
-    counts: Counts
-    credit: Credit
-
-
-arm_index.of(ObservedState)(ucb1_of_arm)
-
-
-class LattimoreParallel(CountingPolicy):
+class LattimoreParallel(IndexPolicy):
     """Algorithm 1, the parallel bandit: observe, find the arms too rare to learn from that, pull them, commit.
 
     Half the budget is do(); P(X_i = x) is estimated from it, m = min{tau >= 2: #{i: q_i < 1 / tau} <= tau} with
@@ -157,6 +102,7 @@ class LattimoreParallel(CountingPolicy):
 
     name = "lattimore-parallel"
     tier = Tier.PARENTS
+    rule = UCB_1
     needs = ("graph", "horizon")
     hints = "the graph, of independent causes, and the horizon"
 
@@ -165,7 +111,7 @@ class LattimoreParallel(CountingPolicy):
     def __init__(
         self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
     ) -> None:
-        horizon = checked_horizon(horizon)
+        horizon = whole_number("horizon", horizon, 2)
         self.budget = max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)
         self._sets = settings_of(problem, self.name)
         self.graph = checked_graph(problem, graph)
@@ -176,13 +122,13 @@ class LattimoreParallel(CountingPolicy):
         self._options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
         super().__init__(problem, seed=seed)
 
-    def _start(self, counts: Counts) -> ObservedState:
+    def _start(self, counts: Counts) -> IndexState:
         donors = np.arange(len(counts.allowed)) == self._idle
         self._rare: Bools | None = None
-        state = ObservedState(counts, Credit(self._sets, donors))
+        state = super()._start(counts._replace(settings=self._sets, donors=donors))
         return self._explore(state, np.where(donors, max(1, self.budget // 2), 0))
 
-    def _plan(self, state: ObservedState) -> ObservedState:
+    def _plan(self, state: IndexState) -> IndexState:
         credited_rewards = state.counts.rewards
         if self._rare is None:
             observed = credited_rewards.sum(axis=1)
@@ -219,30 +165,10 @@ def smallest_tau(q: Floats) -> int:
 # POMIS bandits (Lee and Bareinboim 2018; 2019 with variables that cannot be set): play only what may be optimal
 
 
-@counted
-@by_reference
-class BetaState(NamedTuple):
-    """Counts are all it needs."""
-
-    counts: Counts
-
-
-@arm_index.of(BetaState)
-@compiled
-def draw_of_arm(state: BetaState, arm: int, rng: np.random.Generator) -> float:
-    """A draw from Beta(1 + ones, 1 + zeros)."""
-    return draw_by_rewards(state.counts, arm, rng)
-
-
-class PomisPolicy(CountingPolicy):
+class PomisPolicy(IndexPolicy):
     """A plain rule over the arms do(X = x) with X a possibly-optimal minimal intervention set of the graph.
 
     The variables that no lever sets count as not manipulable. Interventions must be perfect.
-
-    Args:
-        problem: What is played; `targets` must say which one variable each lever sets.
-        graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
-        seed: Seed or Generator of its draws.
     """
 
     tier = Tier.GRAPH
@@ -288,7 +214,7 @@ class PomisTS(PomisPolicy):
     """
 
     name = "pomis-ts"
-    state = BetaState
+    rule = BETA_DRAW
     compares = "its draw from the posterior"
 
 
@@ -302,7 +228,7 @@ class PomisKLUCB(PomisPolicy):
     """
 
     name = "pomis-kl-ucb"
-    state = KLUCBState
+    rule = KL_UCB
 
 
 # UCB+ with a known number of parents (Shahverdikondori et al. 2026): few random actions, and rows that serve many
@@ -312,22 +238,7 @@ NO_LEVEL = 2**31
 """A level that no row has."""
 
 
-@credited
-@counted
-@by_reference
-class CreditedUCBState(NamedTuple):
-    """Counts, whom rows serve, and the options of the bound."""
-
-    counts: Counts
-    credit: Credit
-    horizon: float
-    constant: float
-
-
-arm_index.of(CreditedUCBState)(scaled_ucb_of_arm)
-
-
-class UCBPlus(CountingPolicy):
+class UCBPlus(IndexPolicy):
     """UCB over random actions that set exactly m variables; a row counts for every action whose values it has.
 
     The index is the mean + sqrt(c ln T / rows), with c = `constant`.
@@ -349,6 +260,7 @@ class UCBPlus(CountingPolicy):
 
     name = "ucb-plus"
     tier = Tier.OBSERVED
+    rule = SCALED_UCB
     needs = ("parents", "horizon")
     hints = f"{TARGETS}, the number of parents k, the horizon"
     variants: ClassVar[Mapping[str, Variant]] = {"ucb-plus-small": Variant({"constant": 0.1})}
@@ -364,7 +276,7 @@ class UCBPlus(CountingPolicy):
         seed: Seed = None,
     ) -> None:
         settings = settings_of(problem, self.name)
-        horizon, k = checked_horizon(horizon), whole_number("parents", parents, 0)
+        horizon, k = whole_number("horizon", horizon, 2), whole_number("parents", parents, 0)
         sizes = (settings >= 0).sum(axis=1)
         m, n = int(sizes.max()), int((settings >= 0).any(axis=0).sum())
         if k > n:
@@ -382,9 +294,9 @@ class UCBPlus(CountingPolicy):
         self._options = {"parents": k, "horizon": horizon, "constant": self.constant, "shuffle": order}
         super().__init__(problem, seed=rng)
 
-    def _start(self, counts: Counts) -> CreditedUCBState:
-        credit = Credit(self._sets, np.ones(len(counts.allowed), dtype=np.bool_))
-        return self._settle(CreditedUCBState(counts, credit, float(self.horizon), self.constant), self._playable)
+    def _start(self, counts: Counts) -> IndexState:
+        credited = counts._replace(settings=self._sets, donors=np.ones_like(counts.allowed))
+        return self._settle(super()._start(credited), self._playable)
 
 
 def enough_actions(actions: int, n: int, m: int, k: int, levels: int, horizon: int) -> int:

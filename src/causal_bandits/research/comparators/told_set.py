@@ -1,21 +1,37 @@
-"""Arms estimated through the cells of a given set: C-UCB and C-TS (Lu et al. 2020), and an oracle given E[Y | S]."""
+"""Arms estimated through the cells of a set: C-UCB, C-TS, HAC-UCB, and an oracle that is given E[Y | S]."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...core.compiled import Floats, Ints, by_reference, compiled
+from ...core.compiled import Bools, Floats, Ints, by_reference, compiled
 from ...core.discovery.tiers import Tier
 from ...core.estimators import beta_moments
-from ...core.policies.protocol import choose, indices, sample_means
+from ...core.policies.base import Variant
+from ...core.policies.protocol import choose, indices, learn, sample_means
 from ...core.problem import Problem
 from ...core.seeds import Seed
-from ...errors import OptionError
-from .base import CountingPolicy, checked_chances, checked_horizon, numbers_told, plain_chances, set_names
-from .baselines import cell_bound
-from .counts import TIE, Counts, any_of, arm_index, counted, moments
+from ...errors import OptionError, whole_number
+from .base import CountingPolicy, checked_chances, numbers_told, set_names
+from .baselines import cell_bound, scaled_ucb_index
+from .counts import (
+    TIE,
+    Counts,
+    any_of,
+    arm_index,
+    choose_highest,
+    count,
+    counted,
+    indices_of_arms,
+    mean_and_rows,
+    moments,
+    moments_by_rewards,
+    sample_by_indices,
+    sample_by_rewards,
+)
 
 # Arms estimated through the cells of one set Z: E[Y | a] = sum_z p(z | a) E[Y | z], with p told or estimated
 
@@ -72,10 +88,107 @@ def values_of_arms(counts: Counts, chances: Floats, values: Floats) -> Floats:
     return found
 
 
+@counted
+@by_reference
+class CellState(NamedTuple):
+    """Counts, P(Z | arm), and how cells are judged."""
+
+    counts: Counts
+    chances: Floats
+    """(arms, cells); no cells until it is estimated."""
+    constant: float
+    """c of the bounds m_z + sqrt(c ln T / n_z); 0: E[Y | z] is drawn."""
+    horizon: float
+    tested: bool
+    """Whether the set is tested after every row."""
+    fallen: Bools
+    """(1,): whether it has failed, so that the set is ignored."""
+
+
 @compiled
-def sample_through_cells(state: Any, prepared: int, rng: np.random.Generator) -> Floats:
-    """The mean of every allowed arm in a draw of every cell."""
+def doubts_the_set(rewards: Ints, pooled: Ints, chances: Floats, horizon: float) -> bool:
+    """HAC-UCB's test (Bilodeau, Wang and Roy 2022): do the two bounds of some arm contradict each other?
+
+    delta = 1 / T^2, so w = sqrt(ln(1 / delta) / (2 n)) = sqrt(ln T / n); U_a = m_a + w_a, V_a = sum p (m_z + w_z).
+    True as soon as U_a - V_a > 2 w_a or V_a - U_a > sum p 2 w_z.
+    """
+    logarithm = math.log(horizon)
+    bounds, widths = np.empty(len(pooled)), np.empty(len(pooled))
+    for cell in range(len(pooled)):
+        bounds[cell] = cell_bound(pooled[cell, 0], pooled[cell, 1], 1.0, horizon)
+        widths[cell] = math.sqrt(logarithm / max(1, pooled[cell, 0] + pooled[cell, 1]))
+    for arm in range(len(rewards)):
+        n = rewards[arm, 0] + rewards[arm, 1]
+        own = math.sqrt(logarithm / max(1, n))
+        u = (rewards[arm, 1] / n if n else 0.0) + own
+        v = through_cells(chances, arm, bounds)
+        if u - v > 2 * own or v - u > 2 * through_cells(chances, arm, widths):
+            return True
+    return False
+
+
+@compiled
+def shares(state: CellState) -> bool:
+    """Whether arms are estimated through the set."""
+    return bool(state.chances.shape[1] > 0 and not state.fallen[0])
+
+
+@compiled
+def values_of_cells(state: CellState, rng: np.random.Generator) -> Floats:
+    """The bound of every cell, or a draw."""
+    pooled, cells = state.counts.pooled, state.chances.shape[1]
+    if state.constant == 0:
+        return draw_cells(pooled, cells, rng)
+    values = np.empty(cells)
+    for cell in range(cells):
+        values[cell] = cell_bound(pooled[cell, 0], pooled[cell, 1], state.constant, state.horizon)
+    return values
+
+
+@learn.of(CellState)
+@compiled
+def count_and_test(state: CellState, arm: int, codes: Ints, reward: int) -> None:
+    """Count one row; test the set after every one, once the planned pulls are made."""
+    count(state.counts, arm, codes, reward)
+    if state.tested and state.counts.planned[0] == 0 and shares(state):
+        state.fallen[0] = doubts_the_set(state.counts.rewards, state.counts.pooled, state.chances, state.horizon)
+
+
+@arm_index.of(CellState)
+@compiled
+def bound_of_arm(state: CellState, arm: int, rng: np.random.Generator) -> float:
+    """U_a, from own rows; an arm comes first while it has no rows."""
+    m, n = mean_and_rows(state.counts, arm)
+    return scaled_ucb_index(m, n, 1.0, state.horizon) if n else math.inf
+
+
+@choose.of(CellState)
+@compiled
+def choose_through_cells(state: CellState, rng: np.random.Generator) -> int:
+    """Planned pulls, then the highest value through cells, or the highest U_a once the set is ignored."""
+    if state.counts.planned[0] > 0:
+        return any_of(state.counts.quota, rng)
+    if state.fallen[0]:
+        return choose_highest(state, rng)
+    return first_highest(state.counts, state.chances, values_of_cells(state, rng))
+
+
+@indices.of(CellState)
+@compiled
+def indices_through_cells(state: CellState, rng: np.random.Generator) -> Floats:
+    """The values through cells, or U_a once the set is ignored."""
+    if shares(state):
+        return values_of_arms(state.counts, state.chances, values_of_cells(state, rng))
+    return indices_of_arms(state, rng)
+
+
+@sample_means.of(CellState)
+@compiled
+def sample_through_cells(state: CellState, prepared: int, rng: np.random.Generator) -> Floats:
+    """The mean of every allowed arm in a draw of every cell, or of every arm once the set is ignored."""
     values = draw_cells(state.counts.pooled, state.chances.shape[1], rng)
+    if not shares(state):
+        return sample_by_rewards(state, prepared, rng)  # after as many random numbers as before the failure
     means = np.full(len(state.counts.allowed), np.nan)
     for arm in range(len(means)):
         if state.counts.allowed[arm]:
@@ -83,98 +196,39 @@ def sample_through_cells(state: Any, prepared: int, rng: np.random.Generator) ->
     return means
 
 
+@moments.of(CellState)
 @compiled
-def moments_of_cells(counts: Counts, chances: Floats, arm: int) -> tuple[float, float]:
-    """Posterior mean and variance of sum_z p(z | a) theta_z."""
+def moments_through_cells(state: CellState, arm: int) -> tuple[float, float]:
+    """Posterior mean and variance of sum_z p(z | a) theta_z, or of the arm's own mean once the set is ignored."""
+    if not shares(state):
+        return moments_by_rewards(state, arm)
     mean, variance = 0.0, 0.0
-    for cell in range(chances.shape[1]):
-        p = chances[arm, cell]
-        of_cell, spread = beta_moments(counts.pooled[cell, 0], counts.pooled[cell, 1])
+    for cell in range(state.chances.shape[1]):
+        p = state.chances[arm, cell]
+        of_cell, spread = beta_moments(state.counts.pooled[cell, 0], state.counts.pooled[cell, 1])
         mean += p * of_cell
         variance += p * p * spread
     return mean, variance
-
-
-@compiled
-def moments_through_cells(state: Any, arm: int) -> tuple[float, float]:
-    """Posterior mean and variance of an arm."""
-    return moments_of_cells(state.counts, state.chances, arm)
-
-
-S = TypeVar("S", bound=type)
-
-
-def through_chances(state: S) -> S:
-    """A state with `chances` as well: its posterior is that of the cells."""
-    sample_means.of(state)(sample_through_cells)
-    moments.of(state)(moments_through_cells)
-    return state
 
 
 # C-UCB and C-TS (Lu, Meisami, Tewari and Yan 2020): rewards by value of the parents, P(parents | arm) given
 
 
 class ToldSetPolicy(CountingPolicy):
-    """A learner that is given a separating set and P(Z | arm): the options of those that judge arms through it.
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        separating: Names of the variables of a set Z that separates the levers from the reward.
-        chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
-        seed: Seed or Generator of its draws.
-    """
+    """A learner that is given a separating set and P(Z | arm)."""
 
     tier = Tier.PARENTS
-    needs: ClassVar[tuple[str, ...]] = ("separating", "chances", "horizon")
-    hints = "a separating set Z, P(Z | a), the horizon"
+    needs: ClassVar[tuple[str, ...]] = ("separating", "chances")
+    hints = "a separating set Z, P(Z | a)"
 
     def __init__(self, problem: Problem, *, separating: Sequence[str], chances: ArrayLike, seed: Seed = None) -> None:
         self._through = set_names(separating)
         self.chances = checked_chances(problem, self._through, chances)
-        self._options = {"separating": list(self._through), "chances": plain_chances(chances), **self._options}
+        self._options = {"separating": list(self._through), "chances": np.asarray(chances), **self._options}
         super().__init__(problem, seed=seed)
 
-
-@through_chances
-@counted
-@by_reference
-class CUCBState(NamedTuple):
-    """Counts, P(Z | arm), and the horizon."""
-
-    counts: Counts
-    chances: Floats
-    horizon: float
-
-
-@compiled
-def bounds_of_cells(pooled: Ints, cells: int, constant: float, horizon: float) -> Floats:
-    """m_z + sqrt(c ln T / n_z) of every cell."""
-    values = np.empty(cells)
-    for cell in range(cells):
-        values[cell] = cell_bound(pooled[cell, 0], pooled[cell, 1], constant, horizon)
-    return values
-
-
-@compiled
-def c_ucb_cells(state: CUCBState) -> Floats:
-    """u_z: ln(1 / delta) = 2 ln T, so sqrt(2 ln(1 / delta) / n) is sqrt(4 ln T / n)."""
-    return bounds_of_cells(state.counts.pooled, state.chances.shape[1], 4.0, state.horizon)
-
-
-@choose.of(CUCBState)
-@compiled
-def choose_by_c_ucb(state: CUCBState, rng: np.random.Generator) -> int:
-    """The highest bound through cells."""
-    if state.counts.planned[0] > 0:
-        return any_of(state.counts.quota, rng)
-    return first_highest(state.counts, state.chances, c_ucb_cells(state))
-
-
-@indices.of(CUCBState)
-@compiled
-def c_ucb_indices(state: CUCBState, rng: np.random.Generator) -> Floats:
-    """The bounds through cells."""
-    return values_of_arms(state.counts, state.chances, c_ucb_cells(state))
+    def _shares(self, state: Any) -> bool:
+        return True
 
 
 class CUCB(ToldSetPolicy):
@@ -195,43 +249,19 @@ class CUCB(ToldSetPolicy):
     """
 
     name = "c-ucb"
+    needs = ("separating", "chances", "horizon")
+    hints = "a separating set Z, P(Z | a), the horizon"
 
     def __init__(
         self, problem: Problem, *, separating: Sequence[str], chances: ArrayLike, horizon: int, seed: Seed = None
     ) -> None:
-        self.horizon = checked_horizon(horizon)
+        self.horizon = whole_number("horizon", horizon, 2)
         self._options = {"horizon": self.horizon}
         super().__init__(problem, separating=separating, chances=chances, seed=seed)
 
-    def _start(self, counts: Counts) -> CUCBState:
-        return CUCBState(counts, self.chances, float(self.horizon))
-
-
-@through_chances
-@counted
-@by_reference
-class CTSState(NamedTuple):
-    """Counts and P(Z | arm)."""
-
-    counts: Counts
-    chances: Floats
-
-
-@choose.of(CTSState)
-@compiled
-def choose_by_c_ts(state: CTSState, rng: np.random.Generator) -> int:
-    """The highest mean through drawn cells."""
-    if state.counts.planned[0] > 0:
-        return any_of(state.counts.quota, rng)
-    return first_highest(state.counts, state.chances, draw_cells(state.counts.pooled, state.chances.shape[1], rng))
-
-
-@indices.of(CTSState)
-@compiled
-def c_ts_indices(state: CTSState, rng: np.random.Generator) -> Floats:
-    """The means through drawn cells."""
-    cells = draw_cells(state.counts.pooled, state.chances.shape[1], rng)
-    return values_of_arms(state.counts, state.chances, cells)
+    def _start(self, counts: Counts) -> CellState:
+        """ln(1 / delta) = 2 ln T, so sqrt(2 ln(1 / delta) / n) is sqrt(4 ln T / n)."""
+        return CellState(counts, self.chances, 4.0, float(self.horizon), False, np.zeros(1, dtype=np.bool_))
 
 
 class CTS(ToldSetPolicy):
@@ -245,12 +275,85 @@ class CTS(ToldSetPolicy):
     """
 
     name = "c-ts"
-    needs = ("separating", "chances")
-    hints = "a separating set Z, P(Z | a)"
     compares = "its draw from the posterior"
 
-    def _start(self, counts: Counts) -> CTSState:
-        return CTSState(counts, self.chances)
+    def _start(self, counts: Counts) -> CellState:
+        return CellState(counts, self.chances, 0.0, 1.0, False, np.zeros(1, dtype=np.bool_))
+
+
+class HACUCB(CountingPolicy):
+    """C-UCB with a safety test (Bilodeau, Wang and Roy 2022): it shares through a set while the data allow it.
+
+    U_a and V_a are bounds of an arm from its own rows and through Z.
+
+    With `chances` told: each arm round(sqrt(T) / K + 1) times; then, while for every arm
+    U_a - V_a <= 2 w_a and V_a - U_a <= sum_z p(z | a) 2 w_z, the highest V_a; from the first failure on the highest
+    U_a. w = sqrt(ln(1 / delta) / (2 n)), delta = 1 / T^2.
+
+    Without (their Algorithm 1): each arm ceil(4 sqrt(T) / K) times, P(Z | a) is estimated once from these rows,
+    ceil(sqrt(T) / K) times more, then the same. Deviation: the paper starts from a guess of P(Z | a) and keeps it where
+    the estimate does not contradict it; here there is no guess, so the estimate is always taken, and the test has no
+    slack for its error.
+
+    Args:
+        problem: What is played; its reward is 0 or 1.
+        separating: Names of the variables of the set Z to try.
+        horizon: Number of rounds that will be played.
+        chances: P(Z | arm): an axis for the arms and one per variable of `separating`; estimated by default.
+        seed: Seed or Generator of its draws.
+
+    >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
+    >>> policy = HACUCB(problem, separating=["A"], horizon=100, seed=0)
+    >>> policy.tier.label, HACUCB(problem, separating=["A"], chances=[[1, 0], [0, 1]], horizon=100).tier.label
+    ('graph unknown, all variables observed', 'parents and P(Pa | a) given')
+    """
+
+    name = "hac-ucb"
+    tier = Tier.OBSERVED
+    needs = ("separating", "horizon")
+    hints = "a set Z to try, the horizon"
+    variants: ClassVar[Mapping[str, Variant]] = {"hac-ucb-told": Variant(needs=("separating", "horizon", "chances"))}
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        separating: Sequence[str],
+        horizon: int,
+        chances: ArrayLike | None = None,
+        seed: Seed = None,
+    ) -> None:
+        self._through, self.horizon = set_names(separating), whole_number("horizon", horizon, 2)
+        self._options: dict[str, Any] = {"separating": list(self._through), "horizon": self.horizon}
+        self._told: Floats | None = None
+        if chances is not None:
+            self._told = checked_chances(problem, self._through, chances)
+            self._options["chances"] = np.asarray(chances)
+            self.tier, self.hints = Tier.PARENTS, "a set Z to try, P(Z | a), the horizon"
+        super().__init__(problem, seed=seed)
+
+    @property
+    def fallen(self) -> bool:
+        """Whether the test has failed, so that plain UCB is played."""
+        return bool(self._state.fallen[0])
+
+    def _shares(self, state: CellState) -> bool:
+        return bool(shares(state))
+
+    def _start(self, counts: Counts) -> CellState:
+        share = math.sqrt(self.horizon) / len(counts.allowed)
+        self._first = math.ceil(4 * share) if self._told is None else round(share + 1)
+        chances = np.empty((len(counts.allowed), 0)) if self._told is None else self._told
+        state = CellState(counts, chances, 1.0, float(self.horizon), True, np.zeros(1, dtype=np.bool_))
+        return self._explore_up_to(state, self._first)
+
+    def _plan(self, state: CellState) -> CellState:
+        if state.chances.shape[1]:
+            return self._settle(state, state.counts.allowed)
+        rows = state.counts.seen.sum(axis=2)
+        more = math.ceil(math.sqrt(self.horizon) / len(rows))
+        estimated = state._replace(chances=rows / rows.sum(axis=1, keepdims=True))
+        return self._explore_up_to(estimated, self._first + more)
 
 
 # An oracle: a separating set S and E[Y | S] are told, so that P(S | arm) is all there is to learn
@@ -287,15 +390,7 @@ def moments_through_means(state: ToldMeansState, arm: int) -> tuple[float, float
     return mean, max(square / total - mean * mean, 1e-12) / (total + 1)
 
 
-@sample_means.of(ToldMeansState)
-@compiled
-def sample_through_means(state: ToldMeansState, prepared: int, rng: np.random.Generator) -> Floats:
-    """A draw of every allowed arm's mean."""
-    means = np.full(len(state.counts.allowed), np.nan)
-    for arm in range(len(means)):
-        if state.counts.allowed[arm]:
-            means[arm] = draw_through_means(state, arm, rng)
-    return means
+sample_means.of(ToldMeansState)(sample_by_indices)
 
 
 class ToldMeans(CountingPolicy):

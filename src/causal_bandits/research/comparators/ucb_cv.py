@@ -70,7 +70,6 @@ class UCBCV(ToldSetPolicy):
     """
 
     name = "ucb-cv"
-    needs = ("separating", "chances")
     hints = "a set Z, P(Z | a)"
     plays_highest = True
 

@@ -82,9 +82,10 @@ class Experiment(ABC):
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
         """The summary of all chunks' rows."""
 
+    @property
     def can_weigh(self) -> bool:
         """Whether its worlds are classes of graphs that can be weighed."""
-        return False
+        return getattr(self, "weights", None) is not None
 
     def size(self, scale: str, runs: int | None = None) -> Scale:
         """A scale by name, with another number of runs if wanted."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ..comparators import GraphPosteriorThompson
 from .base import Scale
-from .claims import Claim, Contrast, Term, at_most
+from .claims import Claim, at_most, at_most_of
 from .curves import Curves
 from .de_kroon import CLASSES, DIRECT, PERFECT, TS
 from .families import orbit_sizes, structureless_world
@@ -19,11 +19,6 @@ GRAPHS = Method(
     GraphPosteriorThompson.tier,
 )
 OF_DIRECT = 0.65
-
-
-def _less_than_direct() -> Contrast:
-    terms = (Term(OF_DIRECT, DIRECT.key), Term(-1.0, SAFE.key))
-    return Contrast(f"{OF_DIRECT:g} {DIRECT.key} - {SAFE.key}", terms)
 
 
 BEYOND = Curves(
@@ -54,7 +49,7 @@ BEYOND = Curves(
         Claim(
             "Beyond",
             "There it has at most 0.65 of the regret of the paper's policy with direct testing.",
-            (_less_than_direct(),),
+            (at_most_of(OF_DIRECT, SAFE.key, DIRECT.key),),
         ),
         Claim(
             "Beyond",

@@ -45,6 +45,12 @@ def at_most(bound: float, key: str, at: float = 1.0) -> Contrast:
     return Contrast(f"{bound:g} - {key}{_when(at)}", (Term(-1.0, key, at),), constant=bound)
 
 
+def at_most_of(factor: float, key: str, of: str, where: str = "") -> Contrast:
+    """A line lies below this many times another one, both relative to the baseline; `where` ends both keys."""
+    terms = (Term(factor, f"{of}{where}"), Term(-1.0, f"{key}{where}"))
+    return Contrast(f"{factor:g} {of}{where} - {key}{where}", terms)
+
+
 def _when(at: float) -> str:
     return "" if at == 1 else f" at {at:g} T"
 

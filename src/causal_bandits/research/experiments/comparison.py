@@ -10,7 +10,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,12 @@ from ...reporting.summary_plots import draw
 from ...reporting.summary_sheets import sheet_of
 from ...reporting.terminal import TerminalTable
 from ..simulation.delays import Delay, check_delay
-from ..simulation.many_runs import PolicyFactory, bare
+from ..simulation.many_runs import PolicyFactory, bare, check_sendable
 from ..simulation.one_run import MOST_ROUNDS, World, check_world
-from ..worlds import ContinuousWorld, DiscreteWorld
-from .base import Scale, checked_scale
+from ..worlds.world import SimulatedWorld
+from .base import checked_scale
 from .curves import Curves
-from .engines import Engine, make_engine
+from .engines import make_engine
 from .figure_files import make_files, write_report
 from .methods import Panel, method_of, told_nothing
 from .store import SILENT, Progress, ResultsFolder
@@ -55,7 +55,7 @@ def policy_identity(factory: Any, policy: Any) -> str:
 
 def world_identity(world: World) -> str:
     """A world's problem, means and how it draws."""
-    if isinstance(world, DiscreteWorld | ContinuousWorld):
+    if isinstance(world, SimulatedWorld):
         arrays = [np.asarray(part) for part in (world.means, *world.sampler)]
         drawn = hashlib.sha256(b"".join(f"{a.dtype}{a.shape}".encode() + a.tobytes() for a in arrays)).hexdigest()
         chances = [str(world.segment_chances.tolist())] if world.problem.segments else []
@@ -198,77 +198,47 @@ def compare(
     before = whole_number("observational", observational, 0, MOST_ROUNDS)
     if delay is not None:
         check_delay(delay)
-    experiment = _experiment(policies, worlds, size, before, delay, baseline, name, kept=out is not None)
-    with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
-        return _compared(experiment, size, seed, out, workers, progress)
-
-
-def _compared(
-    experiment: Curves, size: Scale, seed: int, out: str | os.PathLike[str] | None, workers: Engine, progress: Progress
-) -> Comparison:
-    """Play, and write everything into a given or temporary folder."""
-    if workers.elsewhere:
-        _check_sendable(experiment, size)
-    with tempfile.TemporaryDirectory() as temporary:
-        root = ResultsFolder(Path(temporary) if out is None else out)
-        made = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, progress)
-        if out is not None:
-            write_report(root, [experiment.name], progress.warn, f"Comparison: {experiment.name}", PLAYED)
-        rows = pl.read_parquet(made.folder / "runs.parquet", glob=False)  # a name may hold [brackets]
-    return Comparison(made.summary, rows, None if out is None else made.folder)
-
-
-def _experiment(
-    policies: Mapping[str, PolicyFactory],
-    worlds: Worlds,
-    size: Scale,
-    observational: int,
-    delay: Delay | None,
-    baseline: str | None,
-    name: str,
-    *,
-    kept: bool,
-) -> Curves:
     _check_policies(policies)
     _check_folder(name)
+    if baseline is not None and baseline not in policies:
+        raise OptionError(f"baseline={baseline!r}; expected one of the policies {listing(policies)}")
     grouped = _grouped(worlds)
     first = next(iter(grouped.values()))[0]
     made = {label: factory(first.problem, seed=0) for label, factory in policies.items()}
     keys = {label: label.replace(" ", "-").lower() for label in policies}
-    base = next(iter(policies)) if baseline is None else baseline
-    if base not in policies:
-        raise OptionError(f"baseline={base!r}; expected one of the policies {listing(policies)}")
     suffixes = {title: f"-{title}" if title else "" for title in grouped}
     _check_lines(keys, suffixes)
-    methods = [method_of(keys[label], label, made[label], told_nothing(factory)) for label, factory in policies.items()]
-    identity = _identity(policies, made, grouped) if kept else ()
+    *labels, last = policies
+    identity = list[str]()
+    if out is not None:  # distinguishes this comparison from another one with the same names
+        identity = [policy_identity(policies[label], made[label]) for label in made]
+        identity += [world_identity(world) for found in grouped.values() for world in found]
     experiment = Curves(
         name=name,
-        title=f"{' and '.join(filter(None, [', '.join(list(policies)[:-1]), list(policies)[-1]]))}",
+        title=" and ".join(filter(None, [", ".join(labels), last])),
         question=f"Who has the least regret after {size.horizon} rounds?",
         scales={},
-        methods=tuple(methods),
-        panels=tuple(replace(panel, delay=delay) for panel in _panels(grouped, suffixes, observational)),
-        baseline=keys[base],
-        identity=identity,
+        methods=tuple(
+            method_of(keys[label], label, made[label], told_nothing(factory)) for label, factory in policies.items()
+        ),
+        panels=tuple(
+            Panel(suffixes[title], title, len(found), tuple(map(bare, found)), before, (place,), delay=delay)
+            for place, (title, found) in enumerate(grouped.items())
+        ),
+        baseline=keys[next(iter(policies)) if baseline is None else baseline],
+        identity=tuple(identity),
     )
     experiment.checked(size)
-    return experiment
-
-
-def _identity(
-    policies: Mapping[str, PolicyFactory], made: Mapping[str, Any], grouped: Mapping[str, list[World]]
-) -> tuple[str, ...]:
-    """Distinguishes this comparison from another one with the same names."""
-    of_policies = (policy_identity(policies[label], made[label]) for label in made)
-    return (*of_policies, *(world_identity(world) for found in grouped.values() for world in found))
-
-
-def _panels(grouped: Mapping[str, list[World]], suffixes: Mapping[str, str], observational: int) -> tuple[Panel, ...]:
-    return tuple(
-        Panel(suffixes[title], title, len(found), tuple(map(bare, found)), observational, (place,))
-        for place, (title, found) in enumerate(grouped.items())
-    )
+    with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers, tempfile.TemporaryDirectory() as temporary:
+        if workers.elsewhere:
+            for chunk in experiment.chunks(size, 0):
+                check_sendable("a policy or a world", chunk)
+        root = ResultsFolder(temporary if out is None else out)
+        files = make_files(experiment, size, {"seed": seed, "weighted": False}, root, workers, progress)
+        if out is not None:
+            write_report(root, [name], progress.warn, f"Comparison: {name}", PLAYED)
+        rows = pl.read_parquet(files.folder / "runs.parquet", glob=False)  # a name may hold [brackets]
+    return Comparison(files.summary, rows, None if out is None else files.folder)
 
 
 def _check_folder(name: str) -> None:
@@ -324,14 +294,3 @@ def _grouped(worlds: Worlds) -> dict[str, list[World]]:
     if not grouped or not all(grouped.values()):
         raise OptionError(f"worlds={brief(worlds)}; expected at least one world")
     return grouped
-
-
-def _check_sendable(experiment: Curves, size: Scale) -> None:
-    try:
-        for chunk in experiment.chunks(size, 0):
-            pickle.dumps(chunk)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise OptionError(
-            f"a policy or a world cannot be sent to another process ({error}); "
-            "use functools.partial(PolicyClass, option=...) instead of a lambda, or jobs=1"
-        ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -18,48 +18,13 @@ from ..simulation import observe
 from ..simulation.many_runs import RUNS_OF_Q95, tail_exponent, tails_of
 from .base import Chunk, Experiment, Scale
 from .claims import Claim, Contrast, record
-from .methods import REGRET, Measure, Method, Panel, Playing
+from .methods import REGRET, Measure, Method, Panel, Shown
 
 # From runs to numbers: means with standard errors, ratios to the baseline, and the differences behind claims
 
 
 RUNS_OF_EXPONENT = 200
 """The exponent of a tail is that of the largest 5% of the runs, ten at least."""
-
-
-class Design(Protocol):
-    """What a summary reads of an experiment: who played where, what was measured, and what is claimed."""
-
-    @property
-    def panels(self) -> tuple[Panel, ...]:
-        """Where."""
-
-    @property
-    def baseline(self) -> str:
-        """The key of the method that others are compared with."""
-
-    @property
-    def oracle(self) -> str:
-        """The key of the method that knows most, if one plays."""
-
-    @property
-    def measure(self) -> Measure:
-        """What was measured."""
-
-    @property
-    def weights(self) -> Callable[[], Sequence[float]] | None:
-        """Of the worlds, where they can be weighed."""
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """Labels of the lines."""
-
-    @property
-    def by_tier(self) -> bool:
-        """Whether lines are ordered by what methods know."""
-
-    def played(self, panel: Panel, /) -> tuple[Method, ...]:
-        """The methods of a panel."""
 
 
 class Line(NamedTuple):
@@ -72,64 +37,38 @@ class Line(NamedTuple):
     points: list[int]
 
 
-def summarise_curves(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Any]:
-    """Every line's numbers. Methods played the same worlds with the same streams, so ratios are paired."""
-    lines = lines_of(experiment, rows, size, weighted=weighted)
-    shown = series_of(experiment, lines)
-    bases = {key: shown[key]["baseline"] for key in shown}
-    return {
-        "measure": experiment.measure.name,
-        "rounds_axis": experiment.measure.axis,
-        "worlds": max(found["worlds"] for found in shown.values()),
-        "weights": "orbit sizes" if weighted else "equal",
-        **({"by_tier": True} if experiment.by_tier else {}),
-        "series": shown,
-        "claims": [
-            record(claim.where, claim.text, [measure(each, lines, bases, size) for each in claim.contrasts])
-            for claim in experiment.claims
-        ],
-    }
-
-
-def series_of(experiment: Design, lines: dict[str, Line]) -> dict[str, Any]:
+def series_of(experiment: Curves, lines: dict[str, Line]) -> dict[str, Any]:
     """What is shown of every line that was played."""
     shown = {}
-    for panel in experiment.panels:
-        for method in experiment.played(panel):
-            for suffix, line in experiment.measure.lines.items():
-                key = f"{method.key}{panel.suffix}{suffix}"
-                if key not in lines:
-                    continue
-                baseline = _baseline(experiment, method, panel, suffix)
-                baseline = baseline if baseline in lines else ""
-                shown[key] = {
-                    "label": method.label,
-                    "method": method.key,
-                    "knows": method.knows,
-                    **({} if method.tier is None else {"tier": int(method.tier), "tier_label": method.tier.label}),
-                    "panel": ", ".join(part for part in (panel.title, line.label) if part),
-                    "baseline": baseline,
-                    "worlds": len(lines[key].values),
-                    "runs": lines[key].values.shape[1],
-                    "t": lines[key].points,
-                    **_numbers(lines[key], lines.get(baseline)),
-                    **_of_oracle(lines[key], lines.get(f"{experiment.oracle}{panel.suffix}{suffix}")),
-                    **(_tails(lines[key], lines.get(baseline)) if experiment.measure.per is None else {}),
-                }
+    for key, (method, panel, suffix, line) in experiment.lines().items():
+        if key not in lines:
+            continue
+        baseline = (method.baseline or experiment.baseline) + panel.suffix + suffix
+        baseline = baseline if baseline in lines else ""
+        shown[key] = {
+            "label": method.label,
+            "method": method.key,
+            "knows": method.knows,
+            **({} if method.tier is None else {"tier": int(method.tier), "tier_label": method.tier.label}),
+            "panel": ", ".join(part for part in (panel.title, line.label) if part),
+            "baseline": baseline,
+            "worlds": len(lines[key].values),
+            "runs": lines[key].values.shape[1],
+            "t": lines[key].points,
+            **_numbers(lines[key], lines.get(baseline)),
+            **_of_oracle(lines[key], lines.get(f"{experiment.oracle}{panel.suffix}{suffix}")),
+            **(_tails(lines[key], lines.get(baseline)) if experiment.measure.per is None else {}),
+        }
     return shown
 
 
-def _baseline(experiment: Design, method: Method, panel: Panel, suffix: str) -> str:
-    key = method.baseline or experiment.baseline
-    return key and key + panel.suffix + suffix
-
-
-def lines_of(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Line]:
+def lines_of(experiment: Curves, rows: pl.DataFrame, size: Scale, *, weighted: bool) -> dict[str, Line]:
     """All runs of every line, by its key."""
-    measure = experiment.measure
+    measure, origins = experiment.measure, experiment.lines()
     lines = {}
     for (key,), found in rows.group_by("series", maintain_order=True):
-        panel, points = _origin(str(key), experiment, size)
+        _, panel, _, shown = origins[str(key)]
+        points = shown.points(size.horizon).tolist()
         ordered = found.sort("world", "run", "t")
         shape = (size.worlds(panel.worlds), -1, len(points))
         values = ordered[measure.column].to_numpy().reshape(shape)
@@ -137,17 +76,6 @@ def lines_of(experiment: Design, rows: pl.DataFrame, size: Scale, *, weighted: b
         weights = np.asarray(experiment.weights() if weighted and experiment.weights else np.ones(len(values)))
         lines[str(key)] = Line(values, of, weights / weights.sum(), panel.stream, points)
     return lines
-
-
-def _origin(key: str, experiment: Design, size: Scale) -> tuple[Panel, list[int]]:
-    """The panel of a line, and the rounds at which it was read."""
-    return next(
-        (panel, line.points(size.horizon).tolist())
-        for panel in experiment.panels
-        for method in experiment.played(panel)
-        for suffix, line in experiment.measure.lines.items()
-        if key == f"{method.key}{panel.suffix}{suffix}"
-    )
 
 
 def _numbers(line: Line, base: Line | None) -> dict[str, Any]:
@@ -269,18 +197,14 @@ class Curves(Experiment):
         """The methods of a panel."""
         return tuple(method for method in self.methods if method.key not in panel.without)
 
-    def line_keys(self) -> list[str]:
-        """Of all lines."""
-        return [
-            f"{method.key}{panel.suffix}{suffix}"
+    def lines(self) -> dict[str, tuple[Method, Panel, str, Shown]]:
+        """What each line shows, by its key: who plays where, and what of the measure."""
+        return {
+            f"{method.key}{panel.suffix}{suffix}": (method, panel, suffix, shown)
             for panel in self.panels
             for method in self.played(panel)
-            for suffix in self.measure.lines
-        ]
-
-    def can_weigh(self) -> bool:
-        """Whether its worlds are classes of graphs that can be weighed."""
-        return self.weights is not None
+            for suffix, shown in self.measure.lines.items()
+        }
 
     def rows(self, size: Scale) -> int:
         """One per line, world, run and checkpoint."""
@@ -302,10 +226,28 @@ class Curves(Experiment):
         return partial(play_runs, self.measure, self.played(panel), bare, number, runs, size, seed)
 
     def summarise(self, rows: pl.DataFrame, size: Scale, seed: int, *, weighted: bool) -> Summary:
-        """Means, standard errors and paired ratios of every line, and the differences that the claims depend on."""
+        """Means, standard errors and ratios of every line, and the differences that the claims depend on.
+
+        Methods played the same worlds with the same streams, so ratios are paired.
+        """
         if weighted and self.weights is None:
             raise OptionError(f"{self.name} has no classes of graphs to weigh; leave out --weighted")
-        made = {**self.heading(size, seed), **summarise_curves(self, rows, size, weighted=weighted)}
+        lines = lines_of(self, rows, size, weighted=weighted)
+        shown = series_of(self, lines)
+        bases = {key: shown[key]["baseline"] for key in shown}
+        made = {
+            **self.heading(size, seed),
+            "measure": self.measure.name,
+            "rounds_axis": self.measure.axis,
+            "worlds": max(found["worlds"] for found in shown.values()),
+            "weights": "orbit sizes" if weighted else "equal",
+            **({"by_tier": True} if self.by_tier else {}),
+            "series": shown,
+            "claims": [
+                record(claim.where, claim.text, [measure(each, lines, bases, size) for each in claim.contrasts])
+                for claim in self.claims
+            ],
+        }
         return cast(Summary, made)
 
 
@@ -340,10 +282,12 @@ def play_runs(
                 continue
             policy = method.policy(world)(world.problem, seed=np.random.default_rng(of_policy))
             observe(policy, world, panel.observational, np.random.default_rng(of_observations))
-            late = panel.waits(size.horizon)
-            how = Playing(late, method.whole_rows)
-            taken = measure.take(policy, world, size.horizon, np.random.default_rng(of_draws), how)
-            for suffix, reading in taken.items():
+            late = {"delay": panel.waits(size.horizon), "whole_rows": method.whole_rows}
+            taken = measure.take(policy, world, size.horizon, np.random.default_rng(of_draws), **late)
+            for suffix in measure.lines:
+                if suffix not in taken:
+                    continue
+                reading = taken[suffix]
                 rows = pl.DataFrame({"t": points[suffix], measure.column: reading.values}).select(
                     pl.lit(f"{method.key}{panel.suffix}{suffix}").alias("series"),
                     pl.lit(number, dtype=pl.Int32).alias("world"),

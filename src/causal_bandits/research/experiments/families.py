@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -106,9 +106,7 @@ def _has_sets(graph: MixedGraph) -> bool:
     return bool(separating_sets(graph.with_context(levers), levers, "Y"))
 
 
-def four_node_cycles(
-    confounded: bool, separable: bool, _horizon: int, _number: int, seed: np.random.SeedSequence
-) -> DiscreteSCM:
+def four_node_cycles(confounded: bool, separable: bool, _number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
     """A world on such a graph, with the paper's distribution if its updates converge."""
     rng = np.random.default_rng(seed)
     return cyclic_world(cyclic_graph(rng, confounded=confounded, separable=separable), seed=rng)
@@ -166,17 +164,9 @@ HIDDEN = (
 """A common cause is hidden: smoking, education, PKC."""
 
 
-def network_world(
-    settings: tuple[Setting, ...], soft: bool, _horizon: int, number: int, _seed: np.random.SeedSequence
-) -> DiscreteSCM:
+def network_world(settings: tuple[Setting, ...], soft: bool, number: int, _seed: np.random.SeedSequence) -> DiscreteSCM:
     """A world of a family; its probabilities are published, so the seed changes nothing."""
     return settings[number].world(soft)
-
-
-perfect_network = partial(network_world, SETTINGS, False)
-small_network = partial(network_world, SMALL, False)
-soft_network = partial(network_world, SETTINGS, True)
-hidden_network = partial(network_world, HIDDEN, False)
 
 
 # Families of worlds by name, for comparing policies over them
@@ -187,11 +177,11 @@ CYCLIC_ASD = ("causal-ts-asd-cyclic",)
 
 
 class Family(NamedTuple):
-    """Worlds to average over. `make(horizon, number, seed)` makes one."""
+    """Worlds to average over. `make(number, seed)` makes one."""
 
     title: str
     worlds: int
-    make: Callable[[int, int, np.random.SeedSequence], World]
+    make: Callable[..., World]
     claimed: tuple[str, ...] | None = None
     """A set that is claimed to separate, although it does not, or only almost."""
     misleading: bool = False
@@ -200,6 +190,12 @@ class Family(NamedTuple):
     """Policies that are left out unless they are asked for."""
     baseline: str = "ts"
     """The policy that the others are compared with."""
+    by_horizon: bool = False
+    """Whether the worlds depend on the horizon, so that `make` has that, too."""
+
+    def maker(self, horizon: int) -> Callable[[int, np.random.SeedSequence], World]:
+        """What makes its worlds for games of this many rounds."""
+        return partial(self.make, horizon=horizon) if self.by_horizon else self.make
 
 
 def single_interventions(world: DiscreteSCM) -> DiscreteSCM:
@@ -217,23 +213,29 @@ def single_interventions(world: DiscreteSCM) -> DiscreteSCM:
     )
 
 
-def _classes(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
-    return class_world(number, seed)
+def seeded(make: Callable[..., World], **options: Any) -> Callable[..., World]:
+    """Worlds at random, all made by one function."""
+    return partial(_seeded, partial(make, **options))
 
 
-def _singles(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
-    return single_interventions(class_world(number, seed))
+def _seeded(make: Callable[..., World], _number: int, seed: np.random.SeedSequence) -> World:
+    return make(seed=np.random.default_rng(seed))
 
 
-def _structureless(_horizon: int, number: int, seed: np.random.SeedSequence) -> World:
-    return structureless_world(number, seed)
+def always(make: Callable[..., World], **options: Any) -> Callable[..., World]:
+    """The same world every time."""
+    return partial(_always, partial(make, **options))
 
 
-def _random(nodes: int, _horizon: int, number: int, seed: np.random.SeedSequence) -> World:
-    return random_world(nodes, number, seed)
+def _always(make: Callable[..., World], _number: int, _seed: np.random.SeedSequence, **options: Any) -> World:
+    return make(**options)
 
 
-def _confounded(_horizon: int, _number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
+def _singles(make: Callable[..., DiscreteSCM], number: int, seed: np.random.SeedSequence) -> World:
+    return single_interventions(make(number, seed))
+
+
+def _confounded(_number: int, seed: np.random.SeedSequence) -> DiscreteSCM:
     """Random graphs over 4 variables with at least one hidden common cause, in which the reward has a parent."""
     rng = np.random.default_rng(seed)
     while True:
@@ -242,28 +244,9 @@ def _confounded(_horizon: int, _number: int, seed: np.random.SeedSequence) -> Di
             return paper_world(graph, seed=rng)
 
 
-def _confounded_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
-    return single_interventions(_confounded(horizon, number, seed))
-
-
-def _network_singles(horizon: int, number: int, seed: np.random.SeedSequence) -> World:
-    return single_interventions(small_network(horizon, number, seed))
-
-
-def _benign(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
-    return bilodeau_world("benign", horizon=horizon)
-
-
-def _worst(horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
-    return bilodeau_world("worst", horizon=horizon)
-
-
-def _parallel(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
-    return parallel_world(5)
-
-
-def _diagram(name: str, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
-    return lee_bareinboim_world(name, seed=np.random.default_rng(seed))  # type: ignore[arg-type]
+def _linear(_number: int, seed: np.random.SeedSequence) -> World:
+    rng = np.random.default_rng(seed)
+    return random_linear_world(random_dag(["A", "B", "C", "Y"], "Y", rng), seed=rng)
 
 
 PRACTICE: dict[Kind, str] = {
@@ -277,63 +260,41 @@ PRACTICE: dict[Kind, str] = {
 SIZES = [(rate, arms) for rate in RATES for arms in LEVERS]
 
 
-def _practice(kinds: tuple[Kind, ...], _horizon: int, number: int, seed: np.random.SeedSequence) -> World:
+def _practice(kinds: tuple[Kind, ...], number: int, seed: np.random.SeedSequence) -> World:
     """Every kind with every control rate and number of arms."""
     rate, arms = SIZES[number % len(SIZES)]
     return practice_world(kinds[number // len(SIZES)], rate=rate, arms=arms, seed=np.random.default_rng(seed))
 
 
-def _hillstrom(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
-    return hillstrom_world()
-
-
-def _soft(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
-    return soft_world(seed=np.random.default_rng(seed))
-
-
-def _revenue(direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
-    return revenue_world(direct=direct, seed=np.random.default_rng(seed))
-
-
-def _count(dispersed: bool, direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
-    return count_world(dispersed=dispersed, direct=direct, seed=np.random.default_rng(seed))
-
-
-def _ordered(direct: bool, _horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
-    return ordered_world(direct=direct, seed=np.random.default_rng(seed))
-
-
-def _linear(_horizon: int, _number: int, seed: np.random.SeedSequence) -> World:
-    rng = np.random.default_rng(seed)
-    return random_linear_world(random_dag(["A", "B", "C", "Y"], "Y", rng), seed=rng)
-
-
-def _loans(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
-    return loan_world()
-
-
-def _hillstrom_spend(_horizon: int, _number: int, _seed: np.random.SeedSequence) -> World:
-    return hillstrom_spend_world()
-
-
 PLAIN = "reward-ts"
 """The baseline where rewards are not 0 or 1."""
 REWARDS: dict[str, Family] = {
-    "revenue": Family("revenue, 97% zeros, 18 arms: the cart separates", 32, partial(_revenue, False), baseline=PLAIN),
+    "revenue": Family("revenue, 97% zeros, 18 arms: the cart separates", 32, seeded(revenue_world), baseline=PLAIN),
     "revenue-direct": Family(
-        "revenue, 97% zeros, 18 arms: levers act on the purchase too", 32, partial(_revenue, True), baseline=PLAIN
+        "revenue, 97% zeros, 18 arms: levers act on the purchase too",
+        32,
+        seeded(revenue_world, direct=True),
+        baseline=PLAIN,
     ),
-    "hillstrom-spend": Family("Hillstrom's e-mail experiment: spend, 3 arms", 1, _hillstrom_spend, baseline=PLAIN),
-    "count": Family("Poisson counts, 18 arms: the cart separates", 32, partial(_count, False, False), baseline=PLAIN),
+    "hillstrom-spend": Family(
+        "Hillstrom's e-mail experiment: spend, 3 arms", 1, always(hillstrom_spend_world), baseline=PLAIN
+    ),
+    "count": Family("Poisson counts, 18 arms: the cart separates", 32, seeded(count_world), baseline=PLAIN),
     "count-direct": Family(
-        "Poisson counts, 18 arms: levers act on the count too", 32, partial(_count, False, True), baseline=PLAIN
+        "Poisson counts, 18 arms: levers act on the count too", 32, seeded(count_world, direct=True), baseline=PLAIN
     ),
     "count-dispersed": Family(
-        "negative binomial counts, 18 arms: the cart separates", 32, partial(_count, True, False), baseline=PLAIN
+        "negative binomial counts, 18 arms: the cart separates",
+        32,
+        seeded(count_world, dispersed=True),
+        baseline=PLAIN,
     ),
-    "levels": Family("ratings with values, 18 arms: the cart separates", 32, partial(_ordered, False), baseline=PLAIN),
+    "levels": Family("ratings with values, 18 arms: the cart separates", 32, seeded(ordered_world), baseline=PLAIN),
     "levels-direct": Family(
-        "ratings with values, 18 arms: levers act on the rating too", 32, partial(_ordered, True), baseline=PLAIN
+        "ratings with values, 18 arms: levers act on the rating too",
+        32,
+        seeded(ordered_world, direct=True),
+        baseline=PLAIN,
     ),
 }
 
@@ -360,29 +321,42 @@ CYCLIC: dict[str, Family] = {
 }
 
 FAMILIES: dict[str, Family] = {
-    "dags4": Family("all 4-node DAGs, 27 arms", 64, _classes),
-    "dags4-singles": Family("all 4-node DAGs, do() and single interventions: 7 arms", 64, _singles),
-    "dags5": Family("random 5-node DAGs, 81 arms", 32, partial(_random, 5), too_slow=ASD),
-    "dags6": Family("random 6-node DAGs, 243 arms", 16, partial(_random, 6), too_slow=ASD),
+    "dags4": Family("all 4-node DAGs, 27 arms", 64, class_world),
+    "dags4-singles": Family(
+        "all 4-node DAGs, do() and single interventions: 7 arms", 64, partial(_singles, class_world)
+    ),
+    "dags5": Family("random 5-node DAGs, 81 arms", 32, partial(random_world, 5), too_slow=ASD),
+    "dags6": Family("random 6-node DAGs, 243 arms", 16, partial(random_world, 6), too_slow=ASD),
     "confounded4": Family("random 4-node graphs with hidden common causes, 27 arms", 64, _confounded),
     "confounded4-singles": Family(
-        "random 4-node graphs with hidden common causes, do() and single interventions: 7 arms", 64, _confounded_singles
+        "random 4-node graphs with hidden common causes, do() and single interventions: 7 arms",
+        64,
+        partial(_singles, _confounded),
     ),
     **CYCLIC,
     "structureless": Family(
         "4 nodes, no set separates (a false one is given): 27 arms",
         64,
-        _structureless,
+        structureless_world,
         ("A", "B", "C"),
         misleading=True,
     ),
-    "bilodeau-benign": Family("Bilodeau, Wang and Roy: Z separates, 20 arms", 1, _benign),
-    "bilodeau-worst": Family(
-        "Bilodeau, Wang and Roy: Z does not separate but is given, 20 arms", 1, _worst, ("Z",), misleading=True
+    "bilodeau-benign": Family(
+        "Bilodeau, Wang and Roy: Z separates, 20 arms", 1, always(bilodeau_world, case="benign"), by_horizon=True
     ),
-    "parallel": Family("Lattimore's parallel bandit, 5 variables", 1, _parallel, too_slow=ASD),
-    "iv": Family("Lee and Bareinboim: instrument", 16, partial(_diagram, "iv")),
-    "front-door": Family("Lee and Bareinboim: front door", 16, partial(_diagram, "front-door")),
+    "bilodeau-worst": Family(
+        "Bilodeau, Wang and Roy: Z does not separate but is given, 20 arms",
+        1,
+        always(bilodeau_world, case="worst"),
+        ("Z",),
+        misleading=True,
+        by_horizon=True,
+    ),
+    "parallel": Family(
+        "Lattimore's parallel bandit, 5 variables", 1, always(parallel_world, variables=5), too_slow=ASD
+    ),
+    "iv": Family("Lee and Bareinboim: instrument", 16, seeded(lee_bareinboim_world, diagram="iv")),
+    "front-door": Family("Lee and Bareinboim: front door", 16, seeded(lee_bareinboim_world, diagram="front-door")),
     "practice": Family(
         "funnels of all kinds, 0.5 to 30%, 3 to 81 arms",
         len(PRACTICE) * len(SIZES),
@@ -393,33 +367,38 @@ FAMILIES: dict[str, Family] = {
         f"practice-{kind}": Family(f"funnels: {words}", len(SIZES), partial(_practice, (kind,)), too_slow=ASD)
         for kind, words in PRACTICE.items()
     },
-    "hillstrom": Family("Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, _hillstrom, ("visit",)),
-    "loans": Family("Karlan and Zinman's loan offers: applied separates, 10 arms", 1, _loans, ("applied",)),
+    "hillstrom": Family(
+        "Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, always(hillstrom_world), ("visit",)
+    ),
+    "loans": Family("Karlan and Zinman's loan offers: applied separates, 10 arms", 1, always(loan_world), ("applied",)),
     "networks": Family(
         "asia, survey and sachs with their published probabilities, 9 to 16 arms",
         len(SETTINGS),
-        perfect_network,
+        partial(network_world, SETTINGS, False),
         too_slow=ASD,
     ),
     "networks-singles": Family(
         "asia, survey and sachs, at most 4 variables, do() and single interventions: 5 to 7 arms",
         len(SMALL),
-        _network_singles,
+        partial(_singles, partial(network_world, SMALL, False)),
         too_slow=ASD,
     ),
     "networks-soft": Family(
-        "asia, survey and sachs, two soft levers: 9 arms", len(SETTINGS), soft_network, too_slow=ASD
+        "asia, survey and sachs, two soft levers: 9 arms",
+        len(SETTINGS),
+        partial(network_world, SETTINGS, True),
+        too_slow=ASD,
     ),
     "networks-hidden": Family(
-        "asia, survey and sachs with a hidden common cause, 9 to 16 arms", len(HIDDEN), hidden_network, too_slow=ASD
+        "asia, survey and sachs with a hidden common cause, 9 to 16 arms",
+        len(HIDDEN),
+        partial(network_world, HIDDEN, False),
+        too_slow=ASD,
     ),
-    "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, _soft),
+    "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, seeded(soft_world)),
     **REWARDS,
     **LINEAR,
-    "xyzwst": Family("Lee and Bareinboim: X, Y, Z, W, S, T", 8, partial(_diagram, "xyzwst"), too_slow=ASD),
+    "xyzwst": Family(
+        "Lee and Bareinboim: X, Y, Z, W, S, T", 8, seeded(lee_bareinboim_world, diagram="xyzwst"), too_slow=ASD
+    ),
 }
-
-
-def world_of_family(family: str, number: int, seed: np.random.SeedSequence) -> World:
-    """A world of a family whose worlds do not depend on the horizon."""
-    return FAMILIES[family].make(0, number, seed)

@@ -91,7 +91,7 @@ def field_experiment(
         question=f"Who has the least regret after {size.horizon} rounds{late}, given what it knows?",
         scales={},
         methods=tuple(sorted(methods, key=lambda method: method.tier or 0)),
-        panels=(Panel("", "", family.worlds, partial(family.make, size.horizon), delay=delay),),
+        panels=(Panel("", "", family.worlds, family.maker(size.horizon), delay=delay),),
         baseline=family.baseline,
         oracle=next((each for each in oracles if each in chosen), ""),
         measure=BOTH_REGRETS,
@@ -102,7 +102,7 @@ def field_experiment(
 def _first(family: Family, size: Scale, seed: int, number: int) -> World:
     """The world of the first run."""
     root = stream(seed, number, 0)
-    return family.make(size.horizon, number, root.spawn(1)[0])
+    return family.maker(size.horizon)(number, root.spawn(1)[0])
 
 
 def _applying(family: Family, size: Scale, seed: int) -> list[str]:

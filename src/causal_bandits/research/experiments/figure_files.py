@@ -20,7 +20,7 @@ from .engines import Engine, make_engine
 from .known_experiments import EXPERIMENTS, find_experiments
 from .matrix import in_words, matrix
 from .readings import READINGS
-from .store import SILENT, Progress, Result, ResultsFolder, read_json, run_experiment, write_json
+from .store import SILENT, Progress, ResultsFolder, read_json, run_experiment, write_json
 
 # Write report.html from the summaries and the manifest in a results folder
 
@@ -149,7 +149,7 @@ def reproduce(
     experiments = find_experiments(figure, reading)
     sizes = {experiment.name: experiment.size(scale, runs) for experiment in experiments}
     seed = whole_number("seed", seed, 0, None)
-    if weighted and not any(experiment.can_weigh() for experiment in experiments):
+    if weighted and not any(experiment.can_weigh for experiment in experiments):
         raise OptionError(f"{figure} has no classes of graphs to weigh; leave out --weighted")
     found = []
     with make_engine(engine, jobs=jobs, scheduler=scheduler) as workers:
@@ -157,7 +157,7 @@ def reproduce(
         for experiment in experiments:
             progress.done(experiment.name, 0, len(experiment.chunks(sizes[experiment.name], seed)))
         for experiment in experiments:
-            weighed = weighted and experiment.can_weigh()
+            weighed = weighted and experiment.can_weigh
             options: dict[str, Any] = {"scale": scale, "runs": runs, "seed": seed, "weighted": weighed}
             options |= {"figure": figure, "reading": dict(reading)} if reading else {}
             found.append(make_files(experiment, sizes[experiment.name], options, root, workers, progress))
@@ -178,7 +178,14 @@ def make_files(
     folder = output_folder(root.path / experiment.name)
     result = run_experiment(experiment, size, options["seed"], folder / "chunks", engine, progress)
     summary = experiment.summarise(result.rows, size, options["seed"], weighted=options["weighted"])
-    _write(folder, result, summary)
+    buffer = io.BytesIO()
+    result.rows.write_parquet(buffer)
+    with replacing(folder / "runs.parquet", own=True) as path:
+        path.write_bytes(buffer.getbuffer())
+    write_json(folder / "summary.json", summary)
+    for ending in ("png", "svg"):
+        with replacing(folder / f"figure.{ending}", own=True) as path:
+            draw(summary, path)
     about: About = {
         "command": _command(),
         "options": options,
@@ -188,17 +195,6 @@ def make_files(
     }
     root.record(experiment.name, about)
     return Reproduced(summary, folder, about)
-
-
-def _write(folder: Path, result: Result, summary: Summary) -> None:
-    buffer = io.BytesIO()
-    result.rows.write_parquet(buffer)
-    with replacing(folder / "runs.parquet", own=True) as path:
-        path.write_bytes(buffer.getbuffer())
-    write_json(folder / "summary.json", summary)
-    for ending in ("png", "svg"):
-        with replacing(folder / f"figure.{ending}", own=True) as path:
-            draw(summary, path)
 
 
 def _command() -> str | None:

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from ...core.policies import SafePolicy, Tier
+from ...core.policies import Tier
 from ..comparators import DelayCorrectedThompson, ImpatientBandit
 from ..simulation import told
 from ..simulation.delays import ByOutcome, Geometric
@@ -16,9 +16,11 @@ from .base import Scale
 from .claims import Claim, at_most, below
 from .curves import Curves
 from .de_kroon import DIRECT, NOTHING, TS
+from .families import always
 from .methods import LOST_CONTROL, Method, Panel, told_nothing
+from .practice import SAFE
 
-PENDING = Method("safe", "Safe, pending rows count", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
+PENDING = replace(SAFE, label="Safe, pending rows count")
 WHOLE = replace(PENDING, key="safe-whole", label="Safe, complete rows only", whole_rows=True)
 CORRECTED = Method(
     "delay-corrected-ts", "Delay-corrected TS", NOTHING, told_nothing(DelayCorrectedThompson), Tier.REWARDS
@@ -49,10 +51,6 @@ def _panel(percent: str, logged: int, stream: int) -> Panel:
     return Panel(suffix, f"{percent}%, {before}", WORLDS, make, logged, (stream,), delay_share=LATE)
 
 
-def _loans(_number: int, _seed: np.random.SeedSequence) -> World:
-    return loan_world()
-
-
 LATE_FIGURE = Curves(
     name="late",
     title="Late rewards: funnels with 6 arms and loan offers, rewards half the horizon later",
@@ -69,7 +67,7 @@ LATE_FIGURE = Curves(
             stream=(1,),
             delay=EARLY,
         ),
-        Panel("-loans", "loan offers, take-up known late", WORLDS, _loans, stream=(2,), delay_share=LATE),
+        Panel("-loans", "loan offers, take-up known late", WORLDS, always(loan_world), stream=(2,), delay_share=LATE),
     ),
     baseline="ts",
     measure=LOST_CONTROL,

@@ -8,18 +8,17 @@ from functools import partial
 import numpy as np
 
 from ...core.compiled import Ints
-from ...core.policies import SafePolicy, Tier
 from ...libraries import pl
 from ...reporting.summaries import ClaimRecord, Measured
 from ..simulation import play, told
-from ..simulation.one_run import World
 from ..worlds import DiscreteWorld, hillstrom_world, practice_world
 from .base import Cases, Scale
 from .claims import Claim, Contrast, Term, record
 from .curves import Curves
-from .de_kroon import DIRECT, NOTHING, TS
-from .families import FAMILIES
-from .methods import REGRET, Method, Panel, Shown, regret_at, told_nothing
+from .de_kroon import DIRECT, TS
+from .families import FAMILIES, always
+from .methods import REGRET, Panel, Shown, regret_at
+from .practice import SAFE
 
 FAMILIES_OF_LIMITS = {
     "practice-mediated": 20,
@@ -46,7 +45,7 @@ def run_limits(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.Dat
     """One world: its limits, and the regret of policies that are given more and more; one row per policy."""
     family, which = WORLDS[number]
     of_world, of_runs = seed.spawn(2)
-    world = FAMILIES[family].make(size.horizon, which, of_world)
+    world = FAMILIES[family].maker(size.horizon)(which, of_world)
     assert isinstance(world, DiscreteWorld)
     found = world.limits(FAMILIES[family].claimed)
     rows = []
@@ -128,8 +127,6 @@ LIMITS = Cases(
 
 # Tails
 
-SAFE = Method("safe", "Safe", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
-
 
 def decades(horizon: int) -> Ints:
     """1,000 rounds, ten times as many, and so on; the last at the horizon."""
@@ -137,20 +134,15 @@ def decades(horizon: int) -> Ints:
     return np.array([*steps, horizon], dtype=np.int64)
 
 
-def _fixed(name: str, _number: int, _seed: np.random.SeedSequence) -> World:
-    """One world for all runs: tails within a world, not between worlds."""
-    if name == "hillstrom":
-        return hillstrom_world()
-    if name == "funnel":
-        return practice_world("mediated", rate=0.08, arms=6, seed=1)
-    return FAMILIES["networks-singles"].make(0, 0, np.random.SeedSequence(0))
-
-
 TAIL_WORLDS = {
-    "funnel": "a funnel, 6 arms, 8%",
-    "networks-singles": "a network, single interventions",
-    "hillstrom": "three arms with rare rewards (Hillstrom)",
+    "funnel": ("a funnel, 6 arms, 8%", always(practice_world, kind="mediated", rate=0.08, arms=6, seed=1)),
+    "networks-singles": (
+        "a network, single interventions",
+        always(FAMILIES["networks-singles"].make, number=0, seed=np.random.SeedSequence(0)),
+    ),
+    "hillstrom": ("three arms with rare rewards (Hillstrom)", always(hillstrom_world)),
 }
+"""One world for all runs: tails within a world, not between worlds."""
 TAILS = Curves(
     name="tails",
     title="Tails: how often a run loses many times the median",
@@ -158,8 +150,8 @@ TAILS = Curves(
     scales={"smoke": Scale(300, 20), "quick": Scale(10_000, 200), "paper": Scale(100_000, 10_000)},
     methods=(TS, DIRECT, SAFE),
     panels=tuple(
-        Panel(f"-{name}", title, 1, partial(_fixed, name), stream=(place,))
-        for place, (name, title) in enumerate(TAIL_WORLDS.items())
+        Panel(f"-{name}", title, 1, make, stream=(place,))
+        for place, (name, (title, make)) in enumerate(TAIL_WORLDS.items())
     ),
     baseline="ts",
     chunk_runs=100,

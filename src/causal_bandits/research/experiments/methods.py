@@ -102,16 +102,8 @@ class Reading(NamedTuple):
     of: float = 1.0
 
 
-class Playing(NamedTuple):
-    """How rewards come: at once, or late; and whether rows are given whole only."""
-
-    delay: Delay | None = None
-    whole_rows: bool = False
-
-
-AT_ONCE = Playing()
 Take = Callable[..., dict[str, Reading]]
-"""Called as take(policy, world, horizon, rng, how); the last is `AT_ONCE` unless given."""
+"""Called as take(policy, world, horizon, rng, delay=..., whole_rows=...), the last two as in `play`."""
 
 
 class Shown(NamedTuple):
@@ -138,31 +130,6 @@ class Measure(NamedTuple):
     """Plays, and gives a reading per suffix."""
 
 
-def regret_at(
-    points: Callable[[int], Ints],
-    policy: Policy,
-    world: World,
-    horizon: int,
-    rng: np.random.Generator,
-    how: Playing = AT_ONCE,
-) -> dict[str, Reading]:
-    """Regret at some rounds of a horizon."""
-    run = play(policy, world, horizon, rng, delay=how.delay, whole_rows=how.whole_rows)
-    return {"": Reading(run.regret(world.means, best_means(world))[points(horizon) - 1])}
-
-
-_regret = partial(regret_at, even_checkpoints)
-
-
-def _lost_control(
-    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
-) -> dict[str, Reading]:
-    """Regret in units of what a round of the control earns, so that rates of 0.5% count as much as those of 30%."""
-    control = float(world.means[world.problem.index(world.problem.arm())])
-    found = _regret(policy, world, horizon, rng, how)
-    return {suffix: reading._replace(values=reading.values / control) for suffix, reading in found.items()}
-
-
 def geometric_checkpoints(horizon: int) -> Ints:
     """About 40 rounds, each a fixed factor after the one before, the last at the horizon.
 
@@ -173,37 +140,80 @@ def geometric_checkpoints(horizon: int) -> Ints:
     return steps[steps <= horizon]
 
 
-def true_sets(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
-    """Which sets separate all levers from the reward, by the world's graph (Definition 1; sigma with cycles)."""
-    true = {frozenset(S) for S in world.separating_sets()}
-    return np.array([frozenset(S) in true for S in names])
+MARKS = (0.0125, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8)
+"""Shares of the horizon: rounds 250, 500, 1000, 2000, 3000, 4000 and 5000, of 20000 and of 5000."""
+
+
+def marked_checkpoints(horizon: int) -> Ints:
+    """Geometric checkpoints, and the rounds that claims name."""
+    marks = np.round(np.array(MARKS) * horizon).astype(np.int64)
+    return np.unique(np.concatenate([geometric_checkpoints(horizon), marks[marks > 0]]))
+
+
+def last_round(horizon: int) -> Ints:
+    """The horizon alone."""
+    return np.array([horizon], dtype=np.int64)
+
+
+def regret_at(
+    points: Callable[[int], Ints], policy: Policy, world: World, horizon: int, rng: np.random.Generator, **late: Any
+) -> dict[str, Reading]:
+    """Regret at some rounds of a horizon."""
+    run = play(policy, world, horizon, rng, **late)
+    return {"": Reading(run.regret(world.means, best_means(world))[points(horizon) - 1])}
+
+
+def _lost_control(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, **late: Any
+) -> dict[str, Reading]:
+    """Regret in units of what a round of the control earns, so that rates of 0.5% count as much as those of 30%."""
+    control = float(world.means[world.problem.index(world.problem.arm())])
+    values = regret_at(even_checkpoints, policy, world, horizon, rng, **late)[""].values
+    return {"": Reading(values / control)}
+
+
+def _both_regrets(
+    policy: Policy, world: World, horizon: int, rng: np.random.Generator, **late: Any
+) -> dict[str, Reading]:
+    found = regret_at(even_checkpoints, policy, world, horizon, rng, **late)
+    recommended = getattr(policy, "recommend", None)
+    if recommended is None:
+        raise OptionError(f"{type(policy).__name__} has no recommend(), which simple regret needs")
+    return {**found, SIMPLE: Reading(np.array([simple_regret(world, recommended())]))}
 
 
 def true_pairs(world: DiscreteSCM, names: list[tuple[str, ...]]) -> Bools:
-    """Which levers (columns) each set (rows) separates from the reward, by the world's graph."""
+    """Which levers (columns) each set (rows) separates from the reward, by the world's graph (sigma with cycles)."""
     graph = world.graph.with_context(dict(world.problem.targets))
     levers, target = world.problem.intervention_names, world.problem.target
     return np.array([[separated(graph, lever, target, given=S) for lever in levers] for S in names])
 
 
-def _regret_and_acceptance(
-    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
+def _acceptance(
+    points: Callable[[int], Ints],
+    suffix: str,
+    policy: Policy,
+    world: World,
+    horizon: int,
+    rng: np.random.Generator,
+    **_late: Any,
 ) -> dict[str, Reading]:
-    """Regret, and for a policy with a discovery the sets and the pairs (S, lever) in use, in the same game."""
-    if not isinstance(policy, LearntPolicy) or policy.discovery is None or not isinstance(world, DiscreteSCM):
-        return regret_at(marked_checkpoints, policy, world, horizon, rng, how)
-    points, names = marked_checkpoints(horizon), list(policy.layout.names)
-    pulled: list[Ints] = []
-    used: NDArray[np.bool_] = np.empty((len(points), len(names), len(world.problem.interventions)), dtype=np.bool_)
-    for place, rounds in enumerate(np.diff(points, prepend=0).tolist()):
-        pulled.append(play(policy, world, rounds, rng).arms)
+    """The sets and the pairs (S, lever) in use at some rounds, and regret, in the same game."""
+    if not isinstance(world, DiscreteSCM):
+        raise WorldError("which sets separate is known only in a world that has a graph")
+    if not isinstance(policy, LearntPolicy) or policy.discovery is None:
+        raise OptionError("only a policy with a discovery accepts sets")
+    at, true = points(horizon), true_pairs(world, list(policy.layout.names))
+    arms: list[Ints] = []
+    used: NDArray[np.bool_] = np.empty((len(at), *true.shape), dtype=np.bool_)
+    for place, rounds in enumerate(np.diff(at, prepend=0).tolist()):
+        arms.append(play(policy, world, rounds, rng).arms)
         if policy.findings is not None:  # the sets in use in the round just played
             used[place] = policy.findings.separated
-    arms = np.concatenate(pulled)
     return {
-        "": Reading(np.cumsum(world.means.max() - world.means[arms])[points - 1]),
-        **_rates("-set", np.asarray(used.all(axis=2)), true_sets(world, names)),
-        **_rates("-pair", used.reshape(len(points), -1), true_pairs(world, names).ravel()),
+        "": Reading(np.cumsum(world.means.max() - world.means[np.concatenate(arms)])[at - 1]),
+        **_rates(suffix, np.asarray(used.all(axis=2)), np.asarray(true.all(axis=1))),
+        **_rates("-pair", used.reshape(len(at), -1), true.ravel()),
     }
 
 
@@ -215,78 +225,39 @@ def _rates(suffix: str, found: Bools, true: Bools) -> dict[str, Reading]:
     }
 
 
-def marked_checkpoints(horizon: int) -> Ints:
-    """Geometric checkpoints, and the rounds that claims name."""
-    marks = np.round(np.array(MARKS) * horizon).astype(np.int64)
-    return np.unique(np.concatenate([geometric_checkpoints(horizon), marks[marks > 0]]))
-
-
-MARKS = (0.0125, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8)
-"""Shares of the horizon: rounds 250, 500, 1000, 2000, 3000, 4000 and 5000, of 20000 and of 5000."""
-
-
-def _acceptance(
-    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
-) -> dict[str, Reading]:
-    if not isinstance(world, DiscreteSCM):
-        raise WorldError("which sets separate is known only in a world that has a graph")
-    if not isinstance(policy, LearntPolicy) or policy.discovery is None:
-        raise OptionError("only a policy with a discovery accepts sets")
-    true = true_sets(world, list(policy.layout.names))
-    points = geometric_checkpoints(horizon)
-    found: NDArray[np.bool_] = np.empty((len(points), len(true)), dtype=np.bool_)
-    for place, rounds in enumerate(np.diff(points, prepend=0).tolist()):
-        play(policy, world, rounds, rng)
-        if policy.findings is not None:  # the sets in use in the round just played
-            found[place] = policy.findings.separated.all(axis=1)
-    return _rates("", found, true)
-
-
-def _both_regrets(
-    policy: Policy, world: World, horizon: int, rng: np.random.Generator, how: Playing = AT_ONCE
-) -> dict[str, Reading]:
-    found = _regret(policy, world, horizon, rng, how)
-    recommended = getattr(policy, "recommend", None)
-    if recommended is None:
-        raise OptionError(f"{type(policy).__name__} has no recommend(), which simple regret needs")
-    return {**found, SIMPLE: Reading(np.array([simple_regret(world, recommended())]))}
-
-
-def last_round(horizon: int) -> Ints:
-    """The horizon alone."""
-    return np.array([horizon], dtype=np.int64)
+def _regret_and_acceptance(policy: Policy, world: World, *game: Any, **late: Any) -> dict[str, Reading]:
+    """Regret, and the sets and pairs in use where the policy has a discovery and the world a graph."""
+    if isinstance(policy, LearntPolicy) and policy.discovery is not None and isinstance(world, DiscreteSCM):
+        return _acceptance(marked_checkpoints, "-set", policy, world, *game)
+    return regret_at(marked_checkpoints, policy, world, *game, **late)
 
 
 SIMPLE = "-simple"
-REGRET = Measure("cumulative regret", "regret", None, {"": Shown("", even_checkpoints)}, "linear", _regret)
+REGRET = Measure(
+    *("cumulative regret", "regret", None, {"": Shown("", even_checkpoints)}, "linear"),
+    take=partial(regret_at, even_checkpoints),
+)
 BOTH_REGRETS = REGRET._replace(lines={**REGRET.lines, SIMPLE: Shown("simple regret", last_round)}, take=_both_regrets)
 LOST_CONTROL = REGRET._replace(name="regret, in rounds of the control's reward", take=_lost_control)
+RATES = {"-fpr": "false positives", "-sensitivity": "sensitivity"}
 ACCEPTANCE = Measure(
-    "share of the sets accepted",
-    "accepted",
-    "sets",
-    {
-        "-fpr": Shown("false positives", geometric_checkpoints),
-        "-sensitivity": Shown("sensitivity", geometric_checkpoints),
-    },
-    "log",
-    _acceptance,
+    *("share of the sets accepted", "accepted", "sets"),
+    lines={suffix: Shown(label, geometric_checkpoints) for suffix, label in RATES.items()},
+    axis="log",
+    take=partial(_acceptance, geometric_checkpoints, ""),
 )
 MARKED_REGRET = Measure(
-    "cumulative regret",
-    "value",
-    "of",
-    {"": Shown("", marked_checkpoints)},
-    "log",
-    partial(regret_at, marked_checkpoints),
+    *("cumulative regret", "value", "of", {"": Shown("", marked_checkpoints)}, "log"),
+    take=partial(regret_at, marked_checkpoints),
 )
-RATES = {
-    "-set-fpr": "false positives, sets",
-    "-set-sensitivity": "sensitivity, sets",
-    "-pair-fpr": "false positives, pairs",
-    "-pair-sensitivity": "sensitivity, pairs",
-}
 REGRET_AND_ACCEPTANCE = MARKED_REGRET._replace(
-    lines={**MARKED_REGRET.lines, **{suffix: Shown(label, marked_checkpoints) for suffix, label in RATES.items()}},
+    lines={
+        **MARKED_REGRET.lines,
+        **{
+            f"-{unit}{suffix}": Shown(f"{label}, {unit}s", marked_checkpoints)
+            for unit in ("set", "pair")
+            for suffix, label in RATES.items()
+        },
+    },
     take=_regret_and_acceptance,
 )

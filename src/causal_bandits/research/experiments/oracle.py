@@ -29,7 +29,7 @@ WORLDS = 8
 @lru_cache(maxsize=64)
 def numbers_like(family: str, arms: int) -> tuple[int, ...]:
     """The worlds of a family with this number of arms."""
-    made = (FAMILIES[family].make(0, each, np.random.SeedSequence(0)) for each in range(FAMILIES[family].worlds))
+    made = (FAMILIES[family].make(each, np.random.SeedSequence(0)) for each in range(FAMILIES[family].worlds))
     return tuple(number for number, world in enumerate(made) if len(world.problem.arms) == arms)
 
 
@@ -37,12 +37,12 @@ def draw_like(family: str, arms: int, rng: np.random.Generator) -> DiscreteWorld
     """A world of a family with this number of arms; which one of its kinds, sizes or graphs is drawn, too."""
     numbers = numbers_like(family, arms)
     number = numbers[int(rng.integers(len(numbers)))]
-    return cast(DiscreteWorld, FAMILIES[family].make(0, number, cast(np.random.SeedSequence, rng)))
+    return cast(DiscreteWorld, FAMILIES[family].make(number, cast(np.random.SeedSequence, rng)))
 
 
 def drawn_world(family: str, _number: int, seed: np.random.SeedSequence) -> World:
     """A world of a family that says how it was drawn."""
-    arms = ARMS.get(family) or len(FAMILIES[family].make(0, 0, np.random.SeedSequence(0)).problem.arms)
+    arms = ARMS.get(family) or len(FAMILIES[family].make(0, np.random.SeedSequence(0)).problem.arms)
     world = draw_like(family, arms, np.random.default_rng(seed))
     world.draw = partial(draw_like, family, arms)
     return world

@@ -1,7 +1,5 @@
 """Practice: low rates, small effects, few arms; the default policy compared with common ones."""
 
-from functools import partial
-
 from ...core.policies import SafePolicy, Tier
 from ..comparators import MainEffectsThompson, ToldMeans
 from ..simulation import told
@@ -13,7 +11,7 @@ from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
 from .curves import Curves
 from .de_kroon import DIRECT, NOTHING, TS
-from .families import FAMILIES, PRACTICE, world_of_family
+from .families import FAMILIES, PRACTICE
 from .methods import LOST_CONTROL, Method, Panel, told_nothing
 
 SAFE = Method("safe", "Safe", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
@@ -34,7 +32,7 @@ SEPARABLE: tuple[Kind, ...] = ("mediated", "noise")
 
 
 def _panel(family: str, title: str, worlds: int, stream: int, without: tuple[str, ...] = ()) -> Panel:
-    return Panel(f"-{family}", title, worlds, partial(world_of_family, family), stream=(stream,), without=without)
+    return Panel(f"-{family}", title, worlds, FAMILIES[family].make, stream=(stream,), without=without)
 
 
 def _kinds(*kinds: Kind) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ from .de_kroon import (
 )
 from .families import structureless_world
 from .matrix import INDEX, RESIDUAL, ROUNDS, TEST, UNIT, VARIANCE
-from .methods import MARKED_REGRET, REGRET_AND_ACCEPTANCE, Method, Panel, told_nothing
+from .methods import MARKED_REGRET, REGRET_AND_ACCEPTANCE, Measure, Method, Panel, told_nothing
 
 # What `reproduce readings` plays: the worlds of the paper's figures, with a policy for every reading
 
@@ -68,34 +68,35 @@ TESTS = {
 ASD_TOO = replace(ASD_JCI, slow=False)
 
 
-def _curves(name: str, methods: tuple[Method, ...], baseline: str = TS.key) -> Curves:
-    return Curves(
-        name=name,
-        title="",
-        question="",
-        scales={},
-        methods=methods,
-        panels=(CLASSES,),
-        baseline=baseline,
-        measure=MARKED_REGRET,
-    )
+def _part(
+    name: str,
+    methods: tuple[Method, ...],
+    *panels: Panel,
+    baseline: str = TS.key,
+    measure: Measure = MARKED_REGRET,
+) -> Curves:
+    return Curves(name, "", "", {}, methods, panels, baseline, measure=measure)
 
 
-DAGS = replace(
-    _curves("dags", (TS, *TESTS.values(), ASD_TOO, PERFECT)),
-    panels=(replace(CLASSES, title="4-node DAGs"),),
+DAGS = _part(
+    "dags",
+    (TS, *TESTS.values(), ASD_TOO, PERFECT),
+    replace(CLASSES, title="4-node DAGs"),
     measure=REGRET_AND_ACCEPTANCE,
 )
-NO_SET = replace(
-    _curves("no-set", (TS, *TESTS.values(), ASD_TOO)),
-    panels=(replace(CLASSES, suffix="-none", title="no set separates", world=structureless_world),),
+NO_SET = _part(
+    "no-set",
+    (TS, *TESTS.values(), ASD_TOO),
+    replace(CLASSES, suffix="-none", title="no set separates", world=structureless_world),
 )
 _FAST = tuple(method for method in TESTS.values() if not method.slow)
-OBSERVED = replace(
-    _curves("observed", (*_FAST, ASD_TOO), baseline=""),
-    panels=(replace(CLASSES, suffix="-obs1000", title="after 1000 observations", observational=1000),),
+OBSERVED = _part(
+    "observed",
+    (*_FAST, ASD_TOO),
+    replace(CLASSES, suffix="-obs1000", title="after 1000 observations", observational=1000),
+    baseline="",
 )
-SIZES = replace(_curves("sizes", (TS, *_FAST)), panels=FIG2B.panels[:3])
+SIZES = _part("sizes", (TS, *_FAST), *FIG2B.panels[:3])
 
 
 def ucb_key(printed: bool, joint: bool, bootstrap: bool) -> str:
@@ -134,10 +135,12 @@ def _all_ucb(bootstrap: bool) -> tuple[Method, ...]:
     return (*_PLAIN.values(), *(_ucb(printed, joint, bootstrap) for printed in both for joint in both))
 
 
-SACHS = replace(_curves("sachs", _all_ucb(False), "ucb-normal"), panels=FIG5.panels)
-BOOTSTRAP = replace(
-    _curves("bootstrap", _all_ucb(True), "ucb-normal"),
-    panels=(replace(FIG5.panels[0], suffix="-few", title="log scale, bootstrap"),),
+SACHS = _part("sachs", _all_ucb(False), *FIG5.panels, baseline="ucb-normal")
+BOOTSTRAP = _part(
+    "bootstrap",
+    _all_ucb(True),
+    replace(FIG5.panels[0], suffix="-few", title="log scale, bootstrap"),
+    baseline="ucb-normal",
 )
 """The bootstrap resamples every row in every round: 5,000 rounds take 40 seconds, and 20,000 sixteen times that."""
 SACHS_RUNS, GRAPHS, BOOTSTRAP_RUNS = 12, 5, 1.5
@@ -269,7 +272,7 @@ class Readings(Experiment):
         shown: dict[str, Any] = {}
         for part in self.parts():
             if (of_part := part_size(part, size)).runs:
-                found = lines_of(part, rows.filter(pl.col("series").is_in(part.line_keys())), of_part, weighted=False)
+                found = lines_of(part, rows.filter(pl.col("series").is_in(list(part.lines()))), of_part, weighted=False)
                 lines |= found
                 shown |= series_of(part, found)
         bases = {key: series["baseline"] for key, series in shown.items()}

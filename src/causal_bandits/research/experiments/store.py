@@ -21,7 +21,7 @@ from ...errors import OutputError
 from ...libraries import pl
 from ...reporting.summaries import About
 from .base import Chunk, Experiment, Scale
-from .engines import Engine
+from .engines import Done, Engine
 
 # The results folder, and its manifest of everything that may differ between two equal runs
 
@@ -126,8 +126,6 @@ def _commit() -> str | None:
 
 LARGEST_CHUNK = 2**30
 """Bytes; no chunk comes near, so a larger file is not a chunk."""
-Part = tuple["pl.DataFrame", float]
-"""A chunk's rows, and how long they took."""
 
 
 class ChunkStore:
@@ -144,61 +142,31 @@ class ChunkStore:
         for path in sorted(self.folder.glob(f"{fingerprint}-*.*.parquet")):
             self._files.setdefault(path.name.split(".")[0], []).append(path)
 
+    def _name(self, chunk: Chunk, content: bytes) -> str:
+        named = "\0".join([self.fingerprint, chunk.name, ""]).encode("utf-8", "surrogatepass")
+        return f"{self._key(chunk)}.{hashlib.sha256(named + content).hexdigest()[:16]}.parquet"
+
     def _key(self, chunk: Chunk) -> str:
         return f"{self.fingerprint}-{safe_name(chunk.name)}"
 
-    def _digest(self, chunk: Chunk, content: bytes) -> str:
-        named = "\0".join([self.fingerprint, chunk.name, ""]).encode("utf-8", "surrogatepass")
-        return hashlib.sha256(named + content).hexdigest()[:16]
-
-    def path(self, chunk: Chunk) -> Path | None:
-        """The chunk's file, if there is one that is whole."""
-        return next((path for path in self._files.get(self._key(chunk), []) if self._content(chunk, path)), None)
-
-    def put(self, chunk: Chunk, rows: pl.DataFrame, seconds: float) -> None:
-        """Keep a finished chunk and how long it took."""
+    def put(self, chunk: Chunk, done: Done) -> None:
+        """Keep a finished chunk."""
         buffer = io.BytesIO()
-        rows.write_parquet(buffer, metadata={"seconds": f"{seconds:.3f}"})
+        done.rows.write_parquet(buffer, metadata={"seconds": f"{done.seconds:.3f}"})
         content = buffer.getvalue()
-        place = self.folder / f"{self._key(chunk)}.{self._digest(chunk, content)}.parquet"
-        with replacing(place, own=True) as path:
+        with replacing(self.folder / self._name(chunk, content), own=True) as path:
             path.write_bytes(content)
-        self._files.setdefault(self._key(chunk), []).append(place)
 
-    def _content(self, chunk: Chunk, path: Path) -> bytes | None:
-        """What is in the file, if that is this chunk."""
-        content = read_regular(path, LARGEST_CHUNK)
-        whole = content is not None and path.name.split(".")[1] == self._digest(chunk, content)
-        return content if whole else None
-
-    def missing(self, chunks: list[Chunk], warn: Callable[[str], None]) -> list[Chunk]:
-        """The chunks that are still to do; a foreign file in the way of one is reported."""
-        missing = []
-        for chunk in chunks:
-            if self.path(chunk) is None:
-                missing.append(chunk)
-                for path in self._files.pop(self._key(chunk), []):
-                    warn(f"{path} {_removed(path)}; that part is run again")
-        return missing
-
-    def get(self, chunk: Chunk) -> Part:
-        """A finished chunk's rows, and how long they took."""
-        path = self.path(chunk)
-        content = None if path is None else self._content(chunk, path)
-        part = None if content is None else _part(content)
-        if part is None:
-            raise OutputError(
-                f"part {chunk.name!r} in {str(self.folder)!r} was changed or removed while it was in use; "
-                "run the same command again"
-            )
-        return part
-
-
-def _part(content: bytes) -> Part | None:
-    try:
-        seconds = float(pl.read_parquet_metadata(io.BytesIO(content))["seconds"])
-        return pl.read_parquet(io.BytesIO(content)), seconds
-    except (pl.exceptions.PolarsError, KeyError, ValueError, OSError):
+    def get(self, chunk: Chunk, warn: Callable[[str], None]) -> Done | None:
+        """A finished chunk, if it is there and whole; other files in its place are reported."""
+        paths = self._files.get(self._key(chunk), [])
+        for path in paths:
+            content = read_regular(path, LARGEST_CHUNK)
+            if content is not None and path.name == self._name(chunk, content):
+                seconds = pl.read_parquet_metadata(io.BytesIO(content))["seconds"]
+                return Done(pl.read_parquet(io.BytesIO(content)), float(seconds))
+        for path in paths:
+            warn(f"{path} {_removed(path)}; that part is run again")
         return None
 
 
@@ -242,25 +210,17 @@ def _ignore(*_: object) -> None:
 SILENT = Progress(_ignore, _ignore)
 
 
-class Result(NamedTuple):
-    """All rows of a plan, and the time its chunks took, added up."""
-
-    rows: pl.DataFrame
-    seconds: float
-
-
 def run_experiment(
     experiment: Experiment, size: Scale, seed: int, folder: Path, engine: Engine, progress: Progress = SILENT
-) -> Result:
-    """Run the chunks that are not stored yet and return all rows, in a fixed order."""
+) -> Done:
+    """Run the chunks that are not stored yet; all rows in a fixed order, and the time they took, added up."""
     store = ChunkStore(folder, experiment.fingerprint(size, seed))
     chunks = experiment.chunks(size, seed)
-    missing = store.missing(chunks, progress.warn)
-    done = len(chunks) - len(missing)
-    progress.done(experiment.name, done, len(chunks))
-    for chunk, found in engine.run(missing):
-        store.put(chunk, found.rows, found.seconds)
-        done += 1
-        progress.done(experiment.name, done, len(chunks))
-    stored = [store.get(chunk) for chunk in chunks]
-    return Result(pl.concat([rows for rows, _ in stored]), sum(seconds for _, seconds in stored))
+    done = {chunk.name: found for chunk in chunks if (found := store.get(chunk, progress.warn)) is not None}
+    progress.done(experiment.name, len(done), len(chunks))
+    for chunk, found in engine.run([chunk for chunk in chunks if chunk.name not in done]):
+        store.put(chunk, found)
+        done[chunk.name] = found
+        progress.done(experiment.name, len(done), len(chunks))
+    parts = [done[chunk.name] for chunk in chunks]
+    return Done(pl.concat([part.rows for part in parts]), sum(part.seconds for part in parts))

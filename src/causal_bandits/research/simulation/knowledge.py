@@ -6,13 +6,14 @@ rejected in words.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...core.compiled import Floats
 from ...core.discovery import KnownSets
+from ...core.graphs import MixedGraph
 from ...core.policies import POLICIES, Policy
 from ...errors import CausalBanditsError, OptionError, WorldError, brief, listing, whole_number
 from ..comparators.base import set_names
@@ -68,34 +69,87 @@ FIELD: Mapping[str, Entry] = _Field()
 """Everything that can be compared: the registry, and variants that are given more or look in another way."""
 
 
-class Known(NamedTuple):
-    """What a world can provide; None if it cannot."""
+class Known:
+    """What a world can provide, by the names of policies' options; None where it cannot."""
 
-    separating: tuple[str, ...] | None
-    chances: Any
-    graph: Any
-    parents: int | None
-    horizon: int
-    unconfounded: bool | None = None
-    cell_means: Any = None
-    world: World | None = None
+    def __init__(self, world: World, horizon: int, separating: str | Iterable[str] | None) -> None:
+        check_world(world)
+        self.world, self.horizon = world, whole_number("horizon", horizon, 2)
+        self.claimed = None if separating is None else set_names(separating)
+        self.base = world.base if isinstance(world, StructurelessWorld) else world
+        """Where mediators come from: their probabilities are its own."""
 
-    @property
-    def past_means(self) -> Floats | None:
-        """(arms, outcomes): the mean of every outcome of a row, for arms like those of the world: its own."""
-        moments = _moments_of_outcomes(self.world)
-        return None if moments is None else moments[0]
-
-    @property
-    def noise(self) -> Floats | None:
-        """(outcomes, outcomes): the covariance of the outcomes of a row, averaged over arms."""
-        moments = _moments_of_outcomes(self.world)
-        return None if moments is None else moments[1]
+    @cached_property
+    def separating(self) -> tuple[str, ...] | None:
+        """The set that is claimed to separate, or one that does."""
+        if self.claimed is None and self.base is self.world and isinstance(self.base, DiscreteWorld | RewardSCM):
+            return self.base.separating_set()
+        return self.claimed
 
     @property
     def discovery(self) -> KnownSets | None:
         """The separating set for a policy that shares through given sets."""
         return None if self.separating is None else KnownSets([self.separating])
+
+    @cached_property
+    def chances(self) -> Any:
+        """P(S | arm)."""
+        if self.separating is None or not isinstance(self.base, DiscreteWorld):
+            return None
+        return np.array([self.base.distribution(arm, self.separating) for arm in self.base.problem.arms])
+
+    @cached_property
+    def cell_means(self) -> Any:
+        """E[Y | S], averaged over arms where S does not separate; 0 if no arm reaches a cell."""
+        world, names = self.world, self.separating
+        if names is None or not isinstance(world, DiscreteWorld):
+            return None
+        both = sum(world.distribution(arm, [*names, world.problem.target]) for arm in world.problem.arms)
+        total = np.asarray(both).sum(axis=-1)
+        ones = np.asarray(both)[..., 1]
+        return np.clip(np.divide(ones, total, out=np.zeros(total.shape), where=total > 0), 0.0, 1.0)
+
+    @property
+    def graph(self) -> MixedGraph | None:
+        """The causal graph."""
+        return self.world.graph if isinstance(self.world, DiscreteSCM) else None
+
+    @property
+    def parents(self) -> int | None:
+        """The number of parents of the reward."""
+        return None if self.graph is None else len(self.graph.parents(self.world.problem.target))
+
+    @property
+    def unconfounded(self) -> bool | None:
+        """True where there are no hidden common causes and no cycles."""
+        if self.graph is None or self.graph.bidirected or not self.graph.is_acyclic:
+            return None
+        return True if len(self.graph.nodes) == len(self.world.problem.observed) + 1 else None
+
+    @cached_property
+    def outcomes(self) -> tuple[Floats, Floats] | None:
+        """Means by arm, and covariance within arms, of the outcomes of `comparators.ImpatientBandit`."""
+        world = self.world
+        if not isinstance(world, DiscreteWorld) or world.problem.segments:
+            return None
+        sizes = [*(variable.size for variable in world.problem.observed), 2]
+        if math.prod(sizes) > MOST_CELLS:
+            return None
+        cells = np.indices(sizes).reshape(len(sizes), -1)
+        outcomes = np.array([cells[place] >= level for place, size in enumerate(sizes) for level in range(1, size)])
+        chances = np.array([world.distribution(arm).ravel() for arm in world.problem.arms])
+        means, both = chances @ outcomes.T, outcomes * chances.mean(axis=0) @ outcomes.T
+        return means, both - means.T @ means / len(means)
+
+    @property
+    def past_means(self) -> Floats | None:
+        """(arms, outcomes): the mean of every outcome of a row, for arms like those of the world: its own."""
+        return None if self.outcomes is None else self.outcomes[0]
+
+    @property
+    def noise(self) -> Floats | None:
+        """(outcomes, outcomes): the covariance of the outcomes of a row, averaged over arms."""
+        return None if self.outcomes is None else self.outcomes[1]
 
 
 def told(name: str, world: World, *, horizon: int, separating: str | Iterable[str] | None = None) -> Factory:
@@ -113,17 +167,14 @@ def told(name: str, world: World, *, horizon: int, separating: str | Iterable[st
     >>> simulate(told("c-ucb", world, horizon=100), world, 100, runs=2).regret.shape
     (2, 100)
     """
-    check_world(world)
+    knowledge = Known(world, horizon, separating)
     if not isinstance(name, str) or name not in FIELD:
         raise OptionError(f"policy {brief(name)} is unknown; expected one of {listing(FIELD, 40)}")
-    knowledge = _known(world, whole_number("horizon", horizon, 2), separating)._replace(world=world)
     try:
         return _make(name, knowledge)
     except WorldError as error:
         plain = [other for other, entry in FIELD.items() if not entry.options]  # no variants, which may be slow to make
-        raise WorldError(
-            f"{error}; these policies do not need it: {', '.join(_apply(world, knowledge, plain)[0])}"
-        ) from None
+        raise WorldError(f"{error}; these policies do not need it: {', '.join(_apply(knowledge, plain)[0])}") from None
 
 
 def field(
@@ -138,21 +189,20 @@ def field(
         among: Names to choose from; all of `FIELD` by default.
     """
     wanted = set(FIELD if among is None else among)
-    knowledge = _known(world, whole_number("horizon", horizon, 2), separating)._replace(world=world)
-    return _apply(world, knowledge, [name for name in FIELD if name in wanted])
+    return _apply(Known(world, horizon, separating), [name for name in FIELD if name in wanted])
 
 
-def _apply(world: World, knowledge: Known, names: list[str]) -> tuple[dict[str, Factory], dict[str, str]]:
+def _apply(knowledge: Known, names: list[str]) -> tuple[dict[str, Factory], dict[str, str]]:
     applies: dict[str, Factory] = {}
     refused: dict[str, str] = {}
-    real = world.problem.reward_is_real
+    problem = knowledge.world.problem
     for name in names:
         numbers = FIELD[name].policy.numbers
-        if numbers is not None and (numbers is float) != real:
+        if numbers is not None and (numbers is float) != problem.reward_is_real:
             continue
         try:
             applies[name] = _make(name, knowledge)
-            applies[name](world.problem, seed=0)
+            applies[name](problem, seed=0)
         except CausalBanditsError as error:
             applies.pop(name, None)
             refused[name] = str(error)
@@ -168,47 +218,3 @@ def _make(name: str, knowledge: Known) -> Factory:
         words = " and ".join(dict.fromkeys(WORDS.get(need, WORDS["separating"]) for need in missing))
         raise WorldError(f"the world does not provide {words}, which {name!r} needs")
     return partial(entry.policy, **entry.options, **{need: getattr(knowledge, need) for need in entry.needs})
-
-
-def _known(world: World, horizon: int, separating: str | Iterable[str] | None) -> Known:
-    claimed = None if separating is None else set_names(separating)
-    base = world.base if isinstance(world, StructurelessWorld) else world
-    if isinstance(base, RewardSCM) and claimed is None:
-        claimed = base.separating_set()
-    if not isinstance(base, DiscreteWorld):
-        return Known(claimed, None, None, None, horizon)
-    if claimed is None and base is world:
-        claimed = base.separating_set()
-    chances, cell_means = None, None
-    if claimed is not None:
-        chances = np.array([base.distribution(arm, claimed) for arm in base.problem.arms])
-        cell_means = _cell_means(world, claimed) if isinstance(world, DiscreteWorld) else None
-    if not isinstance(base, DiscreteSCM) or base is not world:
-        return Known(claimed, chances, None, None, horizon, cell_means=cell_means)
-    graph = base.graph
-    parents = len(graph.parents(base.problem.target))
-    hidden = graph.bidirected or len(graph.nodes) > len(base.problem.observed) + 1
-    plain = None if hidden or not graph.is_acyclic else True
-    return Known(claimed, chances, graph, parents, horizon, plain, cell_means)
-
-
-def _cell_means(world: DiscreteWorld, names: tuple[str, ...]) -> Any:
-    """E[Y | S], averaged over arms where S does not separate; 0 if no arm reaches a cell."""
-    joint = sum(world.distribution(arm, [*names, world.problem.target]) for arm in world.problem.arms)
-    both = np.asarray(joint)
-    total = both.sum(axis=-1)
-    return np.clip(np.divide(both[..., 1], total, out=np.zeros(total.shape), where=total > 0), 0.0, 1.0)
-
-
-def _moments_of_outcomes(world: World | None) -> tuple[Floats, Floats] | None:
-    """Means by arm and covariance within arms of the outcomes of `comparators.ImpatientBandit`."""
-    if not isinstance(world, DiscreteWorld) or world.problem.segments:
-        return None
-    sizes = [*(variable.size for variable in world.problem.observed), 2]
-    if math.prod(sizes) > MOST_CELLS:
-        return None
-    cells = np.indices(sizes).reshape(len(sizes), -1)
-    outcomes = np.array([cells[place] >= level for place, size in enumerate(sizes) for level in range(1, size)])
-    chances = np.array([world.distribution(arm).ravel() for arm in world.problem.arms])
-    means, both = chances @ outcomes.T, outcomes * chances.mean(axis=0) @ outcomes.T
-    return means, both - means.T @ means / len(means)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,16 +175,6 @@ PolicyFactory = Callable[..., Policy]
 """Called as factory(problem, seed=seed): a policy class, or a functools.partial of one."""
 
 
-class _Task(NamedTuple):
-    factory: PolicyFactory
-    world: World
-    horizon: int
-    observational: int
-    delay: Delay | None
-    whole_rows: bool
-    seed: np.random.SeedSequence
-
-
 def simulate(
     policy: PolicyFactory,
     world: World,
@@ -236,13 +228,16 @@ def simulate(
         check_delay(delay)
     points = _checkpoints(horizon, checkpoints)
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    tasks = [
-        _Task(policy, world, horizon, observational, delay, flag("whole_rows", whole_rows), child) for child in seeds
-    ]
+    game: dict[str, Any] = {
+        "observational": observational,
+        "delay": delay,
+        "whole_rows": flag("whole_rows", whole_rows),
+    }
     if jobs > 1:
-        played = _over_processes(tasks, jobs)
+        played = _over_processes(partial(_play, policy, bare(world), horizon, **game), seeds, jobs)
     else:
-        played = [(_play_compiled if horizon * runs >= LONG else _play)(task) for task in tasks]
+        with compiling_first("the simulation") if horizon * runs >= LONG else contextlib.nullcontext():
+            played = [_play(policy, world, horizon, each, **game) for each in seeds]
     return _measured(world, points, played, keep_arms=keep_arms)
 
 
@@ -274,17 +269,18 @@ def _checkpoints(horizon: int, given: Sequence[int] | None) -> NDArray[np.int64]
     return points
 
 
-def _play(task: _Task) -> Run:
-    of_world, of_policy, of_observations = task.seed.spawn(3)
-    policy = task.factory(task.world.problem, seed=of_policy)
-    observe(policy, task.world, task.observational, np.random.default_rng(of_observations))
-    rng = np.random.default_rng(of_world)
-    return play(policy, task.world, task.horizon, rng, delay=task.delay, whole_rows=task.whole_rows)
+def _play(
+    factory: PolicyFactory, world: World, horizon: int, seed: np.random.SeedSequence, *, observational: int, **late: Any
+) -> Run:
+    of_world, of_policy, of_observations = seed.spawn(3)
+    policy = factory(world.problem, seed=of_policy)
+    observe(policy, world, observational, np.random.default_rng(of_observations))
+    return play(policy, world, horizon, np.random.default_rng(of_world), **late)
 
 
-def _play_compiled(task: _Task) -> Run:
+def _compiled(game: Callable[[np.random.SeedSequence], Run], seed: np.random.SeedSequence) -> Run:
     with compiling_first("the simulation"):
-        return _play(task)
+        return game(seed)
 
 
 def bare(world: World) -> World:
@@ -297,20 +293,26 @@ def bare(world: World) -> World:
     return world
 
 
-def _over_processes(tasks: list[_Task], jobs: int) -> list[Run]:
-    tasks = [task._replace(world=bare(task.world)) for task in tasks]
+def check_sendable(what: str, work: object) -> None:
+    """Reject work that cannot be sent to another process."""
     try:
-        pickle.dumps(tasks[0])
+        pickle.dumps(work)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise OptionError(
-            f"the policy or the world cannot be sent to another process ({error}); "
+            f"{what} cannot be sent to another process ({error}); "
             "use functools.partial(PolicyClass, option=...) instead of a lambda, or jobs=1"
         ) from None
+
+
+def _over_processes(
+    game: Callable[[np.random.SeedSequence], Run], seeds: list[np.random.SeedSequence], jobs: int
+) -> list[Run]:
+    check_sendable("the policy or the world", game)
     with Interrupts() as interrupts:
-        pool = open_pool(min(jobs, len(tasks)))
+        pool = open_pool(min(jobs, len(seeds)))
         try:
             with interrupts.held(), unnoticed_by_children():
-                played = pool.map(_play_compiled, tasks, chunksize=max(1, len(tasks) // (4 * jobs)))
+                played = pool.map(partial(_compiled, game), seeds, chunksize=max(1, len(seeds) // (4 * jobs)))
             return list(played)
         except BrokenExecutor:
             raise EngineError("a worker process died (out of memory?); use fewer jobs") from None

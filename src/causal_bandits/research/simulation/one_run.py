@@ -14,7 +14,8 @@ from ...core.policies import Recommendation
 from ...core.problem import Arm, Level, Problem
 from ...core.seeds import check_generator
 from ...errors import OptionError, brief, flag, whole_number
-from ..worlds import ContinuousWorld, DiscreteWorld
+from ..worlds import DiscreteWorld
+from ..worlds.world import SimulatedWorld
 from .delays import Delay, Waits, check_delay, draw_waits
 from .rollout import empty_queue, rollout, rollout_late, rollout_segments
 
@@ -300,14 +301,13 @@ def _play(
 ) -> Run:
     if delay is not None:
         check_delay(delay)
-        quick = compiled and isinstance(policy, AskTell) and isinstance(world, DiscreteWorld)
-        quick = quick and _rolls_out(policy, world) and not world.problem.segments
+        quick = compiled and isinstance(world, DiscreteWorld) and not world.problem.segments
+        quick = quick and _rolls_out(policy, world)
         return play_late(policy, world, horizon, rng, delay, whole=flag("whole_rows", whole_rows), compiled=quick)
-    ours = isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld)
-    if compiled and ours and _rolls_out(policy, world):
+    if compiled and _rolls_out(policy, world):
         play_on = play_in_segments if world.problem.segments else _play_by_rollout
         return play_on(policy, world, horizon, rng)
-    return _play_by_ask_and_tell(policy, world, horizon, rng)
+    return _by_ask_and_tell(policy, world, draw_waits(0, horizon, rng), rng, whole=True)
 
 
 def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -> None:
@@ -340,36 +340,23 @@ def observe(policy: Policy, world: World, rows: int, rng: np.random.Generator) -
             policy.tell(arm, world.pull(arm, rng))
         return
     idle = world.problem.arm()
-    if isinstance(policy, AskTell) and isinstance(world, DiscreteWorld | ContinuousWorld) and _plain(policy, world):
+    if isinstance(policy, AskTell) and isinstance(world, SimulatedWorld) and _plain(policy, world):
         policy.learn(world.sample(idle, rows, rng))
         return
     for _ in range(rows):
         policy.tell(idle, world.pull(idle, rng))
 
 
-def _plain(policy: object, world: object) -> bool:
-    """Whether the compiled rules apply: a subclass may override ask, tell or pull."""
-    asks, tells = getattr(type(policy), "ask", None), getattr(type(policy), "tell", None)
-    pulls = getattr(type(world), "pull", None)
-    return (asks, tells) == (AskTell.ask, AskTell.tell) and pulls in (DiscreteWorld.pull, ContinuousWorld.pull)
+def _plain(policy: Any, world: Any) -> bool:
+    """Whether the compiled rules apply: to our policies and worlds, unless a subclass overrides ask, tell or pull."""
+    found = (getattr(type(of), name, None) for of, name in ((policy, "ask"), (policy, "tell"), (world, "pull")))
+    return tuple(found) == (AskTell.ask, AskTell.tell, SimulatedWorld.pull)
 
 
 def _rolls_out(policy: Any, world: Any) -> bool:
-    if world.problem.segments and "allowed" not in policy.ready()._fields:
+    if not _plain(policy, world) or policy.numbers is not world.numbers or not policy.rolls_out:
         return False
-    return _plain(policy, world) and policy.numbers is world.numbers and policy.rolls_out
-
-
-def _play_by_ask_and_tell(policy: Policy, world: World, horizon: int, rng: np.random.Generator) -> Run:
-    arms = np.empty(horizon, dtype=np.int64)
-    rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
-    for step in range(horizon):
-        arm = ask_in(policy, world, rng)
-        seen = world.pull(arm, rng)
-        policy.tell(arm, seen)
-        arms[step] = world.problem.index(arm)
-        rewards[step] = world.problem.reward.number(seen[world.problem.target])
-    return Run(arms, rewards)
+    return not world.problem.segments or "allowed" in policy.ready()._fields
 
 
 def _play_by_rollout(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...core.problem import Variable
 from ...errors import UnknownArmError, missing_extra, whole_number
 from .sampler import draw, scratch
-from .world import ContinuousWorld, DiscreteWorld
+from .world import SimulatedWorld
 
 try:
     import gymnasium
@@ -36,7 +36,7 @@ class CausalBanditEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (the name and the shape are gymnasium's)
 
-    def __init__(self, world: DiscreteWorld | ContinuousWorld, horizon: int = 1000) -> None:
+    def __init__(self, world: SimulatedWorld, horizon: int = 1000) -> None:
         self.world = world
         self.horizon = whole_number("horizon", horizon, 1)
         self._step = 0

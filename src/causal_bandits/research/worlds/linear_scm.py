@@ -113,9 +113,14 @@ def converge(weights: Floats, part: list[int], values: Floats) -> None:
     values[part] = np.linalg.solve(np.eye(len(part)) - weights[np.ix_(part, part)], values[part] + outside @ values)
 
 
+def feedback(weights: Floats, part: list[int]) -> float:
+    """The spectral radius of a part: values converge if it is below 1."""
+    return float(np.abs(np.linalg.eigvals(weights[np.ix_(part, part)])).max(initial=0.0))
+
+
 def check_stable(weights: Floats, part: list[int], names: tuple[str, ...], arm: Arm) -> None:
     """Reject feedback that grows: a spectral radius of 1 or more."""
-    radius = np.abs(np.linalg.eigvals(weights[np.ix_(part, part)])).max(initial=0.0)
+    radius = feedback(weights, part)
     if not radius < 1:
         raise WorldError(
             f"the feedback among {listing(names[place] for place in part)} has a spectral radius of {radius:.4g} under "
@@ -298,14 +303,10 @@ class LinearGaussianSCM(ContinuousWorld):
         mean, root = intercepts, noise[:, None] * self._noise_root
         with np.errstate(over="ignore", invalid="ignore"):
             for part in self._parts:
-                if len(part) > 1:
-                    free = [place for place in part if self.variables[place] not in cut]
-                    check_stable(weights, free, self.variables, arm)
-                    converge(weights, free, mean)
-                    converge(weights, free, root)
-                else:
-                    mean[part[0]] += weights[part[0]] @ mean
-                    root[part[0]] += weights[part[0]] @ root
+                free = [place for place in part if self.variables[place] not in cut]
+                check_stable(weights, free, self.variables, arm)
+                converge(weights, free, mean)
+                converge(weights, free, root)
             finite = np.all(np.isfinite(mean)) and np.all(np.isfinite(root @ root.T))
         if not finite:
             raise WorldError(f"the values under {arm} are too large for floating point; lower the coefficients")
@@ -408,17 +409,12 @@ def random_linear_world(
 
 def _stable(graph: MixedGraph, sizes: Floats) -> Floats:
     """The coefficients, smaller where they feed back too much."""
-    place = {name: number for number, name in enumerate(graph.nodes)}
+    tails, heads = (np.array([graph.nodes.index(edge[end]) for edge in graph.directed], dtype=int) for end in (0, 1))
+    weights = np.zeros((len(graph.nodes), len(graph.nodes)))
+    weights[heads, tails] = sizes
     for part in parts_in_order(graph):
-        if len(part) == 1:
-            continue
-        inner = [edge for edge, (tail, head) in enumerate(graph.directed) if {place[tail], place[head]} <= set(part)]
-        weights = np.zeros((len(graph.nodes), len(graph.nodes)))
-        for edge in inner:
-            tail, head = graph.directed[edge]
-            weights[place[head], place[tail]] = sizes[edge]
-        radius = float(np.abs(np.linalg.eigvals(weights)).max())
-        sizes[inner] *= min(1.0, MOST_FEEDBACK / max(radius, MOST_FEEDBACK))
+        inner = np.isin(tails, part) & np.isin(heads, part)
+        sizes[inner] *= MOST_FEEDBACK / max(feedback(weights, part), MOST_FEEDBACK)
     return sizes
 
 

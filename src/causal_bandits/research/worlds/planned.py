@@ -12,7 +12,7 @@ from ...core.seeds import Seed, generator
 from ...errors import OptionError, UnknownVariableError, brief, flag, listing, share
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Effect, Mechanism, Nudge
-from .practice import Funnel, before_reward, funnel_mechanism, funnel_rate, solve, stage_table, with_stage
+from .practice import Funnel, before_reward, funnel_mechanisms, scale_of_lift, stage_table, with_stage
 
 LEAN = 0.5
 """Log-odds of moving on per level of the stage before."""
@@ -21,7 +21,6 @@ SPACING = 1.0
 SMALLEST = 1e-6
 """The smallest rate, and how far a rate is from 1 at least."""
 LEAST_LIFT = 1e-4
-LARGEST = 4.0
 TRIES = 1000
 
 
@@ -62,7 +61,7 @@ def planned_world(
     for _ in range(TRIES):
         shifts = _draw_shifts(codes, len(stages), direct or not stages, rng)
         arms = sum((each[codes[:, lever]] for lever, each in enumerate(shifts)), np.zeros((len(codes), 1)))
-        scale = solve(lambda scale: _best(funnel, arms, scale) / rate - 1 - lift, 0.0, LARGEST)  # noqa: B023
+        scale = scale_of_lift(funnel, arms, rate, lift)
         if scale is not None:
             return _world(problem, funnel, list(stages), [scale * each for each in shifts], rng)
     raise OptionError(
@@ -174,20 +173,12 @@ def _draw_shifts(codes: Ints, stages: int, direct: bool, rng: np.random.Generato
     return found
 
 
-def _best(funnel: Funnel, arms: Floats, scale: float) -> float:
-    return max(funnel_rate(funnel, scale * shift) for shift in np.unique(arms, axis=0))
-
-
 def _world(
     problem: Problem, funnel: Funnel, stages: list[int], shifts: list[Floats], rng: np.random.Generator
 ) -> DiscreteSCM:
     names = [problem.observed[place].name for place in stages]
     variables = {each.name: each.size for each in problem.observed if not each.is_number}
-    mechanisms = {
-        name: funnel_mechanism([names[place - 1]] if place else [None], funnel.stages[place], False)
-        for place, name in enumerate(names)
-    }
-    mechanisms[problem.target] = funnel_mechanism([names[-1] if names else None], funnel.reward[:, 0], False)
+    mechanisms = funnel_mechanisms(funnel, [*names, problem.target])
     for name, size in variables.items():
         if name not in mechanisms:
             mechanisms[name] = Mechanism([], rng.dirichlet(np.full(size, 4.0)))

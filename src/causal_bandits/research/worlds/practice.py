@@ -15,7 +15,7 @@ and so is the reward. The levers nudge the log-odds of moving on. What is drawn,
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -93,7 +93,7 @@ def practice_world(
         levels = LEVERS[arms][rng.integers(len(LEVERS[arms]))]
         shifts = [_draw_shifts(size, len(funnel.stages), kind.endswith("direct"), rng) for size in levels]
         lift = rng.uniform(*LIFT)
-        scale = solve(lambda scale: _best(funnel, shifts, scale) / rate - 1 - lift, 0.0, LARGEST)  # noqa: B023
+        scale = scale_of_lift(funnel, _arm_shifts(shifts), rate, lift)
         if scale is not None:
             world = _scm(funnel, shifts, scale, kind == "noise", rng)
             if kind != "none":
@@ -202,9 +202,14 @@ def funnel_rate(funnel: Funnel, shift: Floats) -> float:
     return float((before_reward(joint, funnel.early) * reward[..., 1]).sum())
 
 
-def _best(funnel: Funnel, shifts: list[Floats], scale: float) -> float:
-    """The reward rate of the best arm."""
-    return max(funnel_rate(funnel, scale * shift) for shift in np.unique(_arm_shifts(shifts), axis=0))
+def scale_of_lift(funnel: Funnel, arms: Floats, rate: float, lift: float) -> float | None:
+    """What the shifts of arms, (arms, stages + 1), are multiplied by so that the best arm has this lift."""
+    shifts = np.unique(arms, axis=0)
+
+    def too_much(scale: float) -> float:
+        return max(funnel_rate(funnel, scale * shift) for shift in shifts) / rate - 1 - lift
+
+    return solve(too_much, 0.0, LARGEST)
 
 
 # The world
@@ -214,11 +219,7 @@ def _scm(funnel: Funnel, shifts: list[Floats], scale: float, noise: bool, rng: n
     hidden = len(funnel.intent) > 1
     names = STAGES[: len(funnel.stages)]
     targets = (*names, "purchase")
-    mechanisms: dict[str, Mechanism] = {}
-    for place, (name, stage) in enumerate(zip(names, funnel.stages, strict=True)):
-        mechanisms[name] = funnel_mechanism([names[place - 1]] if place else [None], stage, hidden)
-    early = None if funnel.early is None else names[funnel.early]
-    mechanisms["purchase"] = funnel_mechanism([early, names[-1]], funnel.reward, hidden)
+    mechanisms = funnel_mechanisms(funnel, targets)
     variables = {name: stage.shape[-1] for name, stage in zip(names, funnel.stages, strict=True)}
     levers: dict[str, dict[Level, Effect]] = {}
     for number, shift in enumerate(shifts, 1):
@@ -236,10 +237,14 @@ def _scm(funnel: Funnel, shifts: list[Floats], scale: float, noise: bool, rng: n
     return DiscreteSCM({**variables, "purchase": 2}, mechanisms, levers, target="purchase", noise=chances)
 
 
-def funnel_mechanism(parents: list[str | None], table: Floats, hidden: bool) -> Mechanism:
-    """A table with axes for the intent and the parents; those that are none are left out."""
-    names = (["intent"] if hidden else []) + [name for name in parents if name is not None]
-    return Mechanism(names, table.reshape([size for size in table.shape[:-1] if size > 1] + [table.shape[-1]]))
+def funnel_mechanisms(funnel: Funnel, names: Sequence[str]) -> dict[str, Mechanism]:
+    """The mechanisms of the stages and the reward, by their names in this order."""
+    mechanisms, intent = {}, ["intent"] if len(funnel.intent) > 1 else []
+    for place, (name, table) in enumerate(zip(names, [*funnel.stages, funnel.reward], strict=True)):
+        early = [] if funnel.early is None or place < len(funnel.stages) else [names[funnel.early]]
+        shape = [size for size in table.shape[:-1] if size > 1] + [table.shape[-1]]  # without parents that are none
+        mechanisms[name] = Mechanism([*intent, *early, *names[max(place - 1, 0) : place]], table.reshape(shape))
+    return mechanisms
 
 
 def _separate_means(world: DiscreteSCM, rate: float, lift: float, rng: np.random.Generator) -> Floats | None:

@@ -1,5 +1,7 @@
 """Worlds with the published results of real experiments: Hillstrom's e-mails, Karlan and Zinman's loan offers."""
 
+from collections.abc import Mapping
+
 from ...core.problem import Level, Levels, Problem
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Effect, Mechanism
@@ -29,16 +31,7 @@ def hillstrom_world() -> DiscreteSCM:
     >>> hillstrom_world().means.round(5).tolist()
     [0.00573, 0.00884, 0.01253]
     """
-    effects: dict[Level, Effect] = {}
-    for mail, (absent, visited, converted) in EMAIL_COUNTS.items():
-        visit = (visited + converted) / (absent + visited + converted)
-        buys = converted / (visited + converted)
-        effects[mail] = {
-            "visit": Mechanism([], [1 - visit, visit]),
-            "conversion": Mechanism(["visit"], [[1.0, 0.0], [1 - buys, buys]]),
-        }
-    own = {name: how for name, how in effects["none"].items() if isinstance(how, Mechanism)}
-    return DiscreteSCM({"visit": 2, "conversion": 2}, own, {"email": {**effects, "none": {}}}, target="conversion")
+    return _two_steps("visit", "conversion", "email", EMAIL_COUNTS)
 
 
 def hillstrom_spend_world() -> RewardSCM:
@@ -92,18 +85,25 @@ def loan_world() -> DiscreteWorld:
     >>> len(world.problem.arms), round(float(world.means.min()), 3), round(float(world.means.max()), 3)
     (10, 0.058, 0.084)
     """
-    offers: dict[Level, Effect] = {}
-    for discount, by_term in LOAN_COUNTS.items():
-        for term, (ignored, applied, took_up) in zip(("no", "yes"), by_term, strict=True):
-            applies = (applied + took_up) / (ignored + applied + took_up)
-            takes = took_up / (applied + took_up)
-            offers[f"{discount}, {term}"] = {
-                "applied": Mechanism([], [1 - applies, applies]),
-                "took_up": Mechanism(["applied"], [[1.0, 0.0], [1 - takes, takes]]),
-            }
-    first, own = next(iter(offers.items()))
-    offers[first] = {}
-    mechanisms = {name: how for name, how in own.items() if isinstance(how, Mechanism)}
-    single = DiscreteSCM({"applied": 2, "took_up": 2}, mechanisms, {"offer": offers}, target="took_up")
+    offers = {
+        f"{discount}, {term}": counts
+        for discount, by_term in LOAN_COUNTS.items()
+        for term, counts in zip(("no", "yes"), by_term, strict=True)
+    }
+    single = _two_steps("applied", "took_up", "offer", offers)
     levers = {"discount": list(LOAN_COUNTS), "one_year_term": ["no", "yes"]}
     return DiscreteWorld(Problem("took_up", {"applied": 2}, levers), single.sampler, single.means)
+
+
+def _two_steps(mediator: str, target: str, lever: str, counts: Mapping[str, tuple[int, int, int]]) -> DiscreteSCM:
+    """The world of counts by arm, the control first: without the mediator, with it alone, with the reward too."""
+    effects: dict[Level, Effect] = {}
+    for arm, (absent, alone, both) in counts.items():
+        first, second = (alone + both) / (absent + alone + both), both / (alone + both)
+        effects[arm] = {
+            mediator: Mechanism([], [1 - first, first]),
+            target: Mechanism([mediator], [[1.0, 0.0], [1 - second, second]]),
+        }
+    control = next(iter(effects))
+    own = {name: how for name, how in effects[control].items() if isinstance(how, Mechanism)}
+    return DiscreteSCM({mediator: 2, target: 2}, own, {lever: {**effects, control: {}}}, target=target)

@@ -12,7 +12,7 @@ from ...core.problem import Level, Levels, Problem
 from ...errors import WorldError, brief, listing
 from .discrete_scm import DiscreteSCM
 from .mechanisms import Effect, Mechanism
-from .sampler import Sampler, draw, draw_levels, fill, scratch, values_of_nodes
+from .sampler import Sampler, draw, draw_levels, scratch, values_of_nodes
 from .world import ContinuousWorld, set_of_graph
 
 FIXED, LOG_NORMAL, POISSON, NEGATIVE_BINOMIAL = range(4)
@@ -115,15 +115,6 @@ def draw_reward(sampler: RewardSampler, arm: int, rng: np.random.Generator, room
         values[place] = room.codes[place]
     values[-1] = draw_law(sampler.laws[outcome], rng)
     return float(values[-1])
-
-
-@fill.of(RewardSampler)
-@compiled
-def draw_rewards(sampler: RewardSampler, arm: int, rng: np.random.Generator, values: Floats) -> None:
-    """Pull one arm as often as `values` has rows."""
-    room = room_for_levels(sampler)
-    for row in range(len(values)):
-        draw_reward(sampler, arm, rng, room, values[row])
 
 
 UNSEEN = "(unseen)"

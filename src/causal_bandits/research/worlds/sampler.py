@@ -16,15 +16,17 @@ def scratch(sampler: Any) -> Any:
 
 
 @Operation
-def fill(sampler: Any, arm: int, rng: np.random.Generator, values: Any) -> None:
-    """Pull an arm once per row of `values`: the observed variables, and the reward last."""
-    raise NotImplementedError
-
-
-@Operation
 def draw(sampler: Any, arm: int, rng: np.random.Generator, room: Any, seen: Any) -> float:
     """Pull an arm: fills `seen` with the observed variables, gives the reward."""
     raise NotImplementedError
+
+
+@compiled
+def fill(sampler: Any, arm: int, rng: np.random.Generator, seen: Any, rewards: Any) -> None:
+    """Pull one arm as often as `rewards` is long."""
+    room = scratch(sampler)
+    for row in range(len(rewards)):
+        rewards[row] = draw(sampler, arm, rng, room, seen[row])
 
 
 # Drawing from a discrete world: compiled ancestral sampling over flat tables
@@ -83,14 +85,6 @@ def draw_levels(sampler: Sampler, arm: int, rng: np.random.Generator, values: In
     for place in range(len(sampler.observed)):
         codes[place] = values[sampler.observed[place]]
     return int(values[sampler.target])
-
-
-@compiled
-def draw_many(sampler: Sampler, arm: int, rng: np.random.Generator, codes: Ints, rewards: Ints) -> None:
-    """Pull one arm as often as `rewards` is long."""
-    values = values_of_nodes(sampler)
-    for row in range(len(rewards)):
-        rewards[row] = draw_levels(sampler, arm, rng, values, codes[row])
 
 
 # Drawing from a real-valued world: a Gaussian per arm, or the logged rows of the arm
@@ -152,12 +146,3 @@ def draw_values(sampler: RealSampler, arm: int, rng: np.random.Generator, room: 
         for place in range(len(values)):
             values[place] += sampler.roots[arm, place, noise] * normal
     return float(values[-1])
-
-
-@fill.of(RealSampler)
-@compiled
-def draw_real_many(sampler: RealSampler, arm: int, rng: np.random.Generator, values: Floats) -> None:
-    """Pull one arm as often as `values` has rows."""
-    room = no_room(sampler)
-    for row in range(len(values)):
-        draw_values(sampler, arm, rng, room, values[row])

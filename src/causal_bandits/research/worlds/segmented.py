@@ -12,14 +12,12 @@ from ...core.problem import Level, Problem
 from ...errors import WorldError, brief
 from .reward_laws import RewardSampler
 from .sampler import RealSampler, Sampler
-from .world import ContinuousWorld, DiscreteWorld
-
-AnyWorld = DiscreteWorld | ContinuousWorld
+from .world import ContinuousWorld, DiscreteWorld, SimulatedWorld
 
 
 def segmented_world(
-    segments: Mapping[str, Mapping[Level, float]], world: Callable[[dict[str, Level]], AnyWorld]
-) -> AnyWorld:
+    segments: Mapping[str, Mapping[Level, float]], world: Callable[[dict[str, Level]], SimulatedWorld]
+) -> SimulatedWorld:
     """A world that draws a segment before each decision; the worlds of all segments have the same problem.
 
     Args:
@@ -41,13 +39,13 @@ def segmented_world(
     problem = _problem([_checked(each).problem for each in worlds], segments)
     means = np.stack([each.means for each in worlds], axis=1).ravel()
     kind = DiscreteWorld if isinstance(worlds[0], DiscreteWorld) else ContinuousWorld
-    made: AnyWorld = kind(problem, _merged([each.sampler for each in worlds]), means)
+    made = kind(problem, _merged([each.sampler for each in worlds]), means)
     made.set_segment_chances([math.prod(segments[name][level] for name, level in each.items()) for each in settings])
     return made
 
 
-def _checked(world: object) -> AnyWorld:
-    if not isinstance(world, DiscreteWorld | ContinuousWorld):
+def _checked(world: object) -> SimulatedWorld:
+    if not isinstance(world, SimulatedWorld):
         raise WorldError(f"the world of a segment is {brief(world)}; expected a world, such as practice_world(...)")
     return world
 

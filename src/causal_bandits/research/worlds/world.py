@@ -16,7 +16,7 @@ from ...core.problem import Arm, Level, Problem
 from ...core.seeds import Seed, check_generator, generator
 from ...errors import UnknownVariableError, WorldError, brief, listing, whole_number
 from ..limits import Limits, limits_of
-from .sampler import Sampler, draw_many, fill
+from .sampler import fill
 
 # Drawing the segment of a round, before anything is decided
 
@@ -31,12 +31,50 @@ def draw_segment_number(cumulative: Floats, rng: np.random.Generator) -> int:
     return number
 
 
-class DrawsSegments:
-    """A world whose segments come with probabilities; in one without segments there is a single, empty one."""
+class SimulatedWorld:
+    """A simulated bandit: its problem, the exact mean of every arm, and a sampler.
 
-    problem: Problem
+    Segments come with probabilities; in a world without segments there is a single, empty one.
+    """
+
+    numbers: ClassVar[type]
+    """What its sampler draws: level numbers, or real values."""
     segment_chances: Floats = np.ones(1)
     """The probability of each segment, in the order of `problem.segment_settings`."""
+
+    def __init__(self, problem: Problem, sampler: Any, means: NDArray[np.float64]) -> None:
+        self.problem, self.sampler, self.means = problem, sampler, means
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.problem.outline})"
+
+    def room(self, count: int) -> tuple[Any, Any]:
+        """Arrays for what this many pulls will show: the observed variables, and the rewards."""
+        raise NotImplementedError
+
+    def rows(self, arms: Ints, seen: Any, rewards: Any) -> Rows:
+        """Coded rows from what was drawn."""
+        raise NotImplementedError
+
+    def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
+        """Pull an arm many times; coded rows."""
+        check_generator(rng)
+        count = whole_number("count", count, 0, 100_000_000)
+        number = self.problem.index(arm)
+        seen, rewards = self.room(count)
+        fill(self.sampler, number, rng, seen, rewards)
+        return self.rows(np.full(count, number), seen, rewards)
+
+    def pull(self, arm: Arm | Mapping[str, Level], rng: np.random.Generator) -> dict[str, Level]:
+        """Pull an arm once: every observed variable and the reward, by name."""
+        rows = self.sample(arm, 1, rng)
+        values = iter(rows.raw[0].tolist())
+        seen: dict[str, Level] = {
+            variable.name: next(values) if variable.is_real else variable.levels[code]
+            for variable, code in zip(self.problem.observed, rows.codes[0].tolist(), strict=True)
+        }
+        reward, kind = rows.rewards[0].item(), self.problem.reward
+        return {**seen, self.problem.target: int(reward) if kind.kind in ("binary", "count") else kind.told(reward)}
 
     def set_segment_chances(self, chances: Sequence[float] | Floats) -> None:
         """Say how probable each segment is."""
@@ -99,8 +137,8 @@ MOST_CELLS = 2**20
 """Joint values of a set, times arms, that limits are computed for."""
 
 
-class DiscreteWorld(DrawsSegments):
-    """A simulated bandit: its problem, the exact mean of every arm, and a sampler.
+class DiscreteWorld(SimulatedWorld):
+    """A simulated bandit with discrete variables and a reward of 0 or 1.
 
     Args:
         problem: The problem of the bandit.
@@ -108,36 +146,9 @@ class DiscreteWorld(DrawsSegments):
         means: Exact mean reward of every arm.
     """
 
-    numbers: ClassVar[type] = int
-    """What its sampler draws: level numbers."""
+    numbers = int
     draw: Callable[[np.random.Generator], "DiscreteWorld"] | None = None
     """Draws worlds like this one, if known: the prior of a Bayes oracle."""
-
-    def __init__(self, problem: Problem, sampler: Sampler, means: NDArray[np.float64]) -> None:
-        self.problem = problem
-        self.sampler = sampler
-        self.means = means
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.problem.outline})"
-
-    def pull(self, arm: Arm | Mapping[str, Level], rng: np.random.Generator) -> dict[str, Level]:
-        """Pull an arm once: every observed variable and the reward, by name."""
-        rows = self.sample(arm, 1, rng)
-        seen = {
-            variable.name: variable.levels[code]
-            for variable, code in zip(self.problem.observed, rows.codes[0], strict=True)
-        }
-        return {**seen, self.problem.target: int(rows.rewards[0])}
-
-    def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
-        """Pull an arm many times; coded rows."""
-        check_generator(rng)
-        count = whole_number("count", count, 0, 100_000_000)
-        number = self.problem.index(arm)
-        codes, rewards = self.room(count)
-        draw_many(self.sampler, number, rng, codes, rewards)
-        return self.rows(np.full(count, number), codes, rewards)
 
     def room(self, count: int) -> tuple[Ints, Ints]:
         """Arrays for what this many pulls will show: the observed variables, and the rewards."""
@@ -280,7 +291,7 @@ class StructurelessWorld(DiscreteWorld):
 # What every real-valued world can do
 
 
-class ContinuousWorld(DrawsSegments):
+class ContinuousWorld(SimulatedWorld):
     """A simulated bandit with real-valued variables: its problem, the exact mean of every arm, and a sampler.
 
     Args:
@@ -289,56 +300,25 @@ class ContinuousWorld(DrawsSegments):
         means: Exact mean reward of every arm.
     """
 
-    numbers: ClassVar[type] = float
-    """What its sampler draws: real values."""
+    numbers = float
 
     def __init__(self, problem: Problem, sampler: Any, means: NDArray[np.float64]) -> None:
         for variable in problem.observed:
             if variable.bins is not None:
                 raise WorldError(f"{variable.name!r} is cut into bins; declare it as float or with its levels")
-        self.problem, self.sampler, self.means = problem, sampler, means
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.problem.outline})"
-
-    def pull(self, arm: Arm | Mapping[str, Level], rng: np.random.Generator) -> dict[str, Level]:
-        """Pull an arm once: every observed variable and the reward, by name."""
-        values = self._draw(self.problem.index(arm), 1, rng)[0].tolist()
-        seen: dict[str, Level] = {
-            variable.name: value if variable.is_real else variable.levels[int(value)]
-            for variable, value in zip(self.problem.observed, values, strict=False)
-        }
-        return {**seen, self.problem.target: self._reward(values[-1])}
-
-    def _reward(self, value: float) -> Level:
-        """A reward as it is told."""
-        told: Level = self.problem.reward.told(value)
-        return int(value) if self.problem.reward.kind in ("binary", "count") else told
-
-    def sample(self, arm: Arm | Mapping[str, Level], count: int, rng: np.random.Generator) -> Rows:
-        """Pull an arm many times; coded rows."""
-        count = whole_number("count", count, 0, 100_000_000)
-        number = self.problem.index(arm)
-        values = self._draw(number, count, rng)
-        return self.rows(np.full(count, number), values, values[:, -1])
+        super().__init__(problem, sampler, means)
 
     def room(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Arrays for what this many pulls will show: the observed variables with the reward last, and the rewards."""
         return np.empty((count, len(self.problem.observed) + 1)), np.empty(count)
 
-    def rows(self, arms: NDArray[np.int64], values: NDArray[np.float64], rewards: NDArray[np.float64]) -> Rows:
+    def rows(self, arms: Ints, seen: NDArray[np.float64], rewards: NDArray[np.float64]) -> Rows:
         """Coded rows from what was drawn."""
         is_real = np.array([variable.is_real for variable in self.problem.observed], dtype=np.bool_)
-        seen = values[:, :-1]
-        codes = np.where(is_real, 0.0, seen).astype(np.int64)
+        values = seen[:, :-1]
+        codes = np.where(is_real, 0.0, values).astype(np.int64)
         coded = rewards.copy() if self.problem.reward_is_real else rewards.astype(np.int64)
-        return Rows(arms, codes, coded, seen[:, is_real])
-
-    def _draw(self, number: int, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        check_generator(rng)
-        values, _ = self.room(count)
-        fill(self.sampler, number, rng, values)
-        return values
+        return Rows(arms, codes, coded, values[:, is_real])
 
     def limits(self, separating: object = None) -> NoReturn:
         """Raises an error: the bounds are for rewards of 0 or 1 and mediators with levels."""
