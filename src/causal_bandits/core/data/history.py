@@ -133,9 +133,9 @@ class History:
         return self._with_bins(self._coder.known(arms, seen))
 
     def extend(self, rows: Rows, batches: Iterable[tuple[int, int]] | None = None) -> bool:
-        """Store coded rows; returns True if this fixed the cut points of a variable, so that all codes are new.
+        """Store coded rows; returns True if this fixed the cut points of a variable, which changes all codes.
 
-        `batches` says which of these rows came at once; by default they are one batch.
+        `batches` says which of these rows arrived together; by default they are one batch.
         """
         start, end = self._length, self._length + len(rows.arms)
         came = [(0, end - start)] if batches is None else batches
@@ -153,14 +153,14 @@ class History:
         return learnt
 
     def complete(self, numbers: Iterable[int], rewards: Iterable[Any]) -> tuple[Rows, bool]:
-        """Store pending rows with their rewards: these rows, and whether all codes are new, as in `extend`."""
+        """Store pending rows with their rewards: these rows, and whether all codes changed, as in `extend`."""
         rows = self.pending.take(np.array(list(numbers), dtype=np.int64))
         counted = [self.problem.reward.number(reward) for reward in rewards]
         rows = rows._replace(rewards=np.array(counted, dtype=rows.rewards.dtype))
         return rows, self.extend(rows)
 
     def fill(self, row: int, after: Rows) -> bool:
-        """Store values that were missing in a row; True when this changed cut points, so that all codes are new."""
+        """Store values that were missing in a row; True when this changed cut points, and so all codes."""
         self._missing -= int(np.count_nonzero(self._codes[row] < 0)) - int(np.count_nonzero(after.codes[0] < 0))
         self.filled += 1
         came = np.isnan(self._raw[row]) & ~np.isnan(after.raw[0])

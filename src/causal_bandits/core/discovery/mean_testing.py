@@ -21,7 +21,7 @@ class MeanTesting(Declared):
     """Accept I' for S when a permutation test does not reject that arms share their mean reward given S.
 
     Unlike `ResidualTesting` it assumes no distribution and no equal variances: revenue with many zeros and heavy tails,
-    counts and ordered levels hold their level. Within each cell of the discrete variables of S rewards are dealt again
+    counts and ordered levels hold their level. Within each cell of the discrete variables of S rewards are permuted
     (`mean_test`); of real-valued variables the linear part is taken out first.
 
     Args:

@@ -29,8 +29,8 @@ class ResidualTesting(Declared):
       Bonferroni. This is what eq. 6 needs.
     - ``joint``: all levers at once, every arm an environment. A set separates all or nothing.
 
-    It assumes what Peters et al. (2016) do: given S the noise has one distribution in every arm, and one near enough
-    to a normal one for t- and F-tests. Arms that share a mean but not a variance are rejected. With zeros and heavy
+    It assumes what Peters et al. (2016) do: given S the noise has one distribution in every arm, and one close
+    enough to normal for t- and F-tests. Arms that share a mean but not a variance are rejected. With zeros and heavy
     tails, such as revenue, that happens to almost every set (docs/results/rewards.md); `MeanTesting` assumes neither.
 
     Args:

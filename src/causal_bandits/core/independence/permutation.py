@@ -1,4 +1,4 @@
-"""The G2 test with a p-value that holds its level in small samples: columns are dealt again within each stratum.
+"""The G2 test with a p-value that holds its level in small samples: columns are permuted within each stratum.
 
 The chi-squared distribution is a limit for many rows per stratum. With few rows per stratum G2 exceeds it, and true
 independence is rejected far too often (18 strata and 200 rows: 38% at the 5% level, 72 strata: 99%). Given both

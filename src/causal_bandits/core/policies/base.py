@@ -468,7 +468,7 @@ class Policy(ABC, Generic[State]):
         return numbers
 
     def complete(self, numbers: Iterable[int], rewards: Iterable[Any]) -> None:
-        """Count the rewards of pending rows, as they were told and checked."""
+        """Count the rewards of pending rows; they were checked before."""
         rows, recoded = self.history.complete(numbers, rewards)
         if recoded:
             self._recount()

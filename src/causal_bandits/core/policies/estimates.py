@@ -148,7 +148,7 @@ class ArmEstimate(OfArm):
 
     @property
     def borrowed_rows(self) -> float:
-        """The number of own rows that would tell as much as the rows of other arms do."""
+        """The number of own rows that would be as informative as what the rows of other arms add."""
         return max(self.effective_rows - self.own_rows, 0.0)
 
     @property

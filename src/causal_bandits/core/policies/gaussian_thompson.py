@@ -89,11 +89,11 @@ class CausalGaussianThompsonSampling(RealPolicy):
 
 
 class SafeGaussianThompson(CausalGaussianThompsonSampling):
-    """Causal Gaussian Thompson Sampling for those who do not know whether any set separates: the one to start with.
+    """Causal Gaussian Thompson Sampling that need not know whether any set separates: the one to start with.
 
-    The default where the reward and some mediators are numbers. A set is used when the rows speak *for* it
-    (`BayesFactors`, read ``either`` way). Per arm, the set with the lowest expected squared error is drawn through, or
-    the arm's own rows: that counts what the set would be wrong by if it did not separate.
+    The default where the reward and some mediators are numbers. A set is used if the rows support it (`BayesFactors`,
+    read ``either`` way). Each arm uses the set with the lowest expected squared error, or its own rows; the error
+    includes the bias of a set that does not separate.
 
     Args:
         problem: What is played; its reward is real-valued.

@@ -106,7 +106,7 @@ class Effects(Tabled[LevelEffect]):
 
     @property
     def known(self) -> Sequence[LevelEffect]:
-        """Those that some pair of arms tells anything about."""
+        """Effects that at least one pair of arms can estimate."""
         return [row for row in self if row.settings]
 
     def to_frame(self) -> pl.DataFrame:

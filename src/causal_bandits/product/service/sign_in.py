@@ -68,7 +68,7 @@ def network_of(address: str) -> str:
 def page(
     target: str, settings: ServiceSettings, *, status: int = 401, message: str = "", wait: float = 0.0
 ) -> Response:
-    """The form; its status says that nobody is signed in."""
+    """The sign-in form; its status is that of a request that is not signed in."""
     text = render("sign_in.html", root_path=settings.root_path, target=target, message=message)
     headers = {"Cache-Control": "no-store"}
     headers |= {"WWW-Authenticate": "Bearer"} if status == 401 else {"Retry-After": str(int(wait) + 1)}
@@ -77,7 +77,7 @@ def page(
 
 @router.get("/sign-in")
 async def form(request: Request) -> Response:
-    """The form."""
+    """Show the sign-in form."""
     return page("/", settings_of(request))
 
 
@@ -112,7 +112,7 @@ async def sign_in(request: Request) -> Response:
 
 @router.post("/sign-out")
 async def sign_out(request: Request) -> Response:
-    """Take the cookie back."""
+    """End the session."""
     root = settings_of(request).root_path
     response = RedirectResponse(f"{root}/", 303)
     response.delete_cookie(COOKIE, path=root or "/", httponly=True, samesite="lax")

@@ -64,7 +64,7 @@ class RewardsAlone(WithoutSets[S]):
 
 
 class CountingPolicy(WithoutSets[Any]):
-    """A learner that counts rewards. A subclass names its state and what it is told, and may plan ahead.
+    """A learner that counts rewards. A subclass names its state and what it is given, and may plan ahead.
 
     A plan is some pulls that come before the rule, and what to do once they are made: a fold over the rows.
 

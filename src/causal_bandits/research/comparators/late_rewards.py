@@ -157,7 +157,7 @@ class DelayCorrectedThompson(RewardsAlone[CorrectedState]):
         return self.rows + len(self.history.pending)
 
     def note_times(self, numbers: Ints, told: ArrayLike | None, came: ArrayLike = 0, rewards: ArrayLike = 0) -> None:
-        """When pending rows were told (None: noted before), and when their reward came; a rollout says so, too."""
+        """Record when pending rows were reported (None: recorded already) and when their rewards came."""
         if told is not None:
             self.times[numbers, 0] = told
         self.times[numbers, 1], self.times[numbers, 2] = came, rewards
@@ -169,7 +169,7 @@ class DelayCorrectedThompson(RewardsAlone[CorrectedState]):
         return numbers
 
     def complete(self, numbers: Iterable[int], rewards: Iterable[Any]) -> None:
-        """Count the rewards of pending rows, as they were told and checked."""
+        """Count the rewards of pending rows; they were checked before."""
         which, values = list(numbers), list(rewards)
         super().complete(which, values)
         came = [self.problem.reward.number(value) for value in values]

@@ -56,7 +56,7 @@ def planned_pulls(own: Ints, best: int, wanted: Floats, epsilon: float) -> Ints:
 
 
 class OSSB(IndexPolicy):
-    """Pulls every arm as often as the lower bound C_S ln T asks for, by the estimates so far, and else the best one.
+    """Pulls every arm as often as the lower bound C_S ln T requires under the current estimates, else the best arm.
 
     Deviation: P(Z | arm) is smoothed, so that the program has a closed form, and pulls are planned in blocks of 5%
     of the rows.

@@ -88,7 +88,7 @@ class LattimoreParallel(IndexPolicy):
 
     Half the budget is do(); P(X_i = x) is estimated from it, m = min{tau >= 2: #{i: q_i < 1 / tau} <= tau} with
     q_i = min_x P(X_i = x); the other half goes evenly to the arms with P(X_i = x) <= 1 / m. Every other arm's mean is
-    that of the observed rows with X_i = x: true when the X_i are independent causes of Y, which is what it is told.
+    that of the observed rows with X_i = x: true when the X_i are independent causes of Y, which is what it assumes.
 
     Deviation: pulls are counted whole, so the second half may end up to one pull per arm early or late.
 

@@ -286,7 +286,7 @@ class HACUCB(CountingPolicy):
 
     U_a and V_a are bounds of an arm from its own rows and through Z.
 
-    With `chances` told: each arm round(sqrt(T) / K + 1) times; then, while for every arm
+    With `chances` given: each arm round(sqrt(T) / K + 1) times; then, while for every arm
     U_a - V_a <= 2 w_a and V_a - U_a <= sum_z p(z | a) 2 w_z, the highest V_a; from the first failure on the highest
     U_a. w = sqrt(ln(1 / delta) / (2 n)), delta = 1 / T^2.
 

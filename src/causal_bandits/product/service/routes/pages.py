@@ -228,7 +228,7 @@ def study_funnel(request: Request, name: StudyName) -> Response:
 
 @router.get("/studies/{name}/decisions")
 def study_decisions(request: Request, name: StudyName, before: Annotated[int | None, Query(ge=1)] = None) -> Response:
-    """Decisions, the newest first; those that fit the filter, where one is given."""
+    """Decisions, newest first, optionally filtered."""
     given = {key: value for key, value in request.query_params.items() if value and key != "before"}
 
     def work(study: Study, view: View) -> dict[str, Any]:
