@@ -139,11 +139,11 @@ class Receiver:
                     return
                 if behavior == "fail":
                     return  # the connection is closed without an answer
+                if behavior == "confirm":  # before the sender can go on
+                    receiver.confirmed.append(json.loads(body))
                 self.send_response(200 if behavior == "confirm" else 500)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
-                if behavior == "confirm":
-                    receiver.confirmed.append(json.loads(body))
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -1,5 +1,6 @@
 """What a storage goes through in real life: interrupts, restored copies, replaced files, forks, clocks set back."""
 
+import gc
 import multiprocessing
 import os
 import sqlite3
@@ -40,8 +41,11 @@ def copied(storage: str, target: Path) -> Path:
 # Interrupts
 
 
+# An interrupt inside the driver may leave a connection that only the garbage collector can close.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_interrupts_leave_nothing_behind(storage: str) -> None:
     found = interrupt_studies(storage, 40, seed=3, longest=0.01)
+    gc.collect()
     assert found.acknowledged > 40
     assert (found.bricked, found.lost, found.doubled) == (0, 0, 0)
     assert 0 <= found.unacknowledged <= 40

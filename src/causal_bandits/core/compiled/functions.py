@@ -72,10 +72,16 @@ def mode() -> str:
 
 
 def _without_numba(wanted: str) -> str:
-    if wanted == "now":
+    if wanted == "now" and not _is_worker():
         missing = missing_extra("numba", "fast")
         warn_once("numba", f"{missing}; until then long simulations run interpreted, which is slow")
     return "never"
+
+
+def _is_worker() -> bool:
+    """Whether this is a worker process of another one, which says such things itself."""
+    processes = sys.modules.get("multiprocessing.process")
+    return processes is not None and processes.parent_process() is not None
 
 
 @contextlib.contextmanager
@@ -87,6 +93,7 @@ def compiling_first(what: str = "") -> Iterator[None]:
     """
     token = _first.set(what)
     try:
+        mode()  # says at once if there is no compiler
         yield
     finally:
         _first.reset(token)
@@ -95,9 +102,7 @@ def compiling_first(what: str = "") -> Iterator[None]:
 def say_compiling() -> None:
     """Say that `compiling_first` has something to compile, once per process; worker processes are silent."""
     what = None if os.environ.get(VARIABLE) == "now" else _first.get()
-    processes = sys.modules.get("multiprocessing.process")
-    is_worker = processes is not None and processes.parent_process() is not None
-    if what and not is_worker and what not in _said:
+    if what and not _is_worker() and what not in _said:
         _said.add(what)
         print(f"Compiling {what} (once; later runs load it from the cache)", file=sys.stderr)  # noqa: T201
 

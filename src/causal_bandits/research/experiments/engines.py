@@ -88,6 +88,8 @@ class Engine(contextlib.AbstractContextManager["Engine"]):
         if self._open is None:
             yield from ((chunk, work_on(chunk, __version__)) for chunk in chunks)
             return
+        with compiling_first():
+            pass  # says here if there is no compiler, since workers do not
         left = dict(enumerate(chunks))
         losses = 0
         while left:
