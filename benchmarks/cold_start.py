@@ -3,6 +3,7 @@
 python -m benchmarks.cold_start                       with this interpreter and these sources
 python -m benchmarks.cold_start --fresh               in a new virtual environment with the default install
 python -m benchmarks.cold_start --source OLD/src      the sources of another checkout, with this interpreter
+python -m benchmarks.cold_start --interpreted         a policy with 10,000 rows, without compiled code
 
 Prints a table of seconds: wall clock, and processor time of the process and its children, medians of some runs.
 """
@@ -57,6 +58,27 @@ STORED = (
 for _ in range(300):
     decision, told = study.ask(), outcome()
     study.tell(decision.id, told, reward=told.pop("purchase"))
+"""
+)
+INTERPRETED = (
+    PROBLEM
+    + ROWS
+    + POLICY
+    + """
+import statistics, time
+def rows(count):
+    return [{**draw.choice(problem.arms), **outcome()} for _ in range(count)]
+def median(work, count):
+    found = []
+    for _ in range(5):
+        policy.tell_many(rows(count))
+        begun = time.perf_counter()
+        work()
+        found.append(1000 * (time.perf_counter() - begun))
+    return statistics.median(found)
+policy.tell_many(rows(10_000))
+print(f"| `policy.ask()` that refits | {median(policy.ask, 2000):.1f} |")
+print(f"| `policy.recommend()` | {median(policy.recommend, 1):.1f} |")
 """
 )
 COMMAND_LINE = "from causal_bandits.cli import main; main()"
@@ -150,8 +172,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fresh", action="store_true", help="make a virtual environment with the default install")
     parser.add_argument("--source", type=Path, help="folder with another version of the package")
+    parser.add_argument("--interpreted", action="store_true", help="the times of a policy without compiled code")
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
+    if given.interpreted:
+        print("| interpreted, 10,000 rows or more | ms |\n|---|---|", flush=True)
+        environment = {**os.environ, "CAUSAL_BANDITS_COMPILE": "never"}
+        subprocess.run([sys.executable, "-c", INTERPRETED], env=environment, check=True)
+        return
     with tempfile.TemporaryDirectory() as folder:
         python = Path(sys.executable)
         if given.fresh:
