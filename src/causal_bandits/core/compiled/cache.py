@@ -146,11 +146,12 @@ def seal(function: Any) -> None:
             temporary.replace(path / SUMS)
 
 
-def remove(function: Any) -> None:
-    """Delete the compiled code of a function."""
-    path = _path(function)
-    if path is not None:
-        shutil.rmtree(path, ignore_errors=True)
+def remove_corrupt(function: Any) -> None:
+    """Delete the compiled code of a function if it is damaged, and say so once; the caller holds `one_writer`."""
+    if has(function) and not is_whole(function):
+        said = f"compiled code in {str(folder())!r} is corrupt; it is compiled again"
+        warn_once("compiled code, read", said)
+        shutil.rmtree(_path(function) or "", ignore_errors=True)
 
 
 def is_alarm(error: Exception) -> bool:
@@ -164,29 +165,35 @@ def say_not_kept(error: Exception) -> None:
     warn_once("compiled code, kept", f"compiled code cannot be cached in {str(folder())!r} ({reason}); {ADVICE}")
 
 
-def one_writer(function: Any) -> contextlib.AbstractContextManager[None]:
+def one_writer(function: Any, *, wait: bool = True) -> contextlib.AbstractContextManager[bool]:
     """One process at a time compiles a function: numba's index does not support two writers."""
-    return locked(f"{function.__module__}.{function.__qualname__}")
+    return locked(f"{function.__module__}.{function.__qualname__}", wait=wait)
 
 
 @contextlib.contextmanager
-def locked(name: str) -> Iterator[None]:
-    """Hold a lock of the cache folder. The system releases it when the process ends, however it does."""
-    where = folder()
+def locked(name: str, *, wait: bool = True) -> Iterator[bool]:
+    """Hold a lock of the cache folder. The system releases it when the process ends, however it does.
+
+    Yields:
+        Whether the lock is held. Without `wait` it is not while another process holds it, and never where locks
+        cannot be written.
+    """
+    where, held = folder(), False
     with contextlib.ExitStack() as stack:
         if where is not None:
             with contextlib.suppress(OSError):
                 lock = stack.enter_context((where / f"{name}.lock").open("ab"))
-                _lock(lock.fileno())
-        yield
+                _lock(lock.fileno(), wait=wait)
+                held = True
+        yield held
 
 
-def _lock(descriptor: int) -> None:
+def _lock(descriptor: int, *, wait: bool) -> None:
     if sys.platform == "win32":
         import msvcrt
 
-        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
     else:
         import fcntl
 
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,7 +11,6 @@ import numba
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.extending import overload
 
-from ...errors import warn_once
 from . import cache, functions
 from .conversions import pass_by_reference
 from .functions import Compiled, Loops, NotCompiled, Operation, interpreted
@@ -59,6 +58,9 @@ def load(function: Compiled[..., Any], arguments: tuple[Any, ...], *, compile_no
         function.dispatcher = _cached_dispatcher(function)
     if not (cache.is_whole(function) and _loaded(function.dispatcher, signature)):
         if not compile_now:
+            with cache.one_writer(function, wait=False) as writes:
+                if writes:
+                    cache.remove_corrupt(function)
             raise NotCompiled
         _compile(function, signature)
     return function.dispatcher
@@ -92,10 +94,7 @@ def _compile(function: Compiled[..., Any], signature: tuple[Any, ...]) -> None:
     token = _may_compile.set(True)
     try:
         with cache.one_writer(function):
-            if cache.has(function) and not cache.is_whole(function):
-                where = str(cache.folder())
-                warn_once("compiled code, read", f"compiled code in {where!r} is corrupt; it is compiled again")
-                cache.remove(function)
+            cache.remove_corrupt(function)
             functions.say_compiling()
             try:
                 function.dispatcher.compile(signature)
