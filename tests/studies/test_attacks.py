@@ -235,8 +235,8 @@ def test_a_file_that_is_cut_short(sqlite: str) -> None:
     connection.close()
     study.ask()
     os.truncate(path_of(sqlite), 4096)
-    with pytest.raises(StorageError, match=r"was cut short while it was open|is corrupt"):
-        study.ask()
+    with pytest.raises(StorageError, match="is corrupt"):  # an open study may have all that it needs in memory
+        cb.Study.load("s", storage=sqlite).ask()
 
 
 def test_a_file_made_smaller_by_vacuum_is_fine(sqlite: str) -> None:
