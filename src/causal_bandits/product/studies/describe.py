@@ -37,6 +37,12 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
     rankings = [_ranking(state, segment) for segment in segments]
     arms = _arms(state, [ranking for ranking in rankings if ranking is not None])
     watched = watched_sets(state, rejected=True)
+    best = [None if ranking is None else ranking.best for ranking in rankings]
+    advised: list[Advice] = []
+    if state.finished is None:
+        for each, segment in zip(best, segments, strict=True):
+            advised.append(advise(state, each, segment, confidence=CONFIDENCE))
+    checks = health_of(state, sets=watched, advised=None if None in best else advised)
     about: StudyDescription = {
         "name": session.row.name,
         "title": settings.rules.get("title", session.row.name),
@@ -59,7 +65,7 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "recommendation": None,
         "advice": None,
         "effects": to_json(effects(state, 0.95).known) if state.policy.rows and state.policy.can_compare else [],
-        "health": to_json(health_of(state, sets=watched)),
+        "health": to_json(checks),
         "annotations": to_json(annotations_of(state)),
         "exclusions": _exclusion_rows(state),
         "corrected": len(state.corrections),
@@ -68,10 +74,6 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         frozen = state.finished.report
         about.update({name: frozen[name] for name in FINAL if name in frozen})  # type: ignore[typeddict-item]
     else:
-        best = [None if ranking is None else ranking.best for ranking in rankings]
-        advised = [
-            advise(state, each, segment, confidence=CONFIDENCE) for each, segment in zip(best, segments, strict=True)
-        ]
         _add_answers(about, state, best, advised)
     if history:
         add_history(about, state)

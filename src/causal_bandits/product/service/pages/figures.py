@@ -61,6 +61,8 @@ def best(view: View, segment: int) -> Markup:
     ]
     if not view.times or not any(value is not None for each in series for value in each.values):
         return soft("No arm has enough rows yet.")
+    if len(view.times) == 1 and not view.is_newest:
+        return soft("Being computed from all rows, which takes a few seconds.")
     times, label = [seconds_of(time) for time in view.times], "Probability of each arm to be the best, over time"
     names = [f"{time_words(time)}, row {row:,}" for time, row in zip(times, course["rows"], strict=True)]
     return over_time(series, times, SHARES, RATE, names, label, "rows", notes_in(view), show=chance_words)

@@ -96,7 +96,7 @@ class View(NamedTuple):
     explained: dict[int, Any]
     """Explanations of decisions, which never change."""
     is_newest: bool = True
-    """False where something happened since; a newer view is being made."""
+    """False where something happened since, or the history is not drawn yet; a newer view is being made."""
 
 
 class _Kept(NamedTuple):
@@ -114,7 +114,8 @@ class _Kept(NamedTuple):
 class Views:
     """The newest views of studies, by name and time of creation; any number of threads may ask.
 
-    A view of a large study takes seconds. Once there is one, it is shown while another thread makes the next.
+    A view of a large study takes seconds. Once there is one, it is shown while another thread makes the next. The first
+    one has no history of P(best), for which the policy learns everything again.
     """
 
     def __init__(self) -> None:
@@ -127,22 +128,23 @@ class Views:
         """A view that is not older than this call, unless the study is large."""
         key, mark = (study.name, study.created), mark_of(study._session)
         kept = self.kept(key)
-        if kept is not None and kept.view.mark == mark:
+        if kept is not None and kept.view.mark == mark and kept.view.is_newest:
             return kept.view
-        if kept is not None and is_large(kept.view):
-            self._make_soon(key, study, kept)
-            return kept.view._replace(is_newest=False)
-        if study._session.read(lambda state: state.policy.rows * len(state.problem.arms)) >= LARGE:
-            return self._first_of(key, study, mark)
-        return self._keep(key, study._session.read(lambda state: _made(study, state, mark, kept)))
+        if kept is None or not is_large(kept.view):
+            if study._session.read(lambda state: state.policy.rows * len(state.problem.arms)) < LARGE:
+                return self._keep(key, study._session.read(lambda state: _made(study, state, mark, kept)))
+            kept = self._first_of(key, study, mark)
+        self._make_soon(key, study, kept)
+        return kept.view._replace(is_newest=False)
 
-    def _first_of(self, key: tuple[str, datetime], study: Study, mark: str) -> View:
+    def _first_of(self, key: tuple[str, datetime], study: Study, mark: str) -> _Kept:
         """The first view of a large study: whoever looks waits, those who ask for decisions do not."""
         with self._one_at_a_time:
             kept = self.kept(key)
-            if kept is not None and kept.view.mark == mark:
-                return kept.view
-            return self._keep(key, _made(study, _copied(study), mark, kept))
+            if kept is None or kept.view.mark != mark:
+                kept = _made(study, _copied(study), mark, kept, draws_chances=False)._replace(rows=0, again=0.0)
+                self._keep(key, kept)
+            return kept
 
     def kept(self, key: tuple[str, datetime]) -> _Kept | None:
         """What was seen last, old or not."""
@@ -187,7 +189,9 @@ def is_large(view: View) -> bool:
     return view.about["rows"] * len(view.problem.arms) >= LARGE
 
 
-def _made(study: Study, state: StudyState, mark: str, before: _Kept | None) -> _Kept:
+def _made(
+    study: Study, state: StudyState, mark: str, before: _Kept | None, *, draws_chances: bool = True
+) -> _Kept:
     started = time.monotonic()
     about = described(study._session, state, history=False)
     if study.mode != TRANSACTIONAL:
@@ -202,9 +206,12 @@ def _made(study: Study, state: StudyState, mark: str, before: _Kept | None) -> _
     looked = time.monotonic()
     add_history(about, state)
     problem, colored = state.problem, _colored(about, state.problem)
-    chances = chances_over_time(state.policy, colored, open_arms(state, None), state.cost)
+    chances: ChanceCourse = {"rows": [], "arms": [*colored], "chances": []}
+    if draws_chances:
+        chances = chances_over_time(state.policy, colored, open_arms(state, None), state.cost)
     explained = {} if before is None else before.view.explained
-    view = _up_to_now(View(mark, in_display_names(about), problem, colored, chances, [], explained), state)
+    made = View(mark, in_display_names(about), problem, colored, chances, [], explained, is_newest=draws_chances)
+    view = _up_to_now(made, state)
     return _Kept(view, about["evidence_over_time"], about["rows"], time.monotonic() - looked, _again(started))
 
 
