@@ -101,6 +101,8 @@ class StudyDescription(Known):
     policy: str
     options: dict[str, Any]
     seed: int
+    reward: str
+    """The kind of reward: "binary", "number", "count" or "revenue"."""
     decisions: dict[str, int]
     """By status, and `all`."""
     pending: PendingRewards

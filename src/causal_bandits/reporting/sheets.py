@@ -8,13 +8,14 @@ from ..core.markup import (
     braces,
     chance_words,
     counted,
+    loss_words,
     number,
     signed,
     through_words,
 )
 from ..core.policies.estimates import IN_PLAY
 from ..core.validation import duration_words
-from .axes import seconds_of, time_words
+from .axes import PLAIN, Unit, seconds_of, time_words
 from .described import (
     AnalysisDescription,
     ArmRow,
@@ -82,12 +83,12 @@ def state_of(found: SetRow) -> str:
     return "rejected" if rows else "not tested yet"
 
 
-def arms_sheet(arms: list[ArmRow]) -> Sheet:
+def arms_sheet(arms: list[ArmRow], unit: Unit = PLAIN) -> Sheet:
     """The arms, the best first: rows, what they say alone, then the estimate with sharing, and through what."""
     columns = ("arm", "own rows", "own rows say", "with sharing", "through", "borrowed rows")
     if not any(row["segment"] for row in arms):
-        return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 5))
-    rows = tuple((segment_of(row), *_arm_cells(row)) for row in arms)
+        return Sheet("Arms, the best first", "", columns, tuple(_arm_cells(row, unit) for row in arms), (1, 2, 3, 5))
+    rows = tuple((segment_of(row), *_arm_cells(row, unit)) for row in arms)
     return Sheet("Arms, the best of each segment first", "", ("segment", *columns), rows, (2, 3, 4, 6), grouped=True)
 
 
@@ -96,23 +97,25 @@ def segment_of(row: ArmRow | RecommendationRow) -> str:
     return ", ".join(f"{name}={level}" for name, level in row["segment"].items())
 
 
-def _arm_cells(row: ArmRow) -> tuple[str, ...]:
+def _arm_cells(row: ArmRow, unit: Unit) -> tuple[str, ...]:
     gone = "" if row["status"] in (*IN_PLAY, "not allowed") else row["status"]
     note = ", ".join(filter(None, ["control" if row["is_control"] else "", gone]))
     return (
         row["lever_label"] + (f" ({note})" if note else ""),
         f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
-        _range(row, "own_") if row["own_rows"] else "no outcome yet" if row.get("decisions") else "never played",
-        _range(row),
+        _range(row, "own_", unit) if row["own_rows"] else "no outcome yet" if row.get("decisions") else "never played",
+        _range(row, unit=unit),
         through_words(row["through"], row["through_share"]),
         f"{row['borrowed_rows']:,.0f}",
     )
 
 
-def _range(row: ArmRow, of: str = "") -> str:
+def _range(row: ArmRow, of: str = "", unit: Unit = PLAIN) -> str:
     mean, low, high = (row[f"{of}{name}"] for name in ("mean", "low", "high"))
     if mean is None:
         return "–"
+    if unit.percent:
+        return unit.show(mean) + ("" if low is None else f" ({unit.show(low)} – {unit.show(high)})")
     return f"{number(mean, beside=(low, high))} ({between(low, high, mean)})"
 
 
@@ -152,7 +155,7 @@ def _sure(best: RecommendationRow) -> str:
     return (
         f"It is the best arm with probability {chance_words(best['probability_best'])}, within "
         f"{number(best['margin'])} of the best with probability {chance_words(best['probability_close'])}, and "
-        f"expected to lose {number(best['expected_loss'])}."
+        f"expected to lose {loss_words(best['expected_loss'])}."
     )
 
 
@@ -245,7 +248,7 @@ def _set_cells(found: SetRow) -> tuple[str, ...]:
 # Lifts over the control, and effects of levels
 
 
-def lifts_sheet(arms: Sequence[ArmRow]) -> Sheet | None:
+def lifts_sheet(arms: Sequence[ArmRow], unit: Unit = PLAIN) -> Sheet | None:
     """The lift of every arm over the control, best first; None if there is no control, or no data yet."""
     controls = [row for row in arms if row["is_control"]]
     if not controls or not any(row["own_rows"] for row in arms):
@@ -255,30 +258,33 @@ def lifts_sheet(arms: Sequence[ArmRow]) -> Sheet | None:
     if costs:
         columns = ("arm", "cost", "mean less cost", *columns[1:])
     others = [row for row in arms if not row["is_control"]]
-    rows = [(row["label"], *(_cost_cells(row) if costs else ()), *_lift_cells(row)) for row in others]
-    title = f"Lift over the control ({'; '.join(map(_base, controls))})"
+    changes = unit.changes(row["lift"] and row["lift"]["absolute"] for row in others)
+    rows = [(row["label"], *(_cost_cells(row, unit) if costs else ()), *_lift_cells(row, changes)) for row in others]
+    title = f"Lift over the control ({'; '.join(_base(row, unit) for row in controls)})"
     return Sheet(title, "", columns, tuple(rows), tuple(range(1, len(columns))))
 
 
-def _base(control: ArmRow) -> str:
-    less = f", less its cost {number(control['net'])}" if control["cost"] else ""
-    return f"{control['label']}, mean {number(control['mean'])}{less}"
+def _base(control: ArmRow, unit: Unit) -> str:
+    less = f", less its cost {unit.show(control['net'])}" if control["cost"] else ""
+    return f"{control['label']}, mean {unit.show(control['mean'])}{less}"
 
 
-def _cost_cells(row: ArmRow) -> tuple[str, str]:
-    return number(row["cost"]), number(row["net"])
+def _cost_cells(row: ArmRow, unit: Unit) -> tuple[str, str]:
+    return unit.show(row["cost"]), unit.show(row["net"])
 
 
-def _lift_cells(row: ArmRow) -> tuple[str, str, str]:
+def _lift_cells(row: ArmRow, unit: Unit) -> tuple[str, str, str]:
     lift = row["lift"]
     if lift is None:
         return "–", "–", "–"
-    return absolute_words(lift), relative_words(lift), chance_words(lift["probability_better"])
+    return absolute_words(lift, unit), relative_words(lift), chance_words(lift["probability_better"])
 
 
-def absolute_words(lift: LiftRow) -> str:
+def absolute_words(lift: LiftRow, unit: Unit = PLAIN) -> str:
     """A difference with its interval."""
     by, low, high = lift["absolute"], lift["low"], lift["high"]
+    if unit.percent:
+        return f"{unit.change(by)} ({unit.change(low)} to {unit.change(high)})"
     return f"{signed(by, (low, high))} ({between(low, high, by)})"
 
 
@@ -302,13 +308,14 @@ def _percent(value: float) -> str:
     return f"{100 * value:,.{digits}f}"
 
 
-def effects_sheet(effects: Sequence[EffectRow]) -> Sheet:
+def effects_sheet(effects: Sequence[EffectRow], unit: Unit = PLAIN) -> Sheet:
     """The effect of every level compared with the control's."""
     columns = ("lever", "level", "instead of", "rows", "effect", "relative", "better")
+    changes = unit.changes(row["effect"]["absolute"] for row in effects)
     rows = tuple(
         (
             *(row["lever"], str(row["level"]), str(row["base"]), f"{row['own_rows']:,}"),
-            *(absolute_words(row["effect"]), relative_words(row["effect"])),
+            *(absolute_words(row["effect"], changes), relative_words(row["effect"])),
             chance_words(row["effect"]["probability_better"]),
         )
         for row in effects

@@ -54,6 +54,7 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "options": settings.options,
         "seed": settings.seed,
         "target": state.problem.target,
+        "reward": state.problem.reward.kind,
         "interventions": [lever.name for lever in state.problem.levers],
         "observed": list(state.problem.observed_names),
         "decisions": _statuses(state),

@@ -10,14 +10,16 @@ from ....core.markup import Markup, chance_words, markup, tag
 from ....core.problem import Problem, setting_words
 from ....core.serialization import to_json
 from ....reporting import charts
+from ....reporting.answers import unit_of
 from ....reporting.axes import RATE, Unit, axis_for, interval_of, intervals_axis, seconds_of, time_words
 from ....reporting.charts import SHARES, Series
 from ....reporting.described import ArmRow
 from ....reporting.html import soft
 from ....reporting.study_page import decisions_figure, each_segment, notes_of, over_time, stretches
+from ....reporting.text import short
 from ...studies import Explanation
 from ...studies.funnel import Funnel, Step
-from .views import View, arm_name, segment_name, short, unit_of
+from .views import View, arm_name, segment_name
 
 # Overview
 
@@ -70,7 +72,7 @@ def best(view: View, segment: int) -> Markup:
 
 def rewards(view: View) -> Markup:
     """The mean reward of each stretch of decisions, and the control as a line."""
-    course, unit, control = view.about["decisions_over_time"], unit_of(view.problem), control_row(view)
+    course, unit, control = view.about["decisions_over_time"], unit_of(view.about), control_row(view)
     earned, mean = course["mean_reward"], None if control is None else control["mean"]
     if not any(value is not None for value in earned):
         return soft("No reward yet.")
@@ -98,7 +100,7 @@ class ArmsTable:
 
     def __init__(self, view: View, rows: Sequence[ArmRow]) -> None:
         self.rows, self.control, self.colors = rows, control_row(view), colors(view)
-        self.problem, self.unit = view.problem, unit_of(view.problem)
+        self.problem, self.unit = view.problem, unit_of(view.about)
         self.counted = "Conversions / visitors" if self.unit.percent else "Total / visitors"
         self.each_segment = each_segment(view.about["arms"])
         self._level = None if self.control is None else self.control["mean"]
@@ -173,10 +175,10 @@ BOX = 76
 MOST_BOXES = 8
 
 
-def drawing(found: Funnel, problem: Problem) -> dict[str, Any]:
+def drawing(found: Funnel, problem: Problem, unit: Unit) -> dict[str, Any]:
     """The funnel at a glance: an edge is as thick as its strongest step, and broken where none is clear."""
     levers, mediators = found.levers[:MOST_BOXES], found.mediators[:MOST_BOXES]
-    tall, unit = max(len(levers), len(mediators), 1), unit_of(problem)
+    tall = max(len(levers), len(mediators), 1)
     left = {name: (tall - len(levers)) / 2 + place for place, name in enumerate(levers)}
     middle = {name: (tall - len(mediators)) / 2 + place for place, name in enumerate(mediators)}
     first = [(left[a], middle[b], _strongest(found.to_mediators, a, b)) for a in levers for b in mediators]
