@@ -23,7 +23,7 @@ from .axes import (
     time_axis,
     time_words,
 )
-from .charts import GREY, SHARES, Note, Series
+from .charts import GREY, LEVEL, SHARES, Note, Series
 from .courses import EvidenceCourse, SetCourse
 from .described import (
     AnalysisDescription,
@@ -126,6 +126,7 @@ def _what_is_known(values: Known, unit: Unit, *, lifts: bool = True, notes: Sequ
         *(_lifts(values, unit) if lifts else []),
         tag("h2", "Separating sets"),
         _sets(values["sets"]),
+        *([soft(values["explained"]["says"])] if "explained" in values else []),
         tag("h2", EVIDENCE),
         evidence_figure(values["evidence_over_time"], notes),
     ]
@@ -185,8 +186,11 @@ def _answers(study: StudyDescription) -> list[Markup]:
     found, parts = answers(study), []
     for each in found:
         where = f"{each.segment}: " if each.segment else ""
-        parts += [tag("p", where + each.says, at={"class": "lead box"}), soft(each.forecast)]
-    return [*parts, *(soft(said) for said in dict.fromkeys(each.guarantee for each in found))]
+        parts += [
+            tag("p", where + each.says, at={"class": "lead box"}),
+            *(soft(said) for said in [each.forecast] if said),
+        ]
+    return [*parts, *(soft(said) for said in dict.fromkeys(each.guarantee for each in found) if said)]
 
 
 def _missing(gaps: dict[str, int]) -> Markup:
@@ -318,7 +322,7 @@ def over_time(
         drawn = charts.lines(x, y, times, series, unit=unit, names=about, label=label, notes=here, level=level)
     shown = [(each.color, each.name, (show or unit.show)(each.last)) for each in series]
     if level is not None:
-        shown.append(("level-key", level[1], ""))
+        shown.append((LEVEL, level[1], ""))
     rows = [(name, *(unit.show(each.values[place]) for each in series)) for place, name in enumerate(names)]
     numbers = charts.numbers((x_name, *(each.name for each in series)), rows)
     return markup([drawn, charts.legend([*shown, *noted(here)]), numbers])
@@ -344,7 +348,7 @@ def decisions_figure(
     more = len(course["arms"]) - len(arms)
     if more > 0:
         others = [max(1.0 - sum(row[number] for number, _, _ in arms), 0.0) for row in shares]
-        series.append(Series(f"{more} other arms", GREY, others))
+        series.append(Series(counted(more, "other arm"), GREY, others))
     edges, label = [seconds_of(time) for time in course["times"]], "Share of decisions of each arm over time"
     return over_time(series, edges, SHARES, RATE, stretches(course), label, "stretch", notes)
 
@@ -386,7 +390,7 @@ def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Marku
     )
     shown = [*((each.color, each.name, unit.show(each.last)) for each in series), *noted(drawn_notes)]
     more = f" The first {MOST_SETS} of {number(len(kept))} sets." if len(kept) > MOST_SETS else ""
-    return markup([drawn, charts.legend([*shown, ("level-key", level[1], "")]), soft(note + more)])
+    return markup([drawn, charts.legend([*shown, (LEVEL, level[1], "")]), soft(note + more)])
 
 
 def _evidence_values(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:

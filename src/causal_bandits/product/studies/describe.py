@@ -16,6 +16,7 @@ from ...core.serialization import to_json
 from ...errors import ConflictError, ObservationError, OptionError
 from ...reporting.courses import evidence_over_time
 from ...reporting.described import DecisionCourse, ExclusionRow, PendingRewards, StudyArm, StudyDescription
+from ..analysis.explained import explained_by_mediators
 from .answers import advise, effects, estimates, final_advice, ranking, recommend
 from .decisions import STATUS, moment
 from .drift import watched_sets
@@ -71,6 +72,8 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "exclusions": _exclusion_rows(state),
         "corrected": len(state.corrections),
     }
+    if state.problem.observed and state.policy.rows:
+        about["explained"] = to_json(explained_by_mediators(state.policy.history.rows))
     if state.finished is not None:
         frozen = state.finished.report
         about.update({name: frozen[name] for name in FINAL if name in frozen})  # type: ignore[typeddict-item]

@@ -268,15 +268,15 @@ def spell(when: datetime | None) -> str:
 def duration(seconds: float | None) -> str:
     """How long something took.
 
-    >>> [duration(value) for value in (0.25, 42, 600, 9000, 200000, None)]
-    ['0.2 s', '42 s', '10 min', '2.5 h', '2.3 days', '–']
+    >>> [duration(value) for value in (0.002, 0.25, 42, 600, 9000, 200000, None)]
+    ['0.1 s', '0.2 s', '42 s', '10 min', '2.5 h', '2.3 days', '–']
     """
     if seconds is None:
         return "–"
     for size, name in ((86_400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{max(seconds, 0.1):.1f} s"
 
 
 def values(problem: Problem, given: dict[str, Any]) -> str:
@@ -293,12 +293,13 @@ def compared(found: Explanation, most: int | None, unit: Unit) -> dict[str, Any]
     unit = unit.column(row["mean"] for _, row in shown)
     return {
         "unit": unit,
+        "axis": charts.strip_axis(axis),
         "compared": [
             (
                 each,
                 row,
                 charts.strip(axis, interval, None, None, f"mean {unit.show(row['mean'])}"),
-                charts.bars([(each.propensity, "own")], f"chosen with probability {each.propensity:.3f}"),
+                charts.bars([(each.propensity, "own")], f"chosen with probability {RATE.show(each.propensity)}"),
             )
             for (each, row), interval in zip(shown, both, strict=True)
         ],
