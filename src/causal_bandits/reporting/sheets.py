@@ -12,6 +12,7 @@ from ..core.markup import (
     number,
     signed,
     through_words,
+    weight_words,
 )
 from ..core.policies.estimates import IN_PLAY
 from ..core.validation import duration_words
@@ -69,8 +70,13 @@ SET_COLUMNS = ("set", "", "separates", "evidence", "rows", "recently")
 def evidence_of(found: SetRow) -> str:
     """The evidence for a set: its probability, p-values, or nats per lever."""
     evidence = found["evidence"]
-    words: str = evidence["words"]
-    return words if evidence["rows"] or evidence["probability"] is None else "no data yet"
+    if evidence["probability"] is None:
+        words: str = evidence["words"]
+        return words
+    if not evidence["rows"]:
+        return "no data yet"
+    weight = "" if evidence["weight"] is None else f", weight {weight_words(evidence['weight'])}"
+    return f"separates with probability {chance_words(evidence['probability'])}{weight}"
 
 
 def state_of(found: SetRow) -> str:
