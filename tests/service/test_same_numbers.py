@@ -173,6 +173,16 @@ def test_sets_are_listed_by_their_probability(shop: tuple[cb.Study, Caller]) -> 
         assert (name, RATE.show(chance)) in re.findall(r"<li>.*?<bdi>(.*?)</bdi><b>(.*?)</b>", page)
 
 
+def test_explained_variance_and_forecast(shop: tuple[cb.Study, Caller]) -> None:
+    study, call = shop
+    about, report = study.describe(), words(report_of(study))
+    assert about["explained"]["rows"] == about["rows"]
+    for said, page in ((about["explained"]["says"], "/sets"), (study.advice().forecast, "")):
+        assert said
+        assert said in words(call("GET", f"/studies/shop{page}").text)
+        assert said in report
+
+
 def test_to_be_better_than_the_only_other_arm_is_to_be_the_best() -> None:
     """Whatever the level of the intervals, and also where a third arm is left out."""
     problem = cb.Problem("purchase", {"clicked": 2}, {"banner": ["none", "red", "blue"]})
