@@ -81,7 +81,7 @@ def test_the_first_look_at_a_large_study_blocks_no_decision(
     """What takes seconds is computed from a copy: meanwhile somebody asks, in the same process."""
     study = Study.create("large", Problem(**SHOP), storage=f"sqlite:///{tmp_path}/large.db", seed=1)
     study.tell_many([{"id": each.id, "clicked": 1, "cart": "some", "purchase": 0} for each in study.ask(20)])
-    asked = []
+    asked: list[Any] = []
 
     def meanwhile(*arguments: Any) -> Any:
         if not asked:
