@@ -176,8 +176,8 @@ def test_sets_are_listed_by_their_probability(shop: tuple[cb.Study, Caller]) -> 
 def test_explained_variance_and_forecast(shop: tuple[cb.Study, Caller]) -> None:
     study, call = shop
     about, report = study.describe(), words(report_of(study))
-    assert about["explained"]["rows"] == about["rows"]
-    for said, page in ((about["explained"]["says"], "/sets"), (study.advice().forecast, "")):
+    assert about["explained_variance"]["rows"] == about["rows"]
+    for said, page in ((about["explained_variance"]["says"], "/sets"), (study.advice().forecast, "")):
         assert said
         assert said in words(call("GET", f"/studies/shop{page}").text)
         assert said in report

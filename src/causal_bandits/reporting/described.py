@@ -45,7 +45,7 @@ class Known(TypedDict):
     names: NotRequired[dict[str, str]]
     """Display names and descriptions of variables and levels: "banner" or "banner=red" -> text."""
     descriptions: NotRequired[dict[str, str]]
-    explained: NotRequired[dict[str, Any]]
+    explained_variance: NotRequired[dict[str, Any]]
     """How much of the reward's variance the mediators explain, if there are mediators (see `ExplainedVariance`)."""
     effects: NotRequired[list[EffectRow]]
     """Effects of levels, if arms can be compared."""

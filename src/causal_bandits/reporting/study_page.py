@@ -126,7 +126,7 @@ def _what_is_known(values: Known, unit: Unit, *, lifts: bool = True, notes: Sequ
         *(_lifts(values, unit) if lifts else []),
         tag("h2", "Separating sets"),
         _sets(values["sets"]),
-        *([soft(values["explained"]["says"])] if "explained" in values else []),
+        *([soft(values["explained_variance"]["says"])] if "explained_variance" in values else []),
         tag("h2", EVIDENCE),
         evidence_figure(values["evidence_over_time"], notes),
     ]

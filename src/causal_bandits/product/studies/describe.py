@@ -73,7 +73,7 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "corrected": len(state.corrections),
     }
     if state.problem.observed and state.policy.rows:
-        about["explained"] = to_json(explained_by_mediators(state.policy.history.rows))
+        about["explained_variance"] = to_json(explained_by_mediators(state.policy.history.rows))
     if state.finished is not None:
         frozen = state.finished.report
         about.update({name: frozen[name] for name in FINAL if name in frozen})  # type: ignore[typeddict-item]
