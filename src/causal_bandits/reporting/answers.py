@@ -35,9 +35,9 @@ def answers(about: StudyDescription) -> list[Answer]:
     return [_answer(about, advice) for advice in advices]
 
 
-def unit_of(about: StudyDescription) -> Unit:
+def unit_of(reward: str) -> Unit:
     """Rewards of 0 or 1 have rates."""
-    return RATE if about["reward"] == "binary" else PLAIN
+    return RATE if reward == "binary" else PLAIN
 
 
 def less_costs(about: StudyDescription) -> str:
@@ -46,7 +46,7 @@ def less_costs(about: StudyDescription) -> str:
 
 
 def _answer(about: StudyDescription, advice: AdviceRow) -> Answer:
-    unit, segment = unit_of(about), advice.get("segment") or {}
+    unit, segment = unit_of(about["reward"]), advice.get("segment") or {}
     rows = [row for row in about["arms"] if not segment or row["segment"] == segment]
     where = short(segment_of(rows[0])) if segment else ""
     playing = sum(row["status"] not in ("retired", "forbidden") for row in rows)

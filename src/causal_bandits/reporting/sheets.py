@@ -16,7 +16,7 @@ from ..core.markup import (
 )
 from ..core.policies.estimates import IN_PLAY
 from ..core.validation import duration_words
-from .axes import PLAIN, Unit, seconds_of, time_words
+from .axes import PLAIN, Unit
 from .described import (
     AnalysisDescription,
     ArmRow,
@@ -25,7 +25,6 @@ from .described import (
     PendingRewards,
     RecommendationRow,
     SetRow,
-    StudyDescription,
 )
 
 
@@ -137,24 +136,6 @@ def pending_words(pending: PendingRewards) -> str:
     if not pending["used"]:
         return f"{waits}; they count when they are complete."
     return f"{waits}; their mediators count already, which is worth {pending['worth']:,.0f} rows."
-
-
-def recommended(best: RecommendationRow) -> str:
-    """The recommended arm in two sentences, with its mean and probabilities; with its segment if it has one."""
-    where = f"For {segment_of(best)}: " if best["segment"] else ""
-    worth, sure = f"Recommended: {best['lever_label']}; mean {number(best['mean'])}", _sure(best)
-    if best["stands_out"]:
-        return f"{where}{worth}: it stands out. {sure}"
-    return f"{where}{'no' if where else 'No'} arm stands out yet. {worth}. {sure}"
-
-
-def finished_words(study: StudyDescription) -> str:
-    """When a study was finished, and with which winner."""
-    best = [each for each in [study["recommendation"], *study.get("recommendations", [])] if each is not None]
-    arms = "; ".join(f"{f'for {segment_of(each)}: ' * bool(each['segment'])}{each['lever_label']}" for each in best)
-    sure = f" {_sure(best[0])}" if len(best) == 1 else ""
-    ended = time_words(seconds_of(study["finished"]))
-    return f"Finished on {ended}. The winner is {arms}.{sure} Nothing can be changed any more."
 
 
 def _sure(best: RecommendationRow) -> str:

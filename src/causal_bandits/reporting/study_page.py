@@ -67,7 +67,7 @@ def study_page(study: StudyDescription) -> str:
         *_answers(study),
         *_health(study),
         *_changes(study),
-        *_what_is_known(study, unit_of(study), notes=notes),
+        *_what_is_known(study, unit_of(study["reward"]), notes=notes),
         tag("h2", "Decisions over time"),
         decisions_figure(course, most_chosen(course), notes),
         *_glossary(study),

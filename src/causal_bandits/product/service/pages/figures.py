@@ -72,7 +72,7 @@ def best(view: View, segment: int) -> Markup:
 
 def rewards(view: View) -> Markup:
     """The mean reward of each stretch of decisions, and the control as a line."""
-    course, unit, control = view.about["decisions_over_time"], unit_of(view.about), control_row(view)
+    course, unit, control = view.about["decisions_over_time"], unit_of(view.about["reward"]), control_row(view)
     earned, mean = course["mean_reward"], None if control is None else control["mean"]
     if not any(value is not None for value in earned):
         return soft("No reward yet.")
@@ -100,7 +100,7 @@ class ArmsTable:
 
     def __init__(self, view: View, rows: Sequence[ArmRow]) -> None:
         self.rows, self.control, self.colors = rows, control_row(view), colors(view)
-        self.problem, self.unit = view.problem, unit_of(view.about)
+        self.problem, self.unit = view.problem, unit_of(view.about["reward"])
         self.counted = "Conversions / visitors" if self.unit.percent else "Total / visitors"
         self.each_segment = each_segment(view.about["arms"])
         self._level = None if self.control is None else self.control["mean"]

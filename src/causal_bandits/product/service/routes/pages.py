@@ -153,7 +153,7 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
 
     def work(_: Study, view: View) -> dict[str, Any]:
         rows = view.about["arms"]
-        unit = unit_of(view.about)
+        unit = unit_of(view.about["reward"])
         return {
             "answers": answers(view.about),
             "arms": figures.ArmsTable(view, rows if arms == "all" else best_arms(rows, MOST_ARMS)),
@@ -208,7 +208,7 @@ def study_funnel(request: Request, name: StudyName) -> Response:
     """Lever, mediator, reward: the effect on every step."""
 
     def work(study: Study, view: View) -> dict[str, Any]:
-        found, unit = study.funnel(), unit_of(view.about)
+        found, unit = study.funnel(), unit_of(view.about["reward"])
         target = view.about["target"]
         tables = (
             ("Levers to mediators", found.to_mediators, PLAIN),
@@ -291,7 +291,7 @@ def decision(request: Request, name: StudyName, number: Id, arms: Arms = "") -> 
             "found": found,
             "through": found.estimate.through and [view.problem.name_of(name) for name in found.estimate.through],
             "row": study.decision(number),
-            **figures.compared(found, most, unit_of(view.about)),
+            **figures.compared(found, most, unit_of(view.about["reward"])),
             "spell": figures.spell,
             "values": figures.values,
         }
