@@ -207,7 +207,8 @@ def _more(decisions: float, days: float) -> str:
     shown = f"about {counted(max(round(float(f'{decisions:.2g}')), 1), 'more decision')}"
     if not math.isfinite(days):
         return shown
-    return f"{shown} ({'less than a day' if days < 1 else f'{days:,.0f} days' if days >= 1.5 else 'one day'})"
+    some = f"{float(f'{days:.2g}'):,.0f} days"
+    return f"{shown} ({'less than a day' if days < 1 else some if days >= 1.5 else 'one day'})"
 
 
 class Advices(Listed[Advice]):
