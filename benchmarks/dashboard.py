@@ -9,6 +9,7 @@ import json
 import statistics
 import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from causal_bandits import Client, Problem, Study
 from causal_bandits.product.studies.decisions import Event
 from causal_bandits.product.studies.storage import Transaction
 
-from .service import Server, timed
+from .service import OUTCOME, Server, timed
 
 PROBLEM = Problem(
     "purchase",
@@ -53,11 +54,12 @@ def grown(storage: str) -> None:
             seen = {"clicked": int(clicked[place]), "cart": cart, "purchase": int(bought[place])}
             events.append(Event(head.seq + 2 + place, "told", at + place, {"id": first + place, "seen": seen}))
         session.store.write(session.row.id, partial(Transaction.add, head=head, new=events))
+    study.tell(study.ask(), OUTCOME, reward=0)  # stores a snapshot, as all studies have that were asked so often
     study.close()
 
 
 def pages(address: str) -> dict[str, float]:
-    """How long pages take and how large they are: at once, again, and after a change."""
+    """How long pages take and how large they are: the first look, all charts drawn, again, and after a change."""
     connection = http.client.HTTPConnection(address.removeprefix("http://"))
 
     def page(path: str) -> bytes:
@@ -68,7 +70,12 @@ def pages(address: str) -> dict[str, float]:
         return found
 
     study, found = Client(address).load("large"), {}
-    found["dashboard_first_ms"] = timed(partial(page, "")) * 1e3
+    started = time.perf_counter()
+    page("")
+    found["dashboard_first_ms"] = (time.perf_counter() - started) * 1e3
+    while b"data-stale" in page(""):
+        time.sleep(0.1)
+    found["dashboard_drawn_ms"] = (time.perf_counter() - started) * 1e3
     for name, path in {"": "", "_sets": "/sets", "_funnel": "/funnel", "_decisions": "/decisions"}.items():
         found[f"dashboard{name}_ms"] = statistics.median(timed(partial(page, path)) for _ in range(10)) * 1e3
         found[f"dashboard{name}_kb"] = len(page(path)) / 1e3

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
+from causal_bandits.product.analysis import explained
 from causal_bandits.product.analysis.explained import ExplainedVariance, explained_variance
 
 
@@ -70,3 +71,11 @@ def test_mediators_that_explain_nothing() -> None:
     assert says == (
         "Your mediators explain almost none of the variance of the reward (at most 1.2%): they say little about it."
     )
+
+
+def test_cells_are_the_same_however_they_are_numbered(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    codes, rewards = rng.integers(0, 3, (500, 4)), rng.normal(size=500)
+    found = explained_variance(codes, rewards)
+    monkeypatch.setattr(explained, "MOST_CELLS", 1)
+    assert explained_variance(codes, rewards) == found

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from causal_bandits.reporting.axes import RATE, intervals_axis
+from causal_bandits.reporting.axes import PLAIN, RATE, intervals_axis
 from causal_bandits.reporting.described import DecisionCourse
 from causal_bandits.reporting.html import STYLE
 from causal_bandits.reporting.sheets import lifts_sheet
@@ -32,25 +32,25 @@ def test_small_rates_have_ticks_in_percent_and_every_segment_its_control() -> No
         arm("do() | x", 0.02, segment={"s": "x"}, is_control=True),
         arm("do() | y", 0.03, segment={"s": "y"}, is_control=True),
     ]
-    figure = arms_figure(arms)
+    figure = arms_figure(arms, RATE)
     assert ">2%</text>" in figure
     low, same, high = map(float, re.findall(r'class="level" x1="([\d.]+)%', figure))
     assert low == same < high
     assert "with sharing: 4.00% (2.00% – 8.00%)" in figure
     assert "Broken line: the control." in figure
-    sheet = lifts_sheet(arms)
+    sheet = lifts_sheet(arms, RATE)
     assert sheet is not None
-    assert "do() | x, mean 0.020; do() | y, mean 0.030" in sheet.title
+    assert "do() | x, mean 2.00%; do() | y, mean 3.00%" in sheet.title
     assert [row[0] for row in sheet.rows] == ["a | x"]
 
 
 def test_other_rewards_are_numbers_and_few_arms_are_drawn() -> None:
-    figure = arms_figure([arm(f"<{number}>", 3.0) for number in range(MOST_ARMS + 3)])
+    figure = arms_figure([arm(f"<{number}>", 3.0) for number in range(MOST_ARMS + 3)], PLAIN)
     assert "%</text>" not in figure
     assert f"The best {MOST_ARMS} of {MOST_ARMS + 3} arms." in figure
     assert figure.count("<bdi>") == MOST_ARMS
     assert "<0>" not in figure
-    assert "No arm has enough rows" in arms_figure([arm("a", None)])
+    assert "No arm has enough rows" in arms_figure([arm("a", None)], PLAIN)
 
 
 def test_an_arm_with_three_rows_leaves_room_for_the_others() -> None:
@@ -59,7 +59,7 @@ def test_an_arm_with_three_rows_leaves_room_for_the_others() -> None:
     axis = intervals_axis(arms, RATE, level=0.01)
     assert axis.low <= 0.01
     assert 0.08 <= axis.high < 0.15
-    figure = arms_figure(arms)
+    figure = arms_figure(arms, RATE)
     assert (figure.count('class="bar alone"'), figure.count('class="dot alone"')) == (1, 0)
 
 
@@ -67,7 +67,7 @@ def test_every_segment_is_among_the_best_arms() -> None:
     """The table is ordered by segment, so its first rows would be those of one segment."""
     arms = [arm(f"{number} | {name}", 1.0, segment={"s": name}) for name in "xy" for number in range(MOST_ARMS)]
     assert [row["segment"]["s"] for row in best_arms(arms, 6)] == ["x"] * 3 + ["y"] * 3
-    assert "The best 12 of 24 arms, the same number of each segment." in arms_figure(arms)
+    assert "The best 12 of 24 arms, the same number of each segment." in arms_figure(arms, PLAIN)
     assert [row["label"] for row in best_arms([arm("a", 1.0), arm("b", 1.0)], 1)] == ["a"]
 
 

@@ -98,6 +98,20 @@ def test_every_page_fits_and_a_change_is_seen_at_once(study: cb.Study, tmp_path:
         page.wait_for("Number(document.body.dataset.updates || 0) > 0")
         after = page.run("document.querySelector('main').innerText")
         assert ("120" in before, "150" in after) == (True, True)
+
+        # Pause, and follow again; leaf through decisions
+        page.click("#live button")
+        page.wait_for("document.querySelector('#live').innerText.includes('Resume')")
+        updates = page.run("document.body.dataset.updates")
+        play(study, 30)
+        page.run("new Promise(done => setTimeout(done, 2000))")
+        assert page.run("document.body.dataset.updates") == updates
+        page.click("#live button")
+        page.wait_for("document.querySelector('main').innerText.includes('180')")
+        page.visit(f"{address}/studies/checkout/decisions")
+        page.click("main > section a[rel=next], a[href*='before=']")
+        page.wait_for("location.search.includes('before=')")
+        assert page.run("document.querySelector('td a, th a').innerText") == "130"
         assert page.complaints == []
         page.visit("about:blank")  # no stream of events is left when the server stops
     study.close()
@@ -157,6 +171,8 @@ def test_every_action_of_the_dashboard(tmp_path: Path) -> None:
 
         # Arms and levels
         page.visit(f"{address}/studies/checkout/manage")
+        offered = page.run("[...document.querySelectorAll('button[name=do]')].map(button => button.value)")
+        assert {*offered} == {"forbid", "allow", "retire", "exclude", "add-level", "annotate", "finish"}
         for button, title, says in (
             ("forbid", "Forbid arms", "forbidden 2 arms: Banner=Red one"),
             ("allow", "Allow arms", "allowed 2 arms: Banner=Red one"),

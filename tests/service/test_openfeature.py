@@ -32,7 +32,13 @@ LEVELS: dict[str, list[Any]] = {
     "whole": [0, 2**53 - 1],
     "number": [0.25, 0.5],
     "integral": [1.5, 10.0],
+    "zero-boolean": [True, False],
+    "zero-text": ["hi", ""],
+    "zero-whole": [1, 0],
+    "zero-number": [0.1, 0.0],
 }
+DEFAULTS: dict[str, Any] = {"boolean": True, "string": "uh-oh", "integer": 13, "float": 0.1, "object": {"a": 1}}
+"""What callers want when a flag cannot be evaluated, by kind."""
 VISITOR = EvaluationContext("visitor-42", {"device": "phone", "unused": 1})
 
 
@@ -41,8 +47,6 @@ def flags(storage: str) -> None:
     for name, levels in LEVELS.items():
         study = cb.Study.create(name, cb.Problem("Y", {"A": 2}, {"lever": levels}), storage=storage, seed=1)
         study.retire_level("lever", levels[0])
-    falsy = cb.Study.create("falsy", cb.Problem("Y", {"A": 2}, {"lever": [True, False]}), storage=storage, seed=1)
-    falsy.retire_level("lever", True)
     problem = cb.Problem(
         "purchase",
         {"clicked": 2, "cart": ["empty", "full"]},
@@ -63,7 +67,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenFeatu
                 yield api.get_client()
                 api.clear_providers()
         else:
-            names = [*LEVELS, "falsy", "shop.checkout"]
+            names = [*LEVELS, "shop.checkout"]
             studies = {name: cb.Study.load(name, storage=storage) for name in names}
             api.set_provider_and_wait(Provider(storage if request.param == "storage" else studies))
             yield api.get_client()
@@ -87,7 +91,6 @@ def test_what_openfeature_asks_of_a_provider(client: OpenFeatureClient) -> None:
         assert type(details.value) is type(LEVELS[name][1]) or name == "integral"
         assert (details.error_code, details.error_message, details.reason) == (None, None, "SPLIT")
         assert details.variant == str(LEVELS[name][1])
-    assert client.get_boolean_details("falsy", True, VISITOR).value is False
     assert client.get_float_details("integral", 0.1, VISITOR).value == 10.0
     wrong = [
         client.get_boolean_details("text", False, VISITOR),
@@ -101,14 +104,27 @@ def test_what_openfeature_asks_of_a_provider(client: OpenFeatureClient) -> None:
     for details in wrong:
         assert (details.error_code, details.reason) == ("TYPE_MISMATCH", "ERROR")
         assert details.value in (False, 1, 0.1, "x", {})
-    for flag in ("absent", "absent.lever", "text.absent", ""):
-        details = client.get_string_details(flag, "x", VISITOR)
-        assert (details.value, details.error_code, details.reason) == ("x", "FLAG_NOT_FOUND", "ERROR")
+    for kind, default in DEFAULTS.items():
+        for flag in ("absent", "absent.lever", "text.absent", ""):
+            details = getattr(client, f"get_{kind}_details")(flag, default, VISITOR)
+            assert (details.value, details.error_code, details.reason) == (default, "FLAG_NOT_FOUND", "ERROR")
+            assert details.flag_key == flag
     for context in (None, EvaluationContext(attributes={"device": "phone"}), EvaluationContext("")):
         details = client.get_string_details("text", "x", context)
         assert (details.value, details.error_code) == ("x", "TARGETING_KEY_MISSING")
     found = asyncio.run(client.get_boolean_details_async("boolean", False, VISITOR))
     assert found.value is True
+
+
+def test_a_value_that_is_nothing_is_a_value(client: OpenFeatureClient) -> None:
+    """False, an empty text and 0 are no errors; an attribute without a value says nothing."""
+    visitor = EvaluationContext("visitor-42", {"email": None})  # type: ignore[dict-item]
+    for name, kind in (("boolean", "boolean"), ("text", "string"), ("whole", "integer"), ("number", "float")):
+        details = getattr(client, f"get_{kind}_details")(f"zero-{name}", DEFAULTS[kind], visitor)
+        nothing = LEVELS[f"zero-{name}"][1]
+        assert (details.value, type(details.value)) == (nothing, type(nothing))
+        assert (details.error_code, details.reason, details.flag_key) == (None, "SPLIT", f"zero-{name}")
+        assert details.flag_metadata == {"study": f"zero-{name}", "decision": 1}
 
 
 @pytest.mark.parametrize("source", ["sqlite:////nowhere/studies.db", "http://127.0.0.1:9/"])
@@ -122,6 +138,8 @@ def test_a_backend_that_cannot_be_reached_is_an_error_and_gives_defaults(source:
         assert (details.value, details.reason) == (False, "ERROR")
         assert details.error_code is not None
         client.track("purchase", VISITOR)
+        for kind, default in DEFAULTS.items():
+            assert getattr(client, f"get_{kind}_value")("boolean", default, VISITOR) == default
     finally:
         api.clear_providers()
 

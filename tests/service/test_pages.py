@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -80,19 +81,24 @@ def test_the_first_look_at_a_large_study_blocks_no_decision(
     """What takes seconds is computed from a copy: meanwhile somebody asks, in the same process."""
     study = Study.create("large", Problem(**SHOP), storage=f"sqlite:///{tmp_path}/large.db", seed=1)
     study.tell_many([{"id": each.id, "clicked": 1, "cart": "some", "purchase": 0} for each in study.ask(20)])
-    asked = []
+    asked: list[Any] = []
 
     def meanwhile(*arguments: Any) -> Any:
-        asking = threading.Thread(target=lambda: asked.append(study.ask()), daemon=True)
-        asking.start()
-        asking.join(20)
+        if not asked:
+            asking = threading.Thread(target=lambda: asked.append(study.ask()), daemon=True)
+            asking.start()
+            asking.join(20)
         return chances_over_time(*arguments)
 
     monkeypatch.setattr(views, "LARGE", 1)
     monkeypatch.setattr(views, "chances_over_time", meanwhile)
-    view = views.Views().of(study)
+    seen = views.Views()
+    first = seen.of(study)
+    assert (first.is_newest, first.about["rows"], first.chances["rows"]) == (False, 20, [20])
+    while not (newest := seen.of(study)).is_newest:
+        time.sleep(0.01)
     assert [each.id for each in asked] == [21]
-    assert view.about["rows"] == 20
+    assert newest.chances["rows"] == [5, 10, 15, 20]
     study.close()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.core.markup import braces, chance_words, number, weight_words
+from causal_bandits.core.markup import braces, chance_words, loss_words, number, weight_words
 from causal_bandits.core.policies.safe import ACCEPTED
 from causal_bandits.reporting.axes import RATE
 from causal_bandits.reporting.study_page import study_page
@@ -81,14 +81,14 @@ def test_the_probability_to_be_the_best(shop: tuple[cb.Study, Caller]) -> None:
     assert about["arms"][0]["probability_best"] == best.probability_best
     assert math.fsum(row["probability_best"] or 0.0 for row in about["arms"]) == pytest.approx(1)
     assert next(row for row in about["arms"] if row["status"] == "retired")["probability_best"] is None
-    assert f"is the best arm with a probability of {shown}." in words(page)
+    for text in (words(page), words(report_of(study))):
+        assert f"is the best arm with a probability of {shown}." in text
     arms = [row for row in rows_of(page) if len(row) == 7 and row[0].startswith(("banner=", "shipping=", "no lever"))]
     assert [row[4] for row in arms] == [
         "–" if row["probability_best"] is None else chance_words(row["probability_best"]) for row in about["arms"]
     ]
     legend = re.findall(r"<li>.*?<bdi>(.*?)</bdi><b>(.*?)</b>", page)
     assert (arms[0][0].removesuffix(" control"), shown) in legend
-    assert f"best arm with probability {shown}" in words(report_of(study))
 
 
 def test_closeness_and_expected_loss(shop: tuple[cb.Study, Caller]) -> None:
@@ -100,11 +100,10 @@ def test_closeness_and_expected_loss(shop: tuple[cb.Study, Caller]) -> None:
         best.expected_loss,
     )
     close = f"within {number(best.margin)} of the best with probability {chance_words(best.probability_close)}"
-    loss = f"expected to lose {number(best.expected_loss)}"
-    for text in (str(advice), words(report_of(study))):
-        assert close in text
-        assert loss in text
-    assert f"expected to lose {RATE.change(best.expected_loss)[1:]} per" in words(call("GET", "/studies/shop").text)
+    assert close in str(advice)
+    assert f"expected to lose {loss_words(best.expected_loss)}" in str(advice)
+    for text in (words(call("GET", "/studies/shop").text), words(report_of(study))):
+        assert f"expected to lose {RATE.change(best.expected_loss)[1:]} per" in text
 
 
 def test_effects_of_levels(shop: tuple[cb.Study, Caller]) -> None:
@@ -122,7 +121,7 @@ def test_effects_of_levels(shop: tuple[cb.Study, Caller]) -> None:
         found = [line[3:5] for line in funnel if line[:3] == [lever, f"{level} instead of {base}", "purchase"]]
         assert found == [[effect, between]]
         (cells,) = [line for line in report if line[:3] == [lever, level, base]]
-        assert number(row.effect.absolute) in cells[4]
+        assert cells[4] == f"{effect} ({between})"
 
 
 def test_lifts_and_means(shop: tuple[cb.Study, Caller]) -> None:
@@ -133,10 +132,12 @@ def test_lifts_and_means(shop: tuple[cb.Study, Caller]) -> None:
     for row in study.estimates():
         lines = [line for line in page if len(line) == 7 and line[2] == RATE.show(row.mean)]
         assert lines
-        assert any(number(row.mean) in cell for line in report for cell in line)
+        assert any(RATE.show(row.mean) in cell for line in report for cell in line)
         if row.lift is not None:
             assert row.lift.absolute == pytest.approx(row.net - control.net)
-            assert any(line[3].startswith(lifts.change(row.lift.absolute)) for line in lines)
+            lift = lifts.change(row.lift.absolute)
+            assert any(line[3].startswith(lift) for line in lines)
+            assert row.is_control or any(cell.startswith(lift) for line in report for cell in line)
 
 
 def test_a_decision_is_explained_by_the_estimate_of_its_arm(shop: tuple[cb.Study, Caller]) -> None:
@@ -150,7 +151,7 @@ def test_a_decision_is_explained_by_the_estimate_of_its_arm(shop: tuple[cb.Study
     share = weight_words(estimate.through_share)
     assert f"through the set {braces(estimate.through)} ({share} of an average over sets): " in str(why)
     page = words(call("GET", f"/studies/shop/decisions/{decision.id}").text)
-    assert f"Chosen with probability {number(why.propensity)}," in page
+    assert f"Chosen with probability {RATE.show(why.propensity)}," in page
 
 
 def test_sets_are_listed_by_their_probability(shop: tuple[cb.Study, Caller]) -> None:
@@ -170,6 +171,16 @@ def test_sets_are_listed_by_their_probability(shop: tuple[cb.Study, Caller]) -> 
         (line,) = [line for line in rows_of(page) if line[0] == name]
         assert line[1:4] == [state, chance_words(chance), weight_words(weight)]
         assert (name, RATE.show(chance)) in re.findall(r"<li>.*?<bdi>(.*?)</bdi><b>(.*?)</b>", page)
+
+
+def test_explained_variance_and_forecast(shop: tuple[cb.Study, Caller]) -> None:
+    study, call = shop
+    about, report = study.describe(), words(report_of(study))
+    assert about["explained_variance"]["rows"] == about["rows"]
+    for said, page in ((about["explained_variance"]["says"], "/sets"), (study.advice().forecast, "")):
+        assert said
+        assert said in words(call("GET", f"/studies/shop{page}").text)
+        assert said in report
 
 
 def test_to_be_better_than_the_only_other_arm_is_to_be_the_best() -> None:

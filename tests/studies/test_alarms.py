@@ -104,6 +104,7 @@ def test_news_is_a_notice_and_no_alarm(sqlite: str) -> None:
     assert not {each.code for each in found.alarms} & {"windows-closed", "stop-advised"}
     (stop,) = [each for each in found if each.code == "stop-advised"]
     assert stop.about == (study.recommend().arm.label,)
+    assert stop.says in [each["says"] for each in study.describe()["health"]]  # where it is advised once for all
     assert "notice windows-closed: the reward windows of 400 of 400 decisions have closed" in str(found)
 
 

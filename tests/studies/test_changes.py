@@ -446,6 +446,7 @@ def test_a_finished_study(studies: Studies, tmp_path: Path, after: str) -> None:
         study.finish()
     first = study.ask()
     study.tell(first.id, answer(SHOP, first))
+    known = answer(SHOP, first)["purchase"]
     play(study, 19)
     study.ask(2, key="open")
     study.tell(21, {"clicked": 1})
@@ -472,6 +473,8 @@ def test_a_finished_study(studies: Studies, tmp_path: Path, after: str) -> None:
     ):
         with pytest.raises((StudyFinishedError, DecisionClosedError)):
             call()
+    with pytest.raises(ConflictError, match=r"; the study is finished, so recorded values stay as they are$"):
+        study.tell(1, reward=1 - known)
     study.tell(first.id, answer(SHOP, first))  # again, as before
     one = study.report(tmp_path / "one.html")
     if after == "error":

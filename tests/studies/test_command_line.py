@@ -76,13 +76,13 @@ def test_a_study_from_the_shell(run: Run, tmp_path: Path) -> None:
     assert about["rows"] == 92
     assert about["missing"] == {"cart": 1}
     shown = run("study", "show", "shop")
-    for word in ("Arms, the best first", "Separating sets", "Recommended", "cart is missing in 1 row"):
+    for word in ("Arms, the best first", "Separating sets", "leads and is the best", "cart is missing in 1 row"):
         assert word in shown
     run("study", "finish", "shop")
     finished = run("study", "show", "shop")
     assert "Finished on" in finished
     assert "The winner is banner=" in finished
-    assert "Recommended" not in finished
+    assert "leads" not in finished
     assert run("study", "advice", "shop").startswith("finished: since ")
     run("study", "report", "shop", "--out", "page.html")
     assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")

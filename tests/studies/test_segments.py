@@ -65,7 +65,7 @@ def test_asking_telling_and_reading(sqlite: str, tmp_path: Path) -> None:
     assert [row["segment"] for row in about["recommendations"]] == [MOBILE, DESKTOP]
     page = study.report(tmp_path / "page.html").read_text()
     assert "device=desktop" in page
-    assert page.count("Recommended: ") == 2
+    assert page.count("leads and is the best arm") == 2
     assert fingerprint(rebuilt(study)) == fingerprint(study)
 
 
@@ -206,7 +206,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "2 arms added" in study("arms", "add-level", "shop", "device", "tablet")
     shown = study("show", "shop")
     assert "device=tablet" in shown
-    assert shown.count("Recommended") == 3
+    assert shown.count("Keep going") == 3
     assert "3 arms forbidden" in study("forbid", "shop", "banner=red")
 
 

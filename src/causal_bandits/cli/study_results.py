@@ -9,7 +9,7 @@ import typer
 from ..core.markup import counted, number
 from ..core.serialization import to_json
 from ..errors import OptionError
-from .deferred import described, policies, sheets, studies, terminals
+from .deferred import answers, described, policies, sheets, studies, terminals
 from .root import console
 from .streams import say
 from .study import OfSegment, Shown, segment_in, study_command
@@ -30,8 +30,8 @@ def _show(about: "described.StudyDescription") -> None:
     counts = ", ".join(f"{count:,} {status}" for status, count in about["decisions"].items() if status != "all")
     terminal.print(terminals.written(about["name"], "bold"), f": {about['policy']}, seed {about['seed']}", sep="")
     terminal.print(f"{counted(about['decisions']['all'], 'decision')}: {counts}; {counted(about['rows'], 'row')}")
-    if "finished" in about:
-        terminal.print(sheets.finished_words(about))
+    for each in answers.answers(about):
+        terminal.print(terminals.written(f"{each.segment}: " * bool(each.segment) + each.says))
     if "staleness" in about:
         behind = about["staleness"]
         terminal.print(
@@ -42,20 +42,15 @@ def _show(about: "described.StudyDescription") -> None:
         terminal.print(sheets.pending_words(about["pending"]))
     for variable, count in about["missing"].items():
         terminal.print(f"{variable} is missing in {counted(count, 'row')}")
-    _table(sheets.arms_sheet(about["arms"]))
-    lifts = sheets.lifts_sheet(about["arms"])
+    unit = answers.unit_of(about["reward"])
+    _table(sheets.arms_sheet(about["arms"], unit))
+    lifts = sheets.lifts_sheet(about["arms"], unit)
     if lifts is not None:
         _table(lifts)
     _table(sheets.sets_sheet(about["sets"]))
     for check in about["health"]:
         if check["alarm"]:
             terminal.print(terminals.written(f"Alarm ({check['code']}): {check['says']}", "red"))
-    if not about["rows"]:
-        waits = about["pending"]["rows"] and about["pending"]["window"] is not None
-        terminal.print("No row counts yet." if waits else "No data yet: ask for decisions and tell their outcomes.")
-    for best in [about["recommendation"], *about.get("recommendations", [])]:
-        if best is not None and "finished" not in about:
-            terminal.print(sheets.recommended(best))
 
 
 @study_command("recommend", looks=True)
@@ -106,7 +101,8 @@ def effects(
     found = study.effects(level=confidence)
     if not found.known:
         return found, "no two arms differ in exactly one lever, so there are no effects of levels to show"
-    return found, lambda: _table(sheets.effects_sheet(to_json(found.known)))
+    unit = answers.unit_of(study.problem.reward.kind)
+    return found, lambda: _table(sheets.effects_sheet(to_json(found.known), unit))
 
 
 def _table(sheet: "sheets.Sheet") -> None:

@@ -113,6 +113,15 @@ def chance_words(probability: float | None) -> str:
     return "under 1%" if probability < 0.005 else f"{100 * probability:.0f}%"
 
 
+def loss_words(loss: float | None) -> str:
+    """An expected loss; one digit is enough for a loss that is nearly nothing.
+
+    >>> loss_words(0.0143), loss_words(0.000957), loss_words(0.0)
+    ('0.014', '0.001', '0')
+    """
+    return number(loss, 1 if loss is not None and abs(loss) < 0.001 else 3)
+
+
 def braces(variables: Iterable[str] | None) -> str:
     """A set in braces; None is an arm that uses no set."""
     return "no set" if variables is None else "{" + ", ".join(variables) + "}"

@@ -51,8 +51,8 @@ class Unit(NamedTuple):
         """A value with two or three digits.
 
         >>> rate = Unit(percent=True)
-        >>> [rate.show(value) for value in (0.0312, 0.456, 0.004, 0.000123, 3e-146, 1.0, None)]
-        ['3.12%', '45.6%', '0.40%', '0.012%', '0%', '100%', '–']
+        >>> [rate.show(value) for value in (0.0312, 0.09998, 0.456, 0.004, 0.000123, 3e-146, 1.0, None)]
+        ['3.12%', '10.0%', '45.6%', '0.40%', '0.012%', '0%', '100%', '–']
         """
         if value is not None and self.decimals is not None and math.isfinite(value):
             return f"{100 * value:.{self.decimals}f}%" if self.percent else f"{value:,.{self.decimals}f}"
@@ -63,7 +63,7 @@ class Unit(NamedTuple):
             return f"{shown:.0f}%".removeprefix("-")
         if abs(shown) < 0.1:
             return f"{shown:.2g}%"
-        return f"{shown:.{1 if abs(shown) >= 10 else 2}f}%"
+        return f"{shown:.{1 if abs(shown) >= 9.995 else 2}f}%"
 
     def change(self, value: float | None) -> str:
         """A difference with its sign; of rates in percentage points.

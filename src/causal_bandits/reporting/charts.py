@@ -15,7 +15,7 @@ HEIGHT = 200
 LETTER, SIGN = 7.4, 12.0
 """The width of a digit and of a percent sign at an axis, at most."""
 SHARES = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0), ("0%", "25%", "50%", "75%", "100%"))
-GREY = "grey"
+GREY, LEVEL = "grey", "level-key"
 
 
 class Series(NamedTuple):
@@ -165,9 +165,14 @@ def legend(series: Iterable[tuple[str, str, str]]) -> Markup:
 
 
 def key(color: str) -> Markup:
-    """A spot of color."""
+    """A spot of color, or for a level a broken line."""
     dot = tag("circle", at={"cx": "6", "cy": "6", "r": "5", "class": f"fill {color}"})
-    return tag("svg", dot, at={"class": "key", "width": "12", "height": "12", "aria-hidden": "true"})
+    broken = tag("line", at={"class": "level", "x2": "100%", "y1": "6", "y2": "6"})
+    return tag(
+        "svg",
+        broken if color == LEVEL else dot,
+        at={"class": "key", "width": "12", "height": "12", "aria-hidden": "true"},
+    )
 
 
 def strip(axis: Axis, shared: Interval | None, alone: Interval | None, level: float | None, said: str) -> Markup:

@@ -13,6 +13,8 @@ from ..core.policies.posterior import best_of
 
 POINTS = 24
 """Points of a course."""
+ROWS_PER_POINT, FEWEST_POINTS = 8, 4
+"""Every point of `chances_over_time` is a fit, so few rows have few of them."""
 
 
 class SetCourse(TypedDict):
@@ -94,7 +96,8 @@ def chances_over_time(
     """
     allowed = policy.allowed if among is None else policy.allowed & among
     segments, total = policy.problem.arm_segments, policy.rows
-    points = sorted({int(at) for at in np.linspace(total / POINTS, total, POINTS)} - {0})
+    count = min(max(total // ROWS_PER_POINT, FEWEST_POINTS), POINTS)
+    points = sorted({int(at) for at in np.linspace(total / count, total, count)} - {0})
     found: list[list[float | None]] = []
     for fresh in _replayed(policy, points):
         if not fresh.can_compare:

@@ -45,6 +45,8 @@ class Known(TypedDict):
     names: NotRequired[dict[str, str]]
     """Display names and descriptions of variables and levels: "banner" or "banner=red" -> text."""
     descriptions: NotRequired[dict[str, str]]
+    explained_variance: NotRequired[dict[str, Any]]
+    """How much of the reward's variance the mediators explain, if there are mediators (see `ExplainedVariance`)."""
     effects: NotRequired[list[EffectRow]]
     """Effects of levels, if arms can be compared."""
     evidence_over_time: NotRequired[EvidenceCourse]
@@ -101,6 +103,8 @@ class StudyDescription(Known):
     policy: str
     options: dict[str, Any]
     seed: int
+    reward: str
+    """The kind of reward: "binary", "number", "count" or "revenue"."""
     decisions: dict[str, int]
     """By status, and `all`."""
     pending: PendingRewards

@@ -55,8 +55,8 @@ b.open,span.open{color:var(--open)}b.depends{color:var(--one)}
 .matrix td[rowspan]:not(.w){min-width:9rem}
 code{font-size:.88em;background:var(--card);padding:.1rem .3rem}
 summary{cursor:pointer}
-@media print{body{max-width:none;padding:0;font-size:11pt}h2{break-after:avoid}.box,img,tr{break-inside:avoid}
-.scroll{overflow:visible}details>*{display:block}}
+@media print{html{font-size:13px}body{max-width:none;padding:0;font-size:1rem}h2{break-after:avoid}
+.box,img,tr{break-inside:avoid}.scroll{overflow:visible}details:not([open]){display:none}td,th{padding-right:.5rem}}
 """
 
 

@@ -8,13 +8,15 @@ from ..core.markup import (
     braces,
     chance_words,
     counted,
+    loss_words,
     number,
     signed,
     through_words,
+    weight_words,
 )
 from ..core.policies.estimates import IN_PLAY
 from ..core.validation import duration_words
-from .axes import seconds_of, time_words
+from .axes import PLAIN, Unit
 from .described import (
     AnalysisDescription,
     ArmRow,
@@ -23,7 +25,6 @@ from .described import (
     PendingRewards,
     RecommendationRow,
     SetRow,
-    StudyDescription,
 )
 
 
@@ -68,8 +69,13 @@ SET_COLUMNS = ("set", "", "separates", "evidence", "rows", "recently")
 def evidence_of(found: SetRow) -> str:
     """The evidence for a set: its probability, p-values, or nats per lever."""
     evidence = found["evidence"]
-    words: str = evidence["words"]
-    return words if evidence["rows"] or evidence["probability"] is None else "no data yet"
+    if evidence["probability"] is None:
+        words: str = evidence["words"]
+        return words
+    if not evidence["rows"]:
+        return "no data yet"
+    weight = "" if evidence["weight"] is None else f", weight {weight_words(evidence['weight'])}"
+    return f"separates with probability {chance_words(evidence['probability'])}{weight}"
 
 
 def state_of(found: SetRow) -> str:
@@ -82,12 +88,12 @@ def state_of(found: SetRow) -> str:
     return "rejected" if rows else "not tested yet"
 
 
-def arms_sheet(arms: list[ArmRow]) -> Sheet:
+def arms_sheet(arms: list[ArmRow], unit: Unit = PLAIN) -> Sheet:
     """The arms, the best first: rows, what they say alone, then the estimate with sharing, and through what."""
     columns = ("arm", "own rows", "own rows say", "with sharing", "through", "borrowed rows")
     if not any(row["segment"] for row in arms):
-        return Sheet("Arms, the best first", "", columns, tuple(map(_arm_cells, arms)), (1, 2, 3, 5))
-    rows = tuple((segment_of(row), *_arm_cells(row)) for row in arms)
+        return Sheet("Arms, the best first", "", columns, tuple(_arm_cells(row, unit) for row in arms), (1, 2, 3, 5))
+    rows = tuple((segment_of(row), *_arm_cells(row, unit)) for row in arms)
     return Sheet("Arms, the best of each segment first", "", ("segment", *columns), rows, (2, 3, 4, 6), grouped=True)
 
 
@@ -96,23 +102,25 @@ def segment_of(row: ArmRow | RecommendationRow) -> str:
     return ", ".join(f"{name}={level}" for name, level in row["segment"].items())
 
 
-def _arm_cells(row: ArmRow) -> tuple[str, ...]:
+def _arm_cells(row: ArmRow, unit: Unit) -> tuple[str, ...]:
     gone = "" if row["status"] in (*IN_PLAY, "not allowed") else row["status"]
     note = ", ".join(filter(None, ["control" if row["is_control"] else "", gone]))
     return (
         row["lever_label"] + (f" ({note})" if note else ""),
         f"{row['own_rows']:,}" + (f" + {row['pending_rows']:,} pending" if row["pending_rows"] else ""),
-        _range(row, "own_") if row["own_rows"] else "no outcome yet" if row.get("decisions") else "never played",
-        _range(row),
+        _range(row, "own_", unit) if row["own_rows"] else "no outcome yet" if row.get("decisions") else "never played",
+        _range(row, unit=unit),
         through_words(row["through"], row["through_share"]),
         f"{row['borrowed_rows']:,.0f}",
     )
 
 
-def _range(row: ArmRow, of: str = "") -> str:
+def _range(row: ArmRow, of: str = "", unit: Unit = PLAIN) -> str:
     mean, low, high = (row[f"{of}{name}"] for name in ("mean", "low", "high"))
     if mean is None:
         return "–"
+    if unit.percent:
+        return unit.show(mean) + ("" if low is None else f" ({unit.show(low)} – {unit.show(high)})")
     return f"{number(mean, beside=(low, high))} ({between(low, high, mean)})"
 
 
@@ -130,29 +138,11 @@ def pending_words(pending: PendingRewards) -> str:
     return f"{waits}; their mediators count already, which is worth {pending['worth']:,.0f} rows."
 
 
-def recommended(best: RecommendationRow) -> str:
-    """The recommended arm in two sentences, with its mean and probabilities; with its segment if it has one."""
-    where = f"For {segment_of(best)}: " if best["segment"] else ""
-    worth, sure = f"Recommended: {best['lever_label']}; mean {number(best['mean'])}", _sure(best)
-    if best["stands_out"]:
-        return f"{where}{worth}: it stands out. {sure}"
-    return f"{where}{'no' if where else 'No'} arm stands out yet. {worth}. {sure}"
-
-
-def finished_words(study: StudyDescription) -> str:
-    """When a study was finished, and with which winner."""
-    best = [each for each in [study["recommendation"], *study.get("recommendations", [])] if each is not None]
-    arms = "; ".join(f"{f'for {segment_of(each)}: ' * bool(each['segment'])}{each['lever_label']}" for each in best)
-    sure = f" {_sure(best[0])}" if len(best) == 1 else ""
-    ended = time_words(seconds_of(study["finished"]))
-    return f"Finished on {ended}. The winner is {arms}.{sure} Nothing can be changed any more."
-
-
 def _sure(best: RecommendationRow) -> str:
     return (
         f"It is the best arm with probability {chance_words(best['probability_best'])}, within "
         f"{number(best['margin'])} of the best with probability {chance_words(best['probability_close'])}, and "
-        f"expected to lose {number(best['expected_loss'])}."
+        f"expected to lose {loss_words(best['expected_loss'])}."
     )
 
 
@@ -245,7 +235,7 @@ def _set_cells(found: SetRow) -> tuple[str, ...]:
 # Lifts over the control, and effects of levels
 
 
-def lifts_sheet(arms: Sequence[ArmRow]) -> Sheet | None:
+def lifts_sheet(arms: Sequence[ArmRow], unit: Unit = PLAIN) -> Sheet | None:
     """The lift of every arm over the control, best first; None if there is no control, or no data yet."""
     controls = [row for row in arms if row["is_control"]]
     if not controls or not any(row["own_rows"] for row in arms):
@@ -255,30 +245,33 @@ def lifts_sheet(arms: Sequence[ArmRow]) -> Sheet | None:
     if costs:
         columns = ("arm", "cost", "mean less cost", *columns[1:])
     others = [row for row in arms if not row["is_control"]]
-    rows = [(row["label"], *(_cost_cells(row) if costs else ()), *_lift_cells(row)) for row in others]
-    title = f"Lift over the control ({'; '.join(map(_base, controls))})"
+    changes = unit.changes(row["lift"] and row["lift"]["absolute"] for row in others)
+    rows = [(row["label"], *(_cost_cells(row, unit) if costs else ()), *_lift_cells(row, changes)) for row in others]
+    title = f"Lift over the control ({'; '.join(_base(row, unit) for row in controls)})"
     return Sheet(title, "", columns, tuple(rows), tuple(range(1, len(columns))))
 
 
-def _base(control: ArmRow) -> str:
-    less = f", less its cost {number(control['net'])}" if control["cost"] else ""
-    return f"{control['label']}, mean {number(control['mean'])}{less}"
+def _base(control: ArmRow, unit: Unit) -> str:
+    less = f", less its cost {unit.show(control['net'])}" if control["cost"] else ""
+    return f"{control['label']}, mean {unit.show(control['mean'])}{less}"
 
 
-def _cost_cells(row: ArmRow) -> tuple[str, str]:
-    return number(row["cost"]), number(row["net"])
+def _cost_cells(row: ArmRow, unit: Unit) -> tuple[str, str]:
+    return unit.show(row["cost"]), unit.show(row["net"])
 
 
-def _lift_cells(row: ArmRow) -> tuple[str, str, str]:
+def _lift_cells(row: ArmRow, unit: Unit) -> tuple[str, str, str]:
     lift = row["lift"]
     if lift is None:
         return "–", "–", "–"
-    return absolute_words(lift), relative_words(lift), chance_words(lift["probability_better"])
+    return absolute_words(lift, unit), relative_words(lift), chance_words(lift["probability_better"])
 
 
-def absolute_words(lift: LiftRow) -> str:
+def absolute_words(lift: LiftRow, unit: Unit = PLAIN) -> str:
     """A difference with its interval."""
     by, low, high = lift["absolute"], lift["low"], lift["high"]
+    if unit.percent:
+        return f"{unit.change(by)} ({unit.change(low)} to {unit.change(high)})"
     return f"{signed(by, (low, high))} ({between(low, high, by)})"
 
 
@@ -302,13 +295,14 @@ def _percent(value: float) -> str:
     return f"{100 * value:,.{digits}f}"
 
 
-def effects_sheet(effects: Sequence[EffectRow]) -> Sheet:
+def effects_sheet(effects: Sequence[EffectRow], unit: Unit = PLAIN) -> Sheet:
     """The effect of every level compared with the control's."""
     columns = ("lever", "level", "instead of", "rows", "effect", "relative", "better")
+    changes = unit.changes(row["effect"]["absolute"] for row in effects)
     rows = tuple(
         (
             *(row["lever"], str(row["level"]), str(row["base"]), f"{row['own_rows']:,}"),
-            *(absolute_words(row["effect"]), relative_words(row["effect"])),
+            *(absolute_words(row["effect"], changes), relative_words(row["effect"])),
             chance_words(row["effect"]["probability_better"]),
         )
         for row in effects

@@ -9,6 +9,7 @@ from typing import Any
 from ..core.files import file_path, replacing
 from ..core.markup import Markup, braces, counted, markup, number, tag
 from . import charts
+from .answers import answers, unit_of
 from .axes import (
     PLAIN,
     RATE,
@@ -21,17 +22,14 @@ from .axes import (
     seconds_of,
     time_axis,
     time_words,
-    unit_for,
 )
-from .charts import GREY, SHARES, Note, Series
+from .charts import GREY, LEVEL, SHARES, Note, Series
 from .courses import EvidenceCourse, SetCourse
 from .described import (
-    AdviceRow,
     AnalysisDescription,
     ArmRow,
     DecisionCourse,
     Known,
-    RecommendationRow,
     SetRow,
     StudyDescription,
     in_display_names,
@@ -41,11 +39,9 @@ from .sheets import (
     answer,
     arms_sheet,
     effects_sheet,
-    finished_words,
     lifts_sheet,
     other_notices,
     pending_words,
-    recommended,
     sets_sheet,
 )
 from .text import shortened
@@ -71,7 +67,7 @@ def study_page(study: StudyDescription) -> str:
         *_answers(study),
         *_health(study),
         *_changes(study),
-        *_what_is_known(study, notes=notes),
+        *_what_is_known(study, unit_of(study["reward"]), notes=notes),
         tag("h2", "Decisions over time"),
         decisions_figure(course, most_chosen(course), notes),
         *_glossary(study),
@@ -95,7 +91,7 @@ def analysis_page(analysis: AnalysisDescription) -> str:
         soft(f"{analysis['rows']:,} rows; levers {', '.join(analysis['interventions'])}{_segments(analysis)}."),
         tag("p", answer(analysis), at={"class": "lead box"}),
         *(tag("p", notice, at={"class": "box"}) for notice in other_notices(analysis)),
-        *_what_is_known(analysis, lifts=analysis["assignment"]["causal"]),
+        *_what_is_known(analysis, PLAIN, lifts=analysis["assignment"]["causal"]),
         tag("h2", "What was inferred from the table"),
         tag("ul", *(tag("li", note) for note in analysis["inferred"])),
     ]
@@ -116,7 +112,7 @@ def _glossary(study: StudyDescription) -> list[Markup]:
     return [tag("h2", "What the names mean"), tag("ul", *said)] if said else []
 
 
-def _what_is_known(values: Known, *, lifts: bool = True, notes: Sequence[Note] = ()) -> list[Markup]:
+def _what_is_known(values: Known, unit: Unit, *, lifts: bool = True, notes: Sequence[Note] = ()) -> list[Markup]:
     """Shared by both pages: arms, sets and their evidence; lifts only if arms can be compared."""
     return [
         _missing(values["missing"]),
@@ -125,32 +121,25 @@ def _what_is_known(values: Known, *, lifts: bool = True, notes: Sequence[Note] =
             ("Arms, the best first" if lifts else "Arms, the highest mean first")
             + (" (mean less cost)" if any(row["cost"] for row in values["arms"]) else ""),
         ),
-        arms_figure(values["arms"]),
-        sheet_table(arms_sheet(values["arms"])),
-        *(_lifts(values) if lifts else []),
+        arms_figure(values["arms"], unit),
+        sheet_table(arms_sheet(values["arms"], unit)),
+        *(_lifts(values, unit) if lifts else []),
         tag("h2", "Separating sets"),
         _sets(values["sets"]),
+        *([soft(values["explained_variance"]["says"])] if "explained_variance" in values else []),
         tag("h2", EVIDENCE),
         evidence_figure(values["evidence_over_time"], notes),
     ]
 
 
-def _advised(found: AdviceRow | None) -> Markup:
-    if found is None:
-        return Markup()
-    where = "".join(f"{name}={level}: " for name, level in found.get("segment", {}).items())
-    said = where + found["text"]
-    return markup([tag("p", said[:1].upper() + said[1:]), soft(found["guarantee"])])
-
-
-def _lifts(values: Known) -> list[Markup]:
+def _lifts(values: Known, unit: Unit) -> list[Markup]:
     """Lifts over the control and effects of levels, if they can be estimated."""
-    lifts, effects = lifts_sheet(values["arms"]), values.get("effects", [])
+    lifts, effects = lifts_sheet(values["arms"], unit), values.get("effects", [])
     parts = []
     if lifts is not None:
         parts += [tag("h2", lifts.title), sheet_table(lifts)]
     if effects:
-        sheet = effects_sheet(effects)
+        sheet = effects_sheet(effects, unit)
         parts += [tag("h2", sheet.title), sheet_table(sheet)]
     return parts
 
@@ -193,18 +182,15 @@ def _checks(checks: list[dict[str, Any]]) -> list[Markup]:
 
 
 def _answers(study: StudyDescription) -> list[Markup]:
-    """What to deploy and whether to stop, for each segment where there are some; how a finished study ended."""
-    if "finished" in study:
-        return [tag("p", finished_words(study), at={"class": "lead box"})]
-    best = study["recommendations"] if "segments" in study else [study["recommendation"]]
-    advised = study["advices"] if "segments" in study else [study["advice"]]
-    return [*map(_recommended, best), *map(_advised, advised)]
-
-
-def _recommended(best: RecommendationRow | None) -> Markup:
-    if best is None:
-        return tag("p", "No arm can be recommended yet: none has enough rows.", at={"class": "box"})
-    return tag("p", recommended(best), at={"class": "lead box"})
+    """What to do, for each segment where there are some, and the guarantee; how a finished study ended."""
+    found, parts = answers(study), []
+    for each in found:
+        where = f"{each.segment}: " if each.segment else ""
+        parts += [
+            tag("p", where + each.says, at={"class": "lead box"}),
+            *(soft(said) for said in [each.forecast] if said),
+        ]
+    return [*parts, *(soft(said) for said in dict.fromkeys(each.guarantee for each in found) if said)]
 
 
 def _missing(gaps: dict[str, int]) -> Markup:
@@ -267,13 +253,12 @@ def each_segment(arms: Sequence[ArmRow]) -> str:
     return ", the same number of each segment" if any(row["segment"] for row in arms) else ""
 
 
-def arms_figure(arms: Sequence[ArmRow]) -> Markup:
+def arms_figure(arms: Sequence[ArmRow], unit: Unit) -> Markup:
     """Every arm with its interval with sharing, under it the one of its own rows, and the control across."""
     shown = best_arms(arms, MOST_ARMS)
     both = [(interval_of(row), interval_of(row, "own_")) for row in shown]
     if not any(each is not None for pair in both for each in pair):
         return soft("No arm has enough rows for an interval yet.")
-    unit = unit_for(row["mean"] for row in shown)
     axis = intervals_axis([*shown, *(row for row in arms if row["is_control"])], unit)
     parts = []
     for row, (shared, alone) in zip(shown, both, strict=True):
@@ -337,7 +322,7 @@ def over_time(
         drawn = charts.lines(x, y, times, series, unit=unit, names=about, label=label, notes=here, level=level)
     shown = [(each.color, each.name, (show or unit.show)(each.last)) for each in series]
     if level is not None:
-        shown.append(("level-key", level[1], ""))
+        shown.append((LEVEL, level[1], ""))
     rows = [(name, *(unit.show(each.values[place]) for each in series)) for place, name in enumerate(names)]
     numbers = charts.numbers((x_name, *(each.name for each in series)), rows)
     return markup([drawn, charts.legend([*shown, *noted(here)]), numbers])
@@ -363,7 +348,7 @@ def decisions_figure(
     more = len(course["arms"]) - len(arms)
     if more > 0:
         others = [max(1.0 - sum(row[number] for number, _, _ in arms), 0.0) for row in shares]
-        series.append(Series(f"{more} other arms", GREY, others))
+        series.append(Series(counted(more, "other arm"), GREY, others))
     edges, label = [seconds_of(time) for time in course["times"]], "Share of decisions of each arm over time"
     return over_time(series, edges, SHARES, RATE, stretches(course), label, "stretch", notes)
 
@@ -405,7 +390,7 @@ def evidence_figure(course: EvidenceCourse, notes: Sequence[Note] = ()) -> Marku
     )
     shown = [*((each.color, each.name, unit.show(each.last)) for each in series), *noted(drawn_notes)]
     more = f" The first {MOST_SETS} of {number(len(kept))} sets." if len(kept) > MOST_SETS else ""
-    return markup([drawn, charts.legend([*shown, ("level-key", level[1], "")]), soft(note + more)])
+    return markup([drawn, charts.legend([*shown, (LEVEL, level[1], "")]), soft(note + more)])
 
 
 def _evidence_values(each: SetCourse, *, learnt: bool, by_nats: bool) -> list[float | None]:

@@ -9,6 +9,18 @@ WIDEST, LINES = 36, 3
 """Letters in a line, and lines, of a name that is wrapped."""
 
 
+def short(name: object, most: int = 90) -> str:
+    """A name to show literally, on a page.
+
+    >>> short("a" * 100, 9), short("two\\nlines")
+    ('aaaa…aaaa', 'two\\\\nlines')
+    """
+    text = printable(str(name))
+    if len(text) > 2 * most:  # its middle is left out anyway
+        text = text[:most] + text[-most:]
+    return shortened(text, most)
+
+
 def label(text: str, most: int) -> str:
     """Printable text for a figure, cut if it is too long.
 

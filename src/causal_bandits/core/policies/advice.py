@@ -11,7 +11,7 @@ from ...libraries import pl
 from ..compiled import Bools, Floats
 from ..data import History
 from ..independence.betting import CAP_ROWS
-from ..markup import chance_words, counted, number, printable, titled_table
+from ..markup import chance_words, counted, loss_words, number, printable, titled_table
 from ..problem import Arm, Level, Segment
 from .claims import FACTORS, Comparison, Proven, prove, scale_of
 from .estimates import Listed
@@ -114,7 +114,7 @@ class Advice:
     @property
     def text(self) -> str:
         """The advice as a paragraph."""
-        parts = (f"{self.action}: {self._claim()}", self.held, self._expected(), self._forecast())
+        parts = (f"{self.action}: {self._claim()}", self.held, self._expected(), self.forecast)
         return printable(" ".join(part for part in parts if part))
 
     def __str__(self) -> str:
@@ -174,13 +174,15 @@ class Advice:
         chance = chance_words(self.probability_close)
         shown = (
             f"{self._named} is within {number(self.margin)} of the best with probability {chance}, and is "
-            f"expected to lose {number(self.expected_loss)} per decision"
+            f"expected to lose {loss_words(self.expected_loss)} per decision"
         )
         if self.action in ("stop", "good enough", "finished"):
             return f"By the estimates, {shown}."
         return f"If you stopped now: {shown} (estimates, not covered by the guarantee)."
 
-    def _forecast(self) -> str:
+    @property
+    def forecast(self) -> str:
+        """How much longer a proof takes, and an expected loss below the tolerance; empty where that does not matter."""
         if self.action in ("stop", "finished") or self.arm is None:
             return ""
         if self.held and self.action == "good enough":
@@ -205,7 +207,8 @@ def _more(decisions: float, days: float) -> str:
     shown = f"about {counted(max(round(float(f'{decisions:.2g}')), 1), 'more decision')}"
     if not math.isfinite(days):
         return shown
-    return f"{shown} ({'less than a day' if days < 1 else f'{days:,.0f} days' if days >= 1.5 else 'one day'})"
+    some = f"{float(f'{days:.2g}'):,.0f} days"
+    return f"{shown} ({'less than a day' if days < 1 else some if days >= 1.5 else 'one day'})"
 
 
 class Advices(Listed[Advice]):
@@ -246,7 +249,7 @@ def advice_table(found: Sequence[Advice]) -> str:
             each.action,
             "–" if each.arm is None else each.arm.lever_arm.label,
             chance_words(each.probability_best),
-            number(each.expected_loss),
+            loss_words(each.expected_loss),
             f"{100 * each.progress:.0f}%",
         )
         for each in found

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import OptionError, brief
 from ...libraries import pl
 from ..compiled import Bools, Floats
-from ..markup import chance_words, number, printable, titled_table
+from ..markup import chance_words, loss_words, number, printable, titled_table
 from ..problem import Arm, Level, Problem, Segment
 from ..validation import is_number
 from .arms import OfArm, arms_left
@@ -62,7 +62,7 @@ class Recommendation(OfArm):
         return "no arm stands out yet"
 
     def __repr__(self) -> str:
-        chances = f"P(best) {chance_words(self.probability_best)}, expected loss {number(self.expected_loss)}"
+        chances = f"P(best) {chance_words(self.probability_best)}, expected loss {loss_words(self.expected_loss)}"
         return printable(f"Recommendation({self.arm.label}: mean {number(self.mean)}, {chances})")
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ def recommended_table(title: str, rows: Sequence[Recommendation]) -> str:
             number(best.mean),
             chance_words(best.probability_best),
             f"{chance_words(best.probability_close)} ({number(best.margin)})",
-            number(best.expected_loss),
+            loss_words(best.expected_loss),
         )
         for best in rows
     ]

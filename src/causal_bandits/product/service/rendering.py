@@ -12,7 +12,8 @@ from ...core.serialization import to_json
 from ...reporting import charts
 from ...reporting.axes import RATE
 from ...reporting.sheets import evidence_of, pending_words, state_of
-from .pages.views import arm_name, segment_name, short
+from ...reporting.text import short
+from .pages.views import arm_name, segment_name
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"

@@ -16,6 +16,7 @@ from ...core.serialization import to_json
 from ...errors import ConflictError, ObservationError, OptionError
 from ...reporting.courses import evidence_over_time
 from ...reporting.described import DecisionCourse, ExclusionRow, PendingRewards, StudyArm, StudyDescription
+from ..analysis.explained import explained_by_mediators
 from .answers import advise, effects, estimates, final_advice, ranking, recommend
 from .decisions import STATUS, moment
 from .drift import watched_sets
@@ -37,6 +38,12 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
     rankings = [_ranking(state, segment) for segment in segments]
     arms = _arms(state, [ranking for ranking in rankings if ranking is not None])
     watched = watched_sets(state, rejected=True)
+    best = [None if ranking is None else ranking.best for ranking in rankings]
+    advised: list[Advice] = []
+    if state.finished is None:
+        for each, segment in zip(best, segments, strict=True):
+            advised.append(advise(state, each, segment, confidence=CONFIDENCE))
+    checks = health_of(state, sets=watched, advised=None if None in best else advised)
     about: StudyDescription = {
         "name": session.row.name,
         "title": settings.rules.get("title", session.row.name),
@@ -48,6 +55,7 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "options": settings.options,
         "seed": settings.seed,
         "target": state.problem.target,
+        "reward": state.problem.reward.kind,
         "interventions": [lever.name for lever in state.problem.levers],
         "observed": list(state.problem.observed_names),
         "decisions": _statuses(state),
@@ -59,19 +67,17 @@ def described(session: Session, state: StudyState, *, history: bool) -> StudyDes
         "recommendation": None,
         "advice": None,
         "effects": to_json(effects(state, 0.95).known) if state.policy.rows and state.policy.can_compare else [],
-        "health": to_json(health_of(state, sets=watched)),
+        "health": to_json(checks),
         "annotations": to_json(annotations_of(state)),
         "exclusions": _exclusion_rows(state),
         "corrected": len(state.corrections),
     }
+    if state.problem.observed and state.policy.rows:
+        about["explained_variance"] = to_json(explained_by_mediators(state.policy.history.rows))
     if state.finished is not None:
         frozen = state.finished.report
         about.update({name: frozen[name] for name in FINAL if name in frozen})  # type: ignore[typeddict-item]
     else:
-        best = [None if ranking is None else ranking.best for ranking in rankings]
-        advised = [
-            advise(state, each, segment, confidence=CONFIDENCE) for each, segment in zip(best, segments, strict=True)
-        ]
         _add_answers(about, state, best, advised)
     if history:
         add_history(about, state)

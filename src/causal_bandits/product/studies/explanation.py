@@ -12,6 +12,7 @@ from ...core.markup import between, braces, counted, number, printable, titled_t
 from ...core.policies import ArmEstimate
 from ...core.problem import Arm
 from ...errors import StorageError, UnknownDecisionError
+from ...reporting.axes import RATE
 from .answers import estimates as estimates_of
 from .arm_patterns import asked_among
 from .deciding import compared as compared_by
@@ -108,7 +109,7 @@ class Explanation:
         return self.estimate.borrowed_rows
 
     def __repr__(self) -> str:
-        return printable(f"Explanation(decision {self.id}: {self.arm.label}, probability {number(self.propensity)})")
+        return printable(f"Explanation(decision {self.id}: {self.arm.label}, probability {RATE.show(self.propensity)})")
 
     def __str__(self) -> str:
         variables, share = self.estimate.through, self.estimate.through_share
@@ -119,7 +120,7 @@ class Explanation:
             through = "from its own rows" + (" and the effects of its levers" if self.borrowed_rows >= 0.5 else "")
         mean, ends = _estimate_cells(self.estimate)
         lines = [
-            f"decision {self.id}: {self.arm.label}, chosen with probability {number(self.propensity)} "
+            f"decision {self.id}: {self.arm.label}, chosen with probability {RATE.show(self.propensity)} "
             f"after {counted(self.rows, 'row')}",
             f"  {self.reason}",
             f"  estimated {through}: mean {mean} ({ends}), {counted(self.own_rows, 'own row')} and "
@@ -143,7 +144,7 @@ class Explanation:
         rows = [
             (
                 view.arm.label + (" (chosen)" if view.arm == self.arm else ""),
-                number(view.propensity),
+                RATE.show(view.propensity),
                 "not compared" if view.index is None else number(view.index),
                 *_estimate_cells(view.estimate),
                 f"{view.estimate.own_rows:,}",
@@ -195,11 +196,11 @@ def _reason(then: StudyState, compared: Floats | int | None, chosen: int) -> str
         return "the study was already finished, and this arm is its winner"
     if isinstance(compared, int):
         if compared in then.controls and then.control_share is not None:
-            return f"this decision was reserved for the control, whose share is {number(then.control_share)}"
-        least = number(float(shares_of(then.settings.rules, then.problem)[0][chosen]))
+            return f"this decision was reserved for the control, whose share is {RATE.show(then.control_share)}"
+        least = RATE.show(float(shares_of(then.settings.rules, then.problem)[0][chosen]))
         return f"this decision was part of the minimum share of this arm, {least}"
     if policy.exact_shares and compared is not None:
-        return f"the policy drew it with probability {number(float(compared[chosen]))}"
+        return f"the policy drew it with probability {RATE.show(float(compared[chosen]))}"
     what = policy.compares if then.cost is None else f"{policy.compares}, less its cost"
     if compared is None:
         return f"{what} was the highest; the policy does not store what it compares"

@@ -41,6 +41,7 @@ between arms, means over the whole study compare arms at different times.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +50,7 @@ from ...core.compiled import Floats, Ints
 from ...core.discovery import SeparatingSets
 from ...core.independence.drift import RATE, Drift
 from ...core.markup import braces, printable, titled_table
-from ...core.policies.advice import CONFIDENCE, TOLERANCE, Advices
+from ...core.policies.advice import CONFIDENCE, TOLERANCE, Advice, Advices
 from ...errors import CausalBanditsError, listing
 from ...libraries import pl, special
 from .answers import advice
@@ -175,8 +176,21 @@ class Health(tuple[Check, ...]):
         return titled_table(title, ("", "check", "what was found", "false alarms"), rows)
 
 
-def health_of(state: StudyState, now: float | None = None, *, sets: SeparatingSets | None = None) -> Health:
-    """All checks that apply; without the time, a silence cannot be noticed. `sets` are the watched sets, if known."""
+def health_of(
+    state: StudyState,
+    now: float | None = None,
+    *,
+    sets: SeparatingSets | None = None,
+    advised: Sequence[Advice] | None = None,
+) -> Health:
+    """All checks that apply; without the time, a silence cannot be noticed.
+
+    Args:
+        state: The study.
+        now: The time, in seconds since 1970.
+        sets: The watched sets, if known.
+        advised: What the study advises, of each segment, if known.
+    """
     now = now if state.finished is None else None  # no more decisions are expected
     checks = [outcomes_check(state), stopped_check(state, now), mediators_check(state)]
     if state.control_share is not None:
@@ -193,7 +207,7 @@ def health_of(state: StudyState, now: float | None = None, *, sets: SeparatingSe
         checks.append(windows_check(state))
     if state.corrections or not state.decisions.included.all():
         checks.append(changes_check(state))
-    return Health([*checks, stop_check(state)])
+    return Health([*checks, stop_check(state, advised)])
 
 
 # Outcomes
@@ -538,17 +552,18 @@ def windows_check(state: StudyState) -> Check:
     return Check("windows-closed", done, words, math.nan, COUNTED.format("windows"))
 
 
-def stop_check(state: StudyState) -> Check:
-    """Does the evidence suffice to stop?"""
+def stop_check(state: StudyState, advised: Sequence[Advice] | None = None) -> Check:
+    """Does the evidence suffice to stop? `advised` is what the study advises, if known."""
     said = f"at most {1 - CONFIDENCE:.0%} of studies ever stop wrongly, however often you look"
     if state.finished is not None:
         return Check("stop-advised", False, "the study is finished", math.nan, said)
-    try:
-        found = advice(state, segment=None, margin=None, confidence=CONFIDENCE, tolerance=TOLERANCE)
-    except CausalBanditsError as error:  # no arm is left, or the policy cannot compare arms
-        return Check("stop-advised", False, str(error), math.nan, said)
-    every = [*found] if isinstance(found, Advices) else [found]
-    stops = [each for each in every if each.action == "stop"]
+    if advised is None:
+        try:
+            found = advice(state, segment=None, margin=None, confidence=CONFIDENCE, tolerance=TOLERANCE)
+        except CausalBanditsError as error:  # no arm is left, or the policy cannot compare arms
+            return Check("stop-advised", False, str(error), math.nan, said)
+        advised = [*found] if isinstance(found, Advices) else [found]
+    stops = [each for each in advised if each.action == "stop"]
     words = "; ".join(" ".join(str(each).split()) for each in stops) or "there is not enough evidence to stop yet"
     about = tuple(each.arm.label for each in stops if each.arm is not None)
     return Check("stop-advised", bool(stops), words, math.nan, said, about)

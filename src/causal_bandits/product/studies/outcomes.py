@@ -203,10 +203,7 @@ def _new_metrics(rules: OutcomeRules, number: int, given: Mapping[str, Any], bef
         if value is None or known == value or value in before.earlier.get(name, ()):
             continue
         if known is not None:
-            raise ConflictError(
-                f"decision {number}: {name!r} is recorded as {known:g}, and now reported as {value:g}; "
-                "use correct() to change a recorded value"
-            )
+            raise _contradiction(rules, number, name, f"{known:g}", f"{value:g}")
         news[name] = value
     return news
 
@@ -252,10 +249,7 @@ def _added(
     problem = rules.problem
     for name, given in seen.items():
         if name in known and known[name] != given:
-            raise ConflictError(
-                f"decision {number}: {name!r} is recorded as {_spoken(known[name])}, and now reported as "
-                f"{_spoken(given)}; use correct() to change a recorded value"
-            )
+            raise _contradiction(rules, number, name, _spoken(known[name]), _spoken(given))
     if final:
         if problem.target not in known and problem.target not in seen:
             raise ObservationError(
@@ -271,6 +265,12 @@ def _added(
                 "abandon the decision if the value will never come"
             )
     return news
+
+
+def _contradiction(rules: OutcomeRules, number: int, name: str, known: str, given: str) -> ConflictError:
+    finished = "the study is finished, so recorded values stay as they are"
+    what = finished if number <= rules.frozen else "use correct() to change a recorded value"
+    return ConflictError(f"decision {number}: {name!r} is recorded as {known}, and now reported as {given}; {what}")
 
 
 def _spoken(value: object) -> str:

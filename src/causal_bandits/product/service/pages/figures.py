@@ -10,14 +10,16 @@ from ....core.markup import Markup, chance_words, markup, tag
 from ....core.problem import Problem, setting_words
 from ....core.serialization import to_json
 from ....reporting import charts
+from ....reporting.answers import unit_of
 from ....reporting.axes import RATE, Unit, axis_for, interval_of, intervals_axis, seconds_of, time_words
 from ....reporting.charts import SHARES, Series
 from ....reporting.described import ArmRow
 from ....reporting.html import soft
 from ....reporting.study_page import decisions_figure, each_segment, notes_of, over_time, stretches
+from ....reporting.text import short
 from ...studies import Explanation
 from ...studies.funnel import Funnel, Step
-from .views import View, arm_name, segment_name, short, unit_of
+from .views import View, arm_name, segment_name
 
 # Overview
 
@@ -61,6 +63,8 @@ def best(view: View, segment: int) -> Markup:
     ]
     if not view.times or not any(value is not None for each in series for value in each.values):
         return soft("No arm has enough rows yet.")
+    if len(view.times) == 1 and not view.is_newest:
+        return soft("Being computed from all rows, which takes a few seconds.")
     times, label = [seconds_of(time) for time in view.times], "Probability of each arm to be the best, over time"
     names = [f"{time_words(time)}, row {row:,}" for time, row in zip(times, course["rows"], strict=True)]
     return over_time(series, times, SHARES, RATE, names, label, "rows", notes_in(view), show=chance_words)
@@ -68,7 +72,7 @@ def best(view: View, segment: int) -> Markup:
 
 def rewards(view: View) -> Markup:
     """The mean reward of each stretch of decisions, and the control as a line."""
-    course, unit, control = view.about["decisions_over_time"], unit_of(view.problem), control_row(view)
+    course, unit, control = view.about["decisions_over_time"], unit_of(view.about["reward"]), control_row(view)
     earned, mean = course["mean_reward"], None if control is None else control["mean"]
     if not any(value is not None for value in earned):
         return soft("No reward yet.")
@@ -96,7 +100,7 @@ class ArmsTable:
 
     def __init__(self, view: View, rows: Sequence[ArmRow]) -> None:
         self.rows, self.control, self.colors = rows, control_row(view), colors(view)
-        self.problem, self.unit = view.problem, unit_of(view.problem)
+        self.problem, self.unit = view.problem, unit_of(view.about["reward"])
         self.counted = "Conversions / visitors" if self.unit.percent else "Total / visitors"
         self.each_segment = each_segment(view.about["arms"])
         self._level = None if self.control is None else self.control["mean"]
@@ -171,10 +175,10 @@ BOX = 76
 MOST_BOXES = 8
 
 
-def drawing(found: Funnel, problem: Problem) -> dict[str, Any]:
+def drawing(found: Funnel, problem: Problem, unit: Unit) -> dict[str, Any]:
     """The funnel at a glance: an edge is as thick as its strongest step, and broken where none is clear."""
     levers, mediators = found.levers[:MOST_BOXES], found.mediators[:MOST_BOXES]
-    tall, unit = max(len(levers), len(mediators), 1), unit_of(problem)
+    tall = max(len(levers), len(mediators), 1)
     left = {name: (tall - len(levers)) / 2 + place for place, name in enumerate(levers)}
     middle = {name: (tall - len(mediators)) / 2 + place for place, name in enumerate(mediators)}
     first = [(left[a], middle[b], _strongest(found.to_mediators, a, b)) for a in levers for b in mediators]
@@ -264,15 +268,15 @@ def spell(when: datetime | None) -> str:
 def duration(seconds: float | None) -> str:
     """How long something took.
 
-    >>> [duration(value) for value in (0.25, 42, 600, 9000, 200000, None)]
-    ['0.2 s', '42 s', '10 min', '2.5 h', '2.3 days', '–']
+    >>> [duration(value) for value in (0.002, 0.25, 42, 600, 9000, 200000, None)]
+    ['0.1 s', '0.2 s', '42 s', '10 min', '2.5 h', '2.3 days', '–']
     """
     if seconds is None:
         return "–"
     for size, name in ((86_400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{max(seconds, 0.1):.1f} s"
 
 
 def values(problem: Problem, given: dict[str, Any]) -> str:
@@ -289,12 +293,13 @@ def compared(found: Explanation, most: int | None, unit: Unit) -> dict[str, Any]
     unit = unit.column(row["mean"] for _, row in shown)
     return {
         "unit": unit,
+        "axis": charts.strip_axis(axis),
         "compared": [
             (
                 each,
                 row,
                 charts.strip(axis, interval, None, None, f"mean {unit.show(row['mean'])}"),
-                charts.bars([(each.propensity, "own")], f"chosen with probability {each.propensity:.3f}"),
+                charts.bars([(each.propensity, "own")], f"chosen with probability {RATE.show(each.propensity)}"),
             )
             for (each, row), interval in zip(shown, both, strict=True)
         ],

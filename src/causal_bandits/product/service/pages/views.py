@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ....core.markup import chance_words, printable
 from ....core.problem import Level, Problem, setting_words
 from ....errors import CausalBanditsError
-from ....reporting.axes import Unit, interval_of, seconds_of, time_words
+from ....reporting.answers import LONGEST_ARM
+from ....reporting.axes import interval_of
 from ....reporting.courses import (
     ChanceCourse,
     EvidenceCourse,
@@ -25,7 +25,7 @@ from ....reporting.courses import (
 )
 from ....reporting.described import StudyDescription, in_display_names
 from ....reporting.study_page import best_arms
-from ....reporting.text import shortened
+from ....reporting.text import short
 from ...studies import TRANSACTIONAL, Study
 from ...studies.deciding import open_arms
 from ...studies.describe import add_history, described, times_of_rows
@@ -35,22 +35,6 @@ from ...studies.state import StudyState, pack, restore
 log = logging.getLogger("causal_bandits.service")
 
 # Names of arms
-
-
-LONGEST, LONGEST_ARM = 90, 200
-"""Letters of a name on a page, and of an arm; its middle is left out where it has more."""
-
-
-def short(name: object, most: int = LONGEST) -> str:
-    """A name to show literally.
-
-    >>> short("a" * 100, 9), short("two\\nlines")
-    ('aaaa…aaaa', 'two\\\\nlines')
-    """
-    text = printable(str(name))
-    if len(text) > 2 * most:  # its middle is left out anyway
-        text = text[:most] + text[-most:]
-    return shortened(text, most)
 
 
 def arm_name(problem: Problem, settings: Mapping[str, Level]) -> str:
@@ -96,7 +80,7 @@ class View(NamedTuple):
     explained: dict[int, Any]
     """Explanations of decisions, which never change."""
     is_newest: bool = True
-    """False where something happened since; a newer view is being made."""
+    """False where something happened since, or the history is not drawn yet; a newer view is being made."""
 
 
 class _Kept(NamedTuple):
@@ -114,7 +98,8 @@ class _Kept(NamedTuple):
 class Views:
     """The newest views of studies, by name and time of creation; any number of threads may ask.
 
-    A view of a large study takes seconds. Once there is one, it is shown while another thread makes the next.
+    A view of a large study takes seconds. Once there is one, it is shown while another thread makes the next. The first
+    one has no history of P(best), for which the policy learns everything again.
     """
 
     def __init__(self) -> None:
@@ -127,22 +112,23 @@ class Views:
         """A view that is not older than this call, unless the study is large."""
         key, mark = (study.name, study.created), mark_of(study._session)
         kept = self.kept(key)
-        if kept is not None and kept.view.mark == mark:
+        if kept is not None and kept.view.mark == mark and kept.view.is_newest:
             return kept.view
-        if kept is not None and is_large(kept.view):
-            self._make_soon(key, study, kept)
-            return kept.view._replace(is_newest=False)
-        if study._session.read(lambda state: state.policy.rows * len(state.problem.arms)) >= LARGE:
-            return self._first_of(key, study, mark)
-        return self._keep(key, study._session.read(lambda state: _made(study, state, mark, kept)))
+        if kept is None or not is_large(kept.view):
+            if study._session.read(lambda state: state.policy.rows * len(state.problem.arms)) < LARGE:
+                return self._keep(key, study._session.read(lambda state: _made(study, state, mark, kept)))
+            kept = self._first_of(key, study, mark)
+        self._make_soon(key, study, kept)
+        return kept.view._replace(is_newest=False)
 
-    def _first_of(self, key: tuple[str, datetime], study: Study, mark: str) -> View:
+    def _first_of(self, key: tuple[str, datetime], study: Study, mark: str) -> _Kept:
         """The first view of a large study: whoever looks waits, those who ask for decisions do not."""
         with self._one_at_a_time:
             kept = self.kept(key)
-            if kept is not None and kept.view.mark == mark:
-                return kept.view
-            return self._keep(key, _made(study, _copied(study), mark, kept))
+            if kept is None or kept.view.mark != mark:
+                kept = _made(study, _copied(study), mark, kept, draws_chances=False)._replace(rows=0, again=0.0)
+                self._keep(key, kept)
+            return kept
 
     def kept(self, key: tuple[str, datetime]) -> _Kept | None:
         """What was seen last, old or not."""
@@ -187,7 +173,7 @@ def is_large(view: View) -> bool:
     return view.about["rows"] * len(view.problem.arms) >= LARGE
 
 
-def _made(study: Study, state: StudyState, mark: str, before: _Kept | None) -> _Kept:
+def _made(study: Study, state: StudyState, mark: str, before: _Kept | None, *, draws_chances: bool = True) -> _Kept:
     started = time.monotonic()
     about = described(study._session, state, history=False)
     if study.mode != TRANSACTIONAL:
@@ -202,9 +188,12 @@ def _made(study: Study, state: StudyState, mark: str, before: _Kept | None) -> _
     looked = time.monotonic()
     add_history(about, state)
     problem, colored = state.problem, _colored(about, state.problem)
-    chances = chances_over_time(state.policy, colored, open_arms(state, None), state.cost)
+    chances: ChanceCourse = {"rows": [], "arms": [*colored], "chances": []}
+    if draws_chances:
+        chances = chances_over_time(state.policy, colored, open_arms(state, None), state.cost)
     explained = {} if before is None else before.view.explained
-    view = _up_to_now(View(mark, in_display_names(about), problem, colored, chances, [], explained), state)
+    made = View(mark, in_display_names(about), problem, colored, chances, [], explained, is_newest=draws_chances)
+    view = _up_to_now(made, state)
     return _Kept(view, about["evidence_over_time"], about["rows"], time.monotonic() - looked, _again(started))
 
 
@@ -229,96 +218,3 @@ def _colored(about: StudyDescription, problem: Problem) -> tuple[int, ...]:
     control = [row for row in rows if row["is_control"] or row["arm"] == problem.idle_settings]
     chosen = dict.fromkeys(problem.index(row["arm"]) for row in [*first, *control[:1], *by_traffic])
     return tuple(sorted(list(chosen)[:MOST_LINES]))
-
-
-# What is known, how sure, and what to do
-
-
-NAMED_ARMS = 4
-NOTHING = "No data yet: nothing is recommended. Ask for decisions and tell their outcomes."
-TOO_FEW = "Nothing is recommended yet: no arm has enough rows."
-
-
-class Answer(NamedTuple):
-    """The recommended action."""
-
-    action: str
-    """stop, good enough, drop, continue, finished or wait."""
-    says: str
-    segment: str
-    progress: float | None
-    """The share of the evidence that a stop needs; None before any arm has rows enough."""
-    guarantee: str
-
-
-def answers(view: View) -> list[Answer]:
-    """One for the study, or one for each segment."""
-    advices: list[Any] = view.about.get("advices", [view.about["advice"]])
-    return [_answer(view, advice) for advice in advices]
-
-
-def unit_of(problem: Problem) -> Unit:
-    """Rewards of 0 or 1 have rates."""
-    return Unit(percent=problem.reward.kind == "binary")
-
-
-def _answer(view: View, advice: Mapping[str, Any]) -> Answer:
-    problem, unit = view.problem, unit_of(view.problem)
-    segment = advice.get("segment") or {}
-    where = segment_name(view.problem, segment)
-    rows = [row for row in view.about["arms"] if not segment or row["segment"] == segment]
-    playing = sum(row["status"] not in ("retired", "forbidden") for row in rows)
-    if advice["arm"] is None or not view.about["rows"]:
-        waits = f"Nothing is recommended yet: {advice['held']}" if advice["held"] else NOTHING
-        return Answer("wait", TOO_FEW if view.about["rows"] else waits, where, None, "")
-    row = next(row for row in rows if row["arm"] == advice["arm"])
-    leads = _worth(row, problem, unit)
-    if advice["action"] == "finished":
-        says = f"Finished on {time_words(seconds_of(advice['finished']))}. The winner is {leads}."
-        return Answer("finished", says, where, None, "")
-    sure = f"{100 * advice['confidence']:.3g}% confidence"
-    less = " after costs" if less_costs(view) else ""
-    if advice["action"] == "stop":
-        near = unit.show(advice["margin"]) if advice["margin_share"] is None else f"{100 * advice['margin_share']:.3g}%"
-        claim = "the best" if advice["is_best"] else f"within {near} of the best"
-        says = f"Stop and deploy {leads}. It is {claim} of {playing} arms{less} with {sure}."
-    elif advice["action"] == "good enough":
-        says = (
-            f"Good enough: deploying {leads} is expected to lose less than {100 * advice['tolerance']:.3g}% of the "
-            f"control's mean{less}. This is an estimate, not a proof."
-        )
-    elif advice["action"] == "drop":
-        gone = _listed(advice["drop"], problem)
-        control = " The control is among them; keep it if you still need lifts." if advice["drops_control"] else ""
-        says = f"Retire {gone}: not the best{less}, with {sure}.{control} Then continue; {_ahead(leads, advice, unit)}"
-    else:
-        says = f"Keep going: {_ahead(leads, advice, unit)}"
-    return Answer(advice["action"], says, where, advice["progress"], advice["guarantee"])
-
-
-def less_costs(view: View) -> str:
-    """What to add to the name of an effect where arms have costs: means are as they are, differences less costs."""
-    return ", less costs" if any(row["cost"] for row in view.about["arms"]) else ""
-
-
-def _ahead(leads: str, advice: Mapping[str, Any], unit: Unit) -> str:
-    """Which arm leads, and what stopping now would risk."""
-    if advice["probability_best"] is None:
-        return f"{leads} leads."
-    chance, loss = chance_words(advice["probability_best"]), unit.change(advice["expected_loss"]).lstrip("+-")
-    return (
-        f"{leads} leads and is the best arm with a probability of {chance}. "
-        f"Deploying it now is expected to lose {loss} per decision against the best arm."
-    )
-
-
-def _worth(row: Mapping[str, Any], problem: Problem, unit: Unit) -> str:
-    mean, ends = unit.show(row["mean"]), (row["low"], row["high"])
-    between = "" if None in ends else f", {unit.show(ends[0])} to {unit.show(ends[1])}"
-    return f"{arm_name(problem, row['arm'])} ({short(problem.name_of(problem.target), 40)} {mean}{between})"
-
-
-def _listed(dropped: list[dict[str, Any]], problem: Problem) -> str:
-    shown = "; ".join(arm_name(problem, settings) for settings in dropped[:NAMED_ARMS])
-    more = len(dropped) - NAMED_ARMS
-    return shown + (f" and {more} more" if more > 0 else "")

@@ -20,6 +20,7 @@ from ....core.problem import Problem
 from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError, OptionError, brief
 from ....reporting.study_page import study_page as report_of
+from ....reporting.text import short
 from ...studies import Study, level_like
 from ...studies.answers import recommend
 from ...studies.arm_patterns import combinations, matching
@@ -30,7 +31,7 @@ from ...studies.state import StudyState
 from ..gate import MOST_FIELDS
 from ..pages import figures
 from ..pages.fields import Given, choices, pattern_of
-from ..pages.views import View, arm_name, segment_name, short
+from ..pages.views import View, arm_name, segment_name
 from ..responses import StudyName, look_as, registry_of
 from .pages import common, page, views_of
 

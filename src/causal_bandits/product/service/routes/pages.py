@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from ....core.markup import in_path
 from ....core.secrecy import without_secrets
 from ....errors import CausalBanditsError
+from ....reporting.answers import answers, less_costs, unit_of
 from ....reporting.axes import PLAIN
 from ....reporting.sheets import listed
 from ....reporting.study_page import best_arms, evidence_figure, notes_of
@@ -133,7 +134,7 @@ def _listed(request: Request) -> list[dict[str, Any]]:
                 view = registry.look(row.name, seen.of)
             except CausalBanditsError as refused:  # corrupt, or deleted meanwhile: the others are listed all the same
                 error = without_secrets(str(refused))
-        answer = views.answers(view) if view is not None else []
+        answer = answers(view.about) if view is not None else []
         lines.append(
             {
                 "row": row,
@@ -152,14 +153,14 @@ def study(request: Request, name: StudyName, arms: Arms = "") -> Response:
 
     def work(_: Study, view: View) -> dict[str, Any]:
         rows = view.about["arms"]
-        unit = views.unit_of(view.problem)
+        unit = unit_of(view.about["reward"])
         return {
-            "answers": views.answers(view),
+            "answers": answers(view.about),
             "arms": figures.ArmsTable(view, rows if arms == "all" else best_arms(rows, MOST_ARMS)),
             "best": figures.best_by_segment(view),
             "traffic": figures.traffic(view),
             "rewards": figures.rewards(view),
-            "less": views.less_costs(view),
+            "less": less_costs(view.about),
             "unit": unit,
             "effects_unit": unit.changes(row["effect"]["absolute"] for row in view.about.get("effects", [])),
         }
@@ -183,7 +184,7 @@ def _side(request: Request, name: str) -> dict[str, Any]:
         "about": view.about,
         "problem": view.problem,
         "here": _address(request, name),
-        "answers": views.answers(view),
+        "answers": answers(view.about),
         "arms": figures.ArmsTable(view, best_arms(view.about["arms"], COMPARED_ARMS)),
         "alarms": sum(check["alarm"] for check in view.about.get("health", [])),
         "best": figures.best_by_segment(view),
@@ -207,15 +208,15 @@ def study_funnel(request: Request, name: StudyName) -> Response:
     """Lever, mediator, reward: the effect on every step."""
 
     def work(study: Study, view: View) -> dict[str, Any]:
-        found, unit = study.funnel(), views.unit_of(view.problem)
+        found, unit = study.funnel(), unit_of(view.about["reward"])
         target = view.about["target"]
         tables = (
             ("Levers to mediators", found.to_mediators, PLAIN),
             (f"Mediators to {target}", found.mediators_to_reward, unit),
-            (f"Levers to {target}{views.less_costs(view)}", found.levers_to_reward, unit),
+            (f"Levers to {target}{less_costs(view.about)}", found.levers_to_reward, unit),
         )
         return {
-            "drawn": figures.drawing(found, view.problem),
+            "drawn": figures.drawing(found, view.problem, unit),
             "tables": [
                 (title, steps[:MOST_STEPS], figures.step_units(steps, of_steps)) for title, steps, of_steps in tables
             ],
@@ -290,7 +291,7 @@ def decision(request: Request, name: StudyName, number: Id, arms: Arms = "") -> 
             "found": found,
             "through": found.estimate.through and [view.problem.name_of(name) for name in found.estimate.through],
             "row": study.decision(number),
-            **figures.compared(found, most, views.unit_of(view.problem)),
+            **figures.compared(found, most, unit_of(view.about["reward"])),
             "spell": figures.spell,
             "values": figures.values,
         }
