@@ -37,9 +37,10 @@ written by `make report` from the summaries in this folder; no number is typed.
 **Abstract.** In many experiments, variables between the levers and the reward are seen: a visit before a purchase, an
 application before a loan. Where a set of them makes the reward independent of the levers, all arms can learn its
 conditional mean together. Nobody knows in advance which set does. The default policy averages over all sets and
-learns how much arms differ given each. We state what can be gained at best, show that without knowing the set nothing
-is gained in the long run, and measure how much is gained at horizons that occur in practice, next to oracles that are
-given more.
+learns how much arms differ given each.
+
+We state what can be gained at best, show that without knowing the set nothing is gained in the long run, and measure
+how much is gained at horizons that occur in practice, compared with oracles that are given more.
 """
 
 MODEL = """## Model
