@@ -56,7 +56,7 @@ def plot_estimates(
 ) -> Axes:
     """The arms, the best first: thick with sharing, thin by own rows alone, a line at the mean of the control.
 
-    The control is the idle arm, unless the estimates name another.
+    The control has every lever at its control level, unless the estimates name another arm.
 
     Args:
         rows: Estimates of all arms.
@@ -90,7 +90,7 @@ def _segment(row: ArmEstimate) -> tuple[Any, ...]:
 
 
 def _controls(rows: Sequence[ArmEstimate]) -> dict[tuple[Any, ...], ArmEstimate]:
-    """The control of each segment, or the only one: the idle arm, unless the estimates name another."""
+    """The control of each segment, or the only one: levers at their control levels, or the arm that the estimates name."""
     found: dict[tuple[Any, ...], ArmEstimate] = {}
     for row in sorted(rows, key=lambda row: not row.is_control):
         if row.is_control or not row.arm.active:
