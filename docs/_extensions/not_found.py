@@ -1,4 +1,4 @@
-"""The page for addresses that lead nowhere: one file that loads nothing, wherever the site is served."""
+"""The page for addresses without a page: one file that loads nothing, wherever the site is served."""
 
 from typing import Any
 
