@@ -131,7 +131,7 @@ def section(figure: str) -> str:
         f"*{summary['question']}*",
         *(["\n".join(claims)] if claims else []),
         in_markdown(sheet._replace(rows=sheet.rows[:LONGEST])),
-        f"{sheet.caption}. Made by `{command}`.",
+        f"{sheet.caption[:1].upper()}{sheet.caption[1:]}. Made by `{command}`.",
         f"![{finding(summary)}]({figure}.png)",
     ]
     return "\n\n".join(parts) + "\n"
