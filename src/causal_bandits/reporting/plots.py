@@ -56,7 +56,7 @@ def plot_estimates(
 ) -> Axes:
     """The arms, the best first: thick with sharing, thin by own rows alone, a line at the mean of the control.
 
-    The control has every lever at its control level, unless the estimates name another arm.
+    The control is the idle arm, unless the estimates name another.
 
     Args:
         rows: Estimates of all arms.

@@ -8,7 +8,7 @@ from .mechanisms import Effect, Mechanism
 from .reward_laws import Law, RewardSCM, fixed, log_normal
 from .world import DiscreteWorld
 
-# Hillstrom's e-mail experiment as a world: nine counts hold all of its data
+# Hillstrom's e-mail experiment as a world: nine counts say all that matters
 
 
 EMAIL_COUNTS = {"none": (19_044, 2_140, 122), "women's": (18_149, 3_049, 189), "men's": (17_413, 3_627, 267)}
@@ -18,7 +18,7 @@ EMAIL_COUNTS = {"none": (19_044, 2_140, 122), "women's": (18_149, 3_049, 189), "
 SPEND = {"none": 0.65, "women's": 1.08, "men's": 1.42}
 """Mean spend per customer, in dollars."""
 SIGMA = 0.8
-"""Standard deviation of the logarithm of an amount: an assumption, since the counts do not tell."""
+"""Standard deviation of the logarithm of an amount: an assumption, the counts do not say."""
 
 
 def hillstrom_world() -> DiscreteSCM:
@@ -60,7 +60,7 @@ def hillstrom_spend_world() -> RewardSCM:
     return RewardSCM(variables, own, levers, laws, reward="revenue", target="spend")
 
 
-# Karlan and Zinman's loan offers as a world: thirty counts hold all of its data
+# Karlan and Zinman's loan offers as a world: thirty counts say all that matters
 
 
 LOAN_COUNTS = {
