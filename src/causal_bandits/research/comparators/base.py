@@ -1,4 +1,4 @@
-"""What comparators that count share: cells of one set, estimates from them, and checks of what they are given."""
+"""What comparators that count share: cells of one set, estimates from them, and checks of what they are told."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -80,7 +80,7 @@ class CountingPolicy(WithoutSets[Any]):
     _through: tuple[str, ...] = ()
     """The variables of the set Z whose cells are counted; a constructor may name some."""
     _options: Mapping[str, Any] = MappingProxyType({})
-    """What it was given, as plain values for JSON; a constructor says so before it calls this one."""
+    """What it was told, as plain values for JSON; a constructor says so before it calls this one."""
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
         self._strides, self._cells = _strides(problem, self._through)
