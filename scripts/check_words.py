@@ -50,6 +50,12 @@ RETIRED = {
     r"what (came|comes) of": "the outcome of",
     r"speaks? (for|against)": "is evidence for, against",
     r"(says?|said) of (it|them|him)": "says about it",
+    r"what is believed": "the estimates",
+    r"patience": "retries, a longer wait",
+    r"settle[sd]?": "record, fit, converge or commit",
+    r"safe[- ]ts(?!-)": "the default policy, `safe`",
+    r"served stud(y|ies)": "study in high-throughput mode",
+    r"(no|a) lever moved": "the control",
 }
 BRITISH = {
     r"learnt": "learned",
@@ -141,7 +147,7 @@ def in_source(text: str) -> Iterator[Found]:
             yield from found_in(token.string, first=token.start[0])
 
 
-READERS = {".md": in_page, ".html": in_page, ".ipynb": in_notebook, ".py": in_source, "": in_makefile}
+READERS = {".md": in_page, ".html": in_page, ".yml": in_page, ".ipynb": in_notebook, ".py": in_source, "": in_makefile}
 
 
 def in_file(path: Path) -> Iterator[Found]:

@@ -37,9 +37,10 @@ written by `make report` from the summaries in this folder; no number is typed.
 **Abstract.** In many experiments, variables between the levers and the reward are seen: a visit before a purchase, an
 application before a loan. Where a set of them makes the reward independent of the levers, all arms can learn its
 conditional mean together. Nobody knows in advance which set does. The default policy averages over all sets and
-learns how much arms differ given each. We state what can be gained at best, show that without knowing the set nothing
-is gained in the long run, and measure how much is gained at horizons that occur in practice, next to oracles that are
-given more.
+learns how much arms differ given each.
+
+We state what can be gained at best, show that without knowing the set nothing is gained in the long run, and measure
+how much is gained at horizons that occur in practice, compared with oracles that are given more.
 """
 
 MODEL = """## Model
@@ -130,7 +131,7 @@ def section(figure: str) -> str:
         f"*{summary['question']}*",
         *(["\n".join(claims)] if claims else []),
         in_markdown(sheet._replace(rows=sheet.rows[:LONGEST])),
-        f"{sheet.caption}. Made by `{command}`.",
+        f"{sheet.caption[:1].upper()}{sheet.caption[1:]}. Made by `{command}`.",
         f"![{finding(summary)}]({figure}.png)",
     ]
     return "\n\n".join(parts) + "\n"

@@ -88,7 +88,7 @@ def section(summary: Summary, about: About) -> str:
             *(["\n".join(claims)] if claims else []),
             f"![{finding(summary)}]({figure}.png)",
             in_markdown(shown),
-            f"{sheet.caption}.{cut} Command: `{again(figure, about)}`",
+            f"{sheet.caption[:1].upper()}{sheet.caption[1:]}.{cut} Command: `{again(figure, about)}`",
         ]
     )
 

@@ -49,6 +49,14 @@ def test_no_line_runs_through_a_legend(powers: tuple[float, ...], narrow: bool) 
             assert not inside.any()
 
 
+def test_the_finding_of_claims_by_reading_counts_kinds_of_worlds() -> None:
+    line: Any = {"baseline": "ts", "panel": "a", "label": "ts", "ratio": [1.0], "ratio_se": [0.0]}
+    clear, unclear = {**line, "ratio": [0.5], "ratio_se": [0.1]}, {**line, "ratio": [0.9], "ratio_se": [0.1]}
+    series = {"ts": line, "a": clear, "b": {**clear, "panel": "b"}, "c": {**unclear, "panel": "b"}}
+    found = finding({"figure": "x", "title": "X", "matrix": [], "series": series})  # type: ignore[typeddict-item]
+    assert found == "Sharing saves regret under every reading in 1 of 2 kinds of worlds"
+
+
 def test_a_finding_is_about_cumulative_regret() -> None:
     line: Any = {"panel": "", "tier": 0, "label": "ts", "ratio": [1.0], "mean": [8.0], "baseline": "ts"}
     better = {**line, "label": "a", "ratio": [0.4]}

@@ -1,1 +1,1 @@
-"""What both wings stand on: problems, data, graphs, tests, discovery, estimators and policies."""
+"""What both wings build on: problems, data, graphs, tests, discovery, estimators and policies."""

@@ -34,11 +34,11 @@ DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What reading a corrupt archive may end in."""
+"""Errors that reading a corrupt archive can raise."""
 
 
 class TooLargeError(ValueError):
-    """An archive that would unpack to more than is read."""
+    """The archive would unpack to more than the limit."""
 
 
 def write_arrays(stream: IO[bytes], arrays: dict[str, NDArray[Any]], *, compressed: bool) -> None:

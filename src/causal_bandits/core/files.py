@@ -12,7 +12,7 @@ from ..errors import CausalBanditsError, OutputError, brief
 
 
 def output_folder(path: str | os.PathLike[str]) -> Path:
-    """The folder, made if need be and known to be writable."""
+    """The folder, created if it does not exist, and checked to be writable."""
     folder = file_path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)

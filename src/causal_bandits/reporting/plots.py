@@ -90,7 +90,7 @@ def _segment(row: ArmEstimate) -> tuple[Any, ...]:
 
 
 def _controls(rows: Sequence[ArmEstimate]) -> dict[tuple[Any, ...], ArmEstimate]:
-    """The control of each segment, or the only one: the idle arm, unless the estimates name another."""
+    """The control of each segment, or the only one; its levers are at their control levels unless another is named."""
     found: dict[tuple[Any, ...], ArmEstimate] = {}
     for row in sorted(rows, key=lambda row: not row.is_control):
         if row.is_control or not row.arm.active:

@@ -96,7 +96,7 @@ def _add_legends(plots: list[Axes], panels: dict[str, Found]) -> None:
         lines = list(zip(axes.lines, found.values(), strict=True))
         if differ:  # many lines: from top to bottom as they end
             lines.sort(key=lambda line: line[1]["mean"][-1], reverse=True)
-        names = [label(series["label"], LONGEST) if differ else _name(series) for _, series in lines]
+        names = [label(series["label"], LONGEST) if differ else wrapped(_name(series), LONGEST) for _, series in lines]
         legend = axes.legend([line for line, _ in lines], [""] * len(lines), loc="best", fontsize=8)
         for text, name in zip(legend.get_texts(), names, strict=True):
             text.set_text(name)  # so that a name may begin with an underscore, which hides a label
@@ -266,7 +266,7 @@ def finding(summary: Summary) -> str:
     if summary["figure"] in by_figure:
         return by_figure[summary["figure"]](summary)
     if "matrix" in summary:
-        return summary["title"]
+        return _readings_finding(summary) or summary["title"]
     return _regret_finding(summary) or _shares_finding(summary) or summary["title"]
 
 
@@ -274,7 +274,7 @@ def _regret_finding(summary: Summary) -> str:
     """The policy with the least relative regret among those that are given neither graph nor sets."""
     ratios: dict[tuple[str, str], list[float]] = {}
     for key, series in summary["series"].items():
-        if key.endswith("-simple"):  # the regret of the arm that is recommended, beside the cumulative one
+        if key.endswith("-simple"):  # the regret of the arm that is recommended, not the cumulative one
             continue
         if key != series["baseline"] and "ratio" in series and series.get("tier", 0) <= 1:
             base = summary["series"][series["baseline"]]["label"]
@@ -284,6 +284,18 @@ def _regret_finding(summary: Summary) -> str:
     (name, base), found = min(ratios.items(), key=lambda item: math.prod(item[1]) ** (1 / len(item[1])))
     low, high = f"{min(found):.2f}", f"{max(found):.2f}"
     return f"{name} has {low if low == high else f'{low} to {high}'} times the regret of {base}"
+
+
+def _readings_finding(summary: Summary) -> str:
+    """In how many kinds of worlds regret is below the baseline's under every reading, by two standard errors."""
+    below: dict[str, list[bool]] = {}
+    for key, series in summary["series"].items():
+        if key != series["baseline"] and "ratio" in series:
+            below.setdefault(series["panel"], []).append(series["ratio"][-1] + 2 * series["ratio_se"][-1] < 1)
+    if not below:
+        return ""
+    always = sum(all(found) for found in below.values())
+    return f"Sharing saves regret under every reading in {always} of {len(below)} kinds of worlds"
 
 
 def _shares_finding(summary: Summary) -> str:
@@ -366,7 +378,7 @@ def paint_readings(figure: Figure, summary: Summary, narrow: bool) -> None:
     legend.set_alignment("left")
     if not narrow:
         figure.suptitle(label(finding(summary), LONGEST_TITLE), x=0.01, ha="left", fontsize=11, fontweight="bold")
-        legend.set_title(caption(summary))
+        legend.set_title(f"{summary['title']}\n{caption(summary)}")
         legend.get_title().set_color(SOFT.light)
 
 
@@ -413,7 +425,7 @@ def paint_theorem(figure: Figure, summary: Summary, narrow: bool) -> None:
         axes.set_xlabel(f"variance, {name}")
         axes.set_ylabel("variance of eq. 2, measured")
     if not narrow:
-        _case_caption(figure, summary, f"One point per world, {rows[0]['data_sets']} data sets each, mean over arms")
+        _case_caption(figure, summary, f"One point per world, {rows[0]['data_sets']:,} data sets each, mean over arms")
 
 
 def _scatter(axes: Axes, x: list[float], rows: list[TheoremRow]) -> None:
@@ -450,10 +462,13 @@ def paint_example(figure: Figure, summary: Summary, narrow: bool) -> None:
     axes.set_xticks(range(len(worlds)), worlds)
     axes.set_ylabel("variance of eq. 2")
     axes.grid(visible=False, axis="x")
-    axes.legend(title="shared through", fontsize=9, ncols=2)
+    axes.set_ylim(top=1.25 * axes.get_ylim()[1])  # above the bars
+    axes.legend(title="shared through", loc="upper center", fontsize=9, ncols=len(sets))
     if not narrow:
         data_sets = rows[0]["data_sets"]
-        _case_caption(figure, summary, f"{data_sets} data sets of 6 and 10 rows; dash: the decomposition of appendix A")
+        _case_caption(
+            figure, summary, f"{data_sets:,} data sets of 6 and 10 rows; dash: the decomposition of appendix A"
+        )
 
 
 def _case_caption(figure: Figure, summary: Summary, what: str) -> None:

@@ -322,7 +322,7 @@ def _theorem(summary: Summary) -> Sheet:
         for row in cast(list[TheoremRow], summary["rows"])
     )
     columns = ("graph", "through", "bias of eq. 2", "its variance", "decomposition", "sample mean's variance")
-    caption = f"{summary['runs']} data sets per world with 2 to 8 rows per arm; means over the arms ± standard error"
+    caption = f"{summary['runs']:,} data sets per world with 2 to 8 rows per arm; means over the arms ± standard error"
     return Sheet(summary["title"], caption, columns, rows, columns_from(2, columns), kept_in=KEPT_IN)
 
 
@@ -340,7 +340,7 @@ def _example(summary: Summary) -> Sheet:
     )
     columns = ("world", "through", "separates", "variance of eq. 2", "decomposition", "more than the named set")
     caption = (
-        f"{summary['runs']} data sets of 6 and 10 rows; means over the arms ± standard error, differences in pairs"
+        f"{summary['runs']:,} data sets of 6 and 10 rows; means over the arms ± standard error, differences in pairs"
     )
     return Sheet(summary["title"], caption, columns, rows, columns_from(3, columns), kept_in=KEPT_IN)
 

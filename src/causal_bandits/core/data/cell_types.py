@@ -24,7 +24,7 @@ CODE = r"^[+-]?0\d"
 """A number that is written with a leading zero is a code: 007 and 07 are different ones."""
 POINTS_OR_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})$"
 FEW_LEVELS = 100
-"""With more values a column of text is not looked at for spellings."""
+"""Text columns with more distinct values are not checked for variants of spelling."""
 Commas = Literal["decimal", "thousands"]
 """What the commas in numbers are."""
 
@@ -91,7 +91,7 @@ def without_commas(cells: pl.Series, commas: Commas) -> pl.Series:
 
 
 class TypedTable(NamedTuple):
-    """The columns as what they hold, the cells that words made missing by column, and what was detected, in words."""
+    """Converted columns, the cells that words made missing by column, and what was detected, in words."""
 
     table: pl.DataFrame
     by_word: dict[str, int]
@@ -101,7 +101,7 @@ class TypedTable(NamedTuple):
 def typed_table(
     table: pl.DataFrame, *, names: Collection[str] = (), texts: Collection[str] = (), semicolons: bool = False
 ) -> TypedTable:
-    """Every column of text as what it holds, except the columns `texts`; in `names` a word is a value.
+    """Convert every text column to the type it holds, except the columns `texts`; in `names` a word is a value.
 
     If a comma may be a decimal sign or separate thousands, other columns decide; otherwise it is a decimal sign in a
     table separated by semicolons.
@@ -144,7 +144,7 @@ def _said(name: str, text: pl.Series, found: Typed) -> str:
 
 
 def _doubts(name: str, text: pl.Series, column: pl.Series, semicolons: bool) -> list[str]:
-    """What may have been meant otherwise, in words."""
+    """Possible misreadings, in words."""
     seen = text.drop_nulls().str.strip_chars()
     if semicolons and column.dtype == pl.Float64 and seen.str.contains(POINTS_OR_THOUSANDS).all():
         other = str(seen[0]).replace(".", "")

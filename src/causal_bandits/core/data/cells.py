@@ -1,7 +1,7 @@
 """CellTables: for every candidate set S and every arm the rows, the mean reward and its scatter in each cell S = s.
 
-What `CountTables` are for rewards of 0 or 1, for any other reward: what the families of rewards need are these three
-numbers. They are kept centered (Welford), so values around a million with a spread of one lose nothing.
+The counterpart of `CountTables` for rewards other than 0 or 1: their models need these three numbers. They are kept
+centered (Welford), so values around a million with a spread of one lose no precision.
 
 Revenue is mostly zero, and how often it is above zero says more than how much it is. So for revenue "above zero" is one
 more variable with two levels, and every set has a second table with it. A row whose reward is pending counts in the
@@ -35,7 +35,7 @@ class CellTables(NamedTuple):
     """(all cells, 3): rows, mean reward, sum of squared deviations from it."""
     arms: int
     plain: int
-    """How many tables are without "above zero"; for revenue as many follow that have it."""
+    """Number of tables without "above zero"; for revenue, as many with it follow."""
     pending: NDArray[np.int32] = NONE_PENDING
     """(cells of tables without "above zero",): rows whose reward is not known yet; empty while there was none."""
 

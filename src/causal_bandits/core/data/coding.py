@@ -53,7 +53,7 @@ def _is_several(value: object) -> bool:
 
 
 def check_single(name: str, value: object) -> None:
-    """Reject several values where one belongs."""
+    """Reject several values where one is expected."""
     if _is_several(value):
         shown = brief(value)[:60]
         raise ObservationError(f"{name!r} is {shown}, a {type(value).__name__}; expected one value")

@@ -174,15 +174,15 @@ class History:
     # Changes of rows that were counted: whoever counted them must count again
 
     def remove(self, rows: NDArray[np.int64]) -> None:
-        """Take rows out, by number."""
+        """Remove rows, by number."""
         self._store(Rows._make(np.delete(part, rows, axis=0) for part in self.rows))
 
     def insert(self, before: NDArray[np.int64], rows: Rows) -> None:
-        """Put rows in, each before one of those that are there."""
+        """Insert rows, each before an existing one."""
         self._store(Rows._make(np.insert(old, before, new, axis=0) for old, new in zip(self.rows, rows, strict=True)))
 
     def replace(self, row: int, after: Rows) -> None:
-        """Let a row be another one of the same arm."""
+        """Replace a row by another one of the same arm."""
         parts = zip(self.rows, after, strict=True)
         self._store(Rows._make(np.concatenate([old[:row], new, old[row + 1 :]]) for old, new in parts))
 

@@ -2,7 +2,7 @@
 
 The real-valued twin of the count tables: every regression on every set, in every pool of arms, is a solve with
 sub-matrices of these, and a row changes only its own arm's. Means and cross-products are kept centered (Welford), so
-values around a million with a spread of one lose nothing.
+values around a million with a spread of one lose no precision.
 """
 
 import itertools

@@ -6,15 +6,15 @@ from ...libraries import special
 from ..compiled import Floats
 
 FEWEST = 0.25
-"""A Beta of fewer ones, or zeros, is no picture of its mean and variance: nearly all of it lies at the end."""
+"""A Beta with fewer ones, or zeros, is not described by its mean and variance: nearly all of its mass is at the end."""
 
 
 def beta_interval(mean: float, variance: float, level: float) -> tuple[float, float]:
     """The equal-tailed interval of the Beta with this mean and variance.
 
-    For an arm's own rows that Beta is the posterior itself; otherwise it is an approximation, and a poor one where a
-    mean near 0 or 1 is less sure than a single event would make it: the interval may hardly hold its mean. There it
-    reaches at least as far from the end as a Gaussian's does.
+    For an arm's own rows that Beta is the posterior itself; otherwise it is an approximation. It is poor if a mean near
+    0 or 1 is less certain than after a single event: the interval may barely contain the mean. In that case it is
+    extended to at least the end of a Gaussian interval.
 
     >>> [round(end, 3) for end in beta_interval(0.5, 1 / 12, 0.95)]
     [0.025, 0.975]
@@ -33,7 +33,7 @@ def beta_interval(mean: float, variance: float, level: float) -> tuple[float, fl
 
 
 def jeffreys_interval(rows: int, ones: int, level: float) -> tuple[float, float]:
-    """Jeffreys' interval of a chance: quantiles of Beta(ones + 1/2, zeros + 1/2), up to 0 or 1 where all are alike.
+    """Jeffreys' interval of a chance: quantiles of Beta(ones + 1/2, zeros + 1/2), up to 0 or 1 if all rows are equal.
 
     It covers about as often as it says for small chances too (Brown, Cai and DasGupta 2001).
 
@@ -48,8 +48,8 @@ def jeffreys_interval(rows: int, ones: int, level: float) -> tuple[float, float]
 def _beta_quantiles(ones: float, zeros: float, chances: Floats) -> Floats:
     """Quantiles of a Beta that has half a one and half a zero or more, by the trapezoid rule over its log-odds.
 
-    Their density is smooth and falls exponentially on both sides, so few points give four digits or more. To import
-    scipy, which has this function too, takes as long as all else that is needed to show a study.
+    Their density is smooth and falls exponentially on both sides, so few points give four digits or more. Importing
+    scipy, which also has this function, would double the time that it takes to show a study.
     """
     mode, width = np.log(ones / zeros), 9 * np.sqrt(1 / ones + 1 / zeros)
     highest = ones * mode - (ones + zeros) * np.logaddexp(0, mode)
@@ -72,10 +72,10 @@ def _beta_quantiles(ones: float, zeros: float, chances: Floats) -> Floats:
 
 
 def gamma_interval(mean: float, variance: float, level: float) -> tuple[float, float]:
-    """The equal-tailed interval of the Gamma with this mean and variance, its upper end with one event more.
+    """The equal-tailed interval of the Gamma with this mean and variance, its upper end with one more event.
 
-    Events are what makes a Gamma that wide, as for Poisson counts (Garwood 1936): of n of them the lower end is that of
-    n, the upper end that of n + 1. Without it an arm that has sold nothing would be certain to sell nothing.
+    As for Poisson counts (Garwood 1936), the lower end is that of the n events that such a Gamma stands for, and the
+    upper end that of n + 1. Otherwise an arm without a sale would be certain never to sell anything.
 
     >>> [round(end, 3) for end in gamma_interval(1.0, 1.0, 0.95)]
     [0.025, 5.572]

@@ -4,10 +4,10 @@
                                                                     m             a count, revenue
                                                                     (m - lo) (hi - m)    values of ordered levels
 
-The dispersion is learned from all arms: it is 1 for a Poisson count and more if it varies more. Revenue that is 0
-most of the time has a variance proportional to how often it is not, so an arm whose first rewards are 0 is as uncertain
-as an arm like it would be: zeros are no certainty. An arm's own dispersion is shrunk to that of all arms by as many
-rows as the kurtosis says (a variance of n rows has a relative variance of kurtosis / n).
+The dispersion is learned from all arms: it is 1 for a Poisson count and more if it varies more. Revenue that is 0 most
+of the time has a variance proportional to how often it is not, so an arm whose first rewards are 0 stays as uncertain
+as any similar arm: zeros do not make it certain. An arm's own dispersion is shrunk to that of all arms by as many rows
+as the kurtosis says (a variance of n rows has a relative variance of kurtosis / n).
 
 Given a prior with mean m and variance v, n rows leave the conjugate posterior. With k = prior rows:
 
@@ -35,7 +35,7 @@ TINY = 1e-9
 """The least parameter of a Beta distribution, where rounding would leave 0."""
 STEADIEST, UNSTEADIEST = 2.0, 1e6
 USUAL_ROWS = 3.0
-"""The dispersion starts from this many rows of what is usual."""
+"""The dispersion starts from this many rows with the usual dispersion."""
 
 
 @by_reference

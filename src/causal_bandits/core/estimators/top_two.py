@@ -10,9 +10,9 @@ NEAR = 0.05
 
 @compiled
 def transport(rows: float, ones: float, other_rows: float, other_ones: float) -> float:
-    """What it costs to take the first arm for worse than the second by more than `NEAR`, in nats, about.
+    """Approximate evidence, in nats, that the first arm is not worse than the second by more than `NEAR`.
 
-    0 where the second looks better than that, or where either was never played.
+    0 if the second arm looks better than that, or if either was never played.
 
     >>> transport(10.0, 5.0, 0.0, 0.0), round(transport(10.0, 9.0, 10.0, 1.0), 2)
     (0.0, 7.14)

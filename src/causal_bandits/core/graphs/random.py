@@ -56,8 +56,8 @@ def random_mixed_graph(
 ) -> MixedGraph:
     """A random graph in which every possible edge is present or not, independently of the others.
 
-    Acyclic: one of all orders of the nodes is drawn first, and only edges along it are possible. Otherwise
-    both directions are, each on its own, so the graph may have cycles.
+    Acyclic: one of all orders of the nodes is drawn first, and only edges along it are possible. Otherwise both
+    directions are possible, independently, so the graph may have cycles.
 
     >>> random_mixed_graph(["A", "B", "C"], rng=0, p_directed=0.5, p_bidirected=0.2)
     MixedGraph(C -> A, C -> B)

@@ -8,7 +8,7 @@ arm's mean from the weighted mean of the stratum, in units of the arm's own squa
     sum over strata and arms of  n_a (mean_a - mean)^2 / v_a,
 
 so that arms which share a mean but not a variance are, with enough rows, not taken to differ either (Janssen 1997;
-Chung and Romano 2013). A variance starts from a few rows of the stratum's, so zeros alone are no certainty.
+Chung and Romano 2013). A variance starts from a few rows of the stratum's, so zeros alone do not make an arm certain.
 """
 
 import numpy as np

@@ -90,7 +90,7 @@ class Policy(ABC, Generic[State]):
     needs: ClassVar[tuple[str, ...]] = ()
     """The options that hold this knowledge; `simulation.told` fills them from a world."""
     assumes: ClassVar[tuple[str, ...]] = ()
-    """What it takes for granted without an option; `simulation.told` asks the world whether it is so."""
+    """What it assumes without an option; `simulation.told` checks that the world satisfies it."""
     variants: ClassVar[Mapping[str, Variant]] = {}
     """Other names under which it is compared, with options that are fixed or more that it is given."""
     simple_regret: ClassVar[bool] = False
@@ -107,7 +107,7 @@ class Policy(ABC, Generic[State]):
     growth: ClassVar[float] = GROWTH
     """The model is refitted when the rounds have grown by this share."""
     plays_highest: ClassVar[bool] = False
-    """It plays the arm with the highest of `indices`, which are in units of the reward, so costs can be taken off."""
+    """It plays the arm with the highest of `indices`, which are in units of the reward, so costs can be subtracted."""
     exact_shares: ClassVar[bool] = False
     """Whether `shares` gives the exact probability of every arm."""
     uses_pending: bool = False

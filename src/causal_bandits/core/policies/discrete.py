@@ -110,7 +110,7 @@ class ThompsonSampling(DiscretePolicy):
     Each arm learns from its own rows: Beta(1 + ones, 1 + zeros), draw, take the highest.
 
     Args:
-        problem: What is played.
+        problem: The problem; its reward is 0 or 1.
         seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})

@@ -1,15 +1,16 @@
 """How the default policy explores: information-directed sampling over weighted joint draws of all means.
 
-Playing an arm costs its expected regret, and its reward tells which arm is the best the more, the more the arm's mean
-depends on that. With draws of all means both can be counted, and the mixture of two arms that minimizes
+Playing an arm costs its expected regret. Its reward tells more about which arm is best, the more the arm's mean depends
+on that. Both follow from draws of all means. The policy plays the mixture of two arms that minimizes
 
     (expected regret)^2 / (variance of the arm's mean that "which arm is best" explains)
 
-is played (variance-based information-directed sampling, Russo and Van Roy 2018). In a share of rounds an arm is played
-as often as it is the best in the draws (Thompson 1933): at least in a few, so that every arm keeps a positive
-probability, which is known exactly, and the more often, the more rewards are awaited, those of the next decision
-and those of plausible arms that were never played included. What two arms tell is soon known, so playing nothing else
-until the first reward comes is a waste; and a mixture of two arms is slow to try many arms once.
+(variance-based information-directed sampling, Russo and Van Roy 2018).
+
+In a share of rounds an arm is played as often as it is the best in the draws (Thompson 1933). This share is never 0, so
+every arm keeps a positive probability, which is known exactly. It grows with the number of awaited rewards, including
+that of the next decision and those of plausible arms that were never played: a mixture of two arms teaches little while
+no reward arrives, and is slow to try many arms once.
 
 The draws are made when the model is refitted. Between two fits each reward reweighs them by its likelihood, so an arm's
 probability follows its rewards at once (a particle filter: Gordon, Salmond and Smith 1993).

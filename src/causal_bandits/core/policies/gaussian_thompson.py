@@ -96,7 +96,7 @@ class SafeGaussianThompson(CausalGaussianThompsonSampling):
     includes the bias of a set that does not separate.
 
     Args:
-        problem: What is played; its reward is real-valued.
+        problem: The problem; its reward is real-valued.
         discovery: How evidence for sets is weighed; `BayesFactors(reading="either", veto=5)` by default.
         seed: Seed or Generator of its draws.
         max_size: As in `CausalGaussianThompsonSampling`, like all that follow.

@@ -1,7 +1,7 @@
 """Algorithm 2 as compiled rules over moments, and the Gaussian twin of Thompson Sampling.
 
 Plain UCB-Normal and plain Gaussian Thompson Sampling are the cases of no accepted set. The parts: the state, counting
-rows, what is believed of every arm, draws of an arm's mean, and the choice.
+rows, the estimates of every arm, draws of an arm's mean, and the choice.
 """
 
 import math
@@ -228,7 +228,7 @@ def draw_shared_mean(
     return float(result + math.sqrt(spread / (rows * freedom)) * _draw_t(rng, freedom))
 
 
-# What is believed of every arm, and the choice
+# The estimates of every arm, and the choice
 
 
 class Beliefs(NamedTuple):

@@ -22,7 +22,7 @@ class ThompsonState(NamedTuple):
     samples: int
     """0: variances in closed form; otherwise the number of Monte Carlo samples, as in the paper."""
     allowed: Bools
-    """(arms,): which arms may be chosen; the others still tell what they know."""
+    """(arms,): which arms may be chosen; rows of the others still count."""
 
 
 @compiled

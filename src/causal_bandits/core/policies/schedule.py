@@ -1,4 +1,4 @@
-"""When discovery runs: the 25% rule over rounds (appendix C.1), and a little patience where it is expensive."""
+"""When discovery runs: the 25% rule over rounds (appendix C.1), and a longer wait where it is expensive."""
 
 import math
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ PATIENCE = 1.01
 
 @dataclass
 class Schedule:
-    """Rows told before the first arm was asked for are prior data, not rounds: the 25% rule counts rounds.
+    """Rows that were reported before the first arm was chosen are prior data; the 25% rule counts rounds only.
 
     >>> schedule = Schedule()
-    >>> schedule.ran(100, expensive=False)  # a table of 100 rows was told first
+    >>> schedule.ran(100, expensive=False)  # a table of 100 rows was reported first
     >>> schedule.due, schedule.prior
     (101, 100)
     """
@@ -22,7 +22,7 @@ class Schedule:
     due: int = 0
     """The number of rows at which discovery runs again."""
     prior: int | None = None
-    """How many rows there were when the first arm was asked for; None: none was."""
+    """How many rows there were when the first arm was chosen; None if none was chosen yet."""
     growth: float = GROWTH
     """Discovery runs again when the rounds have grown by this share."""
 

@@ -60,7 +60,7 @@ class CausalUCBNormal(RealPolicy):
         initial: As in `UCBNormal`.
         variance: Variances in closed form, or from bootstraps as in the paper. With few rows the two differ on the same
             data: by a factor of up to 1.7 with ten rows of every arm, of 1.2 with a hundred. On average they agree, and
-            both are some 10% too small with ten rows (`python -m benchmarks.regression_variance`).
+            both are about 10% too small with ten rows (`python -m benchmarks.regression_variance`).
         bootstraps: Number of bootstrap samples for ``variance="bootstrap"``.
 
     >>> problem = Problem("Y", {"A": float}, {"I": ["none", "on"]}, reward=float)

@@ -119,7 +119,7 @@ def setting_words(name: str, level: object, names: Mapping[str, str]) -> str:
 
 
 def parse_arm(text: str) -> dict[str, str]:
-    """An arm from a text such as banner=red,discount=10%; empty for the idle arm. A pair with a comma is quoted.
+    """An arm from a text such as banner=red,discount=10%; empty for the control. A pair with a comma is quoted.
 
     >>> parse_arm('banner=red,"headline=Yes, please"')
     {'banner': 'red', 'headline': 'Yes, please'}

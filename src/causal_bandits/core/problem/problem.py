@@ -154,7 +154,7 @@ class Problem:
         return Arm(dict(zip(names, levels, strict=True)), self.idle_settings, self.segments, self.names)
 
     def _resolve(self, settings: Mapping[str, Level]) -> Arm:
-        """An arm from a mapping; what is not named is idle."""
+        """An arm from a mapping; levers that are not named are at their control levels."""
         if not isinstance(settings, Mapping):
             raise UnknownArmError(f"{brief(settings)} is not an arm; expected {{lever: level}}")
         missing = [name for name in self.segments if name not in settings]
@@ -179,7 +179,7 @@ class Problem:
 
     @property
     def idle_arms(self) -> list[int]:
-        """The numbers of the arms that move no lever, one in each segment; none if it is not an arm."""
+        """The numbers of the control arms, one in each segment; none if the control is not an arm."""
         return [number for number, arm in enumerate(self.arms) if not arm.active]
 
     def intervention(self, name: str) -> Variable:

@@ -16,7 +16,7 @@ ANY = "..."
 def matching(problem: Problem, pattern: object) -> list[int]:
     """The numbers of the arms that a pattern names: an arm, or a mapping lever -> level, or lever -> ... for any level.
 
-    A lever that the pattern does not name is idle, as in every mapping that stands for an arm; a segment is any.
+    A lever that is not named is at its control level, as in every mapping for an arm; a segment is any.
 
     >>> problem = Problem("Y", {}, {"banner": ["none", "red"], "discount": ["none", "10%"]})
     >>> [problem.arms[number] for number in matching(problem, {"banner": "red", "discount": ...})]
@@ -32,7 +32,9 @@ def matching(problem: Problem, pattern: object) -> list[int]:
         wanted[lever.name] = ... if level is ... else lever.levels[lever.code(level)]
     found = [number for number, arm in enumerate(problem.arms) if _fits(arm, wanted)]
     if not found:
-        raise UnknownArmError(f"no arm matches {shown(pattern)}; levers that are not named are idle, see problem.arms")
+        raise UnknownArmError(
+            f"no arm matches {shown(pattern)}; levers that are not named are at their control levels, see problem.arms"
+        )
     return found
 
 

@@ -46,7 +46,7 @@ class AuditRow(NamedTuple):
 
 
 def annotate(draft: Draft, text: object, at: object) -> Annotation | None:
-    """Annotate a time, now by default; None as the text takes the annotation of that time away."""
+    """Annotate a time, now by default; None as the text removes the annotation of that time."""
     if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > MOST_TEXT):
         raise OptionError(f"text={brief(text)}; expected a non-empty string of at most {MOST_TEXT} characters, or None")
     time = draft.now if at is None else read_time(at)

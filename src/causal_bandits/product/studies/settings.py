@@ -52,7 +52,7 @@ def check_mode(plain: dict[str, Any]) -> None:
 
 
 def controls_of(rules: Mapping[str, Any], problem: Problem) -> list[int]:
-    """The numbers of the control arm, one in each segment: the one that was named, else the idle arm."""
+    """The numbers of the control arm, one in each segment: the one that was named, else the one at control levels."""
     return arm_numbers(problem, rules["control"]) if "control" in rules else problem.idle_arms
 
 

@@ -1,7 +1,7 @@
 """What every comparator counts and plans, and the rules that most of them share.
 
 Counts are a fold over the rows: no rule draws random numbers while it learns, so a policy that reads its rows back from
-a save file stands where it stood.
+a save file has the same state as before.
 """
 
 import math

@@ -143,7 +143,7 @@ class Cases(Experiment):
         return [self.cases]
 
     def rows(self, size: Scale) -> int:
-        """A case's data sets are all held at once, with some hundred numbers each."""
+        """A case's data sets are all held at once, with a few hundred numbers each."""
         return 100 * size.runs
 
     def chunks(self, size: Scale, seed: int) -> list[Chunk]:

@@ -1,7 +1,7 @@
 """Dask: a cluster that runs somewhere, or one inside this process that hands its tasks to local worker processes.
 
-The one in this process listens nowhere: scheduler, worker and client speak in memory, and there is no dashboard. So no
-other user of the machine can send it work.
+The one in this process opens no port: scheduler, worker and client communicate in memory, and there is no dashboard. So
+no other user of the machine can send it work.
 """
 
 import contextlib

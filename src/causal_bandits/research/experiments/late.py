@@ -20,8 +20,8 @@ from .families import always
 from .methods import LOST_CONTROL, Method, Panel, told_nothing
 from .practice import SAFE
 
-PENDING = replace(SAFE, label="Safe, pending rows count")
-WHOLE = replace(PENDING, key="safe-whole", label="Safe, complete rows only", whole_rows=True)
+PENDING = replace(SAFE, label="Safe with pending rows")
+WHOLE = replace(PENDING, key="safe-whole", label="Safe with complete rows", whole_rows=True)
 CORRECTED = Method(
     "delay-corrected-ts", "Delay-corrected TS", NOTHING, told_nothing(DelayCorrectedThompson), Tier.REWARDS
 )

@@ -172,7 +172,7 @@ def _chances(name: str, text: str, size: int) -> Floats:
 
 
 NETWORKS = ("asia", "survey", "sachs")
-"""The networks that come with the package; where their numbers come from is said in datasets/networks/*.md."""
+"""The networks that come with the package; datasets/networks/*.md describes their sources."""
 LONGEST_FILE = 2**26
 
 Levers = str | Iterable[str] | Mapping[str, Iterable[Level | Nudge]]

@@ -1,7 +1,7 @@
 """Funnels whose reward is revenue, a count or an ordered level; all constants at random by seed.
 
-Three levers of 3, 3 and 2 levels (18 arms) nudge who clicks and what goes into the cart, and the reward
-listens to the cart. What is drawn, and from which ranges:
+Three levers of 3, 3 and 2 levels (18 arms) nudge who clicks and what goes into the cart, and the reward depends on the
+cart. What is drawn, and from which ranges:
 
     click                      30 to 60% of the control's visitors
     cart                       empty, some, full; 10 to 25% of those who click put something in, 5% of the others

@@ -229,7 +229,7 @@ class DiscreteWorld(SimulatedWorld):
         return chances, np.divide(joint[:, :, 1], chances, out=np.zeros_like(chances), where=chances > 0)
 
 
-# The structureless world of Fig. 2(c): no set separates anything, and every test is there to be fooled
+# The structureless world of Fig. 2(c): no set separates anything
 
 
 def _numbers(means: ArrayLike) -> NDArray[np.float64]:

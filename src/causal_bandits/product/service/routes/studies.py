@@ -76,7 +76,7 @@ Named = Annotated[
     Path(
         alias="arm",
         description="An arm: banner=red,discount=10% or a JSON object lever -> level; `...`, in JSON null, is any "
-        "level, and levers that are not named are idle.",
+        "level, and levers that are not named are at their control levels.",
         examples=["banner=red,discount=..."],
     ),
     AfterValidator(name_in),
