@@ -100,29 +100,6 @@ class TailsRecord(TypedDict):
     exponent_se: NotRequired[float]
 
 
-class LimitRow(TypedDict):
-    """A policy in a world of which the limits are known."""
-
-    family: str
-    world: int
-    arms: int
-    set: str
-    separates: bool
-    c0: float
-    cs: float
-    cp: float
-    eta2: float
-    mean_gap: float
-    policy: str
-    horizon: int
-    runs: int
-    regret: float
-    regret_se: float
-    per_log: float
-    """Regret per unit of ln t over the last decade."""
-    per_log_se: float
-
-
 class Series(TypedDict):
     """A line: a method in a panel of worlds, at the rounds `t`."""
 
@@ -145,41 +122,6 @@ class Series(TypedDict):
     """Multiple of the regret of the oracle, a policy that knows more, at the end."""
     of_oracle_se: NotRequired[float]
     tails: NotRequired[TailsRecord]
-
-
-class TheoremRow(TypedDict):
-    """A world of Theorem 3.1."""
-
-    world: int
-    graph: str
-    set: str
-    arms: int
-    data_sets: int
-    rows: int
-    variance: float
-    variance_se: float
-    decomposition: float
-    own_variance: float
-    bias: float
-    bias_se: float
-    largest_bias_z: float
-    largest_variance_z: float
-    smallest_saving_z: float
-
-
-class ExampleRow(TypedDict):
-    """A set in a world of sec. 3.2."""
-
-    world: str
-    set: str
-    key: str
-    separates: str
-    data_sets: int
-    variance: float
-    variance_se: float
-    decomposition: float
-    more_than_best: float
-    more_than_best_se: float
 
 
 class Claimed(TypedDict):
@@ -209,7 +151,8 @@ class Summary(Heading, Claimed):
     weights: NotRequired[str]
     by_tier: NotRequired[bool]
     series: NotRequired[dict[str, Series]]
-    rows: NotRequired[list[TheoremRow] | list[ExampleRow] | list[LimitRow]]
+    rows: NotRequired[list[dict[str, Any]]]
+    """As the cases of the figure gave them."""
     matrix: NotRequired[list[MatrixRecord]]
     """Claims by reading."""
     unread: NotRequired[list[str]]
