@@ -461,9 +461,6 @@ def _case_caption(figure: Figure, summary: Summary, what: str) -> None:
     _write_titles(figure, summary, f"{what}; {ends}")
 
 
-# The figure of a summary
-
-
 def paint_limits(figure: Figure, summary: Summary, narrow: bool) -> None:
     """C_S / C_0 against eta^2, one point per world, by family."""
     rows = [row for row in summary["rows"] if row["policy"] == "ts" and row["c0"] > 0]

@@ -67,10 +67,6 @@ class CountingPolicy(WithoutSets[Any]):
     """A learner that counts rewards. A subclass names its state and what it is given, and may plan ahead.
 
     A plan is some pulls that come before the rule, and what to do once they are made: a fold over the rows.
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        seed: Seed or Generator of its draws.
     """
 
     compares = "its upper confidence bound"

@@ -62,11 +62,9 @@ class OSSB(IndexPolicy):
     of the rows.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set Z that separates the levers from the reward.
         epsilon: Every arm has at least this share of an equal part of all exploration.
         gamma: Pulls beyond what the program asks for, as a share of it.
-        seed: Seed or Generator of its draws.
     """
 
     name = "ossb"

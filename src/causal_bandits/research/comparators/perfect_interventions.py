@@ -97,7 +97,6 @@ class LattimoreParallel(IndexPolicy):
         graph: Causal graph in which the observed variables are independent causes of the reward.
         horizon: Number of rounds that will be played.
         budget: Number of rounds of exploration; half of `horizon` by default.
-        seed: Seed or Generator of its draws.
     """
 
     name = "lattimore-parallel"
@@ -203,7 +202,6 @@ class PomisTS(PomisPolicy):
     Args:
         problem: What is played; `targets` must say which one variable each lever sets.
         graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
-        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"Z": 2, "X": 2}, {"I_Z": ["idle", 0, 1], "I_X": ["idle", 0, 1]},
     ...                   targets={"I_Z": "Z", "I_X": "X"})
@@ -224,7 +222,6 @@ class PomisKLUCB(PomisPolicy):
     Args:
         problem: What is played; `targets` must say which one variable each lever sets.
         graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
-        seed: Seed or Generator of its draws.
     """
 
     name = "pomis-kl-ucb"
@@ -255,7 +252,6 @@ class UCBPlus(IndexPolicy):
         horizon: Number of rounds that will be played.
         constant: The constant c of the bound.
         shuffle: Seed of the random choice of actions; drawn from `seed` by default.
-        seed: Seed or Generator of its draws.
     """
 
     name = "ucb-plus"

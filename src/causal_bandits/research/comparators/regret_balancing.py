@@ -106,10 +106,8 @@ class RegretBalancing(CountingPolicy):
     Deviation: both learners see all rows, which the paper leaves to the learners; turns follow from the counts.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of the set Z to try; all observed variables by default.
         delta: Probability with which a confidence bound may fail.
-        seed: Seed or Generator of its draws.
     """
 
     name = "regret-balancing"

@@ -235,11 +235,9 @@ class CUCB(ToldSetPolicy):
     """The arm with the highest sum_z p(z | a) u_z, u_z = m_z + sqrt(2 ln(1 / delta) / max(1, n_z)), delta = 1 / T^2.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set Z that separates the levers from the reward.
         chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
         horizon: Number of rounds that will be played.
-        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = CUCB(problem, separating=["A"], chances=[[0.9, 0.1], [0.2, 0.8]], horizon=100, seed=0)
@@ -268,10 +266,8 @@ class CTS(ToldSetPolicy):
     """The arm with the highest sum_z p(z | a) theta_z, theta_z drawn from Beta(1 + ones, 1 + zeros).
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set Z that separates the levers from the reward.
         chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
-        seed: Seed or Generator of its draws.
     """
 
     name = "c-ts"
@@ -296,11 +292,9 @@ class HACUCB(CountingPolicy):
     slack for its error.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of the set Z to try.
         horizon: Number of rounds that will be played.
         chances: P(Z | arm): an axis for the arms and one per variable of `separating`; estimated by default.
-        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = HACUCB(problem, separating=["A"], horizon=100, seed=0)
@@ -403,10 +397,8 @@ class ToldMeans(CountingPolicy):
     it is worth.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set S that separates the levers from the reward.
         cell_means: E[Y | S]: an axis per variable of `separating`, in that order, or flat.
-        seed: Seed or Generator of its draws.
     """
 
     name = "told-means"

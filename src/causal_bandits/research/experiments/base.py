@@ -20,8 +20,6 @@ from ...reporting.summaries import ClaimRecord, Heading, Summary
 from ..simulation.many_runs import MOST_RUNS
 from ..simulation.one_run import MOST_ROUNDS
 
-# The interface of an experiment: chunks of work that can run anywhere, and a summary of their rows
-
 
 class Scale(NamedTuple):
     """How much of an experiment to run."""
@@ -121,9 +119,6 @@ class Experiment(ABC):
             "horizon": size.horizon,
             "runs": size.runs,
         }
-
-
-# Experiments whose result is a table: one chunk per case
 
 
 CaseRunner = Callable[[int, Scale, np.random.SeedSequence], "pl.DataFrame"]

@@ -91,9 +91,6 @@ def _digest(parts: list[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-# Compare your own policies in your own worlds, with the same table, figure, resume and engines
-
-
 LONGEST_FOLDER = 100
 TAILS = ("q95", "q99", "cvar95", "over")
 PLAYED = "Policies played the same worlds with the same random numbers."

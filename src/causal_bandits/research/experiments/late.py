@@ -15,16 +15,14 @@ from ..worlds import loan_world, practice_world
 from .base import Scale
 from .claims import Claim, at_most, below
 from .curves import Curves
-from .de_kroon import DIRECT, NOTHING, TS
+from .de_kroon import DIRECT, TS
 from .families import always
-from .methods import LOST_CONTROL, Method, Panel, told_nothing
+from .methods import LOST_CONTROL, Method, Panel, given_nothing
 from .practice import SAFE
 
 PENDING = replace(SAFE, label="Safe, pending rows count")
 WHOLE = replace(PENDING, key="safe-whole", label="Safe, complete rows only", whole_rows=True)
-CORRECTED = Method(
-    "delay-corrected-ts", "Delay-corrected TS", NOTHING, told_nothing(DelayCorrectedThompson), Tier.REWARDS
-)
+CORRECTED = given_nothing("delay-corrected-ts", "Delay-corrected TS", DelayCorrectedThompson)
 
 
 def _impatient(world: World) -> PolicyFactory:

@@ -19,8 +19,6 @@ from ..worlds.world import SimulatedWorld
 from .delays import Delay, Waits, check_delay, draw_waits
 from .rollout import empty_queue, rollout, rollout_late, rollout_segments
 
-# Interfaces of policies and worlds in a simulation, and the result of a run
-
 
 class Policy(Protocol):
     """What a policy must do to be played; if it has a `problem`, that must be the world's."""
@@ -64,9 +62,6 @@ class Run(NamedTuple):
     ) -> NDArray[np.float64]:
         """Cumulative best mean - reward, as the paper writes it with the sign turned."""
         return np.cumsum((means.max() if best is None else best[self.arms]) - self.rewards)
-
-
-# How many rounds a compiled call plays at once
 
 
 PATIENCE = 0.5

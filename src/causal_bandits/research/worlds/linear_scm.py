@@ -17,8 +17,6 @@ from .mechanisms import IDLE
 from .sampler import gaussian_sampler
 from .world import ContinuousWorld, sets_of_graph
 
-# What an intervention does to a linear equation: shift it, scale its noise, weigh its parents, or fix its variable
-
 
 @dataclass(frozen=True)
 class Change:
@@ -92,9 +90,6 @@ def finite_number(what: str, value: object, least: float = -math.inf) -> float:
     raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 
-# Cycles among linear equations: solved at once for the variables that cause each other
-
-
 def parts_in_order(graph: MixedGraph) -> list[list[int]]:
     """The strongly connected components as node numbers, each after the components of its parents.
 
@@ -126,9 +121,6 @@ def check_stable(weights: Floats, part: list[int], names: tuple[str, ...], arm: 
             f"the feedback among {listing(names[place] for place in part)} has a spectral radius of {radius:.4g} under "
             f"{arm}, and values converge only below 1; lower the coefficients on the cycle"
         )
-
-
-# Linear Gaussian structural causal models with correlated noises and shift, scale, soft and perfect interventions
 
 
 Pair = tuple[str, str]
@@ -357,9 +349,6 @@ def _positive_definite_root(correlations: Floats) -> Floats:
         raise WorldError(
             "the noise correlations are inconsistent (the matrix is not positive definite); use smaller ones"
         ) from None
-
-
-# Random linear worlds on a graph
 
 
 MOST_FEEDBACK = 0.7

@@ -168,9 +168,6 @@ def _chances(name: str, text: str, size: int) -> Floats:
     return chances
 
 
-# Worlds from Bayesian networks: published probabilities, with levers on chosen variables
-
-
 NETWORKS = ("asia", "survey", "sachs")
 """The networks that come with the package; where their numbers come from is said in datasets/networks/*.md."""
 LONGEST_FILE = 2**26

@@ -18,8 +18,6 @@ from ...errors import UnknownVariableError, WorldError, brief, listing, whole_nu
 from ..limits import Limits, limits_of
 from .sampler import fill
 
-# Drawing the segment of a round, before anything is decided
-
 
 @compiled
 def draw_segment_number(cumulative: Floats, rng: np.random.Generator) -> int:
@@ -128,9 +126,6 @@ def set_of_graph(graph: MixedGraph, problem: Problem) -> tuple[str, ...] | None:
         if sets:
             return sets[0]
     return None
-
-
-# What every discrete world can do
 
 
 MOST_CELLS = 2**20
@@ -286,9 +281,6 @@ class StructurelessWorld(DiscreteWorld):
         )
         super().__init__(base.problem, sampler, chances)
         self.base = base
-
-
-# What every real-valued world can do
 
 
 class ContinuousWorld(SimulatedWorld):
