@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ..core.markup import Markup, markup, tag
-from .html import scrolling, soft
+from .html import soft
 from .sheets import Sheet, columns_from
 from .summaries import About, Measured, Series, Summary, Verdict
 from .summary_plots import counted
@@ -119,7 +119,8 @@ def matrix_sheets(rows: Sequence[MatrixRow]) -> list[Sheet]:
 
 def matrix_html(rows: Sequence[MatrixRow]) -> Markup:
     """The same for a page: claim and verdict once, beside all their rows."""
-    return markup([*(scrolling(_block(block)) for block in blocks_of(rows)), soft(f"{LEGEND}. {EXPLAINED}")])
+    shown = (tag("div", _block(block), at={"class": "scroll"}) for block in blocks_of(rows))
+    return markup([*shown, soft(f"{LEGEND}. {EXPLAINED}")])
 
 
 def _block(block: Block) -> Markup:

@@ -15,7 +15,9 @@ from ...errors import CausalBanditsError
 from ..options import AlarmOptions
 from .health import CODES, NOTICES
 from .history import message_json
-from .storage import Message, Store, alarm_queue
+from .storage import alarm_queue
+from .storage.alarm_queue import Message
+from .storage.store import Store
 from .study import Study
 from .webhooks import DeliveryError, Post, Webhook, body_of, check_private, post, read_secret
 

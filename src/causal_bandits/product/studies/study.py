@@ -48,7 +48,7 @@ from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, W
 from .outcomes import Keyed, Outcome, table_outcomes
 from .session import Session, listed
 from .settings import TRANSACTIONAL, HasSettings, StudyInfo, StudySettings, checked_key, checked_name, make_settings
-from .storage import Store, engine_of, opened
+from .storage.store import Store, engine_of, opened
 from .webhooks import shown_webhook
 
 Settable = Arm | Mapping[str, Level]

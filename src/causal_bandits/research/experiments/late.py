@@ -9,7 +9,6 @@ from ...core.policies import Tier
 from ..comparators import DelayCorrectedThompson, ImpatientBandit
 from ..simulation import told
 from ..simulation.delays import ByOutcome, Geometric
-from ..simulation.many_runs import PolicyFactory
 from ..simulation.one_run import World
 from ..worlds import loan_world, practice_world
 from .base import Scale
@@ -25,11 +24,9 @@ WHOLE = replace(PENDING, key="safe-whole", label="Safe, complete rows only", who
 CORRECTED = given_nothing("delay-corrected-ts", "Delay-corrected TS", DelayCorrectedThompson)
 
 
-def _impatient(world: World) -> PolicyFactory:
-    return told("impatient", world, horizon=2)
-
-
-IMPATIENT = Method("impatient", "Impatient Bandits", ImpatientBandit.hints, _impatient, Tier.PARENTS)
+IMPATIENT = Method(
+    "impatient", "Impatient Bandits", ImpatientBandit.hints, partial(told, "impatient", horizon=2), Tier.PARENTS
+)
 RATES = {"2": 0.02, "10": 0.1}
 MOST = {"2": 0.7, "10": 0.45}
 """Claimed bounds on the regret relative to Thompson Sampling with the same delay, with logged rows of the control."""

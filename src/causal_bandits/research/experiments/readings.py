@@ -13,7 +13,7 @@ from ...core.discovery import DirectTesting, ResidualTesting
 from ...core.policies import CausalThompsonSampling, CausalUCBNormal, UCBNormal
 from ...errors import OptionError, listing
 from ...libraries import pl
-from ...reporting.summaries import CellRecord, ContrastRecord, MatrixRecord, Summary
+from ...reporting.summaries import CellRecord, MatrixRecord, Summary
 from .base import Chunk, Experiment, Scale
 from .claims import Contrast
 from .curves import Curves, Line, lines_of, measure, series_of
@@ -222,7 +222,7 @@ class Readings(Experiment):
 
     def parts(self) -> tuple[Curves, ...]:
         """What is played: of each part the panels and methods that a claim is read from."""
-        needed = {key for contrast, _ in self._contrasts(OF_BASE) for key in _keys(contrast)}
+        needed = {term.key for contrast, _ in self._contrasts(OF_BASE) for term in contrast.terms}
         return tuple(cut for part in (DAGS, NO_SET, OBSERVED, SIZES, SACHS, BOOTSTRAP) for cut in _cut(part, needed))
 
     def _contrasts(self, horizon: int) -> list[tuple[Contrast, Reading]]:
@@ -285,8 +285,7 @@ class Readings(Experiment):
             for reading in self.readings(read, size.horizon):
                 contrasts = [reread(each, read, reading, size.horizon) for each in claim.contrasts]
                 if all(_played(contrast, lines, size) for contrast in contrasts):
-                    measured = [measure(contrast, lines, bases, size) for contrast in contrasts]
-                    records = [cast(ContrastRecord, each._asdict()) for each in measured]
+                    records = [measure(contrast, lines, bases, size)._asdict() for contrast in contrasts]
                     cells.append({"reading": reading, "contrasts": records})
             own = {**{name: values[0] for name, values in read.factors.items()}, ROUNDS: f"{size.horizon // OF_BASE:,}"}
             found.append(
@@ -300,16 +299,14 @@ class Readings(Experiment):
         if not chosen:
             known = [self.name, *(read.figure.name for read in self.reads)]
             raise OptionError(f"{figure} has no readings; those that do are {listing(known, limit=20)}")
-        fitting = tuple(read for read in chosen if all(_applies(read, *each) for each in given.items()))
+        fitting = tuple(
+            read for read in chosen if all(value in read.factors.get(name, ()) for name, value in given.items())
+        )
         if not fitting:
             shown = ", ".join(f"{name}={value}" for name, value in given.items())
             raise OptionError(f"reading {shown} does not apply to {figure}; {_offered(chosen)}")
         name = "-".join([figure, *(value.replace(" ", "-").lower() for value in given.values())])
         return replace(self, name=name, reads=fitting, given=dict(given))
-
-
-def _applies(read: Read, name: str, value: str) -> bool:
-    return value in read.factors.get(name, ())
 
 
 def _offered(chosen: list[Read]) -> str:
@@ -332,10 +329,6 @@ def reread(contrast: Contrast, read: Read, reading: Reading, horizon: int) -> Co
 
     timed = re.sub(r"at ([\d.]+) T", rounds, text)
     return contrast._replace(text=timed if timed != text else f"{text} at t = {reading[ROUNDS]}", terms=terms)
-
-
-def _keys(contrast: Contrast) -> list[str]:
-    return [term.key for term in contrast.terms]
 
 
 def _played(contrast: Contrast, lines: dict[str, Line], size: Scale) -> bool:

@@ -2,18 +2,18 @@
 
 from .bayes_oracle import BayesOracle
 from .delays import ByOutcome, Geometric
-from .knowledge import FIELD, field, told
+from .knowledge import entries, field, told
 from .many_runs import Simulation, Tails, simulate
 from .one_run import Run, observe, play
 
 __all__ = [
-    "FIELD",
     "BayesOracle",
     "ByOutcome",
     "Geometric",
     "Run",
     "Simulation",
     "Tails",
+    "entries",
     "field",
     "observe",
     "play",

@@ -98,11 +98,6 @@ def check_chances(world: Any) -> None:
         )
 
 
-def ask_in(policy: Any, world: Any, rng: np.random.Generator) -> Any:
-    """The next arm, after the segment is drawn if there are segments."""
-    return policy.ask(segment=world.draw_segment(rng)) if world.problem.segments else policy.ask()
-
-
 def play_in_segments(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:
     """Play in compiled code; the policy must be one of those whose state says which arms are allowed."""
     arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
@@ -157,13 +152,13 @@ def play_late(
     return _by_ask_and_tell(policy, world, waits, rng, whole=whole or not knows)
 
 
-def _by_ask_and_tell(policy: Any, world: World, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:
+def _by_ask_and_tell(policy: Any, world: Any, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:
     horizon, target = len(waits.zero), world.problem.target
     arms = np.empty(horizon, dtype=np.int64)
     rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
     coming: dict[int, list[Any]] = {}
     for step in range(horizon):
-        arm = ask_in(policy, world, rng)
+        arm = policy.ask(segment=world.draw_segment(rng)) if world.problem.segments else policy.ask()
         seen = world.pull(arm, rng)
         arms[step], reward = world.problem.index(arm), seen[target]
         rewards[step] = world.problem.reward.number(reward)

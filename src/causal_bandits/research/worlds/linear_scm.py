@@ -176,7 +176,9 @@ class LinearGaussianSCM(ContinuousWorld):
         self.coefficients, self.correlated = dict(coefficients), dict(correlated or {})
         if variables is not None:
             named = (variables,) if isinstance(variables, str) else tuple(variables)
-        self.variables = _target_last(named, target)
+        if target not in named:
+            raise WorldError(f"target {brief(target)} is not among the variables {listing(named)}")
+        self.variables = (*(name for name in named if name != target), target)
         """The observed variables in the problem's order, then the target."""
         self._places = {name: place for place, name in enumerate(self.variables)}
         self._weights = self._effects(self.coefficients)
@@ -336,12 +338,6 @@ def _named_in(given: Mapping[str, Mapping[Pair, float]]) -> tuple[str, ...]:
     return tuple(named)
 
 
-def _target_last(names: tuple[str, ...], target: str) -> tuple[str, ...]:
-    if target not in names:
-        raise WorldError(f"target {brief(target)} is not among the variables {listing(names)}")
-    return (*(name for name in names if name != target), target)
-
-
 def _positive_definite_root(correlations: Floats) -> Floats:
     try:
         return np.linalg.cholesky(correlations).astype(np.float64)
@@ -389,7 +385,11 @@ def random_linear_world(
     rho = 0.5 if least > -1.8 else -0.9 / least  # no eigenvalue of 1 + rho * adjacency is below 0.1
     return LinearGaussianSCM(
         dict(zip(graph.directed, sizes.tolist(), strict=True)),
-        {f"I_{name}": _up_and_down(name) for name in graph.nodes if name != target},
+        {
+            f"I_{name}": {IDLE: {}, "up": {name: shift(1.0)}, "down": {name: shift(-1.0)}}
+            for name in graph.nodes
+            if name != target
+        },
         target=target,
         variables=graph.nodes,
         correlated=dict(zip(graph.bidirected, (rho * signs).tolist(), strict=True)),
@@ -405,7 +405,3 @@ def _stable(graph: MixedGraph, sizes: Floats) -> Floats:
         inner = np.isin(tails, part) & np.isin(heads, part)
         sizes[inner] *= MOST_FEEDBACK / max(feedback(weights, part), MOST_FEEDBACK)
     return sizes
-
-
-def _up_and_down(name: str) -> dict[Level, dict[str, Change]]:
-    return {IDLE: {}, "up": {name: shift(1.0)}, "down": {name: shift(-1.0)}}
