@@ -228,7 +228,6 @@ class SmallUCB(IndexPolicy):
 
     def __init__(self, problem: Problem, *, horizon: int, constant: float = 0.1, seed: Seed = None) -> None:
         self.horizon, self.constant = whole_number("horizon", horizon, 2), checked_number("constant", constant)
-        self._options = {"horizon": self.horizon, "constant": self.constant}
         super().__init__(problem, seed=seed)
 
 
@@ -258,7 +257,6 @@ class EpsilonGreedy(IndexPolicy):
 
     def __init__(self, problem: Problem, *, rate: float = 1.0, seed: Seed = None) -> None:
         self.rate = checked_number("rate", rate)
-        self._options = {"rate": self.rate}
         super().__init__(problem, seed=seed)
 
 
@@ -277,7 +275,6 @@ class SuccessiveElimination(IndexPolicy):
 
     def __init__(self, problem: Problem, *, delta: float = 0.1, seed: Seed = None) -> None:
         self.delta = checked_number("delta", delta, below=1)
-        self._options = {"delta": self.delta}
         super().__init__(problem, seed=seed)
 
     def _start(self, counts: Counts) -> IndexState:

@@ -389,7 +389,3 @@ class ImpatientBandit(WithoutSets[TraceState]):
 
         sources = [Source(rows, size) for rows, size in zip(own, effective, strict=True)]
         return Posterior(self.rows, np.clip(means, 0.0, 1.0), sources, sampler_of(state, len(means)), limits)
-
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return {"past_means": self.past_means, "noise": self.noise}

@@ -348,7 +348,3 @@ class MainEffectsThompson(RewardsAlone[MainEffectsState]):
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         return self._state.fit._asdict()
-
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return {"scale": self.scale, "pairs": self.pairs}

@@ -83,9 +83,8 @@ class OSSB(IndexPolicy):
         gamma: float = 0.1,
         seed: Seed = None,
     ) -> None:
-        self._through = set_names(separating)
+        self.separating = set_names(separating)
         self.epsilon, self.gamma = checked_number("epsilon", epsilon, below=1), checked_number("gamma", gamma)
-        self._options = {"separating": list(self._through), "epsilon": self.epsilon, "gamma": self.gamma}
         super().__init__(problem, seed=seed)
 
     def _start(self, counts: Counts) -> IndexState:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.compiled import Bools, Floats, Ints
 from ...core.discovery.tiers import TARGETS, Tier
-from ...core.graphs import MixedGraph, plain_graph, pomis_sets
+from ...core.graphs import MixedGraph, pomis_sets
 from ...core.policies.base import Variant
 from ...core.problem import Problem
 from ...core.seeds import Seed, generator
@@ -110,15 +110,14 @@ class LattimoreParallel(IndexPolicy):
     def __init__(
         self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
     ) -> None:
-        horizon = whole_number("horizon", horizon, 2)
-        self.budget = max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)
+        self.horizon = whole_number("horizon", horizon, 2)
+        self.budget = max(1, self.horizon // 2) if budget is None else whole_number("budget", budget, 1)
         self._sets = settings_of(problem, self.name)
         self.graph = checked_graph(problem, graph)
         self._idle = atomic_arms(problem, self._sets, self.name)
         caused = [name for name in graph.children(graph.nodes) if name != problem.target]
         if caused or graph.bidirected:
             raise GraphError(f"{self.name} needs independent causes of {problem.target!r}, in a graph without latents")
-        self._options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
         super().__init__(problem, seed=seed)
 
     def _start(self, counts: Counts) -> IndexState:
@@ -189,7 +188,6 @@ class PomisPolicy(IndexPolicy):
                     "add it, or use a policy that only sees rewards"
                 )
         self._playable = np.array([each in wanted for each in of_arm])
-        self._options = {"graph": plain_graph(graph)}
         super().__init__(problem, seed=seed)
 
     def _empty(self) -> Any:
@@ -287,7 +285,7 @@ class UCBPlus(IndexPolicy):
         self._playable = np.isin(np.arange(len(settings)), kept)
         settings[~self._playable] = NO_LEVEL
         self._sets, self.horizon, self.constant = settings, horizon, checked_number("constant", constant)
-        self._options = {"parents": k, "horizon": horizon, "constant": self.constant, "shuffle": order}
+        self.parents, self.shuffle = k, order
         super().__init__(problem, seed=rng)
 
     def _start(self, counts: Counts) -> IndexState:
