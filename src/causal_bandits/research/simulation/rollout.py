@@ -126,9 +126,9 @@ def rollout_segments(
     world_rng: np.random.Generator,
     cumulative: Floats,
     masks: Any,
+    arms: Ints,
     seen: Any,
     rewards: Any,
-    arms: Ints,
 ) -> None:
     """Draw a segment, choose among its arms, pull, learn, as often as `arms` is long.
 

@@ -33,6 +33,11 @@ class SimulatedWorld:
     """A simulated bandit: its problem, the exact mean of every arm, and a sampler.
 
     Segments come with probabilities; in a world without segments there is a single, empty one.
+
+    Args:
+        problem: The problem of the bandit.
+        sampler: Draws the observed variables and the reward of an arm.
+        means: Exact mean reward of every arm.
     """
 
     numbers: ClassVar[type]
@@ -133,13 +138,7 @@ MOST_CELLS = 2**20
 
 
 class DiscreteWorld(SimulatedWorld):
-    """A simulated bandit with discrete variables and a reward of 0 or 1.
-
-    Args:
-        problem: The problem of the bandit.
-        sampler: Draws the observed variables and the reward of an arm.
-        means: Exact mean reward of every arm.
-    """
+    """A simulated bandit with discrete variables and a reward of 0 or 1."""
 
     numbers = int
     draw: Callable[[np.random.Generator], "DiscreteWorld"] | None = None
@@ -284,13 +283,7 @@ class StructurelessWorld(DiscreteWorld):
 
 
 class ContinuousWorld(SimulatedWorld):
-    """A simulated bandit with real-valued variables: its problem, the exact mean of every arm, and a sampler.
-
-    Args:
-        problem: The problem of the bandit.
-        sampler: Draws the observed variables and the reward of an arm.
-        means: Exact mean reward of every arm.
-    """
+    """A simulated bandit with real-valued variables."""
 
     numbers = float
 
