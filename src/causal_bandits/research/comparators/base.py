@@ -40,8 +40,12 @@ class WithoutSets(Policy[S]):
     def options(self) -> dict[str, Any]:
         """The options of this policy as plain values for JSON: of each parameter the attribute of that name."""
         names = [name for name in inspect.signature(type(self)).parameters if name not in ("problem", "seed")]
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return {name: plain_graph(each) if isinstance(each, MixedGraph) else each for name, each in given.items()}
+        found: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if "separating" in found:
+            found["separating"] = list(found["separating"])
+        if "graph" in found:
+            found["graph"] = plain_graph(found["graph"])
+        return found
 
     def _beta_posterior(
         self, state: S, means: Floats, variances: Floats, own: Ints, through: tuple[str, ...] | None = None
