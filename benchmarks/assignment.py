@@ -293,8 +293,8 @@ def show_notices(tables: int) -> None:
         notices, assumed, results = [], [], []
         for number in range(tables):
             found = analyzed(process, np.random.default_rng(seed_of(process, number)))
-            notices.append(not found.assignment.is_causal and found.recommendation is None)
-            assumed.append(bool(found.assignment.assumed_after) and found.assignment.is_causal)
+            notices.append(not found.assignment.causal and found.recommendation is None)
+            assumed.append(bool(found.assignment.assumed_after) and found.assignment.causal)
             results.append(sum("result of the reward" in notice for notice in found.notices))
         mean = float(np.mean(results))
         said = f"{rate(notices)} | {rate(assumed)} | {mean:.2f} columns | {process.expected}"

@@ -17,7 +17,7 @@ import numpy as np
 
 from causal_bandits import Client, Problem, Study
 from causal_bandits.product.studies.decisions import Event
-from causal_bandits.product.studies.storage import Transaction
+from causal_bandits.product.studies.storage.transaction import Transaction
 
 from .service import OUTCOME, Server, timed
 

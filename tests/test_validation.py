@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import causal_bandits as cb
-from causal_bandits.errors import CausalBanditsError, MissingExtraError, ObservationError
+from causal_bandits.errors import CausalBanditsError, ObservationError
 from tests.messages import Golden
 
 PROBLEM = cb.Problem("y", {"m": 2}, {"x": ["n", "a"]})
@@ -79,12 +79,6 @@ def test_equal_arms_share_the_probability_of_being_best() -> None:
     policy = cb.CausalUCBNormal(REAL, seed=0)
     policy.tell_many([{"x": x, "m": 1.0, "y": 1.0} for x in ("n", "a") for _ in range(20)])
     assert policy.recommend().probability_best == pytest.approx(0.5, abs=0.05)
-
-
-def test_missing_pandas_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match="pandas is not installed"):
-        cb.simulate(cb.ThompsonSampling, WORLD, 3).to_pandas()
 
 
 def test_one_run_has_no_standard_error() -> None:

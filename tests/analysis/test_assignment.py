@@ -38,7 +38,7 @@ def analyzed(table: Any, **options: Any) -> Any:
 def test_a_confounded_log_shows_associations_and_recommends_nothing() -> None:
     found = analyzed(confounded())
     assert found.recommendation is None
-    assert [(each.column, each.lever) for each in found.assignment.found] == [("country", "variant")]
+    assert [(each.column, each.lever) for each in found.assignment.predictors] == [("country", "variant")]
     about = found.to_dict()
     said = answer(about)
     assert said.startswith("These are associations, not effects: country predicts variant (p < 0.001)")
@@ -62,7 +62,7 @@ def test_segments_adjust_and_randomized_overrides() -> None:
     """
     table = confounded(rows=6000)
     found = analyzed(table, segments="country")
-    assert found.assignment.is_causal
+    assert found.assignment.causal
     assert len(found.recommendation) == 3
     means = {(row.arm["country"], row.arm["variant"]): row.mean for row in found.estimates()}
     for country in ("DE", "FR", "US"):
@@ -70,7 +70,7 @@ def test_segments_adjust_and_randomized_overrides() -> None:
     told = analyzed(table, randomized=True)
     assert told.recommendation.arm == {"variant": "new"}
     assert answer(told.to_dict()).endswith("Levers were assigned at random, as you declared.")
-    assert analyzed(table, observed=["country"]).assignment.is_causal
+    assert analyzed(table, observed=["country"]).assignment.causal
 
 
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +107,7 @@ def test_randomized_tables_get_no_notice(tables: int, most: int) -> None:
             "variant": rng.choice(["control", "new", "bold"], rows, p=[0.6, 0.3, 0.1]),
             "bought": rng.integers(2, size=rows),
         }
-        notices += not analyzed(table).assignment.is_causal
+        notices += not analyzed(table).assignment.causal
     assert notices <= most
 
 
@@ -120,15 +120,15 @@ def test_time_and_the_order_of_rows() -> None:
     rng = np.random.default_rng(4)
     lever, bought = moving(rng), rng.integers(2, size=ROWS)
     found = analyzed({"variant": lever, "bought": bought})
-    assert [each.what for each in found.assignment.found] == ["rows"]
+    assert [each.what for each in found.assignment.predictors] == ["rows"]
     assert "the order of the rows predicts variant" in found.assignment.says
     assert "such as the week" in found.assignment.says
     mixed = rng.permutation(ROWS)
     days = [f"2026-{1 + row // 140:02}-{1 + row % 140 // 5:02}" for row in range(ROWS)]
     dated = {"created": np.array(days)[mixed], "variant": lever[mixed], "bought": bought}
-    assert [(each.column, each.what) for each in analyzed(dated).assignment.found] == [("created", "time")]
+    assert [(each.column, each.what) for each in analyzed(dated).assignment.predictors] == [("created", "time")]
     by_arm = {"variant": np.sort(lever), "bought": bought}  # the order is that of the lever, and no time
-    assert analyzed(by_arm).assignment.is_causal
+    assert analyzed(by_arm).assignment.causal
 
 
 def test_a_column_that_may_be_a_mediator_is_assumed_to_be_one_and_said() -> None:
@@ -157,7 +157,10 @@ def test_numbers_and_text_of_many_values() -> None:
         "bought": rng.integers(2, size=ROWS),
     }
     found = analyzed(table, interventions=["variant", "offer"])
-    assert {(each.column, each.lever) for each in found.assignment.found} == {("age", "variant"), ("city", "offer")}
+    assert {(each.column, each.lever) for each in found.assignment.predictors} == {
+        ("age", "variant"),
+        ("city", "offer"),
+    }
     cut = analyzed(table, segments="age", drop="city")
     assert "segment age: a number, cut into 5 groups of about equal size" in cut.inferred.notes
     assert len(cut.recommendation) == 5
@@ -178,22 +181,22 @@ def test_units_that_repeat() -> None:
     rng = np.random.default_rng(6)
     table = repeated(rng, sticky=True)
     plain = analyzed(table)
-    assert plain.assignment.is_causal
+    assert plain.assignment.causal
     assert any("pass --unit user_id" in notice for notice in plain.notices)
     found = analyzed(table, unit="user_id")
-    assert found.assignment.is_causal
+    assert found.assignment.causal
     assert found.policy.design_effect == pytest.approx(5, abs=0.4)
     assert any(notice.startswith("intervals are by user_id (300 units): variances are") for notice in found.notices)
     for one, other in zip(found.estimates(), plain.estimates(), strict=True):
         assert one.mean == other.mean
         assert (one.high - one.low) / (other.high - other.low) == pytest.approx(np.sqrt(5), abs=0.25)
         assert (one.own_high - one.own_low) / (other.own_high - other.own_low) == pytest.approx(np.sqrt(5), abs=0.1)
-    assert analyzed(repeated(rng, sticky=False), unit="user_id").assignment.is_causal
+    assert analyzed(repeated(rng, sticky=False), unit="user_id").assignment.causal
     habits = repeated(rng, sticky=False)
     share = rng.beta(1, 1, 300)[habits["user_id"]]
     habits["variant"] = np.where(rng.random(ROWS) < share, "new", "control")
     chosen = analyzed(habits, unit="user_id")
-    assert chosen.assignment.found[0].what == "unit"
+    assert chosen.assignment.predictors[0].what == "unit"
     assert "user_id predicts variant" in chosen.assignment.says
 
 

@@ -16,7 +16,7 @@ from causal_bandits import policies
 from causal_bandits.cli.root import app
 from causal_bandits.core.policies import POLICIES
 from causal_bandits.errors import OptionError
-from causal_bandits.research.simulation import FIELD
+from causal_bandits.research.simulation import entries
 from causal_bandits.research.simulation.rollout import rollout
 
 from . import test_playing as playing
@@ -55,7 +55,6 @@ class Optimist(CountingPolicy):
 
     def __init__(self, problem, *, horizon, seed=None):
         self.horizon = horizon
-        self._options = {"horizon": horizon}
         super().__init__(problem, seed=seed)
 
     def _start(self, counts):
@@ -82,7 +81,7 @@ def one_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 def test_naming_it_is_all(one_file: ModuleType) -> None:
     assert POLICIES["optimist"] is one_file.Optimist
     assert getattr(policies, "Optimist") is one_file.Optimist  # noqa: B009
-    assert FIELD["optimist"].needs == ("horizon",)
+    assert entries()["optimist"].needs == ("horizon",)
     assert "optimist" in CliRunner().invoke(app, ["compare", "--list"]).output
     with pytest.raises(OptionError, match=r"'optimist' is taken by optimist\.Optimist; give this class another one"):
         type("Other", (cb.comparators.UCB1,), {"name": "optimist"})

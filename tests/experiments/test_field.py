@@ -12,7 +12,7 @@ from causal_bandits.research.experiments import FAMILIES, Scale, compare_field
 from causal_bandits.research.experiments.families import single_interventions
 from causal_bandits.research.experiments.field import field_experiment
 from causal_bandits.research.experiments.figure_files import again
-from causal_bandits.research.simulation import FIELD
+from causal_bandits.research.simulation import entries
 from causal_bandits.research.worlds import DiscreteSCM
 
 POLICIES = ["ucb1", "causal-ts", "c-ucb", "hac-ucb-told"]
@@ -67,7 +67,7 @@ def test_all_means_those_that_apply_to_every_world() -> None:
     found = {method.key for method in experiment.methods}
     assert {"ts", "causal-ts", "hac-ucb", "c-ucb"} <= found  # the last two are told that Z separates
     assert "pomis-ts" not in found
-    assert found < set(FIELD)
+    assert found < set(entries())
     tiers = [int(method.tier or 0) for method in experiment.methods]
     assert tiers == sorted(tiers)
 

@@ -5,7 +5,7 @@ import pytest
 from causal_bandits.errors import OptionError
 from causal_bandits.research.experiments.base import Scale
 from causal_bandits.research.experiments.field import field_experiment
-from causal_bandits.research.simulation import Batched, ByOutcome, Geometric
+from causal_bandits.research.simulation import ByOutcome, Geometric
 from causal_bandits.research.simulation.delays import delay_in, delay_words
 
 
@@ -14,7 +14,6 @@ def test_delays_are_read() -> None:
     assert delay_in("geometric:2.5") == Geometric(2.5)
     assert delay_in("zero=2000, other=geometric:50") == ByOutcome(zero=2000, other=Geometric(50.0))
     assert delay_words(500) == "after 500 rounds"
-    assert delay_words(Batched(100, 0.01)) == "in batches of 100 rounds, or 1% of those so far"
     assert delay_words(Geometric(1500)) == "after 1,500 on average, in rounds"
 
 

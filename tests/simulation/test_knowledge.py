@@ -9,7 +9,7 @@ import causal_bandits as cb
 from causal_bandits import DiscreteSCM, LoggedWorld, MixedGraph, Problem, StructurelessWorld
 from causal_bandits.core.policies import POLICIES, Tier
 from causal_bandits.errors import CausalBanditsError, GraphError, OptionError, ProblemError, WorldError
-from causal_bandits.research.simulation import FIELD, field, told
+from causal_bandits.research.simulation import entries, field, told
 from causal_bandits.research.worlds import paper_world
 from tests.contracts.kinds import SINGLES, WORLD
 
@@ -111,8 +111,8 @@ def test_a_claimed_set() -> None:
 )
 def test_everything_that_applies_plays(world: Any) -> None:
     applies, refused = field(world, horizon=60)
-    real = {name for name, entry in FIELD.items() if entry.policy.numbers is float or "reward" in name}
-    assert set(applies) | set(refused) == FIELD.keys() - real
+    real = {name for name, entry in entries().items() if entry.policy.numbers is float or "reward" in name}
+    assert set(applies) | set(refused) == entries().keys() - real
     for name, factory in applies.items():
         if name.startswith(("causal-ts-asd", "graph-posterior")):  # slow as long as they run interpreted
             continue

@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from causal_bandits import CausalThompsonSampling, SafePolicy, ThompsonSampling, simulate
 from causal_bandits.core.policies import GaussianThompsonSampling
 from causal_bandits.errors import OptionError
 from causal_bandits.research.comparators import UCB1, MainEffectsThompson
-from causal_bandits.research.simulation import Batched, ByOutcome, Geometric, observe, play
+from causal_bandits.research.simulation import ByOutcome, Geometric, observe, play
 from causal_bandits.research.simulation.delays import draw_waits
 from causal_bandits.research.worlds import example_world
 from tests.policies.cases import full_state
@@ -24,14 +22,13 @@ DELAYS: dict[str, Any] = {
     "fixed": 37,
     "geometric": Geometric(20),
     "by outcome": ByOutcome(zero=50, other=Geometric(5)),
-    "batched": Batched(10, growth=0.2),
 }
 
 
 LATE = [
     (make, delay, whole) for make in (SafePolicy, CausalThompsonSampling) for delay in DELAYS for whole in (False, True)
 ]
-QUICK = [(SafePolicy, "by outcome", False), (SafePolicy, "batched", True)]
+QUICK = [(SafePolicy, "by outcome", False), (SafePolicy, "geometric", True)]
 
 
 @pytest.mark.parametrize(
@@ -52,37 +49,6 @@ def test_a_rollout_is_ask_and_tell(make: Any, delay: str, whole: bool) -> None:
     np.testing.assert_array_equal(runs[0].arms, runs[1].arms)
     np.testing.assert_array_equal(runs[0].rewards, runs[1].rewards)
     assert states[0] == states[1]
-
-
-@given(every=st.integers(1, 30), growth=st.floats(0, 1), horizon=st.integers(1, 300))
-def test_a_batch_is_told_as_a_whole(every: int, growth: float, horizon: int) -> None:
-    waits = draw_waits(Batched(every, growth), horizon, np.random.default_rng(0)).zero
-    known = np.arange(horizon) + waits  # after which round each row is known
-    ends = np.flatnonzero(waits == 0)
-    assert set(known[known < horizon]) == set(ends)
-    begun = 0
-    for end in ends:  # the oldest row of a batch has waited for as long as the batch is
-        assert end + 1 - begun == max(every, int(growth * begun))
-        begun = int(end) + 1
-
-
-def test_rows_told_in_batches_are_those_of_ask_and_tell() -> None:
-    """The twin: a policy that is told all rows of a batch after its last round."""
-    policy, rng = ThompsonSampling(WORLD.problem, seed=1), np.random.default_rng(2)
-    arms: list[int] = []
-    batch: list[Any] = []
-    begun = 0
-    for step in range(120):
-        arm = policy.ask()
-        batch.append((arm, WORLD.pull(arm, rng)))
-        arms.append(WORLD.problem.index(arm))
-        if len(batch) >= max(1, int(0.3 * begun)):
-            for row in batch:
-                policy.tell(*row)
-            begun, batch = step + 1, []
-    again = ThompsonSampling(WORLD.problem, seed=1)
-    run = play(again, WORLD, 120, np.random.default_rng(2), delay=Batched(growth=0.3), whole_rows=True)
-    assert run.arms.tolist() == arms
 
 
 def test_no_delay_is_a_delay_of_zero() -> None:

@@ -90,7 +90,6 @@ def test_tables() -> None:
     frame = SMALL.to_frame()
     assert frame.columns == ["run", "t", "regret", "realized_regret"]
     assert frame.filter((pl.col("run") == 1) & (pl.col("t") == 10))["regret"].to_list() == [6.0]
-    assert SMALL.to_pandas().to_dict("list") == frame.to_dict(as_series=False)
 
 
 def test_summary() -> None:

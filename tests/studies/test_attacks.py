@@ -19,7 +19,8 @@ from sqlalchemy import event
 
 import causal_bandits as cb
 from causal_bandits.errors import StorageError, StorageWarning
-from causal_bandits.product.studies.storage import connections, fork_safety, upgrade
+from causal_bandits.product.studies.storage import connections, fork_safety
+from causal_bandits.product.studies.storage.store import upgrade
 from causal_bandits.product.studies.storage.transaction import START, event_digest
 
 from .cases import SHOP, fingerprint, play, rebuilt

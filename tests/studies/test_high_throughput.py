@@ -29,9 +29,8 @@ from causal_bandits.errors import (
 from causal_bandits.product.studies import decision_log, evaluation
 from causal_bandits.product.studies.high_throughput import HighThroughputLog, aggregator, log
 from causal_bandits.product.studies.high_throughput.batches import Batches, Call
-from causal_bandits.product.studies.storage import Row
 from causal_bandits.product.studies.storage.address import read_url
-from causal_bandits.product.studies.storage.append_log import TRY_LEAD
+from causal_bandits.product.studies.storage.append_log import TRY_LEAD, Row
 from causal_bandits.product.studies.storage.connections import connections_to
 from causal_bandits.product.studies.storage.transaction import dump
 

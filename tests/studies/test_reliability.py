@@ -28,8 +28,9 @@ from sqlalchemy import event
 
 import causal_bandits as cb
 from causal_bandits.errors import OptionError, StorageError, UnknownStudyError, UnreadableStudyError
-from causal_bandits.product.studies.storage import START, Head, schema, upgrade
-from causal_bandits.product.studies.storage.transaction import event_digest
+from causal_bandits.product.studies.storage import schema
+from causal_bandits.product.studies.storage.store import upgrade
+from causal_bandits.product.studies.storage.transaction import START, Head, event_digest
 from tests.studies.edits import change
 
 from .cases import SHOP, fingerprint, play, rebuilt

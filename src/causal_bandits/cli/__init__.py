@@ -1,6 +1,6 @@
 """The command line: parses and prints, computes nothing. One module per command; importing it adds the command."""
 
-from . import (
+from . import (  # noqa: F401
     alarms,
     analyze,
     compare,
@@ -15,18 +15,4 @@ from . import (
 )
 from .root import app, main
 
-__all__ = [
-    "alarms",
-    "analyze",
-    "app",
-    "compare",
-    "main",
-    "plan",
-    "reproduce",
-    "serve",
-    "storage",
-    "study",
-    "study_arms",
-    "study_results",
-    "warm_up",
-]
+__all__ = ["app", "main"]

@@ -26,7 +26,8 @@ SHOWN_ARMS, SHOWN_SETS, SHOWN_COLUMNS, SHOWN_NOTES = 20, 10, 30, 15
 
 def _answer(found: "described.AnalysisDescription", html: Path | None, *, everything: bool, as_json: bool) -> None:
     if html is not None:
-        _write_page(html, found)
+        with replacing(html) as path:
+            path.write_text(study_pages.analysis_page(found), encoding="utf-8")
     if as_json:
         say_json(found, indent=1)
     else:
@@ -95,11 +96,6 @@ def _source(table: str | None, query: str | None, address: str | None) -> "str |
     if table is None and query is not None and address is not None:
         return analysis.Query(query, address)
     raise OptionError("name either a file, or --query 'SELECT ...' with --from URL")
-
-
-def _write_page(html: Path, found: "described.AnalysisDescription") -> None:
-    with replacing(html) as path:
-        path.write_text(study_pages.analysis_page(found), encoding="utf-8")
 
 
 def _accepted(proposal: "analysis.Proposal", table: "str | analysis.Query", *, everything: bool, as_json: bool) -> bool:

@@ -21,7 +21,7 @@ def _names(option: str, text: str) -> list[str]:
 def _list(wanted: bool) -> None:
     if wanted:
         terminal = console()
-        terminal.print(terminals.written("policies", "bold"), "", ", ".join(simulation.FIELD), soft_wrap=True)
+        terminal.print(terminals.written("policies", "bold"), "", ", ".join(simulation.entries()), soft_wrap=True)
         for name, family in experiments.FAMILIES.items():
             terminal.print(
                 terminals.written(name, "bold"),

@@ -24,7 +24,7 @@ def upgrade_command(url: URL, as_json: AsJson = False) -> None:
     First stop all processes that use it, and back it up.
     """
 
-    before, after = studies.storage.upgrade(url)
+    before, after = studies.storage.store.upgrade(url)
     words = f"schema {after} is up to date" if before == after else f"upgraded from schema {before} to schema {after}"
     report(as_json, {"before": before, "after": after}, words)
 
@@ -38,7 +38,7 @@ def backup_command(
     SQLite is copied to a database file, PostgreSQL with pg_dump (restore with pg_restore).
     """
 
-    made = studies.storage.backup(url, to)
+    made = studies.storage.store.backup(url, to)
     report(as_json, {"file": str(made), "bytes": made.stat().st_size}, f"backed up to {made}")
 
 
@@ -46,7 +46,7 @@ def backup_command(
 def check_command(url: URL, as_json: AsJson = False) -> None:
     """Check every event of every study, and fail if one is corrupt."""
 
-    store = studies.storage.opened(url)
+    store = studies.storage.store.opened(url)
     found: dict[str, str | None] = {}
     for row in studies.Study.list(storage=store):
         found[row.name] = row.error

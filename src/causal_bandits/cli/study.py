@@ -3,9 +3,10 @@
 import contextlib
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -51,14 +52,20 @@ ProblemFile = Annotated[
     ),
 ]
 Decisions = Annotated[list[int] | None, typer.Argument(help="Decision ids, instead of a filter.")]
-Since = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Decisions made at or after this time, such as 2026-11-18.")
-]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="Decisions made before this time.")]
-OfArm = Annotated[
-    str | None, typer.Option(metavar="LEVER=VALUE,...", help="Decisions for this arm; lever=... matches any level.")
-]
-Prefix = Annotated[str | None, typer.Option(metavar="TEXT", help="Decisions whose key starts with this text.")]
+CONDITIONS: dict[str, Any] = {
+    "since": Annotated[
+        str | None, typer.Option(metavar="TIME", help="Decisions made at or after this time, such as 2026-11-18.")
+    ],
+    "until": Annotated[str | None, typer.Option(metavar="TIME", help="Decisions made before this time.")],
+    "arm": Annotated[
+        str | None, typer.Option(metavar="LEVER=VALUE,...", help="Decisions for this arm; lever=... matches any level.")
+    ],
+    "segment": OfSegment,
+    "key_prefix": Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Decisions whose key starts with this text.")
+    ],
+}
+"""What decisions may have in common, as options of a command."""
 MOST_BYTES = 500_000_000
 DEFAULT_STORAGE = "sqlite:///studies.db"
 COMPILE = "CAUSAL_BANDITS_COMPILE"
@@ -91,11 +98,11 @@ def interpreted() -> Iterator[None]:
 
 
 def study_command(
-    command: str, group: typer.Typer = study_app, *, looks: bool = False
+    command: str, group: typer.Typer = study_app, *, looks: bool = False, also: Mapping[str, Any] = MappingProxyType({})
 ) -> Callable[[Callable[..., Shown]], Callable[..., None]]:
     """Make a command of a function of an open study: it gets a name, --storage and --json, and prints the result.
 
-    A command that `looks` at the study as it is runs interpreted.
+    A command that `looks` at the study as it is runs interpreted; it `also` has the options of other commands.
     """
 
     def decorate(work: Callable[..., Shown]) -> Callable[..., None]:
@@ -107,10 +114,11 @@ def study_command(
         def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
             return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
-        _, *own = inspect.signature(work).parameters.values()
+        _, *own = (each for each in inspect.signature(work).parameters.values() if each.kind is not each.VAR_KEYWORD)
         parameters = [
             parameter("name", Name),
             *(parameter(each.name, each.annotation, each.default) for each in own),
+            *(parameter(name, annotation, None) for name, annotation in also.items()),
             parameter("storage", Storage, DEFAULT_STORAGE),
             parameter("as_json", AsJson, False),
         ]
@@ -235,49 +243,27 @@ def correct(
     return {"changed": changed}, f"{which}: {'corrected' if changed else 'nothing changed'}"
 
 
-def _conditions(
-    study: "studies.Study",
-    since: str | None,
-    until: str | None,
-    arm: str | None,
-    segment: str | None,
-    key_prefix: str | None,
-) -> dict[str, Any]:
-    """What decisions have in common."""
-    pattern = None if arm is None else studies.parse_pattern(study.problem, arm)
-    return {"since": since, "until": until, "arm": pattern, "segment": segment_in(segment), "key_prefix": key_prefix}
+def _conditions(study: "studies.Study", given: dict[str, Any]) -> dict[str, Any]:
+    arm = None if given["arm"] is None else studies.parse_pattern(study.problem, given["arm"])
+    return {**given, "arm": arm, "segment": segment_in(given["segment"])}
 
 
-@study_command("exclude")
+@study_command("exclude", also=CONDITIONS)
 def exclude(
     study: "studies.Study",
     reason: Annotated[str, typer.Option(help="Why, such as bots.")],
     decisions: Decisions = None,
-    since: Since = None,
-    until: Until = None,
-    arm: OfArm = None,
-    segment: OfSegment = None,
-    key_prefix: Prefix = None,
+    **conditions: Any,
 ) -> Shown:
     """Exclude decisions from all results, until `include`."""
-    conditions = _conditions(study, since, until, arm, segment, key_prefix)
-    found = study.exclude(decisions or None, reason=reason, **conditions)
+    found = study.exclude(decisions or None, reason=reason, **_conditions(study, conditions))
     return {"ids": found}, f"{counted(len(found), 'decision')} excluded"
 
 
-@study_command("include")
-def include(
-    study: "studies.Study",
-    decisions: Decisions = None,
-    since: Since = None,
-    until: Until = None,
-    arm: OfArm = None,
-    segment: OfSegment = None,
-    key_prefix: Prefix = None,
-) -> Shown:
+@study_command("include", also=CONDITIONS)
+def include(study: "studies.Study", decisions: Decisions = None, **conditions: Any) -> Shown:
     """Count excluded decisions again."""
-    conditions = _conditions(study, since, until, arm, segment, key_prefix)
-    found = study.include(decisions or None, **conditions)
+    found = study.include(decisions or None, **_conditions(study, conditions))
     return {"ids": found}, f"{counted(len(found), 'decision')} included"
 
 

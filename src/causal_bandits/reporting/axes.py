@@ -213,7 +213,12 @@ def time_axis(first: float, last: float) -> Axis:
     if last - first < 1:
         first, last = first - 0.5, last + 0.5
     step = next((step for step in STEPS if (last - first) / step <= MOST_TIMES - 1), None)
-    marks = _months(first, last) if step is None else _multiples(first, last, step)
+    if step is None:
+        marks = _months(first, last)
+    else:
+        marks = [
+            float(place * step) for place in range(math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9) + 1)
+        ]
     start, end = (datetime.fromtimestamp(each, UTC) for each in (first, last))
     shape = "%b %Y" if step is None else "%b %-d" if step >= DAY else "%H:%M" if step >= MINUTE else "%H:%M:%S"
     moments = [datetime.fromtimestamp(mark, UTC) for mark in marks]
@@ -226,11 +231,6 @@ def time_axis(first: float, last: float) -> Axis:
     until = f"{end:%b %-d, %Y} (UTC)"
     name = until if is_one_day else f"{start:%b %-d}{f', {start:%Y}' if start.year != end.year else ''} to {until}"
     return Axis(first, last, tuple(marks), tuple(words), name=name)
-
-
-def _multiples(first: float, last: float, step: int) -> list[float]:
-    start = math.ceil(first / step - 1e-9)
-    return [float(place * step) for place in range(start, math.floor(last / step + 1e-9) + 1)]
 
 
 def _months(first: float, last: float) -> list[float]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..core.markup import Markup, breaks, markup, tag
+from ..core.markup import Markup, breaks, table, tag
 from .axes import Axis, Interval, Unit
 
 HEIGHT = 200
@@ -65,12 +65,6 @@ def _stretched(*parts: Markup) -> Markup:
     return tag("svg", *parts, at={"class": "drawn", "preserveAspectRatio": "none", **box})
 
 
-def level_line(y: Axis, value: float, name: str) -> Markup:
-    """A value across the whole chart."""
-    at = f"{HEIGHT * (1 - y.at(value)) + 10:.1f}"
-    return tag("line", tag("title", name), at={"class": "level", "x2": "100%", "y1": at, "y2": at})
-
-
 def _hovers(x: Axis, xs: Sequence[float], words: Sequence[str]) -> list[Markup]:
     """Columns with tooltips."""
     places = [x.at(value) for value in xs]
@@ -118,7 +112,10 @@ def lines(
 
     `names` are the label of the axis, then the name of each x.
     """
-    drawn = [level_line(y, *level)] if level is not None else []
+    drawn = []
+    if level is not None:
+        at = f"{HEIGHT * (1 - y.at(level[0])) + 10:.1f}"
+        drawn.append(tag("line", tag("title", level[1]), at={"class": "level", "x2": "100%", "y1": at, "y2": at}))
     places = [x.at(value) for value in xs]
     shapes = []
     for each in series:
@@ -218,7 +215,4 @@ def bars(parts: Iterable[tuple[float, str]], said: str) -> Markup:
 
 def numbers(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
     """The values behind a chart, folded away."""
-    head = tag("tr", *(tag("th", name) for name in columns))
-    body = [tag("tr", *(tag("td", cell) for cell in cells)) for cells in rows]
-    shown = tag("div", tag("table", tag("thead", head), tag("tbody", *body)), at={"class": "scroll"})
-    return tag("details", tag("summary", "Numbers"), markup([shown]))
+    return tag("details", tag("summary", "Numbers"), table(columns, rows))

@@ -124,21 +124,6 @@ class StudyDescription(Known):
     """The JSON of `Study.annotations`."""
 
 
-class AssignmentRow(TypedDict):
-    """How levers were assigned (see `analysis.Assignment`)."""
-
-    randomized: bool
-    """Whether the user says that levers were assigned at random."""
-    causal: bool
-    """Whether nothing that was known before predicts a lever."""
-    says: str
-    """A warning to show first; empty if there is none."""
-    basis: str
-    """The assumption behind the answer."""
-    predictors: list[dict[str, Any]]
-    assumed_after: list[str]
-
-
 class AnalysisDescription(Known):
     """An analyzed table: `Analysis.to_dict`."""
 
@@ -147,7 +132,8 @@ class AnalysisDescription(Known):
     """What was inferred from the table, in words."""
     notices: list[str]
     """What was noticed about columns, in words."""
-    assignment: AssignmentRow
+    assignment: dict[str, Any]
+    """The JSON of `analysis.Assignment`."""
     level: float
     accepted: list[SetRow]
     recommendation: RecommendationRow | None

@@ -90,8 +90,3 @@ def sheet_table(sheet: Sheet) -> Markup:
     """A sheet with its caption under it."""
     shown = table(sheet.columns, sheet.rows, numeric=sheet.numbers)
     return markup([shown, soft(sheet.caption) if sheet.caption else ""])
-
-
-def scrolling(part: Markup) -> Markup:
-    """Content that scrolls sideways on a narrow screen instead of shrinking."""
-    return tag("div", part, at={"class": "scroll"})

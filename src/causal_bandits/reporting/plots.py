@@ -56,13 +56,7 @@ def plot_estimates(
 ) -> Axes:
     """The arms, the best first: thick with sharing, thin by own rows alone, a line at the mean of the control.
 
-    The control is the idle arm, unless the estimates name another.
-
-    Args:
-        rows: Estimates of all arms.
-        axes: Where to draw; new ones by default.
-        most: Number of arms to draw, and the control; None: all.
-        title: Title of the plot.
+    The control is the idle arm, unless the estimates name another. At most `most` arms are drawn, all with None.
     """
     count = len(rows) if most is None else whole_number("most", most, 1)
     best = sorted(rows, key=lambda row: (math.isnan(row.mean), -row.mean))
@@ -117,14 +111,10 @@ def _draw_controls(axes: Axes, shown: Sequence[ArmEstimate], controls: Mapping[t
         if places and math.isfinite(control.mean):
             look: dict[str, Any] = {"color": SOFT.light, "linestyle": "--", "linewidth": 1}
             if len(controls) == 1:
-                axes.axvline(control.mean, label=_control_name(control), **look)
+                axes.axvline(control.mean, label=wrapped(f"control, {control.arm.label}"), **look)
             else:
                 ends = [places[0] - 0.45, places[-1] + 0.45]
                 axes.plot([control.mean] * 2, ends, label="control of the segment", **look)
-
-
-def _control_name(row: ArmEstimate) -> str:
-    return wrapped(f"control, {row.arm.label}")
 
 
 def _add_legend(axes: Axes) -> None:
@@ -171,10 +161,7 @@ def _percent(axes: Axes, means: Sequence[float]) -> None:
 def plot_simulation(simulation: Any, axes: Axes | None = None, *, name: str | None = None) -> Axes:
     """Mean regret over rounds with a band of two standard errors; call it again on its axes to compare.
 
-    Args:
-        simulation: What was simulated: its `runs`, and a `summary()` with the columns t, mean and se.
-        axes: Where to draw; new ones by default.
-        name: The policy in the legend.
+    A simulation has its `runs`, and a `summary()` with the columns t, mean and se; `name` is the policy in the legend.
     """
     table = simulation.summary()
     t, mean, error = (table[column].to_numpy() for column in ("t", "mean", "se"))
@@ -226,14 +213,7 @@ class PlanCurve(NamedTuple):
 
 
 def plot_plan(curves: Sequence[PlanCurve], axes: Axes | None = None, *, confidence: float, title: str) -> Axes:
-    """The share of studies that have stopped, over the number of decisions.
-
-    Args:
-        curves: What to draw.
-        axes: Where to draw; new ones by default.
-        confidence: The share that is wanted.
-        title: Title of the plot.
-    """
+    """The share of studies that have stopped, by the number of decisions; `confidence` is the share that is wanted."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
     with styled_axes(axes, 6.4, 4.2) as found:

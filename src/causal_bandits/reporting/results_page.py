@@ -33,11 +33,8 @@ class Section(NamedTuple):
     """Its claims by reading, where the page does not begin with them."""
 
 
-class Rendered(NamedTuple):
-    """A section in HTML."""
-
-    section: Section
-    html: Markup
+Rendered = tuple[Section, Markup]
+"""A section, and the same in HTML."""
 
 
 def page_of(title: str, introduction: str, sections: Sequence[Rendered], by_reading: ByReading | None = None) -> str:
@@ -94,7 +91,7 @@ def rendered(section: Section) -> Rendered:
         _about(summary, section.about),
         at={"id": summary["figure"]},
     )
-    return Rendered(section, html)
+    return section, html
 
 
 def _by_reading(section: Section) -> Markup:
@@ -120,14 +117,11 @@ def _claims(verdicts: Sequence[Verdict]) -> Markup:
 
 
 def _picture(summary: Summary) -> Markup:
-    wide, narrow = (_inline(page_svg(summary, narrow=how)) for how in (False, True))
+    drawn = (base64.b64encode(page_svg(summary, narrow=how).encode()).decode() for how in (False, True))
+    wide, narrow = (f"data:image/svg+xml;base64,{svg}" for svg in drawn)
     about = f"{summary['title']}: the numbers are in the table below"
     source = tag("source", at={"media": "(max-width:640px)", "srcset": narrow})
     return tag("picture", source, tag("img", at={"src": wide, "alt": about}))
-
-
-def _inline(svg: str) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
 def _about(summary: Summary, about: About) -> Markup:

@@ -7,16 +7,6 @@ SURE = 2.0
 """Number of standard errors that decides a claim."""
 
 
-class ContrastRecord(TypedDict):
-    """A difference that a claim depends on."""
-
-    text: str
-    difference: float
-    se: float
-    expected: Expected
-    bound: float
-
-
 class Measured(NamedTuple):
     """A contrast with its value; `bound` is the number of standard errors that decides."""
 
@@ -62,14 +52,15 @@ class ClaimRecord(TypedDict):
 
     where: str
     text: str
-    contrasts: list[ContrastRecord]
+    contrasts: list[dict[str, Any]]
+    """The fields of `Measured`."""
 
 
 class CellRecord(TypedDict):
     """A claim under one reading: the value of each factor, and the differences."""
 
     reading: dict[str, str]
-    contrasts: list[ContrastRecord]
+    contrasts: list[dict[str, Any]]
 
 
 class MatrixRecord(TypedDict):
@@ -81,46 +72,6 @@ class MatrixRecord(TypedDict):
     own: dict[str, str]
     """The reading of the figure itself."""
     cells: list[CellRecord]
-
-
-class TailsRecord(TypedDict):
-    """How bad the worst runs are at the end, over all worlds and runs."""
-
-    median: float
-    q95: float
-    q99: float | None
-    cvar95: float
-    over: float
-    """Share of the runs with more than twice the median of the baseline."""
-    over_se: float
-    survival: NotRequired[list[list[float]]]
-    """Where all runs are in one world: x and P(regret > x)."""
-    exponent: NotRequired[float]
-    """a in P(regret > x) ~ x^-a, from the largest 5% of the runs."""
-    exponent_se: NotRequired[float]
-
-
-class LimitRow(TypedDict):
-    """A policy in a world of which the limits are known."""
-
-    family: str
-    world: int
-    arms: int
-    set: str
-    separates: bool
-    c0: float
-    cs: float
-    cp: float
-    eta2: float
-    mean_gap: float
-    policy: str
-    horizon: int
-    runs: int
-    regret: float
-    regret_se: float
-    per_log: float
-    """Regret per unit of ln t over the last decade."""
-    per_log_se: float
 
 
 class Series(TypedDict):
@@ -144,52 +95,13 @@ class Series(TypedDict):
     of_oracle: NotRequired[float]
     """Multiple of the regret of the oracle, a policy that knows more, at the end."""
     of_oracle_se: NotRequired[float]
-    tails: NotRequired[TailsRecord]
+    tails: NotRequired[dict[str, Any]]
+    """The fields of `simulation.Tails`; of runs in one world also `survival`, pairs of x and P(regret > x), and the
+    `exponent` a in P(regret > x) ~ x^-a, from the largest 5% of the runs, with `exponent_se`."""
 
 
-class TheoremRow(TypedDict):
-    """A world of Theorem 3.1."""
-
-    world: int
-    graph: str
-    set: str
-    arms: int
-    data_sets: int
-    rows: int
-    variance: float
-    variance_se: float
-    decomposition: float
-    own_variance: float
-    bias: float
-    bias_se: float
-    largest_bias_z: float
-    largest_variance_z: float
-    smallest_saving_z: float
-
-
-class ExampleRow(TypedDict):
-    """A set in a world of sec. 3.2."""
-
-    world: str
-    set: str
-    key: str
-    separates: str
-    data_sets: int
-    variance: float
-    variance_se: float
-    decomposition: float
-    more_than_best: float
-    more_than_best_se: float
-
-
-class Claimed(TypedDict):
-    """The limit by which claims are decided."""
-
-    claims: list[ClaimRecord]
-
-
-class Heading(TypedDict):
-    """Fields of every summary."""
+class Summary(TypedDict):
+    """Lines over rounds have `series`; tables have `rows`; claims by reading have `matrix`."""
 
     figure: str
     title: str
@@ -198,18 +110,15 @@ class Heading(TypedDict):
     seed: int
     horizon: int
     runs: int
-
-
-class Summary(Heading, Claimed):
-    """Lines over rounds have `series`; tables have `rows`; claims by reading have `matrix`."""
-
+    claims: list[ClaimRecord]
     measure: NotRequired[str]
     rounds_axis: NotRequired[str]
     worlds: NotRequired[int]
     weights: NotRequired[str]
     by_tier: NotRequired[bool]
     series: NotRequired[dict[str, Series]]
-    rows: NotRequired[list[TheoremRow] | list[ExampleRow] | list[LimitRow]]
+    rows: NotRequired[list[dict[str, Any]]]
+    """As the cases of the figure gave them."""
     matrix: NotRequired[list[MatrixRecord]]
     """Claims by reading."""
     unread: NotRequired[list[str]]

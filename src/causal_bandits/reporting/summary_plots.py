@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
-from .summaries import ExampleRow, LimitRow, Series, Summary, TheoremRow
+from .summaries import Series, Summary
 from .text import label, wrapped
 from .theme import (
     BLUE,
@@ -312,21 +312,21 @@ def _shares_finding(summary: Summary) -> str:
 
 
 def _theorem_finding(summary: Summary) -> str:
-    rows = cast("list[TheoremRow]", summary["rows"])
+    rows = summary["rows"]
     close = sum(abs(row["variance"] - row["decomposition"]) <= 2 * row["variance_se"] for row in rows)
     return f"Variance agrees with appendix A within two standard errors in {close} of {len(rows)} worlds"
 
 
 def _example_finding(summary: Summary) -> str:
-    least: dict[str, ExampleRow] = {}
-    for row in cast("list[ExampleRow]", summary["rows"]):
+    least: dict[str, dict[str, Any]] = {}
+    for row in summary["rows"]:
         least[row["world"]] = min(row, least.get(row["world"], row), key=lambda each: each["variance"])
     sets = ", ".join(dict.fromkeys(row["set"] for row in least.values()))
     return f"Which set has the least variance depends on the world: {sets}"
 
 
 def _limits_finding(summary: Summary) -> str:
-    rows = [row for row in cast("list[LimitRow]", summary["rows"]) if row["separates"] and row["c0"] > 0]
+    rows = [row for row in summary["rows"] if row["separates"] and row["c0"] > 0]
     if not rows:
         return summary["title"]
     off = max(abs(row["cs"] / row["c0"] - row["eta2"]) for row in rows)
@@ -414,7 +414,7 @@ def _frame_reading(axes: Axes, summary: Summary, title: str, *, relative: bool) 
 def paint_theorem(figure: Figure, summary: Summary, narrow: bool) -> None:
     """Measured variance against the decomposition, and against the sample mean's: one point per world."""
     figure.set_size_inches(*((4.6, 8.4) if narrow else (9.6, 4.6)))
-    rows = cast("list[TheoremRow]", summary["rows"])
+    rows = summary["rows"]
     others = {
         "decomposition of appendix A": [row["decomposition"] for row in rows],
         "sample mean": [row["own_variance"] for row in rows],
@@ -428,7 +428,7 @@ def paint_theorem(figure: Figure, summary: Summary, narrow: bool) -> None:
         _case_caption(figure, summary, f"One point per world, {rows[0]['data_sets']:,} data sets each, mean over arms")
 
 
-def _scatter(axes: Axes, x: list[float], rows: list[TheoremRow]) -> None:
+def _scatter(axes: Axes, x: list[float], rows: list[dict[str, Any]]) -> None:
     y = [row["variance"] for row in rows]
     axes.errorbar(x, y, [2 * row["variance_se"] for row in rows], fmt="o", ms=3.5, color=PALETTE[0], lw=0.8, alpha=0.8)
     ends = (0.0, 1.05 * max(*x, *y))
@@ -439,7 +439,7 @@ def _scatter(axes: Axes, x: list[float], rows: list[TheoremRow]) -> None:
 
 def paint_example(figure: Figure, summary: Summary, narrow: bool) -> None:
     """Variance through each set, world by world."""
-    rows = cast("list[ExampleRow]", summary["rows"])
+    rows = summary["rows"]
     worlds = list(dict.fromkeys(row["world"] for row in rows))
     sets = list(dict.fromkeys(row["set"] for row in rows))
     figure.set_size_inches(*((4.6, 4.2) if narrow else (7.6, 4.4)))
@@ -476,12 +476,9 @@ def _case_caption(figure: Figure, summary: Summary, what: str) -> None:
     _write_titles(figure, summary, f"{what}; {ends}")
 
 
-# The figure of a summary
-
-
 def paint_limits(figure: Figure, summary: Summary, narrow: bool) -> None:
     """C_S / C_0 against eta^2, one point per world, by family."""
-    rows = [row for row in cast("list[LimitRow]", summary["rows"]) if row["policy"] == "ts" and row["c0"] > 0]
+    rows = [row for row in summary["rows"] if row["policy"] == "ts" and row["c0"] > 0]
     figure.set_size_inches(*((4.6, 4.4) if narrow else (7.6, 5.2)))
     axes = figure.add_subplot()
     axes.plot((0, 1), (0, 1), color=PLAIN.light, linewidth=1, linestyle="--")

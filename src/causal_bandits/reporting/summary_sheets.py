@@ -3,12 +3,12 @@
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from ..core.markup import Markup, markup, tag
-from .html import scrolling, soft
+from .html import soft
 from .sheets import Sheet, columns_from
-from .summaries import About, ExampleRow, LimitRow, Measured, Series, Summary, TheoremRow, Verdict
+from .summaries import About, Measured, Series, Summary, Verdict
 from .summary_plots import counted
 
 # Claims by reading
@@ -119,7 +119,8 @@ def matrix_sheets(rows: Sequence[MatrixRow]) -> list[Sheet]:
 
 def matrix_html(rows: Sequence[MatrixRow]) -> Markup:
     """The same for a page: claim and verdict once, beside all their rows."""
-    return markup([*(scrolling(_block(block)) for block in blocks_of(rows)), soft(f"{LEGEND}. {EXPLAINED}")])
+    shown = (tag("div", _block(block), at={"class": "scroll"}) for block in blocks_of(rows))
+    return markup([*shown, soft(f"{LEGEND}. {EXPLAINED}")])
 
 
 def _block(block: Block) -> Markup:
@@ -319,7 +320,7 @@ def _theorem(summary: Summary) -> Sheet:
             f"{row['decomposition']:.5f}",
             f"{row['own_variance']:.5f}",
         )
-        for row in cast(list[TheoremRow], summary["rows"])
+        for row in summary["rows"]
     )
     columns = ("graph", "through", "bias of eq. 2", "its variance", "decomposition", "sample mean's variance")
     caption = f"{summary['runs']:,} data sets per world with 2 to 8 rows per arm; means over the arms ± standard error"
@@ -336,7 +337,7 @@ def _example(summary: Summary) -> Sheet:
             f"{row['decomposition']:.5f}",
             _small(row["more_than_best"], row["more_than_best_se"]) if row["more_than_best_se"] else "0",
         )
-        for row in cast(list[ExampleRow], summary["rows"])
+        for row in summary["rows"]
     )
     columns = ("world", "through", "separates", "variance of eq. 2", "decomposition", "more than the named set")
     caption = (
@@ -347,7 +348,7 @@ def _example(summary: Summary) -> Sheet:
 
 def _limits(summary: Summary) -> Sheet:
     """Means over the worlds of a family: constants, eta^2, and what policies lose per ln t as a multiple of a bound."""
-    found = cast(list[LimitRow], summary["rows"])
+    found = summary["rows"]
     rows = []
     for family in dict.fromkeys(row["family"] for row in found):
         worlds = [row for row in found if row["family"] == family]

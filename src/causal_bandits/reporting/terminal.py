@@ -112,6 +112,8 @@ class TerminalTable:
 
 Tell = Callable[[str, int, int], None]
 """Called with (what, parts done, all parts)."""
+ALL = ""
+"""What stands for all tasks together; no task has this name."""
 
 
 @contextlib.contextmanager
@@ -130,29 +132,23 @@ def progress(console: Console) -> Iterator[Tell]:
         bar.TimeRemainingColumn(elapsed_when_finished=False),
     )
     with bar.Progress(*columns, console=console, transient=True) as bars:
-        yield _Bars(bars).tell
+        tasks: dict[str, bar.TaskID] = {}
+        parts: dict[str, tuple[int, int]] = {}
 
+        def tell(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(printable(what), total=of, start=False)
+                if len(tasks) == 2:
+                    tasks[ALL] = bars.add_task("all")
+            if done:
+                bars.start_task(tasks[what])
+            parts[what] = (done, of)
+            bars.update(tasks[what], completed=done, total=of)
+            if ALL in tasks:
+                everything = [sum(each) for each in zip(*parts.values(), strict=True)]
+                bars.update(tasks[ALL], completed=everything[0], total=everything[1])
 
-class _Bars:
-    def __init__(self, bars: bar.Progress) -> None:
-        self._bars = bars
-        self._tasks: dict[str, bar.TaskID] = {}
-        self._done: dict[str, tuple[int, int]] = {}
-        self._overall: bar.TaskID | None = None
-
-    def tell(self, what: str, done: int, of: int) -> None:
-        """One more part done."""
-        if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(printable(what), total=of, start=False)
-            if len(self._tasks) == 2:
-                self._overall = self._bars.add_task("all")
-        if done:
-            self._bars.start_task(self._tasks[what])
-        self._done[what] = (done, of)
-        self._bars.update(self._tasks[what], completed=done, total=of)
-        if self._overall is not None:
-            everything = [sum(each) for each in zip(*self._done.values(), strict=True)]
-            self._bars.update(self._overall, completed=everything[0], total=everything[1])
+        yield tell
 
 
 def _lines(console: Console) -> Tell:

@@ -77,7 +77,11 @@ class Policy(ABC, Generic[State]):
     """Base class of all policies; `discovery` finds the sets through which arms share, if they share.
 
     A subclass defines its state, how rows are counted in it, and the posterior. Rules are compiled functions of the
-    state.
+    state. Every policy takes these two; a subclass describes the others.
+
+    Args:
+        problem: What is played.
+        seed: Seed or Generator of its draws.
     """
 
     name: str

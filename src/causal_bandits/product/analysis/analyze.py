@@ -51,8 +51,8 @@ class Analysis:
 
     def __repr__(self) -> str:
         about = f"Analysis(target={self.inferred.problem.target!r}, {self.policy.rows:,} rows, "
-        if not self.assignment.is_causal:
-            return f"{about}associations: {printable(self.assignment.found[0].says)})"
+        if not self.assignment.causal:
+            return f"{about}associations: {printable(self.assignment.predictors[0].says)})"
         found = [f"{each.arm.label} (mean {number(each.mean)})" for each in self._recommended]
         best = f"best arm{'s' * (len(found) > 1)} {', '.join(found)}"
         return f"{about}{best})"
@@ -64,10 +64,6 @@ class Analysis:
             return []
         return [one] if isinstance(one, Recommendation) else list(one)
 
-    @property
-    def _is_one(self) -> bool:
-        return isinstance(self.recommendation, Recommendation)
-
     def _repr_html_(self) -> str:
         return self.estimates().table(repr(self)) + self.policy.separating_sets()._repr_html_()
 
@@ -78,7 +74,7 @@ class Analysis:
     def effects(self) -> Effects:
         """Estimate what each level of a lever does compared with the control's, averaged over the other levers."""
         found = self.policy.effects(level=self.level, control=self.control)
-        return found if self.assignment.is_causal else Effects(found, self.assignment.says)
+        return found if self.assignment.causal else Effects(found, self.assignment.says)
 
     def explained_variance(self) -> ExplainedVariance:
         """Estimate how much of the reward's variance the mediators explain; it bounds what sharing can gain."""
@@ -101,20 +97,13 @@ class Analysis:
             "missing": {name: count for name, count in self.policy.history.missing.items() if count},
             "inferred": self.inferred.notes,
             "notices": list(self.notices),
-            "assignment": {
-                "randomized": self.assignment.randomized,
-                "causal": self.assignment.is_causal,
-                "says": self.assignment.says,
-                "basis": self.assignment.basis,
-                "predictors": [each._asdict() for each in self.assignment.found],
-                "assumed_after": list(self.assignment.assumed_after),
-            },
+            "assignment": to_json(self.assignment),
             "level": self.level,
             "sets": sets,
             "accepted": [found for found in sets if found["accepted"]],
             "arms": to_json(best_first(self.estimates())),
             "effects": to_json(self.effects().known) if self.policy.can_compare else [],
-            "recommendation": to_json(self.recommendation) if self._is_one else None,
+            "recommendation": None if self.inferred.problem.segments else to_json(self.recommendation),
         }
         if self.inferred.problem.segments:
             about["segments"] = list(self.inferred.problem.segments)
@@ -193,7 +182,7 @@ def analyze(
     notices = [*filter(None, [assignment.says]), *notices, *_units(policy, whole, unit, level)]
     if inferred.kind == "discrete":
         notices += noise(inferred.problem, policy.history.rows, tell)
-    best = policy.recommend() if assignment.is_causal else None
+    best = policy.recommend() if assignment.causal else None
     compared = control_of(policy.problem, base)
     explained = explained_by_mediators(policy.history.rows, level)
     if explained.is_known:

@@ -114,27 +114,27 @@ class Assignment:
 
     Args:
         randomized: Whether the user declared random assignment; then nothing was tested.
-        found: Columns known before that predict a lever, the clearest first.
+        predictors: Columns known before that predict a lever, the clearest first.
         assumed_after: Columns that differ between the levels of a lever and are assumed to be measured after it.
         tested: How many columns were tested.
     """
 
     randomized: bool
-    found: tuple[Dependence, ...] = ()
+    predictors: tuple[Dependence, ...] = ()
     assumed_after: tuple[str, ...] = ()
     tested: int = 0
 
     @property
-    def is_causal(self) -> bool:
+    def causal(self) -> bool:
         """Whether differences between arms can be read as effects of the levers."""
-        return not self.found
+        return not self.predictors
 
     @property
     def says(self) -> str:
         """The first sentences of the answer; empty if there is no warning."""
-        if self.found:
-            more = f", and {len(self.found) - 1} more" if len(self.found) > 1 else ""
-            first = self.found[0]
+        if self.predictors:
+            more = f", and {len(self.predictors) - 1} more" if len(self.predictors) > 1 else ""
+            first = self.predictors[0]
             return (
                 f"These are associations, not effects: {first.says}{more}, so the levels of {first.lever} were used "
                 f"for different groups of rows. If this was known before {first.lever} was set, {first.remedy}; if "
@@ -155,7 +155,7 @@ class Assignment:
         """What reading differences as effects rests on, in a sentence."""
         if self.randomized:
             return "Levers were assigned at random, as you declared."
-        if self.found:
+        if self.predictors:
             return "Intervals are of means in the table, not of effects."
         if not self.tested:
             return (

@@ -14,7 +14,7 @@ from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, W
 from .monitor import Monitor
 from .outcomes import parse_metrics, parse_reward
 from .settings import HIGH_THROUGHPUT, TRANSACTIONAL, StudyInfo, StudySettings
-from .storage import Store
+from .storage.store import Store
 from .study import Study
 from .warm_up import kept_in, warm_up
 

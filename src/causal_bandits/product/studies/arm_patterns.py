@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.problem import Arm, Level, Problem, Variable, parse_arm
+from ...core.problem import Level, Problem, Variable, parse_arm
 from ...errors import OptionError, UnknownArmError, brief
 
 ANY = "..."
@@ -30,16 +30,16 @@ def matching(problem: Problem, pattern: object) -> list[int]:
     for name, level in pattern.items():
         lever = problem.intervention(name)
         wanted[lever.name] = ... if level is ... else lever.levels[lever.code(level)]
-    found = [number for number, arm in enumerate(problem.arms) if _fits(arm, wanted)]
+    found = [
+        number
+        for number, arm in enumerate(problem.arms)
+        if all(level is ... or arm[name] == level for name, level in wanted.items())
+    ]
     if not found:
         raise UnknownArmError(
             f"no arm matches {shown(pattern)}; levers that are not named are at their control levels, see problem.arms"
         )
     return found
-
-
-def _fits(arm: Arm, wanted: Mapping[str, object]) -> bool:
-    return all(level is ... or arm[name] == level for name, level in wanted.items())
 
 
 def shown(pattern: Mapping[Any, Any]) -> str:

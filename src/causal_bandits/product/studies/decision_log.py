@@ -22,7 +22,8 @@ from .outcomes import Keyed, Outcome, OutcomeRules, corrected_values, named_outc
 from .session import Draft, Session
 from .settings import checked_key
 from .state import StudyState
-from .storage import Transaction, mark_of
+from .storage.append_log import mark_of
+from .storage.transaction import Transaction
 
 NEVER = "never"
 
@@ -60,11 +61,6 @@ def sticky_words(sticky: float | str | None) -> str:
 def occurrence(key: str, number: int) -> str:
     """The name of an ask in the append log: the key, or for the second and later ones of a key another name."""
     return key if number == 0 else f"{key}\0{number}"
-
-
-def given_key(name: str) -> str | None:
-    """The key that a caller gave, from the name of an ask in the append log; None where none was given."""
-    return name.partition("\0")[0] or None
 
 
 Outcomes = Callable[[OutcomeRules], Iterable[Outcome]]
@@ -300,7 +296,8 @@ def asks_in(event: Event) -> Iterator[AskMade]:
     if event.kind == "counted":
         first = body["first"]
         for _, version, key, arms, *extra in body["asked"]:
-            yield AskMade(first, version, arms, extra[0] if extra else {}, first, key, given_key(key))
+            given = key.partition("\0")[0] or None  # see `occurrence`
+            yield AskMade(first, version, arms, extra[0] if extra else {}, first, key, given)
             first += len(arms)
 
 

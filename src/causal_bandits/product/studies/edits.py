@@ -107,16 +107,7 @@ Chosen = int | Decision | Iterable[int | Decision]
 
 
 class DecisionFilter(NamedTuple):
-    """A filter for decisions; all conditions must hold.
-
-    Args:
-        since: Decisions made at or after this time; a datetime, or a string such as 2026-11-18 or
-            2026-11-18T09:30:00+00:00.
-        until: Decisions made before this time.
-        arm: Decisions for this arm; `...` matches any level, and a lever that is not named is at its control level.
-        segment: Decisions in this segment.
-        key_prefix: Decisions whose key starts with this text.
-    """
+    """A filter for decisions (see `Study.exclude`); all conditions must hold."""
 
     since: datetime | str | None = None
     until: datetime | str | None = None
@@ -138,16 +129,6 @@ class DecisionFilter(NamedTuple):
         if self.key_prefix is not None:
             found["key_prefix"] = checked_key(self.key_prefix)
         return found
-
-
-def matched(draft: Draft, wanted: DecisionFilter) -> list[int]:
-    """The decisions that a filter matches."""
-    since, until, arm, segment, prefix = wanted
-    found = select_decisions(draft.state, since=since, until=until, arm=arm, segment=segment)
-    if prefix is None:
-        return found
-    named = _keyed(draft, prefix)
-    return [number for number in found if number in named]
 
 
 def _keyed(draft: Draft, prefix: str) -> set[int]:
@@ -176,7 +157,11 @@ def _chosen(draft: Draft, decisions: Chosen | None, wanted: DecisionFilter, *, e
     if (decisions is None) == (not conditions):
         raise OptionError("name decisions or a filter (since, until, arm, segment, key_prefix), and not both")
     if decisions is None:
-        found = matched(draft, wanted)
+        since, until, arm, segment, prefix = wanted
+        found = select_decisions(state, since=since, until=until, arm=arm, segment=segment)
+        if prefix is not None:
+            named = _keyed(draft, prefix)
+            found = [number for number in found if number in named]
         left = [number for number in found if state.is_excluded(number) == excluded]
         if not left:
             if not found:

@@ -83,14 +83,7 @@ class Guardrail(NamedTuple):
 def read_guardrails(
     problem: Problem, metrics: Mapping[str, Any], given: object, controls: Sequence[int]
 ) -> list[list[Any]]:
-    """Guardrails as a caller gives them, checked.
-
-    Args:
-        problem: The problem.
-        metrics: Further metrics, as `read_metrics` gives them.
-        given: {"refund": ("<=", 0.02), "purchase": (">=", "0.95 x control")}; a level is named as in "cart=empty".
-        controls: Numbers of the control arm, one in each segment.
-    """
+    """Guardrails as a caller gives them, checked: {"refund": ("<=", 0.02), "cart=empty": (">=", "0.95 x control")}."""
     if not isinstance(given, Mapping):
         raise OptionError(f"guardrails={brief(given)}; expected {{metric: ('<=' or '>=', limit)}}")
     found = []
@@ -402,7 +395,6 @@ class Guards:
     Further metrics and observed variables count as soon as they are told, rewards with their row.
 
     Args:
-        rails: The guardrails.
         confidence: Probability that no arm is ever excluded that keeps its guardrails.
         metrics: Further metrics, as `read_metrics` gives them.
         first: Number of arms that the study began with.

@@ -21,7 +21,8 @@ from .decisions import STATUS, Event, Kind, microseconds, moment
 from .health import CODES, NOTICES
 from .session import Draft, Session
 from .state import StudyState
-from .storage import Message, StoredAlarm, alarm_queue
+from .storage import alarm_queue
+from .storage.alarm_queue import Message, StoredAlarm
 
 MOST_TEXT = 500
 MOST_AT_ONCE = 10_000
@@ -206,11 +207,8 @@ def export_by_day(frame: pl.DataFrame, folder: str | os.PathLike[str]) -> list[P
 
     DuckDB, Spark, Polars and BigQuery read `folder/day=2026-01-31/decisions.parquet` as one table with a column `day`
     (`asked_day`, where `day` is a variable of the study). Every file takes its name in one step. Exporting again
-    replaces the files, since outcomes arrive late; other files in the folder are left alone.
-
-    Args:
-        frame: The decisions: `study.to_frame()` of a `Study`, also of one on a server.
-        folder: The folder to write to; it is created if needed.
+    replaces the files, since outcomes arrive late; other files in the folder are left alone. `frame` is what
+    `study.to_frame()` gave, also that of a study on a server.
     """
     root, days, made = output_folder(folder), frame["asked"].dt.date(), []
     column = "asked_day" if "day" in frame.columns else "day"

@@ -15,9 +15,11 @@ from ...errors import CausalBanditsError
 from ..options import AlarmOptions
 from .health import CODES, NOTICES
 from .history import message_json
-from .storage import Message, Store, alarm_queue
+from .storage import alarm_queue
+from .storage.alarm_queue import Message
+from .storage.store import Store
 from .study import Study
-from .webhooks import DeliveryError, Post, Webhook, body_of, check_private, post, read_secret
+from .webhooks import DeliveryError, Webhook, body_of, check_private, post, read_secret
 
 log = logging.getLogger("causal_bandits.alarms")
 
@@ -47,11 +49,10 @@ class Monitor:
         options: AlarmOptions,
         *,
         clock: Callable[[], float] = time.time,
-        send: Post = post,
     ) -> None:
         if options.webhook is not None:
             check_private("webhook", options.webhook, allowed=options.allow_private_webhooks)
-        self._store, self._look, self._options, self._clock, self._send = store, look, options, clock, send
+        self._store, self._look, self._options, self._clock = store, look, options, clock
         self._secret = read_secret(options.webhook_secret_file)
 
     # Checking
@@ -136,7 +137,7 @@ class Monitor:
         if claimed is None:
             return True
         try:
-            self._send(webhook, body_of(webhook.format, message_json(claimed)), now, self._secret)
+            post(webhook, body_of(webhook.format, message_json(claimed)), now, self._secret)
         except DeliveryError as error:
             about = (message.alarm.code, message.name, webhook.shown, error, claimed.attempts, pause)
             log.warning("alarm %s of study %r was not delivered to %s: %s; attempt %d, the next in %d s", *about)

@@ -19,7 +19,9 @@ from .applying import apply, close_windows, replay
 from .decisions import KINDS, Event, Kind, checked_time, moment
 from .settings import Settings, StudyInfo, checked_key, is_newer, read_settings
 from .state import StudyState, pack, restore
-from .storage import START, Head, Store, StudyRow, Transaction, UnreadableRow, corrupt, fork_safety, newer
+from .storage import fork_safety
+from .storage.store import Store, StudyRow, UnreadableRow
+from .storage.transaction import START, Head, Transaction, corrupt, newer
 
 T = TypeVar("T")
 

@@ -162,10 +162,6 @@ def _check_shares(problem: Problem, plain: Mapping[str, Any]) -> None:
         raise OptionError(f"the minimum share of {arm.label} is above its maximum share")
 
 
-def _read_shares(problem: Problem, given: Mapping[Any, Any], _: Mapping[str, Any]) -> list[list[Any]]:
-    return [list(_share(problem, arm, ends)) for arm, ends in given.items()]
-
-
 def _share(problem: Problem, arm: object, ends: object) -> tuple[dict[str, Level], float, float]:
     if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
         raise OptionError(f"the share of {brief(arm)} is {brief(ends)}; expected (minimum, maximum)")
@@ -192,10 +188,6 @@ def _read_cost(problem: Problem, given: Mapping[Any, Any], _: Mapping[str, Any])
                 f"cost of {brief(key)} is {brief(value)}; expected {{lever: {{level: cost}}}} or {{arm: cost}}"
             )
     return {"levels": levels, "arms": arms}
-
-
-def _read_guardrails(problem: Problem, given: Mapping[Any, Any], plain: Mapping[str, Any]) -> list[list[Any]]:
-    return read_guardrails(problem, plain.get("metrics", {}), given, controls_of(plain, problem))
 
 
 def _cost(name: str, value: object) -> float:
@@ -234,8 +226,10 @@ def _check_restrictable(policy: Policy[Any]) -> None:
 READERS: dict[str, Callable[[Problem, Any, Mapping[str, Any]], Any]] = {
     "control": lambda problem, given, _: _settings(problem, "control", given),
     "metrics": lambda problem, given, _: read_metrics(problem, given),
-    "guardrails": _read_guardrails,
-    "shares": _read_shares,
+    "guardrails": lambda problem, given, plain: read_guardrails(
+        problem, plain.get("metrics", {}), given, controls_of(plain, problem)
+    ),
+    "shares": lambda problem, given, _: [list(_share(problem, arm, ends)) for arm, ends in given.items()],
     "cost": _read_cost,
 }
 """Options whose values name parts of the problem: problem, value and the options before it -> plain JSON."""

@@ -48,8 +48,8 @@ from .history import Alarm, Annotation, AuditRow, Change, DecisionRow, Newest, W
 from .outcomes import Keyed, Outcome, table_outcomes
 from .session import Session, listed
 from .settings import TRANSACTIONAL, HasSettings, StudyInfo, StudySettings, checked_key, checked_name, make_settings
-from .storage import Store, engine_of, opened
-from .webhooks import shown_webhook
+from .storage.store import Store, engine_of, opened
+from .webhooks import Webhook
 
 Settable = Arm | Mapping[str, Level]
 Pattern = Arm | Mapping[str, Level | EllipsisType]
@@ -76,7 +76,10 @@ class Study(HasSettings):
 
     def __init__(self, session: Session, *, is_new: bool = False) -> None:
         self._session, settings = session, session.settings
-        shown = {**vars(settings), "rules": {**settings.rules, **shown_webhook(settings.rules)}}
+        rules = dict(settings.rules)
+        if "webhook" in rules:
+            rules["webhook"] = Webhook(rules["webhook"]).shown  # its path may be a secret
+        shown = {**vars(settings), "rules": rules}
         self._about = StudySettings(session.row.name, moment(session.row.created), **shown)
         self._log: DecisionLog = TransactionalLog(session) if settings.mode is None else HighThroughputLog(session)
         self.is_new = is_new

@@ -15,7 +15,7 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -48,11 +48,6 @@ class Webhook(NamedTuple):
         """The address as it may be shown: its path may be a secret."""
         parts = urlsplit(self.address)
         return self.address if self.address.startswith("$") else f"{parts.scheme}://{parts.hostname}/..."
-
-
-def shown_webhook(rules: Mapping[str, Any]) -> dict[str, Any]:
-    """The webhook among the options of a study, as it may be shown."""
-    return {"webhook": Webhook(rules["webhook"]).shown} if "webhook" in rules else {}
 
 
 def read_secret(file: str | None) -> bytes | None:
@@ -200,6 +195,3 @@ def _deadline(connection: socket.socket) -> Any:
         raise (TimeoutError() if late.is_set() else error) from None
     finally:
         timer.cancel()
-
-
-Post = Callable[[Webhook, bytes, float, bytes | None], None]

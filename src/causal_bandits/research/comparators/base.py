@@ -1,8 +1,8 @@
 """What comparators that count share: cells of one set, estimates from them, and checks of what they are told."""
 
+import inspect
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...core.compiled import Bools, Floats, Ints
 from ...core.data import Rows, TableLayout
 from ...core.discovery.tiers import Tier
-from ...core.graphs import MixedGraph
+from ...core.graphs import MixedGraph, plain_graph
 from ...core.policies.base import Policy
 from ...core.policies.posterior import Posterior, Source, beta_limits, beta_sizes, sampler_of
 from ...core.policies.protocol import learn_many
@@ -36,6 +36,16 @@ class WithoutSets(Policy[S]):
 
     def _make_layout(self, problem: Problem) -> TableLayout:
         return TableLayout.of(problem, 0)
+
+    def options(self) -> dict[str, Any]:
+        """The options of this policy as plain values for JSON: of each parameter the attribute of that name."""
+        names = [name for name in inspect.signature(type(self)).parameters if name not in ("problem", "seed")]
+        found: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if "separating" in found:
+            found["separating"] = list(found["separating"])
+        if "graph" in found:
+            found["graph"] = plain_graph(found["graph"])
+        return found
 
     def _beta_posterior(
         self, state: S, means: Floats, variances: Floats, own: Ints, through: tuple[str, ...] | None = None
@@ -67,23 +77,17 @@ class CountingPolicy(WithoutSets[Any]):
     """A learner that counts rewards. A subclass names its state and what it is given, and may plan ahead.
 
     A plan is some pulls that come before the rule, and what to do once they are made: a fold over the rows.
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        seed: Seed or Generator of its draws.
     """
 
     compares = "its upper confidence bound"
     plays_all_arms: ClassVar[bool] = False
     """Whether its plan cannot do without some of the arms."""
     without_comparing = "arms were not compared: this pull was planned, or drawn at random"
-    _through: tuple[str, ...] = ()
-    """The variables of the set Z whose cells are counted; a constructor may name some."""
-    _options: Mapping[str, Any] = MappingProxyType({})
-    """What it was told, as plain values for JSON; a constructor says so before it calls this one."""
+    separating: tuple[str, ...] = ()
+    """The variables of the set Z whose cells are counted; a constructor may name some before it calls this one."""
 
     def __init__(self, problem: Problem, *, seed: Seed = None) -> None:
-        self._strides, self._cells = _strides(problem, self._through)
+        self._strides, self._cells = _strides(problem, self.separating)
         super().__init__(problem, seed)
 
     # The counts
@@ -103,7 +107,7 @@ class CountingPolicy(WithoutSets[Any]):
     @property
     def needed(self) -> tuple[str, ...]:
         """The variables of the set whose cells are counted."""
-        return self._through
+        return self.separating
 
     def _fill(self, before: Rows, after: Rows) -> None:
         """Variables outside of the set only say which other arms a row is credited to."""
@@ -116,7 +120,7 @@ class CountingPolicy(WithoutSets[Any]):
 
     def _posterior(self, state: Any) -> Posterior:
         means, variances = moments_of_arms(state).T
-        through = self._through if self._shares(state) else None
+        through = self.separating if self._shares(state) else None
         return self._beta_posterior(state, means, variances, own_rows(state.counts), through)
 
     # What it plans with
@@ -195,10 +199,6 @@ class CountingPolicy(WithoutSets[Any]):
         return state._replace(counts=left)
 
     # Saving
-
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return dict(self._options)
 
     @classmethod
     def from_options(cls, problem: Problem, options: dict[str, Any]) -> Self:

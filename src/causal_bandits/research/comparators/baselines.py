@@ -102,8 +102,6 @@ def cell_bound(zeros: int, ones: int, constant: float, horizon: float) -> float:
     return (ones / n if n else 0.0) + math.sqrt(constant * math.log(horizon) / max(1, n))
 
 
-# Policies that play the arm with the highest index
-
 MEAN, UCB_1, UCB_V, UCB_TUNED, SCALED_UCB, KL_UCB, BETA_DRAW = range(7)
 
 
@@ -186,10 +184,6 @@ class IndexPolicy(CountingPolicy):
 class UCB1(IndexPolicy):
     """Each arm once, then the highest m + sqrt(2 ln t / n) (Auer, Cesa-Bianchi and Fischer 2002).
 
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        seed: Seed or Generator of its draws.
-
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = UCB1(problem, seed=0)
     >>> policy.tell(problem.arm(I="on"), {"A": 1, "Y": 1})
@@ -203,12 +197,7 @@ class UCB1(IndexPolicy):
 
 
 class UCBV(IndexPolicy):
-    """The bound follows the variance of the rewards (Audibert, Munos and Szepesvari 2009).
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        seed: Seed or Generator of its draws.
-    """
+    """The bound follows the variance of the rewards (Audibert, Munos and Szepesvari 2009)."""
 
     name = "ucb-v"
     plays_highest = True
@@ -216,12 +205,7 @@ class UCBV(IndexPolicy):
 
 
 class UCBTuned(IndexPolicy):
-    """The bound follows an upper bound of the variance (Auer, Cesa-Bianchi and Fischer 2002, sec. 4).
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        seed: Seed or Generator of its draws.
-    """
+    """The bound follows an upper bound of the variance (Auer, Cesa-Bianchi and Fischer 2002, sec. 4)."""
 
     name = "ucb-tuned"
     plays_highest = True
@@ -232,10 +216,8 @@ class SmallUCB(IndexPolicy):
     """m + sqrt(c ln T / n) with a small constant c: no guarantee, and hard to beat in practice.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         horizon: Number of rounds that will be played.
         constant: The constant c of the bound.
-        seed: Seed or Generator of its draws.
     """
 
     name = "ucb-small"
@@ -246,7 +228,6 @@ class SmallUCB(IndexPolicy):
 
     def __init__(self, problem: Problem, *, horizon: int, constant: float = 0.1, seed: Seed = None) -> None:
         self.horizon, self.constant = whole_number("horizon", horizon, 2), checked_number("constant", constant)
-        self._options = {"horizon": self.horizon, "constant": self.constant}
         super().__init__(problem, seed=seed)
 
 
@@ -254,10 +235,6 @@ class KLUCB(IndexPolicy):
     """Each arm once, then the highest q with n kl(m, q) <= ln t + 3 ln ln t (Garivier and Cappe 2011).
 
     Deviation: ln t + 3 ln ln t falls below ln t, and then below 0, for t < 3; there ln t alone is used.
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        seed: Seed or Generator of its draws.
     """
 
     name = "kl-ucb"
@@ -271,9 +248,7 @@ class EpsilonGreedy(IndexPolicy):
     Epsilon falls as in Auer, Cesa-Bianchi and Fischer (2002, Fig. 3).
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         rate: The paper's c / d^2, which it sets from the smallest gap between means; 1 assumes nothing.
-        seed: Seed or Generator of its draws.
     """
 
     name = "epsilon-greedy"
@@ -282,7 +257,6 @@ class EpsilonGreedy(IndexPolicy):
 
     def __init__(self, problem: Problem, *, rate: float = 1.0, seed: Seed = None) -> None:
         self.rate = checked_number("rate", rate)
-        self._options = {"rate": self.rate}
         super().__init__(problem, seed=seed)
 
 
@@ -293,9 +267,7 @@ class SuccessiveElimination(IndexPolicy):
     (Even-Dar, Mannor and Mansour 2006, with unknown biases).
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         delta: Probability with which the best arm may be dropped.
-        seed: Seed or Generator of its draws.
     """
 
     name = "successive-elimination"
@@ -303,7 +275,6 @@ class SuccessiveElimination(IndexPolicy):
 
     def __init__(self, problem: Problem, *, delta: float = 0.1, seed: Seed = None) -> None:
         self.delta = checked_number("delta", delta, below=1)
-        self._options = {"delta": self.delta}
         super().__init__(problem, seed=seed)
 
     def _start(self, counts: Counts) -> IndexState:

@@ -24,9 +24,6 @@ from ...errors import OptionError, ProblemError, whole_number
 from .base import WithoutSets
 from .counts import drawn
 
-# The rules, compiled, over local counts
-
-
 FIXED = 0.05
 """Prior count of each value of a node that a lever acts on: such a node is nearly always one value, not known which."""
 
@@ -190,9 +187,6 @@ def draw_graph_means(state: GraphState, rng: np.random.Generator) -> Floats:
     return means
 
 
-# The policy
-
-
 DRAWS = 1000
 """Worlds drawn for posterior means."""
 MOST_VALUES = 2**14
@@ -208,7 +202,6 @@ class GraphPosteriorThompson(WithoutSets[GraphState]):
 
     Args:
         problem: What is played; `targets` must say what every lever acts on.
-        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]}, targets={"I": "A"})
     >>> policy = GraphPosteriorThompson(problem, seed=0)

@@ -119,10 +119,6 @@ class DelayCorrectedThompson(RewardsAlone[CorrectedState]):
 
     Deviation: F is not known but estimated, and rewards of 0 are reported as well, with another delay (see
     `pending_weights`). Weights are computed again when rows have grown by 10%.
-
-    Args:
-        problem: What is played; its reward is 0 or 1.
-        seed: Seed or Generator of its draws.
     """
 
     name = "delay-corrected-ts"
@@ -337,11 +333,9 @@ class ImpatientBandit(WithoutSets[TraceState]):
     each of its levels. Where a world says what past arms were like, these are its own arms: the best past there can be.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         past_means: (past arms, outcomes): mean traces. The outcomes are, for each mediator in order and each of its
             levels but the first, whether it is at that level or beyond, and last the reward.
         noise: (outcomes, outcomes): the covariance of a row's trace within an arm.
-        seed: Seed or Generator of its draws.
     """
 
     name = "impatient"
@@ -395,7 +389,3 @@ class ImpatientBandit(WithoutSets[TraceState]):
 
         sources = [Source(rows, size) for rows, size in zip(own, effective, strict=True)]
         return Posterior(self.rows, np.clip(means, 0.0, 1.0), sources, sampler_of(state, len(means)), limits)
-
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return {"past_means": self.past_means, "noise": self.noise}

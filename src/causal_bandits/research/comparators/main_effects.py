@@ -273,10 +273,8 @@ class MainEffectsThompson(RewardsAlone[MainEffectsState]):
     papers take as given, are learned.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         scale: Whether effects add up on the scale of probabilities (``"linear"``) or of log-odds (``"logistic"``).
         pairs: Whether pairs of levers have effects besides.
-        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("purchase", {"clicked": 2}, {"banner": ["none", "red"], "discount": ["none", "10%"]})
     >>> policy = MainEffectsThompson(problem, seed=0)
@@ -350,7 +348,3 @@ class MainEffectsThompson(RewardsAlone[MainEffectsState]):
 
     def _sums(self) -> dict[str, NDArray[Any]]:
         return self._state.fit._asdict()
-
-    def options(self) -> dict[str, Any]:
-        """The options of this policy as plain values for JSON."""
-        return {"scale": self.scale, "pairs": self.pairs}

@@ -62,11 +62,9 @@ class OSSB(IndexPolicy):
     of the rows.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set Z that separates the levers from the reward.
         epsilon: Every arm has at least this share of an equal part of all exploration.
         gamma: Pulls beyond what the program asks for, as a share of it.
-        seed: Seed or Generator of its draws.
     """
 
     name = "ossb"
@@ -85,9 +83,8 @@ class OSSB(IndexPolicy):
         gamma: float = 0.1,
         seed: Seed = None,
     ) -> None:
-        self._through = set_names(separating)
+        self.separating = set_names(separating)
         self.epsilon, self.gamma = checked_number("epsilon", epsilon, below=1), checked_number("gamma", gamma)
-        self._options = {"separating": list(self._through), "epsilon": self.epsilon, "gamma": self.gamma}
         super().__init__(problem, seed=seed)
 
     def _start(self, counts: Counts) -> IndexState:

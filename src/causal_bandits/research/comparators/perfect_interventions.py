@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.compiled import Bools, Floats, Ints
 from ...core.discovery.tiers import TARGETS, Tier
-from ...core.graphs import MixedGraph, plain_graph, pomis_sets
+from ...core.graphs import MixedGraph, pomis_sets
 from ...core.policies.base import Variant
 from ...core.problem import Problem
 from ...core.seeds import Seed, generator
@@ -97,7 +97,6 @@ class LattimoreParallel(IndexPolicy):
         graph: Causal graph in which the observed variables are independent causes of the reward.
         horizon: Number of rounds that will be played.
         budget: Number of rounds of exploration; half of `horizon` by default.
-        seed: Seed or Generator of its draws.
     """
 
     name = "lattimore-parallel"
@@ -111,15 +110,14 @@ class LattimoreParallel(IndexPolicy):
     def __init__(
         self, problem: Problem, *, graph: MixedGraph, horizon: int, budget: int | None = None, seed: Seed = None
     ) -> None:
-        horizon = whole_number("horizon", horizon, 2)
-        self.budget = max(1, horizon // 2) if budget is None else whole_number("budget", budget, 1)
+        self.horizon = whole_number("horizon", horizon, 2)
+        self.budget = max(1, self.horizon // 2) if budget is None else whole_number("budget", budget, 1)
         self._sets = settings_of(problem, self.name)
         self.graph = checked_graph(problem, graph)
         self._idle = atomic_arms(problem, self._sets, self.name)
         caused = [name for name in graph.children(graph.nodes) if name != problem.target]
         if caused or graph.bidirected:
             raise GraphError(f"{self.name} needs independent causes of {problem.target!r}, in a graph without latents")
-        self._options = {"graph": plain_graph(graph), "horizon": horizon, "budget": self.budget}
         super().__init__(problem, seed=seed)
 
     def _start(self, counts: Counts) -> IndexState:
@@ -190,7 +188,6 @@ class PomisPolicy(IndexPolicy):
                     "add it, or use a policy that only sees rewards"
                 )
         self._playable = np.array([each in wanted for each in of_arm])
-        self._options = {"graph": plain_graph(graph)}
         super().__init__(problem, seed=seed)
 
     def _empty(self) -> Any:
@@ -203,7 +200,6 @@ class PomisTS(PomisPolicy):
     Args:
         problem: What is played; `targets` must say which one variable each lever sets.
         graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
-        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"Z": 2, "X": 2}, {"I_Z": ["idle", 0, 1], "I_X": ["idle", 0, 1]},
     ...                   targets={"I_Z": "Z", "I_X": "X"})
@@ -224,7 +220,6 @@ class PomisKLUCB(PomisPolicy):
     Args:
         problem: What is played; `targets` must say which one variable each lever sets.
         graph: Causal graph over the observed variables and the reward; bidirected edges are hidden common causes.
-        seed: Seed or Generator of its draws.
     """
 
     name = "pomis-kl-ucb"
@@ -255,7 +250,6 @@ class UCBPlus(IndexPolicy):
         horizon: Number of rounds that will be played.
         constant: The constant c of the bound.
         shuffle: Seed of the random choice of actions; drawn from `seed` by default.
-        seed: Seed or Generator of its draws.
     """
 
     name = "ucb-plus"
@@ -291,7 +285,7 @@ class UCBPlus(IndexPolicy):
         self._playable = np.isin(np.arange(len(settings)), kept)
         settings[~self._playable] = NO_LEVEL
         self._sets, self.horizon, self.constant = settings, horizon, checked_number("constant", constant)
-        self._options = {"parents": k, "horizon": horizon, "constant": self.constant, "shuffle": order}
+        self.parents, self.shuffle = k, order
         super().__init__(problem, seed=rng)
 
     def _start(self, counts: Counts) -> IndexState:

@@ -106,10 +106,8 @@ class RegretBalancing(CountingPolicy):
     Deviation: both learners see all rows, which the paper leaves to the learners; turns follow from the counts.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of the set Z to try; all observed variables by default.
         delta: Probability with which a confidence bound may fail.
-        seed: Seed or Generator of its draws.
     """
 
     name = "regret-balancing"
@@ -121,9 +119,8 @@ class RegretBalancing(CountingPolicy):
     def __init__(
         self, problem: Problem, *, separating: Sequence[str] | None = None, delta: float = 0.05, seed: Seed = None
     ) -> None:
-        self._through = problem.observed_names if separating is None else set_names(separating)
+        self.separating = problem.observed_names if separating is None else set_names(separating)
         self.delta = checked_number("delta", delta, below=1)
-        self._options = {"separating": list(self._through), "delta": self.delta}
         super().__init__(problem, seed=seed)
 
     def _start(self, counts: Counts) -> BalancingState:

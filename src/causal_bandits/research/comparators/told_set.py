@@ -222,9 +222,8 @@ class ToldSetPolicy(CountingPolicy):
     hints = "a separating set Z, P(Z | a)"
 
     def __init__(self, problem: Problem, *, separating: Sequence[str], chances: ArrayLike, seed: Seed = None) -> None:
-        self._through = set_names(separating)
-        self.chances = checked_chances(problem, self._through, chances)
-        self._options = {"separating": list(self._through), "chances": np.asarray(chances), **self._options}
+        self.separating = set_names(separating)
+        self.chances = checked_chances(problem, self.separating, chances)
         super().__init__(problem, seed=seed)
 
     def _shares(self, state: Any) -> bool:
@@ -235,11 +234,9 @@ class CUCB(ToldSetPolicy):
     """The arm with the highest sum_z p(z | a) u_z, u_z = m_z + sqrt(2 ln(1 / delta) / max(1, n_z)), delta = 1 / T^2.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set Z that separates the levers from the reward.
         chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
         horizon: Number of rounds that will be played.
-        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = CUCB(problem, separating=["A"], chances=[[0.9, 0.1], [0.2, 0.8]], horizon=100, seed=0)
@@ -256,7 +253,6 @@ class CUCB(ToldSetPolicy):
         self, problem: Problem, *, separating: Sequence[str], chances: ArrayLike, horizon: int, seed: Seed = None
     ) -> None:
         self.horizon = whole_number("horizon", horizon, 2)
-        self._options = {"horizon": self.horizon}
         super().__init__(problem, separating=separating, chances=chances, seed=seed)
 
     def _start(self, counts: Counts) -> CellState:
@@ -268,10 +264,8 @@ class CTS(ToldSetPolicy):
     """The arm with the highest sum_z p(z | a) theta_z, theta_z drawn from Beta(1 + ones, 1 + zeros).
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set Z that separates the levers from the reward.
         chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
-        seed: Seed or Generator of its draws.
     """
 
     name = "c-ts"
@@ -296,11 +290,9 @@ class HACUCB(CountingPolicy):
     slack for its error.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of the set Z to try.
         horizon: Number of rounds that will be played.
         chances: P(Z | arm): an axis for the arms and one per variable of `separating`; estimated by default.
-        seed: Seed or Generator of its draws.
 
     >>> problem = Problem("Y", {"A": 2}, {"I": ["none", "on"]})
     >>> policy = HACUCB(problem, separating=["A"], horizon=100, seed=0)
@@ -323,12 +315,9 @@ class HACUCB(CountingPolicy):
         chances: ArrayLike | None = None,
         seed: Seed = None,
     ) -> None:
-        self._through, self.horizon = set_names(separating), whole_number("horizon", horizon, 2)
-        self._options: dict[str, Any] = {"separating": list(self._through), "horizon": self.horizon}
-        self._told: Floats | None = None
+        self.separating, self.horizon = set_names(separating), whole_number("horizon", horizon, 2)
+        self.chances = None if chances is None else checked_chances(problem, self.separating, chances)
         if chances is not None:
-            self._told = checked_chances(problem, self._through, chances)
-            self._options["chances"] = np.asarray(chances)
             self.tier, self.hints = Tier.PARENTS, "a set Z to try, P(Z | a), the horizon"
         super().__init__(problem, seed=seed)
 
@@ -342,8 +331,8 @@ class HACUCB(CountingPolicy):
 
     def _start(self, counts: Counts) -> CellState:
         share = math.sqrt(self.horizon) / len(counts.allowed)
-        self._first = math.ceil(4 * share) if self._told is None else round(share + 1)
-        chances = np.empty((len(counts.allowed), 0)) if self._told is None else self._told
+        self._first = math.ceil(4 * share) if self.chances is None else round(share + 1)
+        chances = np.empty((len(counts.allowed), 0)) if self.chances is None else self.chances
         state = CellState(counts, chances, 1.0, float(self.horizon), True, np.zeros(1, dtype=np.bool_))
         return self._explore_up_to(state, self._first)
 
@@ -403,10 +392,8 @@ class ToldMeans(CountingPolicy):
     it is worth.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set S that separates the levers from the reward.
         cell_means: E[Y | S]: an axis per variable of `separating`, in that order, or flat.
-        seed: Seed or Generator of its draws.
     """
 
     name = "told-means"
@@ -418,15 +405,14 @@ class ToldMeans(CountingPolicy):
     def __init__(
         self, problem: Problem, *, separating: Sequence[str], cell_means: ArrayLike, seed: Seed = None
     ) -> None:
-        self._through = set_names(separating)
-        means = numbers_told("cell_means", cell_means)
-        self._options = {"separating": list(self._through), "cell_means": means}
+        self.separating = set_names(separating)
+        self.cell_means = means = numbers_told("cell_means", cell_means)
         super().__init__(problem, seed=seed)
         if means.size != self._cells or not np.all((means >= 0) & (means <= 1)):
             raise OptionError(
                 f"cell_means has shape {means.shape}; expected {self._cells} numbers between 0 and 1, "
-                f"E[Y | S] of every value of {list(self._through)}"
+                f"E[Y | S] of every value of {list(self.separating)}"
             )
 
     def _start(self, counts: Counts) -> ToldMeansState:
-        return ToldMeansState(counts, np.ascontiguousarray(self._options["cell_means"], dtype=np.float64).ravel())
+        return ToldMeansState(counts, np.ascontiguousarray(self.cell_means).ravel())

@@ -63,10 +63,8 @@ class UCBCV(ToldSetPolicy):
     1 / (4 n) is added to the variance, so that an arm with equal rewards is not treated as certain.
 
     Args:
-        problem: What is played; its reward is 0 or 1.
         separating: Names of the variables of a set Z whose P(Z | arm) is known.
         chances: P(Z | arm): an axis for the arms and one per variable of `separating`, in that order.
-        seed: Seed or Generator of its draws.
     """
 
     name = "ucb-cv"

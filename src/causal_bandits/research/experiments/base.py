@@ -16,11 +16,9 @@ from ..._version import __version__
 from ...core.seeds import stream
 from ...errors import OptionError, listing, whole_number
 from ...libraries import pl
-from ...reporting.summaries import ClaimRecord, Heading, Summary
+from ...reporting.summaries import ClaimRecord, Summary
 from ..simulation.many_runs import MOST_RUNS
 from ..simulation.one_run import MOST_ROUNDS
-
-# The interface of an experiment: chunks of work that can run anywhere, and a summary of their rows
 
 
 class Scale(NamedTuple):
@@ -110,7 +108,7 @@ class Experiment(ABC):
         text = json.dumps([self.name, self.describe(), size, seed, __version__, STORED], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
-    def heading(self, size: Scale, seed: int) -> Heading:
+    def heading(self, size: Scale, seed: int) -> dict[str, Any]:
         """Fields of every summary."""
         return {
             "figure": self.name,
@@ -121,9 +119,6 @@ class Experiment(ABC):
             "horizon": size.horizon,
             "runs": size.runs,
         }
-
-
-# Experiments whose result is a table: one chunk per case
 
 
 CaseRunner = Callable[[int, Scale, np.random.SeedSequence], "pl.DataFrame"]

@@ -8,16 +8,10 @@ from .claims import Claim, at_most, at_most_of
 from .curves import Curves
 from .de_kroon import CLASSES, DIRECT, PERFECT, TS
 from .families import orbit_sizes, structureless_world
-from .methods import Method, told_nothing
+from .methods import given_nothing
 from .practice import SAFE
 
-GRAPHS = Method(
-    "graph-posterior",
-    "Graph posterior TS",
-    GraphPosteriorThompson.hints,
-    told_nothing(GraphPosteriorThompson),
-    GraphPosteriorThompson.tier,
-)
+GRAPHS = given_nothing("graph-posterior", "Graph posterior TS", GraphPosteriorThompson)
 OF_DIRECT = 0.65
 
 

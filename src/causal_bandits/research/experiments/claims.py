@@ -4,9 +4,10 @@ A claim is kept with the experiment, its differences and standard errors are com
 verdict is read off the summary: no verdict is set manually.
 """
 
-from typing import NamedTuple, cast
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from ...reporting.summaries import Claimed, ClaimRecord, ContrastRecord, Expected, Measured, Verdict
+from ...reporting.summaries import ClaimRecord, Expected, Measured, Verdict
 
 
 class Term(NamedTuple):
@@ -57,10 +58,10 @@ def _when(at: float) -> str:
 
 def record(where: str, text: str, measured: list[Measured]) -> ClaimRecord:
     """A claim in a summary."""
-    return {"where": where, "text": text, "contrasts": [cast(ContrastRecord, each._asdict()) for each in measured]}
+    return {"where": where, "text": text, "contrasts": [each._asdict() for each in measured]}
 
 
-def judge(summary: Claimed) -> list[Verdict]:
+def judge(summary: Mapping[str, Any]) -> list[Verdict]:
     """The verdict on each claim of a summary, from its numbers: all contrasts must hold, one that fails decides.
 
     >>> found = record("Fig. 0", "A beats B", [Measured("B - A", 3.0, 1.0), Measured("C - A", 0.1, 1.0)])

@@ -50,7 +50,8 @@ def policy_identity(factory: Any, policy: Any) -> str:
         parts.append(json.dumps(policy.options(), sort_keys=True, default=str))
     elif isinstance(factory, functools.partial):
         parts.append(_pickled((factory.args, sorted(factory.keywords.items()))))
-    return _digest([*parts, _source(type(policy)), "" if isinstance(factory, type) else _source(_inner(factory))])
+    made = factory.func if isinstance(factory, functools.partial) else factory
+    return _digest([*parts, _source(type(policy)), "" if isinstance(factory, type) else _source(made)])
 
 
 def world_identity(world: World) -> str:
@@ -61,10 +62,6 @@ def world_identity(world: World) -> str:
         chances = [str(world.segment_chances.tolist())] if world.problem.segments else []
         return _digest([json.dumps(world.problem.to_dict(), default=str), drawn, _source(type(world)), *chances])
     return _digest([type(world).__qualname__, _source(type(world)), _pickled(world)])
-
-
-def _inner(factory: Any) -> Any:
-    return factory.func if isinstance(factory, functools.partial) else factory
 
 
 def _source(thing: Any) -> str:
@@ -89,9 +86,6 @@ def _pickled(thing: object) -> str:
 
 def _digest(parts: list[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-# Compare your own policies in your own worlds, with the same table, figure, resume and engines
 
 
 LONGEST_FOLDER = 100

@@ -163,9 +163,6 @@ def paired_ratio(cube: Floats, base: Floats, weights: Floats) -> tuple[Floats, F
     return ratio, se
 
 
-# Experiments whose result is a curve over rounds: methods played in panels of worlds
-
-
 RUNS_PER_CHUNK = 10
 """Small enough that stopping costs seconds."""
 

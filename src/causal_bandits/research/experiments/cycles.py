@@ -1,5 +1,6 @@
 """Cycles: the paper says that separating sets are valid with cycles and confounding (sec. 1); simulated here."""
 
+from dataclasses import replace
 from functools import partial
 
 from ...core.discovery import ASD, KnownSets
@@ -13,7 +14,7 @@ from .claims import Claim, Contrast, at_most, at_most_of, below
 from .curves import Curves
 from .de_kroon import ASD_JCI, DIRECT, TS
 from .families import FAMILIES
-from .methods import Method, Panel, told_nothing
+from .methods import Method, Panel, given_nothing
 from .practice import SAFE
 
 SETS = {"-sets": "cyclic4", "-sets-hidden": "cyclic4-confounded"}
@@ -30,10 +31,13 @@ def _set_told(world: World) -> PolicyFactory:
     return partial(CausalThompsonSampling, discovery=KnownSets([sets[0]]))
 
 
-_cyclic_asd = told_nothing(partial(CausalThompsonSampling, discovery=ASD(alpha=0.025, acyclic=False)))
-ASD_CYCLIC = Method(
-    "causal-ts-asd-cyclic", "Causal TS, ASD with cycles", TARGETS, _cyclic_asd, Tier.OBSERVED, slow=True
+_cyclic = given_nothing(
+    "causal-ts-asd-cyclic",
+    "Causal TS, ASD with cycles",
+    CausalThompsonSampling,
+    discovery=ASD(alpha=0.025, acyclic=False),
 )
+ASD_CYCLIC = replace(_cyclic, knows=TARGETS, slow=True)
 KNOWN = Method("causal-ts-known", "Causal TS, known set", "a smallest separating set", _set_told, Tier.SEPARATING_SET)
 
 

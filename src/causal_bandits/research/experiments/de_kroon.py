@@ -25,10 +25,9 @@ from .base import Cases, Scale
 from .claims import Claim, Contrast, Term, at_most, below
 from .curves import Curves
 from .families import class_world, orbit_sizes, random_world, sachs_world, structureless_world
-from .methods import ACCEPTANCE, Method, Panel, told_nothing
+from .methods import ACCEPTANCE, Method, Panel, given_nothing
 from .theorem import WORLDS, example_claims, run_example, run_theorem, theorem_claims
 
-NOTHING = "nothing"
 SCALES = {"smoke": Scale(500, 1), "quick": Scale(5000, 3), "paper": Scale(5000, 50, slow_runs=20)}
 
 
@@ -38,14 +37,15 @@ def _parents_told(world: World) -> PolicyFactory:
     return partial(CausalThompsonSampling, discovery=KnownSets([world.graph.parents(world.problem.target)]))
 
 
-_direct = told_nothing(partial(CausalThompsonSampling, discovery=DirectTesting(alpha=0.05)))
-_marginal = told_nothing(partial(CausalThompsonSampling, discovery=DirectTesting(alpha=0.05, reading="marginal")))
-_asd = told_nothing(partial(CausalThompsonSampling, discovery=ASD(alpha=0.025)))
+_causal = partial(given_nothing, policy=CausalThompsonSampling)
+_asd = _causal("causal-ts-asd", "Causal TS, ASD-JCI123kt", discovery=ASD(alpha=0.025))
 
-TS = Method("ts", "Thompson Sampling", NOTHING, told_nothing(ThompsonSampling), Tier.REWARDS)
-DIRECT = Method("causal-ts-direct", "Causal TS, direct", NOTHING, _direct, Tier.OBSERVED)
-DIRECT_MARGINAL = Method("causal-ts-direct-marginal", "Causal TS, marginal", NOTHING, _marginal, Tier.OBSERVED)
-ASD_JCI = Method("causal-ts-asd", "Causal TS, ASD-JCI123kt", TARGETS, _asd, Tier.OBSERVED, slow=True)
+TS = given_nothing("ts", "Thompson Sampling", ThompsonSampling)
+DIRECT = _causal("causal-ts-direct", "Causal TS, direct", discovery=DirectTesting(alpha=0.05))
+DIRECT_MARGINAL = _causal(
+    "causal-ts-direct-marginal", "Causal TS, marginal", discovery=DirectTesting(alpha=0.05, reading="marginal")
+)
+ASD_JCI = replace(_asd, knows=TARGETS, slow=True)
 PERFECT = Method("causal-ts-perfect", "Causal TS, known set", "parents of Y", _parents_told, Tier.SEPARATING_SET)
 CLASSES = Panel("", "", 64, class_world)
 
@@ -178,8 +178,8 @@ FIG4 = Curves(
     question="How often is a set accepted that does not separate, and how often one that does?",
     scales=SCALES,
     methods=(
-        Method("direct", "direct testing", NOTHING, _direct, Tier.OBSERVED),
-        Method("asd", "ASD-JCI123kt", TARGETS, _asd, Tier.OBSERVED, slow=True),
+        replace(DIRECT, key="direct", label="direct testing"),
+        replace(ASD_JCI, key="asd", label="ASD-JCI123kt"),
     ),
     panels=(CLASSES,),
     measure=ACCEPTANCE,
@@ -204,30 +204,19 @@ def _largest_inside(at: float) -> Contrast:
     return Contrast(f"ratio at {at:g} T - ratio at 0.4 T", terms)
 
 
+_GAUSSIAN = (
+    given_nothing("gaussian-ts", "Gaussian TS", GaussianThompsonSampling, prior_rows=0),
+    given_nothing("causal-gaussian-ts", "Causal Gaussian TS", CausalGaussianThompsonSampling, prior_rows=0),
+)
 FIG5 = Curves(
     name="fig5",
     title="Figure 5: arms drawn from the protein data of Sachs et al. (2005), 8 arms, reward Raf",
     question="Does sharing through regressions help on real data, where no set separates exactly?",
     scales={"smoke": Scale(500, 4), "quick": Scale(5000, 60), "paper": Scale(5000, 400)},
     methods=(
-        Method("ucb-normal", "UCB-Normal", NOTHING, told_nothing(UCBNormal), Tier.REWARDS),
-        Method("causal-ucb-normal", "Causal UCB-Normal", NOTHING, told_nothing(CausalUCBNormal), Tier.OBSERVED),
-        Method(
-            "gaussian-ts",
-            "Gaussian TS",
-            NOTHING,
-            told_nothing(partial(GaussianThompsonSampling, prior_rows=0)),
-            Tier.REWARDS,
-            "gaussian-ts",
-        ),
-        Method(
-            "causal-gaussian-ts",
-            "Causal Gaussian TS",
-            NOTHING,
-            told_nothing(partial(CausalGaussianThompsonSampling, prior_rows=0)),
-            Tier.OBSERVED,
-            "gaussian-ts",
-        ),
+        given_nothing("ucb-normal", "UCB-Normal", UCBNormal),
+        given_nothing("causal-ucb-normal", "Causal UCB-Normal", CausalUCBNormal),
+        *(replace(each, baseline="gaussian-ts") for each in _GAUSSIAN),
     ),
     panels=(
         Panel("", "log scale", 1, partial(sachs_world, "log")),

@@ -87,10 +87,8 @@ NAMES = ("A", "B", "C", "Y")
 def cyclic_graph(rng: np.random.Generator, *, confounded: bool, separable: bool) -> MixedGraph:
     """A random graph with a cycle among the causes of the reward, on which the reward may be itself.
 
-    Args:
-        rng: Generator of the graph.
-        confounded: Whether there is a hidden common cause.
-        separable: Whether some set separates all levers from the reward (by sigma-separation).
+    It is `confounded` by a hidden common cause or not, and `separable` where some set separates all levers from the
+    reward (by sigma-separation).
     """
     while True:
         bidirected = 0.3 if confounded else 0.0
@@ -268,35 +266,22 @@ def _practice(kinds: tuple[Kind, ...], number: int, seed: np.random.SeedSequence
 
 PLAIN = "reward-ts"
 """The baseline where rewards are not 0 or 1."""
+SEPARATES = "the cart separates"
 REWARDS: dict[str, Family] = {
-    "revenue": Family("revenue, 97% zeros, 18 arms: the cart separates", 32, seeded(revenue_world), baseline=PLAIN),
-    "revenue-direct": Family(
-        "revenue, 97% zeros, 18 arms: levers act on the purchase too",
-        32,
-        seeded(revenue_world, direct=True),
-        baseline=PLAIN,
-    ),
-    "hillstrom-spend": Family(
-        "Hillstrom's e-mail experiment: spend, 3 arms", 1, always(hillstrom_spend_world), baseline=PLAIN
-    ),
-    "count": Family("Poisson counts, 18 arms: the cart separates", 32, seeded(count_world), baseline=PLAIN),
-    "count-direct": Family(
-        "Poisson counts, 18 arms: levers act on the count too", 32, seeded(count_world, direct=True), baseline=PLAIN
-    ),
-    "count-dispersed": Family(
-        "negative binomial counts, 18 arms: the cart separates",
-        32,
-        seeded(count_world, dispersed=True),
-        baseline=PLAIN,
-    ),
-    "levels": Family("ratings with values, 18 arms: the cart separates", 32, seeded(ordered_world), baseline=PLAIN),
-    "levels-direct": Family(
-        "ratings with values, 18 arms: levers act on the rating too",
-        32,
-        seeded(ordered_world, direct=True),
-        baseline=PLAIN,
-    ),
+    name: Family(f"{rewards}, 18 arms: {does}", 32, seeded(make, **options), baseline=PLAIN)
+    for name, rewards, does, make, options in (
+        ("revenue", "revenue, 97% zeros", SEPARATES, revenue_world, {}),
+        ("revenue-direct", "revenue, 97% zeros", "levers act on the purchase too", revenue_world, {"direct": True}),
+        ("count", "Poisson counts", SEPARATES, count_world, {}),
+        ("count-direct", "Poisson counts", "levers act on the count too", count_world, {"direct": True}),
+        ("count-dispersed", "negative binomial counts", SEPARATES, count_world, {"dispersed": True}),
+        ("levels", "ratings with values", SEPARATES, ordered_world, {}),
+        ("levels-direct", "ratings with values", "levers act on the rating too", ordered_world, {"direct": True}),
+    )
 }
+REWARDS["hillstrom-spend"] = Family(
+    "Hillstrom's e-mail experiment: spend, 3 arms", 1, always(hillstrom_spend_world), baseline=PLAIN
+)
 
 LINEAR: dict[str, Family] = {
     "linear4": Family(
@@ -319,6 +304,21 @@ CYCLIC: dict[str, Family] = {
     for confounded in (False, True)
     for separable in (True, False)
 }
+
+NETWORK: dict[str, Family] = {
+    name: Family(f"asia, survey and sachs{words}", len(settings), partial(network_world, settings, soft), too_slow=ASD)
+    for name, words, settings, soft in (
+        ("networks", " with their published probabilities, 9 to 16 arms", SETTINGS, False),
+        ("networks-soft", ", two soft levers: 9 arms", SETTINGS, True),
+        ("networks-hidden", " with a hidden common cause, 9 to 16 arms", HIDDEN, False),
+    )
+}
+NETWORK["networks-singles"] = Family(
+    "asia, survey and sachs, at most 4 variables, do() and single interventions: 5 to 7 arms",
+    len(SMALL),
+    partial(_singles, partial(network_world, SMALL, False)),
+    too_slow=ASD,
+)
 
 FAMILIES: dict[str, Family] = {
     "dags4": Family("all 4-node DAGs, 27 arms", 64, class_world),
@@ -371,30 +371,7 @@ FAMILIES: dict[str, Family] = {
         "Hillstrom's e-mail experiment: visit almost separates, 3 arms", 1, always(hillstrom_world), ("visit",)
     ),
     "loans": Family("Karlan and Zinman's loan offers: applied separates, 10 arms", 1, always(loan_world), ("applied",)),
-    "networks": Family(
-        "asia, survey and sachs with their published probabilities, 9 to 16 arms",
-        len(SETTINGS),
-        partial(network_world, SETTINGS, False),
-        too_slow=ASD,
-    ),
-    "networks-singles": Family(
-        "asia, survey and sachs, at most 4 variables, do() and single interventions: 5 to 7 arms",
-        len(SMALL),
-        partial(_singles, partial(network_world, SMALL, False)),
-        too_slow=ASD,
-    ),
-    "networks-soft": Family(
-        "asia, survey and sachs, two soft levers: 9 arms",
-        len(SETTINGS),
-        partial(network_world, SETTINGS, True),
-        too_slow=ASD,
-    ),
-    "networks-hidden": Family(
-        "asia, survey and sachs with a hidden common cause, 9 to 16 arms",
-        len(HIDDEN),
-        partial(network_world, HIDDEN, False),
-        too_slow=ASD,
-    ),
+    **NETWORK,
     "soft9": Family("A -> B, A -> C, {A, B, C} -> Y, two soft levers, 9 arms", 32, seeded(soft_world)),
     **REWARDS,
     **LINEAR,

@@ -7,14 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from ...core.policies import Policy
 from ...core.seeds import stream
-from ...errors import OptionError, WorldError, listing, whole_number
+from ...errors import OptionError, listing, whole_number
 from ...reporting.summaries import About
-from ..simulation import FIELD, field, play
-from ..simulation import told as told_policy
+from ..simulation import entries, field, play, told
 from ..simulation.delays import Delay, check_delay, delay_words
-from ..simulation.many_runs import PolicyFactory
 from ..simulation.one_run import World
 from .base import Scale, checked_scale
 from .curves import Curves
@@ -107,7 +104,7 @@ def _first(family: Family, size: Scale, seed: int, number: int) -> World:
 
 def _applying(family: Family, size: Scale, seed: int) -> list[str]:
     """The policies that apply to every world of a family, in the order of the field."""
-    left = [name for name in FIELD if name not in family.too_slow]
+    left = [name for name in entries() if name not in family.too_slow]
     for number in range(family.worlds):
         world = _first(family, size, seed, number)
         applies, _ = field(world, horizon=size.horizon, separating=family.claimed, among=left)
@@ -121,20 +118,13 @@ def _named(policies: Sequence[str], family: Family, size: Scale, seed: int) -> l
     for number in range(family.worlds):
         world = _first(family, size, seed, number)
         for name in chosen:
-            _told(name, size.horizon, family.claimed, world)(world.problem, seed=0)
+            told(name, world, horizon=size.horizon, separating=family.claimed)(world.problem, seed=0)
     return chosen
 
 
 def _method(name: str, family: Family, horizon: int, world: World) -> Method:
-    factory = _told(name, horizon, family.claimed, world)
-    policy = factory(world.problem, seed=0)
-    if not isinstance(policy, Policy):
-        raise WorldError(f"{name!r} is not a policy of the field")
-    return method_of(name, name, policy, partial(_told, name, horizon, family.claimed))
-
-
-def _told(name: str, horizon: int, claimed: tuple[str, ...] | None, world: World) -> PolicyFactory:
-    return told_policy(name, world, horizon=horizon, separating=claimed)
+    made = partial(told, name, horizon=horizon, separating=family.claimed)
+    return method_of(name, name, made(world)(world.problem, seed=0), made)
 
 
 def _microseconds(experiment: Curves, size: Scale, seed: int) -> dict[str, float]:

@@ -22,9 +22,6 @@ from .matrix import in_words, matrix
 from .readings import READINGS
 from .store import SILENT, Progress, ResultsFolder, read_json, run_experiment, write_json
 
-# Write report.html from the summaries and the manifest in a results folder
-
-
 TITLE = "Causal bandits without prior knowledge: what the paper claims and what we measured"
 INTRODUCTION = (
     "The experiments of de Kroon, Belgrave and Mooij, Causal Bandits without prior knowledge using separating sets, "
@@ -100,9 +97,6 @@ def again(figure: str, about: About) -> str:
         words.append("--weighted")
     words += [f"--reading '{name}={value}'" for name, value in options.get("reading", {}).items()]
     return " ".join(words)
-
-
-# From a figure's name to its files: run what is missing, summarize, draw, report
 
 
 class Reproduced(NamedTuple):

@@ -14,19 +14,11 @@ from .practice import PRACTICE_FIGURE
 from .readings import READINGS
 
 PAPER: dict[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE, CYCLES, READINGS)
+    each.name: each for each in (FIG2A, FIG2B, FIG2C, FIG3, FIG4, FIG5, THEOREM, EXAMPLE, CYCLES, READINGS)
 }
 """The figures of `all`."""
-EXPERIMENTS: dict[str, Experiment] = {
-    **PAPER,
-    BEYOND.name: BEYOND,
-    PRACTICE_FIGURE.name: PRACTICE_FIGURE,
-    LATE_FIGURE.name: LATE_FIGURE,
-    LIMITS.name: LIMITS,
-    TAILS.name: TAILS,
-    ORACLE_FIGURE.name: ORACLE_FIGURE,
-}
+OURS = (BEYOND, PRACTICE_FIGURE, LATE_FIGURE, LIMITS, TAILS, ORACLE_FIGURE)
+EXPERIMENTS: dict[str, Experiment] = {**PAPER, **{each.name: each for each in OURS}}
 ALL = "all"
 
 

@@ -9,29 +9,24 @@ from ...core.policies import Tier
 from ..comparators import DelayCorrectedThompson, ImpatientBandit
 from ..simulation import told
 from ..simulation.delays import ByOutcome, Geometric
-from ..simulation.many_runs import PolicyFactory
 from ..simulation.one_run import World
 from ..worlds import loan_world, practice_world
 from .base import Scale
 from .claims import Claim, at_most, below
 from .curves import Curves
-from .de_kroon import DIRECT, NOTHING, TS
+from .de_kroon import DIRECT, TS
 from .families import always
-from .methods import LOST_CONTROL, Method, Panel, told_nothing
+from .methods import LOST_CONTROL, Method, Panel, given_nothing
 from .practice import SAFE
 
 PENDING = replace(SAFE, label="Safe with pending rows")
 WHOLE = replace(PENDING, key="safe-whole", label="Safe with complete rows", whole_rows=True)
-CORRECTED = Method(
-    "delay-corrected-ts", "Delay-corrected TS", NOTHING, told_nothing(DelayCorrectedThompson), Tier.REWARDS
+CORRECTED = given_nothing("delay-corrected-ts", "Delay-corrected TS", DelayCorrectedThompson)
+
+
+IMPATIENT = Method(
+    "impatient", "Impatient Bandits", ImpatientBandit.hints, partial(told, "impatient", horizon=2), Tier.PARENTS
 )
-
-
-def _impatient(world: World) -> PolicyFactory:
-    return told("impatient", world, horizon=2)
-
-
-IMPATIENT = Method("impatient", "Impatient Bandits", ImpatientBandit.hints, _impatient, Tier.PARENTS)
 RATES = {"2": 0.02, "10": 0.1}
 MOST = {"2": 0.7, "10": 0.45}
 """Claimed bounds on the regret relative to Thompson Sampling with the same delay, with logged rows of the control."""

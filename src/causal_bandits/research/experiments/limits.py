@@ -13,7 +13,7 @@ from ...reporting.summaries import ClaimRecord, Measured
 from ..simulation import play, told
 from ..worlds import DiscreteWorld, hillstrom_world, practice_world
 from .base import Cases, Scale
-from .claims import Claim, Contrast, Term, record
+from .claims import Claim, at_most, record
 from .curves import Curves
 from .de_kroon import DIRECT, TS
 from .families import FAMILIES, always
@@ -125,9 +125,6 @@ LIMITS = Cases(
 )
 
 
-# Tails
-
-
 def decades(horizon: int) -> Ints:
     """1,000 rounds, ten times as many, and so on; the last at the horizon."""
     steps = [10**power for power in range(3, 9) if 10**power < horizon]
@@ -160,7 +157,7 @@ TAILS = Curves(
         Claim(
             "Tails",
             "In none of the three worlds does Safe have more mean regret than Thompson sampling.",
-            tuple(Contrast(f"1 - safe-{name}", (Term(-1.0, f"safe-{name}"),), constant=1.0) for name in TAIL_WORLDS),
+            tuple(at_most(1.0, f"safe-{name}") for name in TAIL_WORLDS),
         ),
     ),
 )

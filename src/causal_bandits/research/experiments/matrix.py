@@ -197,7 +197,8 @@ def in_words(rows: Sequence[MatrixRow]) -> str:
         common = {name: value for name, value in best[0].reading.items() if all(t.reading[name] == value for t in best)}
         reading = ", ".join(f"{WORDS[name].removeprefix('the ')} {value}" for name, value in common.items())
         left = [row for row in best[0].others if all(row in tally.others for tally in best)]
-        other = f"; the exception is {_listed([_quoted(row) for row in left])}" if 0 < len(left) <= LISTED else ""
+        quoted = [f"{row.where}, “{row.text.removesuffix('.')}”" for row in left]
+        other = f"; the exception is {_listed(quoted)}" if 0 < len(left) <= LISTED else ""
         said.append(f"Most claims hold, {best[0].holds} of {best[0].of}, with {reading or 'several readings'}{other}.")
     said.append(
         "A claim holds if every difference it depends on has the claimed sign by at least two standard errors, "
@@ -208,7 +209,3 @@ def in_words(rows: Sequence[MatrixRow]) -> str:
 
 def _number(count: int, verb: str) -> str:
     return f"{count} {verb}{'s' if count == 1 else ''}"
-
-
-def _quoted(row: MatrixRow) -> str:
-    return f"{row.where}, “{row.text.removesuffix('.')}”"

@@ -19,9 +19,6 @@ from ..simulation.many_runs import PolicyFactory, even_checkpoints
 from ..simulation.one_run import Policy, World, best_means, simple_regret
 from ..worlds import DiscreteSCM
 
-# Methods (policies with what they are given) and panels of worlds
-
-
 WorldMaker = Callable[[int, np.random.SeedSequence], World]
 """Makes a world from its number and a seed for its random parameters."""
 
@@ -47,6 +44,11 @@ def method_of(key: str, label: str, example: Any, policy: Callable[[World], Poli
     """A method whose knowledge is read from an example of its policy; a user's class need not declare it."""
     shown = f"{label} (explore, then commit)" if getattr(example, "simple_regret", False) else label
     return Method(key, shown, getattr(example, "hints", "unknown"), policy, getattr(example, "tier", None))
+
+
+def given_nothing(key: str, label: str, policy: type[LearntPolicy[Any]], **options: Any) -> Method:
+    """A policy class with the same options in every world; the class says what it is given."""
+    return Method(key, label, policy.hints, told_nothing(partial(policy, **options)), policy.tier)
 
 
 def told_nothing(factory: PolicyFactory) -> Callable[[World], PolicyFactory]:
@@ -90,9 +92,6 @@ class Panel:
 
 def _given(world: World, _number: int, _seed: np.random.SeedSequence) -> World:
     return world
-
-
-# Measures of a policy while it plays: regret, or the sets that its discovery accepts
 
 
 class Reading(NamedTuple):

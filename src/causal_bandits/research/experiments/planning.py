@@ -17,6 +17,7 @@ from ...core.policies import SafePolicy, policy_class
 from ...core.policies.advice import CONFIDENCE, TOLERANCE
 from ...core.policies.claims import Comparison, prove, scale_of
 from ...core.problem import Problem, check_problem
+from ...core.serialization import to_json
 from ...errors import OptionError, brief, share, whole_number
 from ...libraries import pl
 from ...reporting.plots import PlanCurve, plot_plan, save_plan
@@ -85,29 +86,20 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a number of decisions that was not reached is None."""
-        shown = ("rate", "lift", "confidence", "tolerance", "runs", "arms", "policy")
-        curves = [
-            {
-                **each._asdict(),
-                "needed": each.needed if math.isfinite(each.needed) else None,
-                "needed_error": each.needed_error if math.isfinite(each.needed_error) else None,
-            }
-            for each in self.curves
-        ]
-        return {**{name: getattr(self, name) for name in shown}, "curves": curves}
+        found: dict[str, Any] = to_json(self)
+        return found
 
     @property
-    def title(self) -> str:
-        """What the figure is about."""
+    def _title(self) -> str:
         return f"Control rate {100 * self.rate:.3g}%, best arm {100 * self.lift:.3g}% above it, {self.arms} arms"
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the shares on matplotlib axes, new ones by default, and return the axes."""
-        return plot_plan(self.curves, axes, confidence=self.confidence, title=self.title)
+        return plot_plan(self.curves, axes, confidence=self.confidence, title=self._title)
 
     def save_figure(self, path: str | os.PathLike[str]) -> Path:
         """Write the figure as PNG, SVG or PDF."""
-        return save_plan(self.curves, path, confidence=self.confidence, title=self.title)
+        return save_plan(self.curves, path, confidence=self.confidence, title=self._title)
 
 
 def _count(curve: PlanCurve) -> str:

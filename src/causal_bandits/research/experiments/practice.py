@@ -10,12 +10,12 @@ from ..worlds.practice import Kind
 from .base import Scale
 from .claims import Claim, Contrast, Term, at_most
 from .curves import Curves
-from .de_kroon import DIRECT, NOTHING, TS
+from .de_kroon import DIRECT, TS
 from .families import FAMILIES, PRACTICE
-from .methods import LOST_CONTROL, Method, Panel, told_nothing
+from .methods import LOST_CONTROL, Method, Panel, given_nothing
 
-SAFE = Method("safe", "Safe", NOTHING, told_nothing(SafePolicy), Tier.OBSERVED)
-MAIN = Method("main-effects-ts", "Main-effects TS", NOTHING, told_nothing(MainEffectsThompson), Tier.REWARDS)
+SAFE = given_nothing("safe", "Safe", SafePolicy)
+MAIN = given_nothing("main-effects-ts", "Main-effects TS", MainEffectsThompson)
 WORST, AVERAGE, MEDIATED, HILLSTROM, OF_MAIN = 1.05, 0.85, 0.75, 0.7, 1.1
 """Claimed bounds on the regret relative to Thompson Sampling: in any kind, on average, if stages separate, on real
 data; and relative to main-effects TS."""

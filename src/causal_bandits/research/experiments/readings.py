@@ -10,11 +10,10 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from ...core.discovery import DirectTesting, ResidualTesting
-from ...core.policies import CausalThompsonSampling, CausalUCBNormal, Tier, UCBNormal
-from ...core.policies.real import Index
+from ...core.policies import CausalThompsonSampling, CausalUCBNormal, UCBNormal
 from ...errors import OptionError, listing
 from ...libraries import pl
-from ...reporting.summaries import CellRecord, ContrastRecord, MatrixRecord, Summary
+from ...reporting.summaries import CellRecord, MatrixRecord, Summary
 from .base import Chunk, Experiment, Scale
 from .claims import Contrast
 from .curves import Curves, Line, lines_of, measure, series_of
@@ -30,14 +29,13 @@ from .de_kroon import (
     FIG3,
     FIG4,
     FIG5,
-    NOTHING,
     PERFECT,
     THEOREM,
     TS,
 )
 from .families import structureless_world
 from .matrix import INDEX, RESIDUAL, ROUNDS, TEST, UNIT, VARIANCE
-from .methods import MARKED_REGRET, REGRET_AND_ACCEPTANCE, Measure, Method, Panel, told_nothing
+from .methods import MARKED_REGRET, REGRET_AND_ACCEPTANCE, Measure, Method, Panel, given_nothing
 
 # What `reproduce readings` plays: the worlds of the paper's figures, with a policy for every reading
 
@@ -48,21 +46,17 @@ DRAWS = 99
 """Of the permutation test: its level holds with any number, and 999 take ten seconds for a game."""
 
 
-def _direct(key: str, label: str, discovery: DirectTesting, *, slow: bool = False) -> Method:
-    factory = told_nothing(partial(CausalThompsonSampling, discovery=discovery))
-    return Method(key, label, NOTHING, factory, Tier.OBSERVED, slow=slow)
-
-
+_direct = partial(given_nothing, policy=CausalThompsonSampling)
+_permuted = _direct(
+    "causal-ts-direct-permuted",
+    "Causal TS, conditional by permutation",
+    discovery=DirectTesting(calibration="permutation", draws=DRAWS),
+)
 TESTS = {
     "conditional": DIRECT,
     "marginal": DIRECT_MARGINAL,
-    "joint": _direct("causal-ts-direct-joint", "Causal TS, joint", DirectTesting(reading="joint")),
-    "permutation": _direct(
-        "causal-ts-direct-permuted",
-        "Causal TS, conditional by permutation",
-        DirectTesting(calibration="permutation", draws=DRAWS),
-        slow=True,
-    ),
+    "joint": _direct("causal-ts-direct-joint", "Causal TS, joint", discovery=DirectTesting(reading="joint")),
+    "permutation": replace(_permuted, slow=True),
 }
 """Direct testing by its reading."""
 ASD_TOO = replace(ASD_JCI, slow=False)
@@ -106,33 +100,28 @@ def ucb_key(printed: bool, joint: bool, bootstrap: bool) -> str:
 
 
 def _ucb(printed: bool, joint: bool, bootstrap: bool) -> Method:
-    factory = partial(
+    index, test = "printed index" if printed else "Auer's index", ", joint test" if joint else ""
+    made = given_nothing(
+        ucb_key(printed, joint, bootstrap),
+        f"Causal UCB-Normal, {index}{test}{', bootstrap' if bootstrap else ''}",
         CausalUCBNormal,
         index="printed" if printed else "auer",
         discovery=ResidualTesting(reading="joint" if joint else "conditional"),
         variance="bootstrap" if bootstrap else "closed-form",
     )
-    index, test = "printed index" if printed else "Auer's index", ", joint test" if joint else ""
-    label = f"Causal UCB-Normal, {index}{test}{', bootstrap' if bootstrap else ''}"
-    key, baseline = ucb_key(printed, joint, bootstrap), _PLAIN[printed].key
-    return Method(key, label, NOTHING, told_nothing(factory), Tier.OBSERVED, baseline)
-
-
-def _plain(key: str, label: str, index: Index) -> Method:
-    return Method(
-        key, f"UCB-Normal, {label}", NOTHING, told_nothing(partial(UCBNormal, index=index)), Tier.REWARDS, key
-    )
+    return replace(made, baseline=_PLAIN[printed].key)
 
 
 _PLAIN = {
-    False: _plain("ucb-normal", "Auer's index", "auer"),
-    True: _plain("ucb-normal-printed", "printed index", "printed"),
+    False: given_nothing("ucb-normal", "UCB-Normal, Auer's index", UCBNormal, index="auer"),
+    True: given_nothing("ucb-normal-printed", "UCB-Normal, printed index", UCBNormal, index="printed"),
 }
 
 
 def _all_ucb(bootstrap: bool) -> tuple[Method, ...]:
     both = (False, True)
-    return (*_PLAIN.values(), *(_ucb(printed, joint, bootstrap) for printed in both for joint in both))
+    plain = (replace(each, baseline=each.key) for each in _PLAIN.values())
+    return (*plain, *(_ucb(printed, joint, bootstrap) for printed in both for joint in both))
 
 
 SACHS = _part("sachs", _all_ucb(False), *FIG5.panels, baseline="ucb-normal")
@@ -233,7 +222,7 @@ class Readings(Experiment):
 
     def parts(self) -> tuple[Curves, ...]:
         """What is played: of each part the panels and methods that a claim is read from."""
-        needed = {key for contrast, _ in self._contrasts(OF_BASE) for key in _keys(contrast)}
+        needed = {term.key for contrast, _ in self._contrasts(OF_BASE) for term in contrast.terms}
         return tuple(cut for part in (DAGS, NO_SET, OBSERVED, SIZES, SACHS, BOOTSTRAP) for cut in _cut(part, needed))
 
     def _contrasts(self, horizon: int) -> list[tuple[Contrast, Reading]]:
@@ -296,8 +285,7 @@ class Readings(Experiment):
             for reading in self.readings(read, size.horizon):
                 contrasts = [reread(each, read, reading, size.horizon) for each in claim.contrasts]
                 if all(_played(contrast, lines, size) for contrast in contrasts):
-                    measured = [measure(contrast, lines, bases, size) for contrast in contrasts]
-                    records = [cast(ContrastRecord, each._asdict()) for each in measured]
+                    records = [measure(contrast, lines, bases, size)._asdict() for contrast in contrasts]
                     cells.append({"reading": reading, "contrasts": records})
             own = {**{name: values[0] for name, values in read.factors.items()}, ROUNDS: f"{size.horizon // OF_BASE:,}"}
             found.append(
@@ -311,16 +299,14 @@ class Readings(Experiment):
         if not chosen:
             known = [self.name, *(read.figure.name for read in self.reads)]
             raise OptionError(f"{figure} has no readings; those that do are {listing(known, limit=20)}")
-        fitting = tuple(read for read in chosen if all(_applies(read, *each) for each in given.items()))
+        fitting = tuple(
+            read for read in chosen if all(value in read.factors.get(name, ()) for name, value in given.items())
+        )
         if not fitting:
             shown = ", ".join(f"{name}={value}" for name, value in given.items())
             raise OptionError(f"reading {shown} does not apply to {figure}; {_offered(chosen)}")
         name = "-".join([figure, *(value.replace(" ", "-").lower() for value in given.values())])
         return replace(self, name=name, reads=fitting, given=dict(given))
-
-
-def _applies(read: Read, name: str, value: str) -> bool:
-    return value in read.factors.get(name, ())
 
 
 def _offered(chosen: list[Read]) -> str:
@@ -343,10 +329,6 @@ def reread(contrast: Contrast, read: Read, reading: Reading, horizon: int) -> Co
 
     timed = re.sub(r"at ([\d.]+) T", rounds, text)
     return contrast._replace(text=timed if timed != text else f"{text} at t = {reading[ROUNDS]}", terms=terms)
-
-
-def _keys(contrast: Contrast) -> list[str]:
-    return [term.key for term in contrast.terms]
 
 
 def _played(contrast: Contrast, lines: dict[str, Line], size: Scale) -> bool:

@@ -23,9 +23,6 @@ from ...reporting.summaries import About
 from .base import Chunk, Experiment, Scale
 from .engines import Done, Engine
 
-# The results folder, and its manifest of everything that may differ between two equal runs
-
-
 PROGRAM = "causal-bandits"
 LARGEST_JSON = 2**28
 """Bytes of a JSON file that is read."""
@@ -121,9 +118,6 @@ def _commit() -> str | None:
     return told.stdout.strip() or None
 
 
-# Finished chunks: one Parquet file each, written atomically and checked when read
-
-
 LARGEST_CHUNK = 2**30
 """Bytes; no chunk comes near, so a larger file is not a chunk."""
 
@@ -190,9 +184,6 @@ def safe_name(text: str) -> str:
     readable = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40]
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{readable}-{digest}" if readable else digest
-
-
-# Run the chunks of a plan that are not stored yet, store them, and read all rows in order
 
 
 class Progress(NamedTuple):

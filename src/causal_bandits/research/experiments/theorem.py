@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -82,21 +82,14 @@ def decomposed_variance(seen: Seen, rows: Sequence[int]) -> Floats:
     return variance
 
 
-class Errors(NamedTuple):
-    """Per data set and arm: how far eq. 2 and the sample mean are from the truth."""
-
-    shared: Floats
-    own: Floats
-
-
-def errors_of(seen: Seen, rows: Sequence[int], data_sets: int, rng: np.random.Generator) -> Errors:
-    """Draw data sets and estimate every arm from each."""
+def errors_of(seen: Seen, rows: Sequence[int], data_sets: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """How far eq. 2 and the sample mean are from the truth, for each data set that is drawn and each arm."""
     shared, own = [], []
     for start in range(0, data_sets, AT_ONCE):
         tables = draw_tables(seen.joint, rows, min(AT_ONCE, data_sets - start), rng)
         shared.append(shared_estimates(tables, seen.groups) - seen.means)
         own.append(own_estimates(tables) - seen.means)
-    return Errors(np.concatenate(shared), np.concatenate(own))
+    return np.concatenate(shared), np.concatenate(own)
 
 
 # Theorem 3.1 and sec. 3.2 as tables: bias and variance of eq. 2 against appendix A
@@ -143,11 +136,11 @@ def run_theorem(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.Da
     world, through = theorem_world(number, rng)
     seen = see(world, through)
     rows = rng.integers(*ROWS, size=len(seen.joint)).tolist()
-    errors = errors_of(seen, rows, size.runs, rng)
+    shared, own = errors_of(seen, rows, size.runs, rng)
     expected = decomposed_variance(seen, rows)
-    squared = errors.shared**2
-    saved = errors.own**2 - squared
-    bias, variance, saving = (in_standard_errors(each) for each in (errors.shared, squared - expected, saved))
+    squared = shared**2
+    saved = own**2 - squared
+    bias, variance, saving = (in_standard_errors(each) for each in (shared, squared - expected, saved))
     return pl.DataFrame(
         {
             "world": [number],
@@ -160,8 +153,8 @@ def run_theorem(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.Da
             "variance_se": [_error(squared.mean(axis=1))],
             "decomposition": [float(expected.mean())],
             "own_variance": [float((seen.means * (1 - seen.means) / rows).mean())],
-            "bias": [float(errors.shared.mean())],
-            "bias_se": [_error(errors.shared.mean(axis=1))],
+            "bias": [float(shared.mean())],
+            "bias_se": [_error(shared.mean(axis=1))],
             "largest_bias_z": [float(np.abs(bias).max())],
             "largest_variance_z": [float(np.abs(variance).max())],
             "smallest_saving_z": [float(saving.min())],
@@ -276,12 +269,12 @@ def run_example(number: int, size: Scale, seed: np.random.SeedSequence) -> pl.Da
 def example_claims(rows: pl.DataFrame) -> list[ClaimRecord]:
     """Each of the three sets is the best one somewhere."""
     others = [
-        Measured(f"{row['world']}: variance through {row['set']} - through the best", *_more(row))
+        Measured(
+            f"{row['world']}: variance through {row['set']} - through the best",
+            row["more_than_best"],
+            row["more_than_best_se"],
+        )
         for row in rows.to_dicts()
         if row["key"] not in ("empty", row["world"].split()[0])
     ]
     return [record("Sec. 3.2", "Which of {A, B}, {S2} and {S3} is best depends on the SCM.", others)]
-
-
-def _more(row: dict[str, Any]) -> tuple[float, float]:
-    return row["more_than_best"], row["more_than_best_se"]

@@ -1,4 +1,4 @@
-"""Delays: how many rounds later a reward is known, or how rows are given in batches."""
+"""Delays: how many rounds later a reward is known."""
 
 import contextlib
 from dataclasses import dataclass
@@ -32,35 +32,7 @@ class Geometric:
             raise OptionError(f"mean={brief(self.mean)}; expected a mean delay in rounds, from 0 to {MOST:,}")
 
 
-@dataclass(frozen=True)
-class Batched:
-    """Rewards in batches, as in high-throughput mode: each batch has all rewards since the last one.
-
-    Args:
-        every: Minimum number of rounds between batches; with 1 every reward is reported at once.
-        growth: The same as a share of the rounds so far.
-
-    >>> Batched(growth=0.5).ends(8).tolist()
-    [1, 2, 3, 4, 6, 9]
-    """
-
-    every: int = 1
-    growth: float = 0.0
-
-    def __post_init__(self) -> None:
-        whole_number("every", self.every, 1, MOST)
-        if not is_number(self.growth) or not 0 <= float(self.growth) <= 1:
-            raise OptionError(f"growth={brief(self.growth)}; expected a share of the rounds so far, from 0 to 1")
-
-    def ends(self, horizon: int) -> Ints:
-        """The rounds after which a batch is told, up to the first one that is not before the horizon."""
-        ends = [0]
-        while ends[-1] < horizon:
-            ends.append(ends[-1] + max(self.every, int(self.growth * ends[-1])))
-        return np.array(ends[1:], dtype=np.int64)
-
-
-Wait = int | Geometric | Batched
+Wait = int | Geometric
 
 
 @dataclass(frozen=True)
@@ -101,7 +73,7 @@ def check_delay(delay: object) -> None:
 
 
 def _checked(name: str, wait: object) -> None:
-    if not isinstance(wait, Geometric | Batched):
+    if not isinstance(wait, Geometric):
         try:
             whole_number(name, wait, 0, MOST)
         except OptionError as error:
@@ -144,13 +116,10 @@ def delay_words(delay: Delay) -> str:
         return f"a reward of 0 after {_wait_words(delay.zero)} rounds, another after {_wait_words(delay.other)}"
     if isinstance(delay, int):
         return f"after {delay:,} rounds"
-    return f"after {_wait_words(delay)}, in rounds" if isinstance(delay, Geometric) else _wait_words(delay)
+    return f"after {_wait_words(delay)}, in rounds"
 
 
 def _wait_words(wait: Wait) -> str:
-    if isinstance(wait, Batched):
-        grown = f", or {wait.growth:.0%} of those so far" if wait.growth else ""
-        return f"in batches of {wait.every:,} rounds{grown}"
     return f"{wait.mean:,g} on average" if isinstance(wait, Geometric) else f"{wait:,}"
 
 
@@ -166,8 +135,4 @@ def _drawn(wait: Wait, horizon: int, rng: np.random.Generator) -> Ints:
     if isinstance(wait, Geometric):
         own = np.random.default_rng(int(rng.integers(2**63)))
         return np.minimum(own.geometric(1 / (1 + float(wait.mean)), horizon) - 1, MOST).astype(np.int64)
-    if isinstance(wait, Batched):
-        ends, rounds = wait.ends(horizon), np.arange(1, horizon + 1)
-        left: Ints = ends[np.searchsorted(ends, rounds)] - rounds
-        return left
     return np.full(horizon, int(wait), dtype=np.int64)

@@ -5,7 +5,7 @@ rejected in words.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -44,29 +44,14 @@ class Entry(NamedTuple):
     options: Mapping[str, Any]
 
 
-class _Field(Mapping[str, Entry]):
-    """A view of the registry: a policy that is named later is in it too."""
-
-    def _entries(self) -> dict[str, Entry]:
-        found = {name: Entry(policy, policy.needs, {}) for name, policy in POLICIES.items()}
-        for policy in POLICIES.values():
-            for name, variant in vars(policy).get("variants", {}).items():
-                needs = policy.needs if variant.needs is None else variant.needs
-                found[name] = Entry(policy, needs, variant.options)
-        return found
-
-    def __getitem__(self, name: str) -> Entry:
-        return self._entries()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries())
-
-    def __len__(self) -> int:
-        return len(self._entries())
-
-
-FIELD: Mapping[str, Entry] = _Field()
-"""Everything that can be compared: the registry, and variants that are given more or look in another way."""
+def entries() -> dict[str, Entry]:
+    """Everything that can be compared: the registry, and variants that are given more or look in another way."""
+    found = {name: Entry(policy, policy.needs, {}) for name, policy in POLICIES.items()}
+    for policy in POLICIES.values():
+        for name, variant in vars(policy).get("variants", {}).items():
+            needs = policy.needs if variant.needs is None else variant.needs
+            found[name] = Entry(policy, needs, variant.options)
+    return found
 
 
 class Known:
@@ -156,7 +141,7 @@ def told(name: str, world: World, *, horizon: int, separating: str | Iterable[st
     """A factory of a policy with the knowledge that it needs, taken from the world.
 
     Args:
-        name: Name of a policy or variant in `FIELD`.
+        name: Name of a policy or variant (`causal-bandits compare --list` has all).
         world: World that the knowledge is taken from.
         horizon: Number of rounds that will be played.
         separating: Set to claim as separating, true or not; by default one that separates in this world, if any.
@@ -168,12 +153,13 @@ def told(name: str, world: World, *, horizon: int, separating: str | Iterable[st
     (2, 100)
     """
     knowledge = Known(world, horizon, separating)
-    if not isinstance(name, str) or name not in FIELD:
-        raise OptionError(f"policy {brief(name)} is unknown; expected one of {listing(FIELD, 40)}")
+    known = entries()
+    if not isinstance(name, str) or name not in known:
+        raise OptionError(f"policy {brief(name)} is unknown; expected one of {listing(known, 40)}")
     try:
-        return _make(name, knowledge)
+        return _make(name, known[name], knowledge)
     except WorldError as error:
-        plain = [other for other, entry in FIELD.items() if not entry.options]  # no variants, which may be slow to make
+        plain = [other for other, entry in known.items() if not entry.options]  # no variants, which may be slow to make
         raise WorldError(f"{error}; these policies do not need it: {', '.join(_apply(knowledge, plain)[0])}") from None
 
 
@@ -186,22 +172,23 @@ def field(
         world: World that the knowledge is taken from.
         horizon: Number of rounds that will be played.
         separating: Set to claim as separating, true or not; by default one that separates in this world, if any.
-        among: Names to choose from; all of `FIELD` by default.
+        among: Names to choose from; all by default.
     """
-    wanted = set(FIELD if among is None else among)
-    return _apply(Known(world, horizon, separating), [name for name in FIELD if name in wanted])
+    known = entries()
+    wanted = set(known if among is None else among)
+    return _apply(Known(world, horizon, separating), [name for name in known if name in wanted])
 
 
 def _apply(knowledge: Known, names: list[str]) -> tuple[dict[str, Factory], dict[str, str]]:
     applies: dict[str, Factory] = {}
     refused: dict[str, str] = {}
-    problem = knowledge.world.problem
+    problem, known = knowledge.world.problem, entries()
     for name in names:
-        numbers = FIELD[name].policy.numbers
+        numbers = known[name].policy.numbers
         if numbers is not None and (numbers is float) != problem.reward_is_real:
             continue
         try:
-            applies[name] = _make(name, knowledge)
+            applies[name] = _make(name, known[name], knowledge)
             applies[name](problem, seed=0)
         except CausalBanditsError as error:
             applies.pop(name, None)
@@ -209,9 +196,8 @@ def _apply(knowledge: Known, names: list[str]) -> tuple[dict[str, Factory], dict
     return applies, refused
 
 
-def _make(name: str, knowledge: Known) -> Factory:
+def _make(name: str, entry: Entry, knowledge: Known) -> Factory:
     """The factory of an entry; a WorldError that says which knowledge is missing."""
-    entry = FIELD[name]
     wanted = (*entry.needs, *entry.policy.assumes)
     missing = [need for need in wanted if getattr(knowledge, need) is None]
     if missing:

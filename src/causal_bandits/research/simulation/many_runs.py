@@ -17,14 +17,11 @@ from ...core.compiled import compiling_first
 from ...core.markup import number, titled_table
 from ...core.problem import Problem
 from ...core.processes import MOST_JOBS, Interrupts, open_pool, stop_pool, unnoticed_by_children
-from ...errors import EngineError, MissingExtraError, OptionError, brief, flag, whole_number
+from ...errors import EngineError, OptionError, brief, flag, whole_number
 from ...libraries import pl
 from ..worlds import ContinuousWorld, DiscreteWorld
 from .delays import Delay, check_delay
 from .one_run import LONG, MOST_ROUNDS, Policy, Run, World, best_means, check_world, observe, play, regret_by_segment
-
-# Results of a simulation: a table, with standard errors
-
 
 RUNS_OF_Q95, RUNS_OF_Q99 = 20, 100
 """With fewer runs a quantile is beyond the largest run."""
@@ -110,14 +107,6 @@ class Simulation:
             }
         )
 
-    def to_pandas(self) -> Any:
-        """The table as a pandas frame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("pandas is not installed; get it with: pip install pandas") from None
-        return pd.DataFrame(self.to_frame().to_dict(as_series=False))
-
     def summary(self) -> pl.DataFrame:
         """Per checkpoint: mean regret over runs and its standard error."""
         spread = self.regret.std(axis=0, ddof=1) if self.runs > 1 else np.full(len(self.checkpoints), np.nan)
@@ -164,9 +153,6 @@ class Simulation:
         shown = found if len(found) <= 10 else [found[round(place * (len(found) - 1) / 9)] for place in range(10)]
         rows = [(f"{t:,}", number(mean), number(None if np.isnan(se) else se)) for t, mean, se in shown]
         return titled_table(repr(self), ("t", "regret", "standard error"), rows, numeric=(0, 1, 2))
-
-
-# Many runs with independent seeds, over processes if wanted
 
 
 MOST_RUNS = 1_000_000

@@ -19,8 +19,6 @@ from ..worlds.world import SimulatedWorld
 from .delays import Delay, Waits, check_delay, draw_waits
 from .rollout import empty_queue, rollout, rollout_late, rollout_segments
 
-# Interfaces of policies and worlds in a simulation, and the result of a run
-
 
 class Policy(Protocol):
     """What a policy must do to be played; if it has a `problem`, that must be the world's."""
@@ -66,9 +64,6 @@ class Run(NamedTuple):
         return np.cumsum((means.max() if best is None else best[self.arms]) - self.rewards)
 
 
-# How many rounds a compiled call plays at once
-
-
 PATIENCE = 0.5
 """Seconds of compiled rounds between two looks at signals."""
 
@@ -103,27 +98,6 @@ def check_chances(world: Any) -> None:
         )
 
 
-def ask_in(policy: Any, world: Any, rng: np.random.Generator) -> Any:
-    """The next arm, after the segment is drawn if there are segments."""
-    return policy.ask(segment=world.draw_segment(rng)) if world.problem.segments else policy.ask()
-
-
-def play_in_segments(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:
-    """Play in compiled code; the policy must be one of those whose state says which arms are allowed."""
-    arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
-    problem = world.problem
-    masks = np.array([policy.allowed & problem.arms_in(each) for each in problem.segment_settings])
-    allowed = policy.allowed.copy()  # the rollout writes into it
-    for part in parts_of(policy, horizon):
-        policy.reserve(part.stop - part.start)
-        rollout_segments(
-            *(policy.ready(allowed), world.sampler, policy.rng, rng, world.cumulative_chances, masks),
-            *(seen[part], rewards[part], arms[part]),
-        )
-        policy.remember(world.rows(arms[part], seen[part], rewards[part]))
-    return Run(arms, rewards)
-
-
 def best_means(world: World) -> Floats:
     """(arms,): the mean of the best arm in the segment of each."""
     segments = world.problem.arm_segments
@@ -151,24 +125,13 @@ def simple_regret(world: Any, recommended: Any) -> float:
 # One run in which rewards come late
 
 
-def play_late(
-    policy: Policy, world: World, horizon: int, rng: np.random.Generator, delay: Delay, *, whole: bool, compiled: bool
-) -> Run:
-    """Play with late rewards; rows are given at once without their reward, or with `whole` when it has come."""
-    waits = draw_waits(delay, horizon, rng)
-    if compiled and getattr(policy, "rolls_out_late", False):
-        return _by_rollout(policy, world, waits, rng, whole=whole)
-    knows = isinstance(policy, AskTell) and type(policy).tell is AskTell.tell  # one's own class may want whole rows
-    return _by_ask_and_tell(policy, world, waits, rng, whole=whole or not knows)
-
-
-def _by_ask_and_tell(policy: Any, world: World, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:
+def _by_ask_and_tell(policy: Any, world: Any, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:
     horizon, target = len(waits.zero), world.problem.target
     arms = np.empty(horizon, dtype=np.int64)
     rewards = np.empty(horizon, dtype=np.float64 if world.problem.reward_is_real else np.int64)
     coming: dict[int, list[Any]] = {}
     for step in range(horizon):
-        arm = ask_in(policy, world, rng)
+        arm = policy.ask(segment=world.draw_segment(rng)) if world.problem.segments else policy.ask()
         seen = world.pull(arm, rng)
         arms[step], reward = world.problem.index(arm), seen[target]
         rewards[step] = world.problem.reward.number(reward)
@@ -188,7 +151,7 @@ def _by_ask_and_tell(policy: Any, world: World, waits: Waits, rng: np.random.Gen
     return Run(arms, rewards)
 
 
-def _by_rollout(policy: Any, world: Any, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:
+def _late_by_rollout(policy: Any, world: Any, waits: Waits, rng: np.random.Generator, *, whole: bool) -> Run:
     horizon = len(waits.zero)
     arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
     queue, numbers = empty_queue(horizon), np.full(horizon, -1, dtype=np.int64)
@@ -301,12 +264,14 @@ def _play(
 ) -> Run:
     if delay is not None:
         check_delay(delay)
+        whole, waits = flag("whole_rows", whole_rows), draw_waits(delay, horizon, rng)
         quick = compiled and isinstance(world, DiscreteWorld) and not world.problem.segments
-        quick = quick and _rolls_out(policy, world)
-        return play_late(policy, world, horizon, rng, delay, whole=flag("whole_rows", whole_rows), compiled=quick)
+        if quick and _rolls_out(policy, world) and getattr(policy, "rolls_out_late", False):
+            return _late_by_rollout(policy, world, waits, rng, whole=whole)
+        knows = isinstance(policy, AskTell) and type(policy).tell is AskTell.tell  # one's own class may want whole rows
+        return _by_ask_and_tell(policy, world, waits, rng, whole=whole or not knows)
     if compiled and _rolls_out(policy, world):
-        play_on = play_in_segments if world.problem.segments else _play_by_rollout
-        return play_on(policy, world, horizon, rng)
+        return _by_rollout(policy, world, horizon, rng)
     return _by_ask_and_tell(policy, world, draw_waits(0, horizon, rng), rng, whole=True)
 
 
@@ -359,10 +324,17 @@ def _rolls_out(policy: Any, world: Any) -> bool:
     return not world.problem.segments or "allowed" in policy.ready()._fields
 
 
-def _play_by_rollout(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:
+def _by_rollout(policy: Any, world: Any, horizon: int, rng: np.random.Generator) -> Run:
     arms, (seen, rewards) = np.empty(horizon, dtype=np.int64), world.room(horizon)
+    allowed = policy.allowed.copy()  # a rollout with segments writes into it
+    masks = np.array([allowed & world.problem.arms_in(each) for each in world.problem.segment_settings if each])
     for part in parts_of(policy, horizon):
         policy.reserve(part.stop - part.start)
-        rollout(policy.ready(), world.sampler, policy.rng, rng, arms[part], seen[part], rewards[part])
-        policy.remember(world.rows(arms[part], seen[part], rewards[part]))
+        made = arms[part], seen[part], rewards[part]
+        if len(masks):
+            state, chances = policy.ready(allowed), world.cumulative_chances
+            rollout_segments(state, world.sampler, policy.rng, rng, chances, masks, *made)
+        else:
+            rollout(policy.ready(), world.sampler, policy.rng, rng, *made)
+        policy.remember(world.rows(*made))
     return Run(arms, rewards)

@@ -9,8 +9,6 @@ from ...core.policies import choose, expect, learn, record_reward
 from ..worlds.sampler import draw, scratch
 from ..worlds.world import draw_segment_number
 
-# Many rounds in one compiled call, made of the same rules that ask and tell use
-
 
 @compiled
 def rollout(
@@ -30,9 +28,6 @@ def rollout(
         learn(state, arm, seen[step], reward)
         arms[step] = arm
         rewards[step] = reward
-
-
-# Many rounds with late rewards in one compiled call, made of the same rules that ask and tell use
 
 
 @by_reference
@@ -123,9 +118,6 @@ def rollout_late(
     return step, come
 
 
-# Many rounds with segments in one compiled call, made of the same rules that ask and tell use
-
-
 @compiled
 def rollout_segments(
     state: Any,
@@ -134,9 +126,9 @@ def rollout_segments(
     world_rng: np.random.Generator,
     cumulative: Floats,
     masks: Any,
+    arms: Ints,
     seen: Any,
     rewards: Any,
-    arms: Ints,
 ) -> None:
     """Draw a segment, choose among its arms, pull, learn, as often as `arms` is long.
 

@@ -6,7 +6,7 @@ They know the truth, so no policy imports them.
 from ..limits import Limits
 from .discrete_scm import DiscreteSCM
 from .linear_scm import Change, LinearGaussianSCM, fix, random_linear_world, reweigh, scale, shift
-from .literature import DIAGRAMS, bilodeau_world, lee_bareinboim_world, parallel_world, random_tables, soft_world
+from .literature import DIAGRAMS, bilodeau_world, lee_bareinboim_world, parallel_world, soft_world
 from .logged import LoggedWorld, wind_tunnel_world
 from .mechanisms import Mechanism, Nudge, perfect
 from .networks import NETWORKS, from_bif
@@ -54,7 +54,6 @@ __all__ = [
     "poisson",
     "practice_world",
     "random_linear_world",
-    "random_tables",
     "revenue_world",
     "reweigh",
     "scale",

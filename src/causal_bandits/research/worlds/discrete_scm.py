@@ -12,9 +12,8 @@ from ...core.graphs import MixedGraph
 from ...core.problem import Arm, Level, Levels, Problem, Variable
 from ...core.problem.variables import declare
 from ...errors import UnknownVariableError, WorldError, brief, listing
-from .equilibria import Cycles, Equilibria
+from .equilibria import Cycles, without_cycles
 from .mechanisms import Effect, Factors, Mechanism, Nudge
-from .sampler import Sampler
 from .world import DiscreteWorld, set_of_graph, sets_of_graph
 
 ENUMERABLE = 10
@@ -97,7 +96,8 @@ class DiscreteSCM(DiscreteWorld):
             self._factors.number(name, Mechanism((), chances))
         self._arms = [self._factors_of(arm) for arm in problem.arms]
         self._break_cycles(problem)
-        sampler = self._sampler(problem)
+        observed = np.array([self._places[name] for name in problem.observed_names], dtype=np.int64)
+        sampler = self._factors.sampler(np.array(self._orders()), np.array(self._arms), observed, self._places[target])
         super().__init__(problem, sampler, np.array([self._marginal(chosen, [target])[1] for chosen in self._arms]))
 
     # Checking
@@ -185,8 +185,7 @@ class DiscreteSCM(DiscreteWorld):
         if self._factors.graph(range(len(self._factors.tables))).is_acyclic:
             return
         codes = {name: self.variables[name].code(level) for name, level in (self.start or {}).items()}
-        equilibria = Equilibria(self._factors, self.cycles, codes)
-        self._arms = [equilibria.converged(arm, chosen) for arm, chosen in zip(problem.arms, self._arms, strict=True)]
+        self._arms = without_cycles(self._factors, self.cycles, codes, problem.arms, self._arms)
 
     def _order(self, factors: Iterable[int]) -> list[int]:
         """The nodes, parents first."""
@@ -198,11 +197,6 @@ class DiscreteSCM(DiscreteWorld):
         if self._factors.graph(used).is_acyclic:
             return [self._order(used)] * len(self._arms)
         return [self._order(chosen) for chosen in self._arms]
-
-    def _sampler(self, problem: Problem) -> Sampler:
-        observed = np.array([self._places[name] for name in problem.observed_names], dtype=np.int64)
-        orders, arms = np.array(self._orders()), np.array(self._arms)
-        return self._factors.sampler(orders, arms, observed, self._places[problem.target])
 
     # The truth
 

@@ -12,7 +12,7 @@ iteration chooses one of several solutions. d-separation holds in cyclic discret
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -57,9 +57,7 @@ def responses(table: Floats) -> Responses:
 class Equations:
     """The equations of variables that form a cycle, in every case: each value of their noises and parents outside.
 
-    Args:
-        factors: All mechanisms.
-        numbers: Those of the cycle, one per variable.
+    `numbers` are the mechanisms of the cycle, one per variable.
     """
 
     def __init__(self, factors: Factors, numbers: tuple[int, ...]) -> None:
@@ -137,46 +135,43 @@ def converged_solution(equations: Equations, start: list[int], arm: Arm) -> list
     )
 
 
-class Equilibria:
-    """Replaces the mechanisms on cycles, arm by arm, by chains with the law of their solution.
+def without_cycles(
+    factors: Factors, cycles: Cycles, start: Mapping[str, int], arms: Sequence[Arm], chosen: Sequence[list[int]]
+) -> list[list[int]]:
+    """For each arm the numbers of mechanisms with the same law, where every cycle is a chain with that of its solution.
 
-    Args:
-        factors: All mechanisms.
-        cycles: How equations are solved.
-        start: Level number that updates start from, by variable; the first level where none is given.
+    `start` has the level number that updates start from, by variable; the first level where none is given.
     """
-
-    def __init__(self, factors: Factors, cycles: Cycles, start: Mapping[str, int]) -> None:
-        self.factors, self.cycles, self.start = factors, cycles, start
-        self._chains: dict[tuple[int, ...], list[Mechanism]] = {}
-
-    def converged(self, arm: Arm, chosen: list[int]) -> list[int]:
-        """The numbers of mechanisms with the same law, and without cycles."""
-        result, places = list(chosen), self.factors.places
-        for part in self.factors.graph(chosen).strongly_connected_components():
+    chains: dict[tuple[int, ...], list[Mechanism]] = {}
+    found = []
+    for arm, before in zip(arms, chosen, strict=True):
+        numbers = list(before)
+        for part in factors.graph(before).strongly_connected_components():
             if len(part) == 1:
                 continue
-            numbers = tuple(chosen[places[name]] for name in part)
-            if numbers not in self._chains:
-                self._chains[numbers] = self._chain(arm, Equations(self.factors, numbers))
-            for name, mechanism in zip(part, self._chains[numbers], strict=True):
-                result[places[name]] = self.factors.number(name, mechanism)
-        return result
+            cycle = tuple(before[factors.places[name]] for name in part)
+            if cycle not in chains:
+                equations = Equations(factors, cycle)
+                if cycles == "unique":
+                    levels = only_solution(equations, arm)
+                else:
+                    levels = converged_solution(equations, [start.get(name, 0) for name in equations.names], arm)
+                chains[cycle] = _chain(factors, equations, equations.law(levels))
+            for name, mechanism in zip(part, chains[cycle], strict=True):
+                numbers[factors.places[name]] = factors.number(name, mechanism)
+        found.append(numbers)
+    return found
 
-    def _chain(self, arm: Arm, equations: Equations) -> list[Mechanism]:
-        """P(variables | parents outside), one variable after the other."""
-        if self.cycles == "unique":
-            levels = only_solution(equations, arm)
-        else:
-            levels = converged_solution(equations, [self.start.get(name, 0) for name in equations.names], arm)
-        law = equations.law(levels)
-        before = [self.factors.nodes[place].name for place in equations.outside]
-        mechanisms = []
-        for name in equations.names:
-            table = law.sum(axis=tuple(range(len(before) + 1, law.ndim)))
-            total = table.sum(axis=-1, keepdims=True)
-            # Rows that never come up may hold anything.
-            rows = np.divide(table, total, out=np.full_like(table, 1 / table.shape[-1]), where=total > 0)
-            mechanisms.append(Mechanism(tuple(before), rows))
-            before.append(name)
-        return mechanisms
+
+def _chain(factors: Factors, equations: Equations, law: Floats) -> list[Mechanism]:
+    """P(variables | parents outside), one variable after the other."""
+    before = [factors.nodes[place].name for place in equations.outside]
+    mechanisms = []
+    for name in equations.names:
+        table = law.sum(axis=tuple(range(len(before) + 1, law.ndim)))
+        total = table.sum(axis=-1, keepdims=True)
+        # Rows that never come up may hold anything.
+        rows = np.divide(table, total, out=np.full_like(table, 1 / table.shape[-1]), where=total > 0)
+        mechanisms.append(Mechanism(tuple(before), rows))
+        before.append(name)
+    return mechanisms

@@ -17,8 +17,6 @@ from .mechanisms import IDLE
 from .sampler import gaussian_sampler
 from .world import ContinuousWorld, sets_of_graph
 
-# What an intervention does to a linear equation: shift it, scale its noise, weigh its parents, or fix its variable
-
 
 @dataclass(frozen=True)
 class Change:
@@ -92,9 +90,6 @@ def finite_number(what: str, value: object, least: float = -math.inf) -> float:
     raise WorldError(f"{what} is {brief(value)}; expected a finite number" + (f" from {least:g}" if least == 0 else ""))
 
 
-# Cycles among linear equations: solved at once for the variables that cause each other
-
-
 def parts_in_order(graph: MixedGraph) -> list[list[int]]:
     """The strongly connected components as node numbers, each after the components of its parents.
 
@@ -126,9 +121,6 @@ def check_stable(weights: Floats, part: list[int], names: tuple[str, ...], arm: 
             f"the feedback among {listing(names[place] for place in part)} has a spectral radius of {radius:.4g} under "
             f"{arm}, and values converge only below 1; lower the coefficients on the cycle"
         )
-
-
-# Linear Gaussian structural causal models with correlated noises and shift, scale, soft and perfect interventions
 
 
 Pair = tuple[str, str]
@@ -184,7 +176,9 @@ class LinearGaussianSCM(ContinuousWorld):
         self.coefficients, self.correlated = dict(coefficients), dict(correlated or {})
         if variables is not None:
             named = (variables,) if isinstance(variables, str) else tuple(variables)
-        self.variables = _target_last(named, target)
+        if target not in named:
+            raise WorldError(f"target {brief(target)} is not among the variables {listing(named)}")
+        self.variables = (*(name for name in named if name != target), target)
         """The observed variables in the problem's order, then the target."""
         self._places = {name: place for place, name in enumerate(self.variables)}
         self._weights = self._effects(self.coefficients)
@@ -344,12 +338,6 @@ def _named_in(given: Mapping[str, Mapping[Pair, float]]) -> tuple[str, ...]:
     return tuple(named)
 
 
-def _target_last(names: tuple[str, ...], target: str) -> tuple[str, ...]:
-    if target not in names:
-        raise WorldError(f"target {brief(target)} is not among the variables {listing(names)}")
-    return (*(name for name in names if name != target), target)
-
-
 def _positive_definite_root(correlations: Floats) -> Floats:
     try:
         return np.linalg.cholesky(correlations).astype(np.float64)
@@ -357,9 +345,6 @@ def _positive_definite_root(correlations: Floats) -> Floats:
         raise WorldError(
             "the noise correlations are inconsistent (the matrix is not positive definite); use smaller ones"
         ) from None
-
-
-# Random linear worlds on a graph
 
 
 MOST_FEEDBACK = 0.7
@@ -400,7 +385,11 @@ def random_linear_world(
     rho = 0.5 if least > -1.8 else -0.9 / least  # no eigenvalue of 1 + rho * adjacency is below 0.1
     return LinearGaussianSCM(
         dict(zip(graph.directed, sizes.tolist(), strict=True)),
-        {f"I_{name}": _up_and_down(name) for name in graph.nodes if name != target},
+        {
+            f"I_{name}": {IDLE: {}, "up": {name: shift(1.0)}, "down": {name: shift(-1.0)}}
+            for name in graph.nodes
+            if name != target
+        },
         target=target,
         variables=graph.nodes,
         correlated=dict(zip(graph.bidirected, (rho * signs).tolist(), strict=True)),
@@ -416,7 +405,3 @@ def _stable(graph: MixedGraph, sizes: Floats) -> Floats:
         inner = np.isin(tails, part) & np.isin(heads, part)
         sizes[inner] *= MOST_FEEDBACK / max(feedback(weights, part), MOST_FEEDBACK)
     return sizes
-
-
-def _up_and_down(name: str) -> dict[Level, dict[str, Change]]:
-    return {IDLE: {}, "up": {name: shift(1.0)}, "down": {name: shift(-1.0)}}

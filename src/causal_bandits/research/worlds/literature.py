@@ -75,6 +75,10 @@ DIAGRAMS: dict[str, MixedGraph] = {
 }
 
 
+SHARPNESS = 0.3
+"""Parameter of the Dirichlet that the rows of tables are drawn from; the smaller, the closer to deterministic."""
+
+
 @validated
 def lee_bareinboim_world(diagram: Diagram = "iv", *, seed: Seed = None) -> DiscreteSCM:
     """Binary variables with random mechanisms over one of their graphs, perfect interventions on all but Y.
@@ -89,22 +93,12 @@ def lee_bareinboim_world(diagram: Diagram = "iv", *, seed: Seed = None) -> Discr
     >>> lee_bareinboim_world("iv", seed=0).graph
     MixedGraph(Z -> X, X -> Y, X <-> Y)
     """
-    return random_tables(DIAGRAMS[diagram], generator(seed))
-
-
-def random_tables(graph: MixedGraph, rng: np.random.Generator, *, sharpness: float = 0.3) -> DiscreteSCM:
-    """Binary variables over any acyclic graph, each row of each table from Dirichlet(sharpness, sharpness).
-
-    Args:
-        graph: Acyclic graph over the variables, with the reward Y.
-        rng: Generator of the tables.
-        sharpness: Parameter of the Dirichlet; the smaller, the closer to deterministic.
-    """
+    graph, rng = DIAGRAMS[diagram], generator(seed)
     coins = {f"U({a},{b})": (a, b) for a, b in graph.bidirected}
     mechanisms = {}
     for name in graph.nodes:
         parents = [*graph.parents(name), *(coin for coin, ends in coins.items() if name in ends)]
-        mechanisms[name] = Mechanism(parents, rng.dirichlet([sharpness] * 2, size=(2,) * len(parents)))
+        mechanisms[name] = Mechanism(parents, rng.dirichlet([SHARPNESS] * 2, size=(2,) * len(parents)))
     return DiscreteSCM(
         variables=dict.fromkeys(graph.nodes, 2),
         mechanisms=mechanisms,

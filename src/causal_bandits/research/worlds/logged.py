@@ -14,8 +14,6 @@ from ...errors import WorldError, listing, missing_extra, whole_number
 from .sampler import logged_sampler
 from .world import ContinuousWorld
 
-# A bandit made of logged data: pulling an arm draws one of its rows
-
 
 class LoggedWorld(ContinuousWorld):
     """A world from a logged table: pulling an arm draws one of its rows, uniformly and with replacement.

@@ -16,9 +16,6 @@ from ...core.validation import are_names
 from ...errors import UnknownVariableError, WorldError, brief
 from .sampler import Sampler
 
-# How variables get their values, and what interventions change about it
-
-
 IDLE = "idle"
 
 
@@ -136,9 +133,6 @@ def perfect(variable: str, levels: Iterable[Level] = (0, 1)) -> dict[Level, Effe
     if not 0 < len(chosen) <= 10_000 or not all(isinstance(level, Hashable) for level in chosen):
         raise WorldError(f"levels is {brief(levels)}; expected a list of levels, at most 10,000")
     return {IDLE: {}, **{level: {variable: level} for level in chosen}}
-
-
-# The distinct mechanisms of a world, numbered and flattened
 
 
 class Factors:

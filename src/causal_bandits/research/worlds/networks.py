@@ -168,9 +168,6 @@ def _chances(name: str, text: str, size: int) -> Floats:
     return chances
 
 
-# Worlds from Bayesian networks: published probabilities, with levers on chosen variables
-
-
 NETWORKS = ("asia", "survey", "sachs")
 """The networks that come with the package; datasets/networks/*.md describes their sources."""
 LONGEST_FILE = 2**26

@@ -77,9 +77,6 @@ def _counting(parents: list[str], wanted: list[int]) -> Mechanism:
     return Mechanism(parents, chances)
 
 
-# Random worlds whose variables may cause each other
-
-
 @validated
 def cyclic_world(graph: MixedGraph, *, target: str = "Y", seed: Seed = None) -> DiscreteSCM:
     """The binary variables of `paper_world` on a graph that may have cycles, also through the reward.

@@ -103,9 +103,6 @@ def practice_world(
                 return StructurelessWorld(world, means)
 
 
-# The control
-
-
 def _draw_funnel(rate: float, intent: bool, rng: np.random.Generator) -> Funnel:
     """Stages whose rates of moving on multiply to the rate of the reward."""
     chances = np.array(INTENT) if intent else np.ones(1)
@@ -172,9 +169,6 @@ def solve(function: Callable[[float], float], low: float, high: float) -> float 
     return float(optimize.brentq(function, low, high, xtol=1e-13, rtol=1e-12)) if function(high) > 0 else None
 
 
-# The levers
-
-
 def _draw_shifts(levels: int, stages: int, direct: bool, rng: np.random.Generator) -> Floats:
     """(levels, stages + 1): what each level of a lever adds, before scaling; the last column is the reward's."""
     shifts = np.zeros((levels, stages + 1))
@@ -210,9 +204,6 @@ def scale_of_lift(funnel: Funnel, arms: Floats, rate: float, lift: float) -> flo
         return max(funnel_rate(funnel, scale * shift) for shift in shifts) / rate - 1 - lift
 
     return solve(too_much, 0.0, LARGEST)
-
-
-# The world
 
 
 def _scm(funnel: Funnel, shifts: list[Floats], scale: float, noise: bool, rng: np.random.Generator) -> DiscreteSCM:

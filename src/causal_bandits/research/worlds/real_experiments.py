@@ -8,9 +8,6 @@ from .mechanisms import Effect, Mechanism
 from .reward_laws import Law, RewardSCM, fixed, log_normal
 from .world import DiscreteWorld
 
-# Hillstrom's e-mail experiment as a world: nine counts say all that matters
-
-
 EMAIL_COUNTS = {"none": (19_044, 2_140, 122), "women's": (18_149, 3_049, 189), "men's": (17_413, 3_627, 267)}
 """Customers without a visit, with a visit alone, with a visit and a conversion, for each e-mail."""
 
@@ -58,9 +55,6 @@ def hillstrom_spend_world() -> RewardSCM:
     variables: dict[str, Levels] = {"visit": 2, "spend": list(laws)}
     levers = {"email": {**effects, "none": {}}}
     return RewardSCM(variables, own, levers, laws, reward="revenue", target="spend")
-
-
-# Karlan and Zinman's loan offers as a world: thirty counts say all that matters
 
 
 LOAN_COUNTS = {

@@ -6,8 +6,6 @@ import numpy as np
 
 from ...core.compiled import Floats, Ints, Operation, by_reference, compiled
 
-# The protocol of a world's sampler: compiled functions of its arrays, registered by their type
-
 
 @Operation
 def scratch(sampler: Any) -> Any:
@@ -27,9 +25,6 @@ def fill(sampler: Any, arm: int, rng: np.random.Generator, seen: Any, rewards: A
     room = scratch(sampler)
     for row in range(len(rewards)):
         rewards[row] = draw(sampler, arm, rng, room, seen[row])
-
-
-# Drawing from a discrete world: compiled ancestral sampling over flat tables
 
 
 @by_reference
@@ -85,9 +80,6 @@ def draw_levels(sampler: Sampler, arm: int, rng: np.random.Generator, values: In
     for place in range(len(sampler.observed)):
         codes[place] = values[sampler.observed[place]]
     return int(values[sampler.target])
-
-
-# Drawing from a real-valued world: a Gaussian per arm, or the logged rows of the arm
 
 
 @by_reference

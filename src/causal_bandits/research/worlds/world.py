@@ -18,8 +18,6 @@ from ...errors import UnknownVariableError, WorldError, brief, listing, whole_nu
 from ..limits import Limits, limits_of
 from .sampler import fill
 
-# Drawing the segment of a round, before anything is decided
-
 
 @compiled
 def draw_segment_number(cumulative: Floats, rng: np.random.Generator) -> int:
@@ -35,6 +33,11 @@ class SimulatedWorld:
     """A simulated bandit: its problem, the exact mean of every arm, and a sampler.
 
     Segments come with probabilities; in a world without segments there is a single, empty one.
+
+    Args:
+        problem: The problem of the bandit.
+        sampler: Draws the observed variables and the reward of an arm.
+        means: Exact mean reward of every arm.
     """
 
     numbers: ClassVar[type]
@@ -130,21 +133,12 @@ def set_of_graph(graph: MixedGraph, problem: Problem) -> tuple[str, ...] | None:
     return None
 
 
-# What every discrete world can do
-
-
 MOST_CELLS = 2**20
 """Joint values of a set, times arms, that limits are computed for."""
 
 
 class DiscreteWorld(SimulatedWorld):
-    """A simulated bandit with discrete variables and a reward of 0 or 1.
-
-    Args:
-        problem: The problem of the bandit.
-        sampler: Draws the observed variables and the reward of an arm.
-        means: Exact mean reward of every arm.
-    """
+    """A simulated bandit with discrete variables and a reward of 0 or 1."""
 
     numbers = int
     draw: Callable[[np.random.Generator], "DiscreteWorld"] | None = None
@@ -288,17 +282,8 @@ class StructurelessWorld(DiscreteWorld):
         self.base = base
 
 
-# What every real-valued world can do
-
-
 class ContinuousWorld(SimulatedWorld):
-    """A simulated bandit with real-valued variables: its problem, the exact mean of every arm, and a sampler.
-
-    Args:
-        problem: The problem of the bandit.
-        sampler: Draws the observed variables and the reward of an arm.
-        means: Exact mean reward of every arm.
-    """
+    """A simulated bandit with real-valued variables."""
 
     numbers = float
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import CausalBanditsError, StorageError
-from ..storage import AppendLog, Known, RaceError, Row
+from ..storage.append_log import AppendLog, Known, RaceError, Row
 
 MOST = 500
 """Calls in one batch."""

@@ -37,9 +37,9 @@ from ..outcomes import (
 from ..session import MALFORMED, Draft, Session, key_used
 from ..settings import checked_key
 from ..state import StudyState
-from ..storage import AppendLog, Known, Row, Transaction, corrupt, fork_safety, mark_of
-from ..storage.append_log import ends_of
-from ..storage.transaction import dump
+from ..storage import fork_safety
+from ..storage.append_log import AppendLog, Known, Row, ends_of, mark_of
+from ..storage.transaction import Transaction, corrupt, dump
 from .aggregator import aggregator_for
 from .batches import Batches, Call, StoreCalls
 

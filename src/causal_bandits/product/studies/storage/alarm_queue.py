@@ -83,7 +83,7 @@ def record(
             about = each.about if known is None or not recent else tuple(dict.fromkeys((*known.about, *each.about)))
             alarm = StoredAlarm(each.code, each.says, about, now if fresh or known is None else known.raised, None)
             if alarm != known:
-                _put(connection, study, alarm, known is not None)
+                _put(connection, study, alarm)
             if fresh:
                 new.append(alarm)
                 for target in targets:
@@ -92,7 +92,7 @@ def record(
         for known in before.values():
             if known.code not in found and known.cleared is None:
                 cleared.append(known._replace(cleared=now))
-                _put(connection, study, cleared[-1], exists=True)
+                _put(connection, study, cleared[-1])
         return new, cleared
 
     return store.write(study, lambda transaction: work(transaction.connection))
@@ -111,12 +111,9 @@ def _alarms(connection: sa.Connection, study: int) -> list[StoredAlarm]:
     ]
 
 
-def _put(connection: sa.Connection, study: int, alarm: StoredAlarm, exists: bool) -> None:
-    values = {**alarm._asdict(), "about": json.dumps(alarm.about)}
-    if exists:
-        connection.execute(alarms.update().where(alarms.c.study == study, alarms.c.code == alarm.code).values(values))
-    else:
-        connection.execute(alarms.insert(), {"study": study, **values})
+def _put(connection: sa.Connection, study: int, alarm: StoredAlarm) -> None:
+    connection.execute(alarms.delete().where(alarms.c.study == study, alarms.c.code == alarm.code))
+    connection.execute(alarms.insert(), {"study": study, **alarm._asdict(), "about": json.dumps(alarm.about)})
 
 
 def _queue(connection: sa.Connection, study: int, code: str, target: str, now: float) -> None:
