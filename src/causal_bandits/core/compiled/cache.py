@@ -147,7 +147,7 @@ def seal(function: Any) -> None:
 
 
 def remove_corrupt(function: Any) -> None:
-    """Delete the compiled code of a function if it is damaged, and say so once; the caller holds `one_writer`."""
+    """Delete the compiled code of a function if it is corrupt, and say so once; the caller holds `one_writer`."""
     if has(function) and not is_whole(function):
         said = f"compiled code in {str(folder())!r} is corrupt; it is compiled again"
         warn_once("compiled code, read", said)

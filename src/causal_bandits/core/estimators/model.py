@@ -17,9 +17,9 @@ P(s | a) is needed only through x_a = sum over s of P(s | a) m_s, the index. It 
 effects too; an arm's own rows measure it with the variance of a Dirichlet posterior of a learned concentration, so one
 row is one row, whatever the other arms did.
 
-Every set gives a posterior of all means. They are averaged, each with the square of its precision as its weight: one over
-the squared geometric mean of the arms' variances. What arms share (scales, m, lever effects) is drawn jointly for all
-arms; what is left, the deviation of an arm, has the skewed conjugate posterior of its kind of reward.
+Every set gives a posterior of all means. They are averaged, each with the weight of its squared precision: one over the
+square of the geometric mean of the arms' variances. What arms share (scales, m, lever effects) is drawn jointly for
+all arms; what is left, the deviation of an arm, has the skewed conjugate posterior of its kind of reward.
 """
 
 import math

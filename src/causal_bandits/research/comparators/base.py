@@ -1,4 +1,4 @@
-"""What comparators that count share: cells of one set, estimates from them, and checks of what they are told."""
+"""What comparators that count share: cells of one set, estimates from them, and checks of what they are given."""
 
 import inspect
 from abc import abstractmethod
@@ -264,7 +264,7 @@ def numbers_told(name: str, values: Any) -> NDArray[np.float64]:
 
 
 def set_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The variables of a told set; one name may stand for itself."""
+    """The variables of a given set; one name may stand for itself."""
     if not isinstance(names, str) and not are_names(names):
         raise OptionError(f"separating={brief(names)}; expected a list of names")
     return (names,) if isinstance(names, str) else tuple(names)

@@ -22,8 +22,6 @@ from .practice import SAFE
 PENDING = replace(SAFE, label="Safe with pending rows")
 WHOLE = replace(PENDING, key="safe-whole", label="Safe with complete rows", whole_rows=True)
 CORRECTED = given_nothing("delay-corrected-ts", "Delay-corrected TS", DelayCorrectedThompson)
-
-
 IMPATIENT = Method(
     "impatient", "Impatient Bandits", ImpatientBandit.hints, partial(told, "impatient", horizon=2), Tier.PARENTS
 )
