@@ -56,7 +56,8 @@ def plot_estimates(
 ) -> Axes:
     """The arms, the best first: thick with sharing, thin by own rows alone, a line at the mean of the control.
 
-    The control is the arm with every lever at its control level, unless the estimates name another. At most `most` arms are drawn, all with None.
+    The control is the arm with every lever at its control level, unless the estimates name another. At most `most`
+    arms are drawn, all with None.
     """
     count = len(rows) if most is None else whole_number("most", most, 1)
     best = sorted(rows, key=lambda row: (math.isnan(row.mean), -row.mean))
