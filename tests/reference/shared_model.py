@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.special import gammaln, logsumexp
-from scipy.stats import gmean, multivariate_normal
+from scipy.stats import multivariate_normal
 
 from causal_bandits.core.estimators import model, reward_shapes
 
@@ -196,6 +196,5 @@ def fit_all(rows: Record, sizes: list[int], sets: list[tuple[int, ...]], levers:
                 found = fit_set(data, matches, reward.slope(rate))
                 rate = rate if fits else reward.inside(found.means.mean(), rate)
             fits.append(found)
-            used = not above_zero or 0 < np.mean(reward.seen > 0) < 1
-            weights.append(used / gmean(found.variances) ** model.SHARPNESS)
+            weights.append((not above_zero or 0 < np.mean(reward.seen > 0) < 1) / found.variances.mean())
     return Record(rate=rate, weights=np.array(weights) / sum(weights), fits=fits, reward=reward)

@@ -17,9 +17,9 @@ P(s | a) is needed only through x_a = sum over s of P(s | a) m_s, the index. It 
 effects too; an arm's own rows measure it with the variance of a Dirichlet posterior of a learned concentration, so one
 row is one row, whatever the other arms did.
 
-Every set gives a posterior of all means. They are averaged, each with the weight of its squared precision: one over the
-square of the geometric mean of the arms' variances. What arms share (scales, m, lever effects) is drawn jointly for
-all arms; what is left, the deviation of an arm, has the skewed conjugate posterior of its kind of reward.
+Every set gives a posterior of all means. They are averaged, each with the weight of one over the mean variance of the
+arms' means. What arms share (scales, m, lever effects) is drawn jointly for all arms; what is left, the deviation of an
+arm, has the skewed conjugate posterior of its kind of reward.
 """
 
 import math
@@ -79,8 +79,6 @@ LEVEL = 4.0
 NOTHING = 1e-10
 """A variance of effects that stands for 0."""
 LEAST_EFFECT = 1e-6
-SHARPNESS = 2.0
-"""The power of its precision with which a set counts in the average over sets."""
 EDGE = 0.02
 """Means are kept this share of the mean over arms away from the ends of the reward's range."""
 WIDEST = 2.0
@@ -460,7 +458,7 @@ def fit_table(tables: CellTables, place: int, stats: RewardStats, levers: Levers
     copy_to(fit.shared[place], found.shared)
     copy_to(fit.shared_variances[place], found.shared_variance)
     copy_to(fit.variances[place], found.variance)
-    fit.weights[place] = -SHARPNESS * np.log(np.maximum(found.variance, 1e-300)).mean()
+    fit.weights[place] = 1 / max(found.variance.mean(), 1e-300)
     mean: float = into_range(stats, found.mean.mean(), rate, EDGE)
     return mean
 
@@ -483,7 +481,7 @@ def refit(tables: CellTables, stats: RewardStats, levers: Levers, fit: Fit) -> N
     for place in range(len(tables.cells)):
         # "Above zero" says nothing if all rewards are, or none.
         useless = place >= tables.plain and (stats.above[0] == 0 or stats.above[0] == stats.rows[0])
-        fit.weights[place] = -np.inf
+        fit.weights[place] = 0.0
         if tables.cells[place] > MOST_CELLS or useless:
             continue
         # The empty set comes first: it says what the mean over arms is.
@@ -491,7 +489,7 @@ def refit(tables: CellTables, stats: RewardStats, levers: Levers, fit: Fit) -> N
             follows = fit_table(tables, place, stats, levers, fit, rate)
             rate = follows if place == 0 else rate
     fit.rate[0] = rate
-    fit.weights[:] = to_weights(fit.weights)
+    fit.weights[:] = fit.weights / fit.weights.sum()
 
 
 @compiled
