@@ -6,12 +6,12 @@ rewards alone needs (docs/explanation/limits.md).
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from ...core.compiled import Floats, Ints
 from ...core.data import Rows
-from ...libraries import special
 
 UNSURE = 0.05
 """A share that rounds to 0 is known only if its interval ends below this."""
@@ -93,7 +93,7 @@ def explained_variance(codes: Ints, rewards: Floats, level: float = 0.95) -> Exp
     share = max(0.0, 1 - (1 - plain) * (rows - 1) / (rows - len(sizes)))
     mu = float(values.mean())
     moves = means**2 + 2 * means * (values - means) - 2 * mu * values - plain * (values**2 - 2 * mu * values)
-    width = float(special.ndtri(0.5 + level / 2)) * float(moves.std()) / total / math.sqrt(rows)
+    width = NormalDist().inv_cdf(0.5 + level / 2) * float(moves.std()) / total / math.sqrt(rows)
     return ExplainedVariance(share, max(0.0, share - width), min(1.0, share + width), level, rows, len(sizes))
 
 
