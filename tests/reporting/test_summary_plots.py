@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from causal_bandits.reporting.summary_plots import finding, paint_curves
+from causal_bandits.reporting.summary_plots import finding, paint_curves, paint_tails
 
 ROUNDS = list(range(50, 5001, 50))
 
@@ -47,6 +47,22 @@ def test_no_line_runs_through_a_legend(powers: tuple[float, ...], narrow: bool) 
             x, y = np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata(), dtype=float)
             inside = (x >= box.x0) & (x <= box.x1) & (y >= box.y0) & (y <= box.y1)
             assert not inside.any()
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_tails_have_plain_numbers_on_their_axes(narrow: bool) -> None:
+    """On logarithmic axes Matplotlib writes powers as formulas, which the theme does not render."""
+    made = summary(2, {"p0": 0.5, "p1": 0.2}, different=False) | {"runs": 100}
+    for place, found in enumerate(made["series"].values(), 1):
+        survival = [(10.0 * place * 1.5**step, 0.5 ** (step + 1)) for step in range(7)]
+        found["tails"] = {"survival": survival, "q95": 60.0 * place, "exponent": 2.0, "exponent_se": 0.5}
+    figure = Figure(layout="constrained")
+    paint_tails(figure, made, narrow)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        shown = {text.get_text() for text in (*axes.get_xticklabels(which="both"), *axes.get_yticklabels(which="both"))}
+        assert not any("$" in text for text in shown)
+        assert {"1%", "10%", "20"} <= shown
 
 
 def test_the_finding_of_claims_by_reading_counts_kinds_of_worlds() -> None:

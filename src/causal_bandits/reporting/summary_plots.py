@@ -497,6 +497,8 @@ def paint_limits(figure: Figure, summary: Summary, narrow: bool) -> None:
 
 def paint_tails(figure: Figure, summary: Summary, narrow: bool) -> None:
     """P(regret > x) on logarithmic axes, with the fitted exponent."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     series = [found for found in summary["series"].values() if "survival" in found.get("tails", {})]
     panels = list(dict.fromkeys(found["panel"] for found in series))
     figure.set_size_inches(*((4.6, 3.2 * len(panels)) if narrow else (4.2 * len(panels), 4.2)))
@@ -514,14 +516,19 @@ def paint_tails(figure: Figure, summary: Summary, narrow: bool) -> None:
             axes.plot(x, y, "o-", ms=3, color=color, label=label)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_title(panel, fontsize=9, loc="left")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda chance, _: f"{100 * chance:g}%"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.set_ylim(bottom=axes.get_ylim()[0] / 8)  # room for the legend
+        axes.set_title(wrapped(panel, LONGEST), fontsize=9, loc="left")
         axes.set_xlabel("regret x")
         axes.set_ylabel("P(regret > x)")
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc="lower left")
     if not narrow:
-        _case_caption(
-            figure, summary, f"{summary['runs']} runs per world, T = {summary['horizon']:,}; dashed: fitted tail"
-        )
+        what = f"{summary['runs']:,} runs per world, T = {summary['horizon']:,}; dashed: fitted tail"
+        _write_titles(figure, summary, f"{what}; seed {summary['seed']}, version {summary['version']}")
 
 
 PAINTERS: dict[str, Painter] = {
