@@ -55,9 +55,17 @@ def test_tails_have_plain_numbers_on_their_axes(narrow: bool) -> None:
     made = summary(2, {"p0": 0.5, "p1": 0.2}, different=False) | {"runs": 100}
     for place, found in enumerate(made["series"].values(), 1):
         survival = [(10.0 * place * 1.5**step, 0.5 ** (step + 1)) for step in range(7)]
-        found["tails"] = {"survival": survival, "q95": 60.0 * place, "exponent": 2.0, "exponent_se": 0.5}
+        found["tails"] = {
+            "survival": survival,
+            "q95": 60.0 * place,
+            "q99": 80.0 * place,
+            "exponent": 2.0,
+            "exponent_se": 0.5,
+        }
     figure = Figure(layout="constrained")
     paint_tails(figure, made, narrow)
+    said = "The 99% quantile of regret of a policy called p1 is 1.33 to 2.00 times that of a policy called p0"
+    assert finding(made | {"figure": "tails"}) == said
     figure.draw_without_rendering()
     for axes in figure.axes:
         shown = {text.get_text() for text in (*axes.get_xticklabels(which="both"), *axes.get_yticklabels(which="both"))}

@@ -267,7 +267,22 @@ def finding(summary: Summary) -> str:
         return by_figure[summary["figure"]](summary)
     if "matrix" in summary:
         return _readings_finding(summary) or summary["title"]
-    return _regret_finding(summary) or _shares_finding(summary) or summary["title"]
+    tails = _tails_finding(summary) if summary["figure"] == "tails" else ""
+    return tails or _regret_finding(summary) or _shares_finding(summary) or summary["title"]
+
+
+def _tails_finding(summary: Summary) -> str:
+    """The policy with the lowest 99% quantiles, relative to those of the baseline; empty where runs are too few."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for key, series in summary["series"].items():
+        base = summary["series"][series["baseline"]]
+        if key != series["baseline"]:
+            ends: list[Any] = [each.get("tails", {}).get("q99") for each in (series, base)]
+            if None in ends:
+                return ""
+            ratios.setdefault((series["label"], base["label"]), []).append(ends[0] / ends[1])
+    (name, base_name), found = min(ratios.items(), key=lambda item: math.prod(item[1]))
+    return f"The 99% quantile of regret of {name} is {min(found):.2f} to {max(found):.2f} times that of {base_name}"
 
 
 def _regret_finding(summary: Summary) -> str:
