@@ -91,7 +91,8 @@ class Browser:
         return found["result"].get("value")
 
     def wait_for(self, script: str) -> None:
-        """Wait until an expression holds."""
+        """Wait until an expression holds on a page that is loaded completely."""
+        script = f"document.readyState === 'complete' && ({script})"
         deadline = time.monotonic() + TIMEOUT
         while True:
             with contextlib.suppress(AssertionError):  # a page that is being replaced answers with an error
@@ -116,7 +117,7 @@ class Browser:
     def click(self, selector: str) -> None:
         """Click on something, as somebody would, which is scrolled to if it is not in sight."""
         there = f"document.querySelector({json.dumps(selector)})"
-        self.wait_for(f"document.readyState === 'complete' && {there} !== null")  # nothing moves any more
+        self.wait_for(f"{there} !== null")  # the page is loaded, so nothing moves any more
         self.run(f"{there}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
         x, y = self.run(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({there}.getBoundingClientRect())")
         for kind in ("mousePressed", "mouseReleased"):
